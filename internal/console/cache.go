@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -11,28 +12,30 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// A sight is what is known of some jobs, for one page.
-type sight struct {
+// A snapshot is what is known of some jobs, for one page.
+type snapshot struct {
 	now  time.Time
 	past ledger.Past
 	err  error // the past couldn't be read, or not in whole
-	jobs []seen
+	jobs []JobStatus
 }
 
-// seen is what is known of one job.
-type seen struct {
+// A JobStatus is what is known of one job.
+type JobStatus struct {
 	Job
-	look  Look
-	files []outbox.File
-	apps  []App
-	err   error // it couldn't be looked at; look and files are empty then
+	State    Look
+	Pushed   []outbox.File // the latest first; of a job that pushes files
+	Declared []App         // of a job that keeps apps as declared
+	Newest   time.Time     // end of the newest period that was fetched after its end; zero: there is none
+	Success  time.Time     // of the last run without a failure; zero: none is known
+	Err      error         // it couldn't be looked at; all else is empty then
 }
 
-// A cache keeps what was seen for a while, so that many readers cost the ledger as much as one.
+// A cache keeps what was read for a while, so that many readers cost the ledger as much as one.
 type cache struct {
 	o    Options
 	past kept[ledger.Past]
-	jobs []kept[seen] // as in Options
+	jobs []kept[JobStatus] // as in Options
 }
 
 // kept is a value that is read again when it is too old. Those who ask at the same time wait for one reading.
@@ -54,21 +57,24 @@ func (k *kept[T]) get(now time.Time, age time.Duration, read func() (T, error)) 
 	return k.value, k.err
 }
 
-func newCache(o Options) *cache { return &cache{o: o, jobs: make([]kept[seen], len(o.Jobs))} }
+func newCache(o Options) *cache { return &cache{o: o, jobs: make([]kept[JobStatus], len(o.Jobs))} }
 
 // runs is how many runs are read: all that a ledger keeps.
 const runs = 100
 
-// readers is how many jobs are looked at at once. A look mostly waits for the ledger's bucket.
+// readers is how many jobs are read at once. Reading one mostly waits for the ledger's bucket.
 const readers = 16
 
-// see looks at the jobs that want chooses; nil: at all. A reader who goes away doesn't spoil what others wait for, so the reading
+// See gives what is known of every job, for those who don't read pages, through the cache that the pages have.
+func (c *Console) See(ctx context.Context) []JobStatus { return c.cache.see(ctx, nil).jobs }
+
+// see reads the jobs that want chooses; nil: all. A reader who goes away doesn't spoil what others wait for, so the reading
 // goes on without ctx's end.
-func (c *cache) see(ctx context.Context, want func(Job) bool) sight {
+func (c *cache) see(ctx context.Context, want func(Job) bool) snapshot {
 	ctx = context.WithoutCancel(ctx)
-	s := sight{now: c.o.Now()}
+	s := snapshot{now: c.o.Now()}
 	s.past, s.err = c.past.get(s.now, c.o.Age, func() (ledger.Past, error) { return c.o.Ledger.Past(ctx, runs) })
-	all := make([]seen, len(c.o.Jobs))
+	all := make([]JobStatus, len(c.o.Jobs))
 	g := &errgroup.Group{}
 	g.SetLimit(readers)
 	for i, j := range c.o.Jobs {
@@ -76,11 +82,11 @@ func (c *cache) see(ctx context.Context, want func(Job) bool) sight {
 			continue
 		}
 		g.Go(func() error {
-			all[i], _ = c.jobs[i].get(s.now, c.o.Age, func() (seen, error) { return look(ctx, j, s.past), nil })
+			all[i], _ = c.jobs[i].get(s.now, c.o.Age, func() (JobStatus, error) { return statusOf(ctx, j, s.past), nil })
 			return nil
 		})
 	}
-	_ = g.Wait() // errors are in what was seen
+	_ = g.Wait() // errors are in the statuses
 	for _, j := range all {
 		if j.Name != "" {
 			s.jobs = append(s.jobs, j)
@@ -89,24 +95,31 @@ func (c *cache) see(ctx context.Context, want func(Job) bool) sight {
 	return s
 }
 
-func look(ctx context.Context, j Job, past ledger.Past) seen {
-	s := seen{Job: j}
+// statusOf reads what is known of a job.
+func statusOf(ctx context.Context, j Job, past ledger.Past) JobStatus {
+	s := JobStatus{Job: j}
 	switch {
 	case j.Look != nil:
-		s.look, s.err = j.Look(ctx, past)
+		s.State, s.Err = j.Look(ctx, past)
 	case j.Files != nil:
-		s.files, s.err = j.Files(ctx)
+		s.Pushed, s.Err = j.Files(ctx)
 	case j.Apps != nil:
-		s.apps, s.err = j.Apps(ctx)
+		s.Declared, s.Err = j.Apps(ctx)
+	}
+	if newest := s.State.Fresh.Newest; newest != nil {
+		s.Newest = endOf(s, *newest)
+	}
+	if at := cmp.Or(past.SuccessOf(j.Name), s.State.Fresh.Success); at != nil {
+		s.Success = *at
 	}
 	return s
 }
 
 // one looks at the job of a name; false when the config has none.
-func (c *cache) one(ctx context.Context, name string) (sight, seen, bool) {
+func (c *cache) one(ctx context.Context, name string) (snapshot, JobStatus, bool) {
 	s := c.see(ctx, func(j Job) bool { return j.Name == name })
 	if len(s.jobs) == 0 {
-		return s, seen{}, false
+		return s, JobStatus{}, false
 	}
 	return s, s.jobs[0], true
 }

@@ -61,13 +61,13 @@ type fieldLine struct {
 }
 
 // declaredOf is the page of a job of kind apps.
-func declaredOf(s sight, j seen) view {
+func declaredOf(s snapshot, j JobStatus) view {
 	var body struct {
 		Job  string
 		Apps []appLine
 	}
 	body.Job = j.Name
-	for _, a := range j.apps {
+	for _, a := range j.Declared {
 		l := appLine{App: a, State: appState(a), Linked: s.linked(a.Run)}
 		for _, f := range a.Fields {
 			l.Fields = append(l.Fields, real(a, f))

@@ -102,7 +102,7 @@ func (c *Console) paths(ctx context.Context) (groups [][]string, whole bool, err
 		}
 	}
 	s := c.cache.see(ctx, nil)
-	whole = s.err == nil && !slices.ContainsFunc(s.jobs, func(j seen) bool { return j.err != nil })
+	whole = s.err == nil && !slices.ContainsFunc(s.jobs, func(j JobStatus) bool { return j.Err != nil })
 	return groups, whole, ctx.Err()
 }
 

@@ -32,7 +32,7 @@ func crowded(t *testing.T) *Console {
 		"day": refresh.Day, "week": refresh.Week, "month": refresh.Month, "quarter": refresh.Quarter, "year": refresh.Year, "whole": refresh.Whole,
 	} {
 		name = "campaigns_of_all_apps_by_" + name
-		look := crowdedLook(t, l, name, period)
+		look := manyPartitions(t, l, name, period)
 		look.Due = []refresh.Due{{Partition: at(1).Partition, Reason: refresh.NewColumns}}
 		look.Problems = status.Of(name, "report", look.Inspection, nil)
 		berlin := time.FixedZone("Europe/Berlin", 3600)
@@ -57,8 +57,8 @@ func crowded(t *testing.T) *Console {
 	return New(Options{Ledger: l, Jobs: jobs, Again: " --config /etc/reportferry/config.yml", Now: func() time.Time { return noon }})
 }
 
-// crowdedLook fills a table with 100 periods. Each number has moved this night, though it had been final.
-func crowdedLook(t *testing.T, l *ledger.Ledger, name string, period refresh.Period) (look Look) {
+// manyPartitions fills a table with 100 periods. Each number has moved this night, though it had been final.
+func manyPartitions(t *testing.T, l *ledger.Ledger, name string, period refresh.Period) (look Look) {
 	t.Helper()
 	table, err := l.Table(t.Context(), name)
 	if err != nil {
@@ -160,7 +160,7 @@ func TestHeadlineInABrowser(t *testing.T) {
 	tb := open(t, browser(t))
 	wrong := 0
 	for _, s := range c.See(t.Context()) {
-		for _, p := range s.Found.Problems {
+		for _, p := range s.State.Problems {
 			if p.Wrong {
 				wrong++
 			}

@@ -8,8 +8,8 @@ func (c *Console) job(ctx context.Context, names vars) (view, error) {
 	switch {
 	case !known:
 		return view{}, errNoPage
-	case j.err != nil:
-		return view{j.Name, "unreadable.html", unreadable(j.Name, j.err, "status "+j.Name)}, nil
+	case j.Err != nil:
+		return view{j.Name, "unreadable.html", unreadable(j.Name, j.Err, "status "+j.Name)}, nil
 	case j.Look != nil:
 		return c.table(ctx, s, j), nil
 	case j.Files != nil:

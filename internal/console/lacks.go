@@ -14,13 +14,13 @@ import (
 const mostNamed = 5
 
 // ofTable are the problems of a job's table, with those rows of days that include a partition; the zero one: with all.
-func ofTable(j seen, of civil.Date) []problem { return problemsFrom(j, j.look.Problems, of) }
+func ofTable(j JobStatus, of civil.Date) []problem { return problemsFrom(j, j.State.Problems, of) }
 
 // problemsFrom shows problems of a job as package status finds them.
-func problemsFrom(j seen, all []ledger.Problem, of civil.Date) (list []problem) {
+func problemsFrom(j JobStatus, all []ledger.Problem, of civil.Date) (list []problem) {
 	for _, p := range all {
 		c := refresh.Condition(p.Condition)
-		one := problem{Job: j.Name, State: j.look.state(c), What: p.What, Details: p.Errors, Advice: sentence(p), Run: p.Run, like: c, known: !p.Wrong}
+		one := problem{Job: j.Name, State: j.State.state(c), What: p.What, Details: p.Errors, Advice: sentence(p), Run: p.Run, like: c, known: !p.Wrong}
 		if p.Command != "" {
 			one.Type = []string{p.Command}
 		}

@@ -32,7 +32,7 @@ type earlier map[civil.Date]struct {
 }
 
 // earlierOf reads what partitions had at a time from the history of those that have changed since.
-func earlierOf(changed contents, at time.Time) earlier {
+func earlierOf(changed tableHistory, at time.Time) earlier {
 	had := earlier{}
 	for _, e := range changed.records {
 		one := had[e.Partition]

@@ -89,10 +89,10 @@ func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
 	return view{"Overnight", "overnight.html", body}, nil
 }
 
-func (c *Console) overnightOf(ctx context.Context, s sight, j seen) overnightJob {
-	o := overnightJob{Name: j.Name, Error: j.err}
-	if j.err == nil {
-		var changed contents
+func (c *Console) overnightOf(ctx context.Context, s snapshot, j JobStatus) overnightJob {
+	o := overnightJob{Name: j.Name, Error: j.Err}
+	if j.Err == nil {
+		var changed tableHistory
 		if changed, o.Error = c.changed(ctx, s, j.Job); o.Error == nil {
 			o.fill(s, j, changed)
 		}
@@ -101,15 +101,15 @@ func (c *Console) overnightOf(ctx context.Context, s sight, j seen) overnightJob
 }
 
 // fill lays out what moved of a table.
-func (o *overnightJob) fill(s sight, j seen, changed contents) {
+func (o *overnightJob) fill(s snapshot, j JobStatus, changed tableHistory) {
 	o.Rebaselined = wording.Rebaselined(changed.rebaselined)
 	done := ledger.Records{}
-	for _, e := range j.look.Calendar {
+	for _, e := range j.State.Calendar {
 		if e.Record.Seq > 0 {
 			done[e.Partition] = e.Record
 		}
 	}
-	paged := j.look.withPage()
+	paged := j.State.withPage()
 	moves := slices.DeleteFunc(refresh.Moves(changed.records, done), func(m refresh.Move) bool { return m.Now.Before(s.now.Add(-lately)) })
 	o.Moves = len(moves)
 	var days []civil.Date

@@ -44,7 +44,7 @@ func (c *Console) overview(ctx context.Context, _ vars) (view, error) {
 	b := overviewBody{Error: s.err}
 	var tables []Look
 	for _, j := range s.jobs {
-		l := j.look
+		l := j.State
 		l.Calendar = l.Calendar[max(0, len(l.Calendar)-stripDays):]
 		o := overviewOf(s, j)
 		for _, e := range l.Calendar {
@@ -62,8 +62,8 @@ func (c *Console) overview(ctx context.Context, _ vars) (view, error) {
 	return view{"Overview", "overview.html", b}, nil
 }
 
-func overviewOf(s sight, j seen) overviewJob {
-	o := overviewJob{Name: j.Name, Kind: j.Kind, State: fresh, Due: len(j.look.Due), Page: hasPage(j.Job)}
+func overviewOf(s snapshot, j JobStatus) overviewJob {
+	o := overviewJob{Name: j.Name, Kind: j.Kind, State: fresh, Due: len(j.State.Due), Page: hasPage(j.Job)}
 	if run, res := s.past.Last(j.Name); run != nil {
 		o.Run, o.Did, o.Linked = run, outcome(*res), s.linked(run.ID)
 	}
@@ -76,9 +76,9 @@ func overviewOf(s sight, j seen) overviewJob {
 		o.Next = j.Schedule.Next(s.now)
 	}
 	if o.Due > 0 {
-		o.Reason = j.look.Due[0].Reason
+		o.Reason = j.State.Due[0].Reason
 	}
-	if o.Newest = j.look.Fresh.Newest; o.Newest != nil {
+	if o.Newest = j.State.Fresh.Newest; o.Newest != nil {
 		o.Ended = endOf(j, *o.Newest)
 	}
 	return o

@@ -63,30 +63,30 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 	if !known || j.Look == nil {
 		return view{}, errNoPage
 	}
-	if j.err != nil {
-		return view{j.Name, "unreadable.html", unreadable(j.Name, j.err, "status "+j.Name)}, nil
+	if j.Err != nil {
+		return view{j.Name, "unreadable.html", unreadable(j.Name, j.Err, "status "+j.Name)}, nil
 	}
-	all := j.look.Calendar
+	all := j.State.Calendar
 	at := slices.IndexFunc(all, func(e refresh.Entry) bool { return day(e.Partition) == names["day"] })
 	if at < 0 {
 		return view{}, errNoPage
 	}
 	e := all[at]
-	b := partitionBody{Job: j.Name, Name: day(e.Partition), Days: j.days(), Ends: endOf(j, e.Partition), State: j.look.state(e.Condition), Entry: e}
-	paged := j.look.withPage()
+	b := partitionBody{Job: j.Name, Name: day(e.Partition), Days: j.days(), Ends: endOf(j, e.Partition), State: j.State.state(e.Condition), Entry: e}
+	paged := j.State.withPage()
 	if at > 0 && paged[all[at-1].Partition] {
 		b.Older = day(all[at-1].Partition)
 	}
 	if at+1 < len(all) && paged[all[at+1].Partition] {
 		b.Newer = day(all[at+1].Partition)
 	}
-	if at := j.look.problem(e.Condition); at >= 0 {
+	if at := j.State.problem(e.Condition); at >= 0 {
 		b.Problem = ofTable(j, e.Partition)[at:][:1]
 		b.Problem[0].Run = s.linked(b.Problem[0].Run)
 	} else if j.Kind != "events" { // of which today alone can be fetched
 		b.Again = status.Backfill(j.Name, e.Partition, e.Partition)
 	}
-	for _, d := range j.look.Due {
+	for _, d := range j.State.Due {
 		if d.Partition == e.Partition {
 			b.Due = d.Reason
 		}
@@ -102,7 +102,7 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 }
 
 // contents lays out what the partition has held.
-func (b *partitionBody) contents(s sight, all contents) {
+func (b *partitionBody) contents(s snapshot, all tableHistory) {
 	history, rebaselined := all.records, map[int]string{}
 	for _, c := range all.rebaselined {
 		if c.Partition == b.Entry.Partition {
@@ -158,8 +158,8 @@ func difference(is, was string) string {
 // eachPartition names the partitions of all tables that have a page in an export.
 func (c *Console) eachPartition(ctx context.Context) (all []vars) {
 	for _, j := range c.cache.see(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
-		paged := j.look.withPage()
-		for _, e := range j.look.Calendar {
+		paged := j.State.withPage()
+		for _, e := range j.State.Calendar {
 			if paged[e.Partition] {
 				all = append(all, vars{"job": j.Name, "day": day(e.Partition)})
 			}

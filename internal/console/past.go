@@ -16,15 +16,15 @@ const lately = 24 * time.Hour
 
 // A past keeps what was read of the history of one job's table.
 type past struct {
-	changed kept[contents] // of partitions that have changed lately
-	newest  kept[contents] // of the newest partitions
+	changed kept[tableHistory] // of partitions that have changed lately
+	newest  kept[tableHistory] // of the newest partitions
 
 	mu    sync.Mutex
-	older map[civil.Date]*kept[contents] // of some other partitions
+	older map[civil.Date]*kept[tableHistory] // of some other partitions
 }
 
-// contents are a history, and those of its contents whose numbers mean something else than those before, so that they aren't compared.
-type contents struct {
+// A tableHistory has records of a table, and the changes after which the numbers mean something else than those before, so that they aren't compared.
+type tableHistory struct {
 	records     []ledger.Record
 	rebaselined []refresh.Change
 }
@@ -33,16 +33,16 @@ type contents struct {
 const mostOlder = 100
 
 // changed is the history of a job's partitions that have changed lately.
-func (c *Console) changed(ctx context.Context, s sight, j Job) (contents, error) {
-	return c.pasts[j.Name].changed.get(s.now, c.o.Age, func() (contents, error) {
-		return c.contents(ctx, j, func(ctx context.Context, t *ledger.Table) ([]ledger.Record, error) {
+func (c *Console) changed(ctx context.Context, s snapshot, j Job) (tableHistory, error) {
+	return c.pasts[j.Name].changed.get(s.now, c.o.Age, func() (tableHistory, error) {
+		return c.readHistory(ctx, j, func(ctx context.Context, t *ledger.Table) ([]ledger.Record, error) {
 			return t.Changed(ctx, s.now.Add(-lately))
 		})
 	})
 }
 
-// contents reads contents of a job's table. A reader who goes away doesn't spoil what others wait for.
-func (c *Console) contents(ctx context.Context, j Job, read func(context.Context, *ledger.Table) ([]ledger.Record, error)) (all contents, err error) {
+// readHistory reads a part of the history of a job's table. A reader who goes away doesn't spoil what others wait for.
+func (c *Console) readHistory(ctx context.Context, j Job, read func(context.Context, *ledger.Table) ([]ledger.Record, error)) (all tableHistory, err error) {
 	ctx = context.WithoutCancel(ctx)
 	table, err := c.o.Ledger.Table(ctx, j.Table)
 	if err != nil {
@@ -57,21 +57,21 @@ func (c *Console) contents(ctx context.Context, j Job, read func(context.Context
 
 // history is every content that a partition of a job has had. That of the newest ones is read at once, because whoever looks at one
 // of them looks at others.
-func (c *Console) history(ctx context.Context, s sight, j seen, partition civil.Date) (contents, error) {
+func (c *Console) history(ctx context.Context, s snapshot, j JobStatus, partition civil.Date) (tableHistory, error) {
 	p := c.pasts[j.Name]
-	var of *kept[contents]
+	var cached *kept[tableHistory]
 	var from, until civil.Date
-	if first := newestFrom(j.look.Calendar); !partition.Before(first) {
-		of, from = &p.newest, first
+	if first := newestFrom(j.State.Calendar); !partition.Before(first) {
+		cached, from = &p.newest, first
 	} else {
-		of, from, until = p.one(partition), partition, partition.AddDays(1)
+		cached, from, until = p.one(partition), partition, partition.AddDays(1)
 	}
-	all, err := of.get(s.now, c.o.Age, func() (contents, error) {
-		return c.contents(ctx, j.Job, func(ctx context.Context, t *ledger.Table) ([]ledger.Record, error) {
+	all, err := cached.get(s.now, c.o.Age, func() (tableHistory, error) {
+		return c.readHistory(ctx, j.Job, func(ctx context.Context, t *ledger.Table) ([]ledger.Record, error) {
 			return t.History(ctx, from, until)
 		})
 	})
-	one := contents{rebaselined: all.rebaselined}
+	one := tableHistory{rebaselined: all.rebaselined}
 	for _, e := range all.records {
 		if e.Partition == partition {
 			one.records = append(one.records, e)
@@ -85,14 +85,14 @@ func newestFrom(all []refresh.Entry) civil.Date {
 	return all[max(0, len(all)-newestPages)].Partition
 }
 
-func (p *past) one(partition civil.Date) *kept[contents] {
+func (p *past) one(partition civil.Date) *kept[tableHistory] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.older == nil || len(p.older) > mostOlder {
-		p.older = map[civil.Date]*kept[contents]{}
+		p.older = map[civil.Date]*kept[tableHistory]{}
 	}
 	if p.older[partition] == nil {
-		p.older[partition] = &kept[contents]{}
+		p.older[partition] = &kept[tableHistory]{}
 	}
 	return p.older[partition]
 }

@@ -49,7 +49,7 @@ func wrong(all []problem) (n int) {
 }
 
 // allProblems lists what is wrong, the worst first, and of what is as bad in the config's order.
-func allProblems(s sight) (all []problem) {
+func allProblems(s snapshot) (all []problem) {
 	for _, err := range parts(s.err) {
 		all = append(all, unreadable("", err, "runs"))
 	}
@@ -67,11 +67,11 @@ func allProblems(s sight) (all []problem) {
 }
 
 // problemsOf lists what is wrong with a job, the worst first.
-func problemsOf(s sight, j seen) (all []problem) {
+func problemsOf(s snapshot, j JobStatus) (all []problem) {
 	p, is := unbegun(s.past, j)
 	switch {
-	case j.err != nil:
-		all = []problem{unreadable(j.Name, j.err, "status "+j.Name)}
+	case j.Err != nil:
+		all = []problem{unreadable(j.Name, j.Err, "status "+j.Name)}
 	case is:
 		all = []problem{p}
 	default:
@@ -94,7 +94,7 @@ func worstFirst(all []problem) []problem {
 }
 
 // linked is the ID of a run that has a page, else nothing: the ledger forgets runs before it forgets what they did.
-func (s sight) linked(run string) string {
+func (s snapshot) linked(run string) string {
 	if pathSafe(run) && slices.ContainsFunc(s.past.Runs, func(r ledger.Run) bool { return r.ID == run }) {
 		return run
 	}
@@ -136,26 +136,26 @@ func parts(err error) (list []error) {
 }
 
 // unbegun is the problem of a job that has never run, and of which nothing is recorded otherwise.
-func unbegun(past ledger.Past, j seen) (problem, bool) {
+func unbegun(past ledger.Past, j JobStatus) (problem, bool) {
 	run, _ := past.Last(j.Name)
-	if run != nil || successOf(past, j) != nil || status.Wrong(j.look.Problems) > 0 || len(j.files) > 0 || slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition != "" }) {
+	if run != nil || !j.Success.IsZero() || status.Wrong(j.State.Problems) > 0 || len(j.Pushed) > 0 || slices.ContainsFunc(j.Declared, func(a App) bool { return a.Condition != "" }) {
 		return problem{}, false
 	}
 	p := problem{Job: j.Name, State: neverRun, What: "It has never run", Advice: "Its first run:", Type: []string{"run " + j.Name}, known: true}
-	if n := j.look.Missing(); n > 0 {
+	if n := j.State.Missing(); n > 0 {
 		p.What = "It has never run: " + plural(n, "partition") + " missing"
 	}
 	return p, true
 }
 
 // failures are those of the last run of a job without a table, but for those that a file or an app shows.
-func failures(past ledger.Past, j seen) []problem {
+func failures(past ledger.Past, j JobStatus) []problem {
 	if j.Look != nil {
 		return nil // the problems of the table have them
 	}
 	list := status.LastFailed(j.Name, past, func(_ *ledger.Run, f ledger.Failure) bool {
-		return slices.ContainsFunc(latest(j.files), func(o outbox.File) bool { return o.Error != "" && o.Name == f.Unit }) ||
-			slices.ContainsFunc(j.apps, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
+		return slices.ContainsFunc(latest(j.Pushed), func(o outbox.File) bool { return o.Error != "" && o.Name == f.Unit }) ||
+			slices.ContainsFunc(j.Declared, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
 	})
 	return problemsFrom(j, list, civil.Date{})
 }

@@ -19,13 +19,13 @@ import (
 func TestTheWorstComesFirst(t *testing.T) {
 	damaged := &ledger.DamagedError{Location: "mem://tables/x/1.json", Err: errors.New("checksum"), Cost: "its records would be sent again"}
 	jobs := madeUp(t).o.Jobs
-	s := sight{now: noon}
+	s := snapshot{now: noon}
 	s.past.Runs = madeUpRuns()
 	slices.Reverse(s.past.Runs)
 	for _, j := range jobs {
-		s.jobs = append(s.jobs, look(t.Context(), j, s.past))
+		s.jobs = append(s.jobs, statusOf(t.Context(), j, s.past))
 	}
-	s.jobs = append(s.jobs, seen{Job: Job{Name: "broken"}, err: damaged}, seen{Job: Job{Name: "odd"}, err: errors.New("no such zone")})
+	s.jobs = append(s.jobs, JobStatus{Job: Job{Name: "broken"}, Err: damaged}, JobStatus{Job: Job{Name: "odd"}, Err: errors.New("no such zone")})
 	var got []string
 	for _, p := range allProblems(s) {
 		command := "-"
@@ -63,14 +63,14 @@ func TestAFailureIsShownOnce(t *testing.T) {
 	run := ledger.Run{ID: "r", Ended: &noon, Results: []ledger.Result{{Job: "j", Failures: []ledger.Failure{{Unit: "u", Error: "broken ios/1"}}}}}
 	past := ledger.Past{Runs: []ledger.Run{run}}
 	for name, c := range map[string]struct {
-		job  seen
+		job  JobStatus
 		want int
 	}{
-		"nothing else": {seen{}, 1},
-		"a file":       {seen{files: []outbox.File{{Name: "u", Error: "broken"}}}, 0},
-		"another file": {seen{files: []outbox.File{{Name: "v", Error: "broken"}}}, 1},
-		"an app":       {seen{apps: []App{{ID: "ios/1", Condition: AppFailed}}}, 0},
-		"a good app":   {seen{apps: []App{{ID: "ios/1", Condition: AppDone}}}, 1},
+		"nothing else": {JobStatus{}, 1},
+		"a file":       {JobStatus{Pushed: []outbox.File{{Name: "u", Error: "broken"}}}, 0},
+		"another file": {JobStatus{Pushed: []outbox.File{{Name: "v", Error: "broken"}}}, 1},
+		"an app":       {JobStatus{Declared: []App{{ID: "ios/1", Condition: AppFailed}}}, 0},
+		"a good app":   {JobStatus{Declared: []App{{ID: "ios/1", Condition: AppDone}}}, 1},
 	} {
 		c.job.Job = Job{Name: "j"}
 		if got := failures(past, c.job); len(got) != c.want {
@@ -83,7 +83,7 @@ func TestAFailureIsShownOnce(t *testing.T) {
 func TestOldFilesAreNoProblem(t *testing.T) {
 	old := outbox.File{Name: "a", Ended: noon, Last: noon.Add(-recent), Rows: 5, Refused: 5}
 	mended := []outbox.File{{Name: "b", Ended: noon, Last: noon}, {Name: "b", Error: "no header"}}
-	if list := stuck(noon, seen{files: append(mended, old)}); list != nil {
+	if list := stuck(noon, JobStatus{Pushed: append(mended, old)}); list != nil {
 		t.Errorf("problems: %+v", list)
 	}
 	if got := place("gs://b/x/?region=eu&key=secret", "f.csv"); got != "gs://b/x/f.csv" {
@@ -93,15 +93,15 @@ func TestOldFilesAreNoProblem(t *testing.T) {
 
 // However many files are refused, a page names twenty of them.
 func TestManyFiles(t *testing.T) {
-	var j seen
+	var j JobStatus
 	for i := range 500 {
-		j.files = append(j.files, outbox.File{Name: fmt.Sprint(i), Error: "no header"})
+		j.Pushed = append(j.Pushed, outbox.File{Name: fmt.Sprint(i), Error: "no header"})
 	}
 	list := stuck(noon, j)
 	if len(list) != mostStuck || !strings.Contains(list[0].Details[1], "480 older files") || len(list[1].Details) != 1 {
 		t.Errorf("%d problems, the first %+v", len(list), list[0])
 	}
-	v := pushedOf(sight{now: noon}, j)
+	v := pushedOf(snapshot{now: noon}, j)
 	page, err := frame{Path: "jobs/x/index.html", Zone: time.UTC, Body: v.body}.draw(v.template)
 	if err != nil || len(page) > 300_000 {
 		t.Errorf("%v; a page of %d bytes", err, len(page))
@@ -116,8 +116,8 @@ func TestManyDays(t *testing.T) {
 		p.Days = append(p.Days, ledger.ProblemDays{From: d, Through: d, Partitions: 1, Why: "never fetched yet"})
 	}
 	p.Condition, p.Partitions, p.Advice, p.Command = "missing", len(p.Days), "to fetch what is missing", "run e"
-	j := seen{Job: Job{Name: "e", Kind: "events"}}
-	j.look.Problems = []ledger.Problem{p}
+	j := JobStatus{Job: Job{Name: "e", Kind: "events"}}
+	j.State.Problems = []ledger.Problem{p}
 	list := ofTable(j, civil.Date{})
 	if len(list) != 1 || list[0].Type[0] != "run e" || list[0].Advice != "To fetch what is missing:" || len(list[0].Details) != mostNamed+1 ||
 		list[0].Details[0] != "2026-01-14: never fetched yet" || list[0].Details[mostNamed] != "and 2 more" {
@@ -154,7 +154,7 @@ func TestADamagedRun(t *testing.T) {
 // A run without an end is told of when it is the newest, and only once it has gone on for long.
 func TestARunWithoutAnEnd(t *testing.T) {
 	for age, want := range map[time.Duration]int{time.Minute: 0, 2 * time.Hour: 1} {
-		s := sight{now: noon, past: ledger.Past{Runs: []ledger.Run{{ID: "r", Started: noon.Add(-age)}}}}
+		s := snapshot{now: noon, past: ledger.Past{Runs: []ledger.Run{{ID: "r", Started: noon.Add(-age)}}}}
 		if got := len(allProblems(s)); got != want {
 			t.Errorf("after %v: %d problems, want %d", age, got, want)
 		}

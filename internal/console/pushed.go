@@ -24,7 +24,7 @@ type filePart struct {
 }
 
 // pushedOf is the page of a job that pushes files.
-func pushedOf(s sight, j seen) view {
+func pushedOf(s snapshot, j JobStatus) view {
 	var body struct {
 		Job, Kind, Source, Rejects string
 		Files                      []fileLine
@@ -33,9 +33,9 @@ func pushedOf(s sight, j seen) view {
 	}
 	body.Job, body.Kind, body.Source, body.Rejects = j.Name, j.Kind, j.Source, j.Rejects
 	newest := map[string]bool{}
-	for i, f := range j.files {
+	for i, f := range j.Pushed {
 		if i == mostFiles {
-			body.Left = len(j.files) - i
+			body.Left = len(j.Pushed) - i
 			break
 		}
 		body.Files = append(body.Files, lineOfFile(s, j, f, newest[f.Name]))
@@ -48,7 +48,7 @@ func pushedOf(s sight, j seen) view {
 // mostFiles is how many files a page shows. Their names are remembered for 400 days.
 const mostFiles = 400
 
-func lineOfFile(s sight, j seen, f outbox.File, earlier bool) fileLine {
+func lineOfFile(s snapshot, j JobStatus, f outbox.File, earlier bool) fileLine {
 	l := fileLine{File: f, State: fileState(f), Linked: s.linked(f.Run), Earlier: earlier, NotTaken: f.Refused + f.Rejected + f.Conflicts}
 	l.Checked = f.Error == "" || f.Begun() || f.Rejects != ""
 	if f.Rejects != "" {

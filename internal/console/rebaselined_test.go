@@ -96,10 +96,10 @@ func TestHeadlineAndCount(t *testing.T) {
 	for _, c := range []*Console{sample(t), sample(t, looks("calm", calm, nil), looks("calm_too", calm, nil)), sample(t, made.o.Jobs[0], looks("calm", calm, nil), made.o.Jobs[3]), odd} {
 		problems, tables, never := 0, 0, 0
 		for _, s := range c.See(t.Context()) {
-			n := len(slices.DeleteFunc(slices.Clone(s.Found.Problems), func(p ledger.Problem) bool { return !p.Wrong }))
+			n := len(slices.DeleteFunc(slices.Clone(s.State.Problems), func(p ledger.Problem) bool { return !p.Wrong }))
 			problems += n
 			switch {
-			case s.Found.Fresh.Success == nil:
+			case s.State.Fresh.Success == nil:
 				never++
 			case n == 0:
 				tables++

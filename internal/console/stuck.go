@@ -47,9 +47,9 @@ func fileState(f outbox.File) state {
 const mostStuck = 20
 
 // stuck are the files that a person must do something about, the latest first.
-func stuck(now time.Time, j seen) (list []problem) {
+func stuck(now time.Time, j JobStatus) (list []problem) {
 	named := map[state]int{}
-	for _, f := range latest(j.files) {
+	for _, f := range latest(j.Pushed) {
 		p := problem{Job: j.Name, State: fileState(f), Run: f.Run}
 		lost := f.Refused + f.Rejected + f.Conflicts
 		switch {
@@ -97,9 +97,9 @@ func place(under, key string) string {
 }
 
 // unsettled are the declared apps whose last migration failed, or whose end nobody knows yet.
-func unsettled(past ledger.Past, j seen) (list []problem) {
+func unsettled(past ledger.Past, j JobStatus) (list []problem) {
 	_, res := past.Last(j.Name)
-	for _, a := range j.apps {
+	for _, a := range j.Declared {
 		if a.Condition != AppFailed {
 			continue
 		}

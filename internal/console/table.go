@@ -61,10 +61,10 @@ const (
 )
 
 // table shows one job's table.
-func (c *Console) table(ctx context.Context, s sight, j seen) view {
-	b := tableBody{overviewJob: overviewOf(s, j), Table: j.Table, Sinks: j.Sinks, Through: j.look.Counts.Through, Days: j.days()}
-	all := j.look.Calendar
-	b.Calendar, b.Legend = j.look.calendar(), legendOf(j.look)
+func (c *Console) table(ctx context.Context, s snapshot, j JobStatus) view {
+	b := tableBody{overviewJob: overviewOf(s, j), Table: j.Table, Sinks: j.Sinks, Through: j.State.Counts.Through, Days: j.days()}
+	all := j.State.Calendar
+	b.Calendar, b.Legend = j.State.calendar(), legendOf(j.State)
 	problems := problemsOf(s, j)
 	b.Wrong, b.Known = problems[:wrong(problems)], problems[wrong(problems):]
 	b.Runs, b.Oldest = freshness(s, j)
@@ -76,9 +76,9 @@ func (c *Console) table(ctx context.Context, s sight, j seen) view {
 	for _, name := range names {
 		b.Pictures = append(b.Pictures, pictureOf(recent, had, name))
 	}
-	paged := j.look.withPage()
+	paged := j.State.withPage()
 	for _, e := range slices.Backward(recent) {
-		row := numbersRow{Partition: day(e.Partition), State: j.look.state(e.Condition), Page: paged[e.Partition]}
+		row := numbersRow{Partition: day(e.Partition), State: j.State.state(e.Condition), Page: paged[e.Partition]}
 		for _, name := range names {
 			row.Numbers = append(row.Numbers, had.numberOf(e, name))
 		}
@@ -89,7 +89,7 @@ func (c *Console) table(ctx context.Context, s sight, j seen) view {
 
 // freshness says of the last runs of a job, the newest first, how old the newest complete partition was when each was over. The
 // longest age is given too.
-func freshness(s sight, j seen) (list []runFreshness, oldest time.Duration) {
+func freshness(s snapshot, j JobStatus) (list []runFreshness, oldest time.Duration) {
 	for _, r := range s.past.Runs {
 		at := slices.IndexFunc(r.Results, func(res ledger.Result) bool { return res.Job == j.Name })
 		if at < 0 || r.Ended == nil || len(list) == mostRuns {
@@ -109,10 +109,10 @@ func freshness(s sight, j seen) (list []runFreshness, oldest time.Duration) {
 }
 
 // endOf is when the period of a job's partition is over. Of a table without periods it is the end of that day.
-func endOf(j seen, partition civil.Date) time.Time {
+func endOf(j JobStatus, partition civil.Date) time.Time {
 	next := partition.AddDays(1)
-	if j.look.Period != refresh.Whole && partition != sinks.Whole {
-		next = j.look.Period.Next(partition)
+	if j.State.Period != refresh.Whole && partition != sinks.Whole {
+		next = j.State.Period.Next(partition)
 	}
 	return next.In(j.days())
 }
@@ -126,9 +126,9 @@ func (c *Console) series(ctx context.Context, names vars) (view, error) {
 	switch {
 	case !known || j.Look == nil:
 		return view{}, errNoPage
-	case j.err != nil:
-		return view{j.Name, "unreadable.html", unreadable(j.Name, j.err, "status "+j.Name)}, nil
-	case !slices.Contains(namesOf(j.look.Calendar), names["number"]):
+	case j.Err != nil:
+		return view{j.Name, "unreadable.html", unreadable(j.Name, j.Err, "status "+j.Name)}, nil
+	case !slices.Contains(namesOf(j.State.Calendar), names["number"]):
 		return view{}, errNoPage
 	}
 	changed, err := c.changed(ctx, s, j.Job)
@@ -142,21 +142,21 @@ func (c *Console) series(ctx context.Context, names vars) (view, error) {
 		Newest      []numbersRow // of Rows, what an export has
 		Recent      picture      // of Newest
 		Left        int          // how many more Rows has
-	}{Job: j.Name, Number: names["number"], Unread: err, Rebaselined: wording.Rebaselined(changed.rebaselined), Picture: pictureOf(j.look.Calendar, had, names["number"])}
-	for _, e := range slices.Backward(j.look.Calendar) {
-		body.Rows = append(body.Rows, numbersRow{day(e.Partition), j.look.state(e.Condition), false, []number{had.numberOf(e, body.Number)}})
+	}{Job: j.Name, Number: names["number"], Unread: err, Rebaselined: wording.Rebaselined(changed.rebaselined), Picture: pictureOf(j.State.Calendar, had, names["number"])}
+	for _, e := range slices.Backward(j.State.Calendar) {
+		body.Rows = append(body.Rows, numbersRow{day(e.Partition), j.State.state(e.Condition), false, []number{had.numberOf(e, body.Number)}})
 	}
 	body.Left = max(0, len(body.Rows)-mostExported)
 	body.Newest = body.Rows[:len(body.Rows)-body.Left]
-	body.Recent = pictureOf(j.look.Calendar[body.Left:], had, body.Number)
+	body.Recent = pictureOf(j.State.Calendar[body.Left:], had, body.Number)
 	return view{j.Name + ": " + body.Number, "series.html", body}, nil
 }
 
 // eachSeries names the numbers of all tables.
 func (c *Console) eachSeries(ctx context.Context) (all []vars) {
 	for _, j := range c.cache.see(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
-		if j.err == nil {
-			for _, name := range namesOf(j.look.Calendar) {
+		if j.Err == nil {
+			for _, name := range namesOf(j.State.Calendar) {
 				if pathSafe(name) {
 					all = append(all, vars{"job": j.Name, "number": name})
 				}

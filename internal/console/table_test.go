@@ -105,7 +105,7 @@ func TestNumbersOfADayAgo(t *testing.T) {
 		e.Seq, e.Fetched, e.Sums = seq, noon.Add(-time.Duration(hours)*time.Hour), map[string]string{"cost": cost}
 		return e
 	}
-	had := earlierOf(contents{records: []ledger.Record{day(1, 1, 60, "1"), day(1, 2, 30, "2"), day(1, 3, 20, "3"), day(1, 4, 2, "4"), day(2, 1, 3, "7"), day(3, 1, 40, "5"), day(3, 2, 4, "5.0")}}, noon.Add(-lately))
+	had := earlierOf(tableHistory{records: []ledger.Record{day(1, 1, 60, "1"), day(1, 2, 30, "2"), day(1, 3, 20, "3"), day(1, 4, 2, "4"), day(2, 1, 3, "7"), day(3, 1, 40, "5"), day(3, 2, 4, "5.0")}}, noon.Add(-lately))
 	for _, c := range []struct {
 		now  ledger.Record
 		want number
@@ -213,8 +213,8 @@ func TestFreshnessByRun(t *testing.T) {
 	run := func(end *time.Time, job string, newest *civil.Date) ledger.Run {
 		return ledger.Run{ID: "r", Started: noon, Ended: end, Results: []ledger.Result{{Job: job, Newest: newest}}}
 	}
-	j := seen{Job: Job{Name: "a", Zone: time.FixedZone("", 3600)}}
-	list, oldest := freshness(sight{past: ledger.Past{Runs: []ledger.Run{run(&ended, "a", &newest), run(&ended, "b", &newest), run(nil, "a", nil), run(&ended, "a", nil)}}}, j)
+	j := JobStatus{Job: Job{Name: "a", Zone: time.FixedZone("", 3600)}}
+	list, oldest := freshness(snapshot{past: ledger.Past{Runs: []ledger.Run{run(&ended, "a", &newest), run(&ended, "b", &newest), run(nil, "a", nil), run(&ended, "a", nil)}}}, j)
 	if len(list) != 2 || list[0].Age != 38*time.Hour || list[0].Long != 100 || list[1].Newest != nil || oldest != 38*time.Hour {
 		t.Errorf("%+v, the oldest %v", list, oldest)
 	}

@@ -26,39 +26,39 @@ const (
 // A gauge is one number of each table.
 type gauge struct {
 	name, unit, means string
-	of                func(s console.Seen, now time.Time) (value float64, known bool)
+	of                func(s console.JobStatus, now time.Time) (value float64, known bool)
 }
 
 // counted is a gauge that is known whenever the table is.
-func counted(name, means string, of func(console.Seen) int) gauge {
-	return gauge{name, "{partition}", means, func(s console.Seen, _ time.Time) (float64, bool) {
+func counted(name, means string, of func(console.JobStatus) int) gauge {
+	return gauge{name, "{partition}", means, func(s console.JobStatus, _ time.Time) (float64, bool) {
 		return float64(of(s)), s.Err == nil && s.Look != nil
 	}}
 }
 
 var ofTables = []gauge{
-	{"table.readable", "", "1 when the ledger's records of the table can be read, else 0.", func(s console.Seen, _ time.Time) (float64, bool) {
+	{"table.readable", "", "1 when the ledger's records of the table can be read, else 0.", func(s console.JobStatus, _ time.Time) (float64, bool) {
 		if s.Err != nil {
 			return 0, true
 		}
 		return 1, true
 	}},
-	{"table.freshness", "s", "Time since the end of the newest period that was fetched after its end.", func(s console.Seen, now time.Time) (float64, bool) {
+	{"table.freshness", "s", "Time since the end of the newest period that was fetched after its end.", func(s console.JobStatus, now time.Time) (float64, bool) {
 		return max(0, now.Sub(s.Newest).Seconds()), !s.Newest.IsZero() // a snapshot is taken before its day ends
 	}},
-	{"job.last_success.timestamp", "s", "When the job last ended a run without a failure, in seconds since 1970.", func(s console.Seen, _ time.Time) (float64, bool) {
+	{"job.last_success.timestamp", "s", "When the job last ended a run without a failure, in seconds since 1970.", func(s console.JobStatus, _ time.Time) (float64, bool) {
 		return float64(s.Success.Unix()), !s.Success.IsZero()
 	}},
-	counted("table.missing_partitions", "Partitions that a fetch would bring by now.", func(s console.Seen) int { return s.Found.Missing() }),
-	counted("table.due_partitions", "Partitions that a run would fetch now.", func(s console.Seen) int { return len(s.Found.Due) }),
-	counted("table.wrong_partitions", "Partitions that something is wrong with, as the command status says it.", func(s console.Seen) int { return status.Wrong(s.Found.Problems) }),
-	counted("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.", func(s console.Seen) int { return status.Count(s.Found.Problems, status.Differing...) }),
-	counted("table.held_back_partitions", "Partitions of which the newest answer isn't published, because it takes good rows away.", func(s console.Seen) int { return status.Count(s.Found.Problems, status.HeldBack...) }),
-	counted("table.changed_after_final_partitions", "Partitions whose numbers changed after they had been final.", func(s console.Seen) int {
-		return status.Count(s.Found.Problems, status.Moved...)
+	counted("table.missing_partitions", "Partitions that a fetch would bring by now.", func(s console.JobStatus) int { return s.State.Missing() }),
+	counted("table.due_partitions", "Partitions that a run would fetch now.", func(s console.JobStatus) int { return len(s.State.Due) }),
+	counted("table.wrong_partitions", "Partitions that something is wrong with, as the command status says it.", func(s console.JobStatus) int { return status.Wrong(s.State.Problems) }),
+	counted("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.", func(s console.JobStatus) int { return status.Count(s.State.Problems, status.Differing...) }),
+	counted("table.held_back_partitions", "Partitions of which the newest answer isn't published, because it takes good rows away.", func(s console.JobStatus) int { return status.Count(s.State.Problems, status.HeldBack...) }),
+	counted("table.changed_after_final_partitions", "Partitions whose numbers changed after they had been final.", func(s console.JobStatus) int {
+		return status.Count(s.State.Problems, status.Moved...)
 	}),
-	{"table.claims_held", "{claim}", "Claims of the table's due windows that a run holds now.", func(s console.Seen, _ time.Time) (float64, bool) {
-		return float64(s.Found.Held), s.Err == nil && s.Look != nil
+	{"table.claims_held", "{claim}", "Claims of the table's due windows that a run holds now.", func(s console.JobStatus, _ time.Time) (float64, bool) {
+		return float64(s.State.Held), s.Err == nil && s.Look != nil
 	}},
 }
 
@@ -78,7 +78,7 @@ var settled = []struct {
 
 // Watch has the gauges tell of what see finds in the ledger. It is called whenever metrics are read: by a scrape, from time to time,
 // and at the end of the process, so that a short one tells the same.
-func (t *Telemetry) Watch(see func(context.Context) []console.Seen) {
+func (t *Telemetry) Watch(see func(context.Context) []console.JobStatus) {
 	if t != nil {
 		t.see.Store(&see)
 	}
@@ -127,21 +127,21 @@ func (t *Telemetry) gauges(meter metric.Meter) error {
 }
 
 // worst are the jobs that have numbers of their own: all, or those that want to be looked at first.
-func worst(list []console.Seen) []console.Seen {
+func worst(list []console.JobStatus) []console.JobStatus {
 	if len(list) <= mostJobs {
 		return list
 	}
-	trouble := func(s console.Seen) int {
+	trouble := func(s console.JobStatus) int {
 		if s.Err != nil {
 			return 1 << 30
 		}
 		if s.Look == nil {
 			return 0
 		}
-		return status.Wrong(s.Found.Problems) + status.Count(s.Found.Problems, status.Moved...)
+		return status.Wrong(s.State.Problems) + status.Count(s.State.Problems, status.Moved...)
 	}
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b console.Seen) int {
+	slices.SortStableFunc(list, func(a, b console.JobStatus) int {
 		return cmp.Or(cmp.Compare(trouble(b), trouble(a)), a.Newest.Compare(b.Newest), cmp.Compare(a.Name, b.Name))
 	})
 	return list[:mostJobs]

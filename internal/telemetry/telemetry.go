@@ -33,8 +33,8 @@ import (
 // A Telemetry has what was started. A nil one has nothing, and does nothing.
 type Telemetry struct {
 	recorder *step.Recorder
-	see      atomic.Pointer[func(context.Context) []console.Seen] // nil: the gauges tell nothing
-	logs     slog.Handler                                         // nil: logs aren't sent
+	see      atomic.Pointer[func(context.Context) []console.JobStatus] // nil: the gauges tell nothing
+	logs     slog.Handler                                              // nil: logs aren't sent
 	parent   trace.SpanContext
 	log      *slog.Logger
 	stop     []func(context.Context) error

@@ -58,7 +58,7 @@ func TestNothingIsStartedUnasked(t *testing.T) {
 		t.Fatal(none, err)
 	}
 	ctx := none.In(t.Context())
-	none.Watch(func(context.Context) []console.Seen { panic("the ledger is read") })
+	none.Watch(func(context.Context) []console.JobStatus { panic("the ledger is read") })
 	_, s := step.Begin(ctx, step.Unit)
 	s.End(errors.New("failed"))
 	none.Close(ctx)

@@ -35,19 +35,19 @@ var commands = map[string]string{
 
 // troublesOf are those of a table: of each reason one for every row of partitions that follow one another. Numbers that changed after
 // they had been final, or that stay although the service has changed them, are told of by the content that the ledger has.
-func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
+func troublesOf(s pages.JobStatus, again string) (list []notify.Trouble) {
 	if s.Err != nil || s.Look == nil {
 		return nil
 	}
 	commands := map[refresh.Condition]string{}
-	for _, p := range s.Found.Problems {
+	for _, p := range s.State.Problems {
 		if commands[refresh.Condition(p.Condition)] = p.Advice; p.Command != "" {
 			commands[refresh.Condition(p.Condition)] = "reportferry " + p.Command + again
 		}
 	}
 	var last *notify.Trouble
 	before := ""
-	for _, e := range s.Found.Calendar {
+	for _, e := range s.State.Calendar {
 		reason, day, past := ofTables[e.Condition], e.Partition.String(), e.Condition == refresh.ChangedFinal
 		if last != nil {
 			last.After = day
@@ -83,8 +83,8 @@ func troublesOf(s pages.Seen, again string) (list []notify.Trouble) {
 }
 
 // runningOf are the partitions of a table that another run is fetching.
-func runningOf(s pages.Seen) (list []notify.Trouble) {
-	for _, e := range s.Found.Calendar {
+func runningOf(s pages.JobStatus) (list []notify.Trouble) {
+	for _, e := range s.State.Calendar {
 		if day := e.Partition.String(); e.Condition == refresh.Running {
 			list = append(list, notify.Trouble{Job: s.Name, From: day, Through: day})
 		}
@@ -144,7 +144,7 @@ func short(text string) string {
 }
 
 // news is what a run knows, for those whom the config names.
-func news(seen []pages.Seen, r ledger.Run, names []string, again string) notify.News {
+func news(seen []pages.JobStatus, r ledger.Run, names []string, again string) notify.News {
 	n := notify.News{Run: r.ID, Began: r.Started, Calm: map[string]bool{}, Shared: map[string]bool{}}
 	told := map[string]bool{} // of whose failures the ledger tells, now or when what is being fetched is over
 	for _, s := range seen {

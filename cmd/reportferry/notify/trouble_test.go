@@ -20,12 +20,12 @@ import (
 // What a run tells of is what its tables lack, and those of its errors of which the ledger doesn't tell.
 func TestNews(t *testing.T) {
 	day := civil.Date{Year: 2026, Month: 1, Day: 1}
-	seen := func(conditions ...refresh.Condition) pages.Seen {
-		s := pages.Seen{Job: pages.Job{Name: "daily", Look: func(context.Context, ledger.Past) (pages.Look, error) { return pages.Look{}, nil }}}
+	seen := func(conditions ...refresh.Condition) pages.JobStatus {
+		s := pages.JobStatus{Job: pages.Job{Name: "daily", Look: func(context.Context, ledger.Past) (pages.Look, error) { return pages.Look{}, nil }}}
 		for i, c := range conditions {
-			s.Found.Calendar = append(s.Found.Calendar, refresh.Entry{Partition: day.AddDays(i), Condition: c})
+			s.State.Calendar = append(s.State.Calendar, refresh.Entry{Partition: day.AddDays(i), Condition: c})
 		}
-		s.Found.Problems = status.Of("daily", "report", s.Found.Inspection, nil)
+		s.State.Problems = status.Of("daily", "report", s.State.Inspection, nil)
 		return s
 	}
 	broken := errors.New("the sink broke")
@@ -35,7 +35,7 @@ func TestNews(t *testing.T) {
 	unknown.Err = errors.New("no answer")
 	for _, c := range []struct {
 		name string
-		seen pages.Seen
+		seen pages.JobStatus
 		res  ledger.Result
 		want string
 	}{
@@ -62,7 +62,7 @@ func TestNews(t *testing.T) {
 		c.res.Job = "daily"
 		other := seen(refresh.Broken)
 		other.Name = "other"
-		n := news([]pages.Seen{other, c.seen}, ledger.Run{ID: "r", Results: []ledger.Result{c.res}}, []string{"daily"}, " --config x.yml")
+		n := news([]pages.JobStatus{other, c.seen}, ledger.Run{ID: "r", Results: []ledger.Result{c.res}}, []string{"daily"}, " --config x.yml")
 		var got []string
 		if len(n.Jobs) == 1 && n.Jobs[0] == "daily" {
 			got = append(got, "looked at")

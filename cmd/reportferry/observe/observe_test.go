@@ -50,7 +50,7 @@ func scraped(t *testing.T) string {
 }
 
 // answered is what GET /metrics says of what see finds.
-func answered(t *testing.T, see func(context.Context) []console.Seen) string {
+func answered(t *testing.T, see func(context.Context) []console.JobStatus) string {
 	t.Helper()
 	reader, handler, err := scrape()
 	if err != nil {
@@ -132,16 +132,16 @@ func TestTheDashboardsMetricsExist(t *testing.T) {
 // However many tables a config has, those who collect its numbers get a bounded count of series: those that want to be looked at first,
 // and how many were left out.
 func TestTenThousandTablesHaveBoundedSeries(t *testing.T) {
-	list := make([]console.Seen, 10_000)
+	list := make([]console.JobStatus, 10_000)
 	for i := range list {
-		list[i] = console.Seen{Job: console.Job{
+		list[i] = console.JobStatus{Job: console.Job{
 			Name: fmt.Sprintf("table%05d", i), Look: func(context.Context, ledger.Past) (console.Look, error) { return console.Look{}, nil },
 			Files: func(context.Context) ([]outbox.File, error) { return nil, nil },
 		}, Newest: time.Now()}
 	}
-	list[9_876].Found.Problems = []ledger.Problem{{Condition: "unreconciled", Partitions: 3, Wrong: true}}
+	list[9_876].State.Problems = []ledger.Problem{{Condition: "unreconciled", Partitions: 3, Wrong: true}}
 	list[9_877].Err = errors.New("can't be read")
-	text := answered(t, func(context.Context) []console.Seen { return list })
+	text := answered(t, func(context.Context) []console.JobStatus { return list })
 	perName := map[string]int{}
 	for name, family := range parsed(t, text) {
 		perName[name] = len(family)

@@ -202,7 +202,7 @@ func (d *daemon) show(w http.ResponseWriter, r *http.Request) {
 }
 
 // see looks at the tables of the newest config.
-func (d *daemon) see(ctx context.Context) []pages.Seen {
+func (d *daemon) see(ctx context.Context) []pages.JobStatus {
 	g := d.newest()
 	defer g.release(d.log)
 	return g.console.See(ctx)
