@@ -9,12 +9,14 @@ package result
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
+	"github.com/invopop/jsonschema"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
@@ -257,4 +259,13 @@ func recorded(e ledger.Record) Partition {
 		p.Sinks = append(p.Sinks, Place{Sink: r.Sink, Key: r.Key, Size: r.Size})
 	}
 	return p
+}
+
+// Schema is the JSON Schema of a result.
+func Schema() ([]byte, error) {
+	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true}
+	schema := r.Reflect(&Run{})
+	schema.Title = "What became of a run of reportferry"
+	text, err := json.MarshalIndent(schema, "", "  ")
+	return append(text, '\n'), err
 }
