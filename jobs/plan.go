@@ -74,7 +74,7 @@ type Plan struct {
 
 	// Brief says of that what the run's record keeps, by what was read last: for the plan, or while units were done. The past has the run
 	// itself, as far as it is known. Nil: the kind has no partitions.
-	Brief func(context.Context, ledger.Past) (refresh.Brief, error)
+	Brief func(context.Context, ledger.Past) (ledger.Result, error)
 
 	// LetGo forgets what of the table was read for the plan or by the units, which read it again then; none is under way meanwhile.
 	// Records is how many records it forgets. Nil: there is nothing to forget.

@@ -18,14 +18,14 @@ func (s Share) several() bool { return s.Count > 1 }
 // Plan plans the jobs of which a part is this task's own. The others are left to other tasks, until RunJobs finds one that is behind.
 func (s Share) Plan(ctx context.Context, list []Job, now time.Time) []Planned {
 	return planJobs(ctx, list, now, func(job int) bool {
-		from, to := s.of(job, len(list))
+		from, to := s.part(job, len(list))
 		return from < to
 	})
 }
 
-// of is the task's part of one of so many jobs, from and to in parts of which the job has Count. The jobs lie in a row, and each task
+// part is the task's part of one of so many jobs, from and to in parts of which the job has Count. The jobs lie in a row, and each task
 // has as much of it as any other, be it several jobs or a piece of one.
-func (s Share) of(job, jobs int) (from, to int) {
+func (s Share) part(job, jobs int) (from, to int) {
 	if !s.several() {
 		return 0, 1
 	}
@@ -44,7 +44,7 @@ func (s Share) split(job, jobs int, units []task) (own, others []task) {
 	if !s.several() {
 		return units, nil
 	}
-	from, to := s.of(job, jobs)
+	from, to := s.part(job, jobs)
 	if from >= to {
 		return nil, units
 	}

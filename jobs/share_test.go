@@ -28,7 +28,7 @@ func TestShares(t *testing.T) {
 						for _, u := range mine {
 							own[u.unit.Name]++
 						}
-						if from, to := s.of(job, len(sizes)); len(mine) > 0 && from >= to {
+						if from, to := s.part(job, len(sizes)); len(mine) > 0 && from >= to {
 							t.Errorf("task %d has units of job %d, which it doesn't plan", index, job)
 						}
 					}
@@ -44,7 +44,7 @@ func TestShares(t *testing.T) {
 				for index := range max(1, count) {
 					planned := 0
 					for job := range sizes {
-						if from, to := (Share{Index: index, Count: count}).of(job, len(sizes)); from < to {
+						if from, to := (Share{Index: index, Count: count}).part(job, len(sizes)); from < to {
 							planned++
 						}
 					}

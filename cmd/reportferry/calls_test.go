@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,13 +73,8 @@ func kindOf(r *http.Request) string {
 func (c *toll) since() (said string, sum int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, kind := range slices.Sorted(maps.Keys(c.calls)) {
-		said += fmt.Sprintf(" %s %d", kind, c.calls[kind])
-		sum += c.calls[kind]
-	}
-	clear(c.calls)
 	c.sink = 0
-	return said, sum
+	return taken(c.calls)
 }
 
 // bucketPlace is a place whose ledger and sink are in the server's bucket, beyond the toll.
@@ -224,10 +217,5 @@ func (w *tap) carry(to io.Writer, from *bufio.Reader) {
 func (w *tap) since() (said string, sum int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, word := range slices.Sorted(maps.Keys(w.sent)) {
-		said += fmt.Sprintf(" %s %d", word, w.sent[word])
-		sum += w.sent[word]
-	}
-	clear(w.sent)
-	return said, sum
+	return taken(w.sent)
 }

@@ -75,7 +75,7 @@ func TestCommandsText(t *testing.T) {
 		{"check-stranger", "check campaigns_daily", 3, nil},
 		{"check-mended", "check campaigns_daily", 0, func() { check(t, os.Remove(filepath.Join(filepath.Dir(part), "copy.parquet"))) }},
 		{"rebaseline-refused", "run campaigns_daily", 2, change(t, "currency: USD\n    dimensions: [day", "currency: EUR\n    dimensions: [day")},
-		{"status-failed", "status campaigns_daily", 0, nil},
+		{"status-failed", "status campaigns_daily", 3, nil},
 		{"rebaseline", "run campaigns_daily --rebaseline", 0, nil},
 		{"missing-columns", "backfill campaigns_daily --missing-columns", 0, change(t, "ecpi_all]", "ecpi_all, clicks]")},
 		{"gaps-earlier", "gaps campaigns_daily", 3, change(t, "start: -12d\n    lookback: 2", "start: -15d\n    lookback: 2")},

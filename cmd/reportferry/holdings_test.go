@@ -52,9 +52,7 @@ func (w *warehouse) calls(after int) (said string, n int) {
 		counts[r.Call]++
 	}
 	delete(counts, "jobs.get") // as many as a job takes time
-	for _, call := range slices.Sorted(maps.Keys(counts)) {
-		said += fmt.Sprintf(" %s %d", call, counts[call])
-	}
+	said, _ = taken(counts)
 	return strings.TrimSpace(said), len(all)
 }
 
@@ -157,4 +155,14 @@ func TestADatasetThatDeletes(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	w.holds(t, s.truth(t, today.AddDays(-3), today.AddDays(-1)))
+}
+
+// taken names counts by kind, and their sum, and forgets them.
+func taken(counts map[string]int) (said string, sum int) {
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		said += fmt.Sprintf(" %s %d", kind, counts[kind])
+		sum += counts[kind]
+	}
+	clear(counts)
+	return said, sum
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -224,6 +225,13 @@ func limiterTime(service config.Service, requests int) time.Duration {
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
 }
 
+// reasonWords say a reason behind a number, where the reason by itself doesn't.
+var reasonWords = map[refresh.Reason]string{
+	refresh.Lookback: "in the lookback", refresh.Unsunk: "for a new sink", refresh.Rebased: "to rebaseline",
+	refresh.Doubtful: "to ask again, because they differ from the totals or are empty", refresh.Dropped: "with columns to drop",
+	refresh.NewColumns: "for an added column", refresh.Drifted: "moved though final", refresh.Horizon: "whose numbers are final by now",
+}
+
 // reasons counts why partitions are due: "2 in the lookback", "5 missing".
 func reasons(due []refresh.Due) []string {
 	counts := map[refresh.Reason]int{}
@@ -232,26 +240,7 @@ func reasons(due []refresh.Due) []string {
 	}
 	var out []string
 	for reason, n := range counts {
-		words := string(reason)
-		switch reason {
-		case refresh.Lookback:
-			words = "in the lookback"
-		case refresh.Unsunk:
-			words = "for a new sink"
-		case refresh.Rebased:
-			words = "to rebaseline"
-		case refresh.Doubtful:
-			words = "to ask again, because they differ from the totals or are empty"
-		case refresh.Dropped:
-			words = "with columns to drop"
-		case refresh.NewColumns:
-			words = "for an added column"
-		case refresh.Drifted:
-			words = "moved though final"
-		case refresh.Horizon:
-			words = "whose numbers are final by now"
-		}
-		out = append(out, fmt.Sprintf("%d %s", n, words))
+		out = append(out, fmt.Sprintf("%d %s", n, cmp.Or(reasonWords[reason], string(reason))))
 	}
 	slices.Sort(out)
 	return out

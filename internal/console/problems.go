@@ -76,7 +76,7 @@ func problemsOf(s snapshot, j JobStatus) (all []problem) {
 	case is:
 		all = []problem{p}
 	default:
-		all = slices.Concat(failures(s.past, j), ofTable(j, civil.Date{}), stuck(s.now, j), unsettled(s.past, j))
+		all = slices.Concat(failures(s.past, j), problemsOfTable(j, civil.Date{}), stuck(s.now, j), unsettled(s.past, j))
 	}
 	for i, p := range all {
 		all[i].Run = s.linked(p.Run)
@@ -155,7 +155,7 @@ func failures(past ledger.Past, j JobStatus) []problem {
 		return nil // the problems of the table have them
 	}
 	list := status.LastFailed(j.Name, past, func(_ *ledger.Run, f ledger.Failure) bool {
-		return slices.ContainsFunc(latest(j.Pushed), func(o outbox.File) bool { return o.Error != "" && o.Name == f.Unit }) ||
+		return slices.ContainsFunc(Latest(j.Pushed), func(o outbox.File) bool { return o.Error != "" && o.Name == f.Unit }) ||
 			slices.ContainsFunc(j.Declared, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
 	})
 	return problemsFrom(j, list, civil.Date{})
@@ -164,11 +164,13 @@ func failures(past ledger.Past, j JobStatus) []problem {
 // mostNamed is how many rows of partitions of a problem are named with what is wrong with each.
 const mostNamed = 5
 
-// ofTable are the problems of a job's table, with those rows of days that include a partition; the zero one: with all.
-func ofTable(j JobStatus, of civil.Date) []problem { return problemsFrom(j, j.State.Problems, of) }
+// problemsOfTable are the problems of a job's table, with those rows of days that include a partition; the zero one: with all.
+func problemsOfTable(j JobStatus, partition civil.Date) []problem {
+	return problemsFrom(j, j.State.Problems, partition)
+}
 
 // problemsFrom shows problems of a job as package status finds them.
-func problemsFrom(j JobStatus, all []ledger.Problem, of civil.Date) (list []problem) {
+func problemsFrom(j JobStatus, all []ledger.Problem, partition civil.Date) (list []problem) {
 	for _, p := range all {
 		c := refresh.Condition(p.Condition)
 		one := problem{Job: j.Name, State: j.State.state(c), What: p.What, Details: p.Errors, Advice: sentence(p), Run: p.Run, like: c, known: !p.Wrong}
@@ -177,7 +179,7 @@ func problemsFrom(j JobStatus, all []ledger.Problem, of civil.Date) (list []prob
 		}
 		left := p.Partitions
 		for _, d := range p.Days {
-			if of.IsValid() && (of.Before(d.From) || of.After(d.Through)) {
+			if partition.IsValid() && (partition.Before(d.From) || partition.After(d.Through)) {
 				continue
 			}
 			if len(one.Details) == mostNamed {

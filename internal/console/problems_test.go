@@ -118,7 +118,7 @@ func TestManyDays(t *testing.T) {
 	p.Condition, p.Partitions, p.Advice, p.Command = "missing", len(p.Days), "to fetch what is missing", "run e"
 	j := JobStatus{Job: Job{Name: "e", Kind: "events"}}
 	j.State.Problems = []ledger.Problem{p}
-	list := ofTable(j, civil.Date{})
+	list := problemsOfTable(j, civil.Date{})
 	if len(list) != 1 || list[0].Type[0] != "run e" || list[0].Advice != "To fetch what is missing:" || len(list[0].Details) != mostNamed+1 ||
 		list[0].Details[0] != "2026-01-14: never fetched yet" || list[0].Details[mostNamed] != "and 2 more" {
 		t.Errorf("%+v", list)

@@ -135,26 +135,9 @@ func failedIn(r ledger.Run) (list []problem) {
 			list = append(list, problem{Job: res.Job, State: failed, What: p.What, Details: p.Errors, Advice: sentence(p), Type: []string{p.Command}})
 		}
 	}
-	for _, text := range furtherErrors(r) {
+	further := status.FurtherErrors(r)
+	for _, text := range further[:min(len(further), mostFailures)] {
 		list = append(list, problem{State: failed, Details: []string{text}})
 	}
 	return list
-}
-
-// furtherErrors are those that the run ended with and that aren't a unit's. A failure's text is cut, so that its beginning counts.
-func furtherErrors(r ledger.Run) (list []string) {
-	begins := func(job, text string) string { return job + ": " + text[:min(len(text), 200)] }
-	known := map[string]bool{}
-	for _, res := range r.Results {
-		for _, f := range res.Failures {
-			known[begins(res.Job, f.Error)] = true
-		}
-	}
-	for _, text := range r.Errors {
-		job, own, _ := strings.Cut(text, ": ")
-		if !known[begins(job, own)] {
-			list = append(list, text)
-		}
-	}
-	return list[:min(len(list), mostFailures)]
 }

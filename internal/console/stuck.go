@@ -14,8 +14,8 @@ import (
 // recent is how long the rejects of a file that is done are shown: as long as its records are remembered.
 const recent = 9 * 24 * time.Hour
 
-// latest are the files of a job as they are now: a file that changed counts once.
-func latest(all []outbox.File) (list []outbox.File) {
+// Latest are the files of a job, the latest first, as they are now: a file that changed counts once.
+func Latest(all []outbox.File) (list []outbox.File) {
 	known := map[string]bool{}
 	for _, f := range all {
 		if !known[f.Name] {
@@ -49,7 +49,7 @@ const mostStuck = 20
 // stuck are the files that a person must do something about, the latest first.
 func stuck(now time.Time, j JobStatus) (list []problem) {
 	named := map[state]int{}
-	for _, f := range latest(j.Pushed) {
+	for _, f := range Latest(j.Pushed) {
 		p := problem{Job: j.Name, State: fileState(f), Run: f.Run}
 		lost := f.Refused + f.Rejected + f.Conflicts
 		switch {

@@ -147,14 +147,10 @@ func worst(list []console.JobStatus) []console.JobStatus {
 	return list[:mostJobs]
 }
 
-// sum adds up the files as they are now, the latest first. What a file was before it changed doesn't count.
+// sum adds up the files as they are now. What a file was before it changed doesn't count.
 func sum(files []outbox.File, of func(outbox.File) int64) (n int64) {
-	seen := map[string]bool{}
-	for _, f := range files {
-		if !seen[f.Name] {
-			n += of(f)
-		}
-		seen[f.Name] = true
+	for _, f := range console.Latest(files) {
+		n += of(f)
 	}
 	return n
 }

@@ -115,9 +115,9 @@ func (p *plan) inspect(_ context.Context, past ledger.Past) (refresh.Inspection,
 	return status.Inspect(p.now, p.o.Job, "events", rules, p.table.Records(), past), nil
 }
 
-func (p *plan) brief(ctx context.Context, past ledger.Past) (refresh.Brief, error) {
+func (p *plan) brief(ctx context.Context, past ledger.Past) (ledger.Result, error) {
 	in, err := p.inspect(ctx, past)
-	return refresh.Brief{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: in.Problems}, err
+	return ledger.Result{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: in.Problems}, err
 }
 
 func (p *plan) schema(context.Context) (*sinks.Schema, error) { return p.definition().Schema, nil }

@@ -10,48 +10,50 @@ import (
 // A notice is given before rows come to stand beside others that mean something else.
 type notice struct {
 	give func(context.Context) error // nil: nobody asked for one
-	turn chan map[string]bool        // the shapes of parts that were looked at; a mutex that testing/synctest sees as blocked
+	// The shapes are those of parts that were compared. The channel is used as a mutex, because testing/synctest knows when a channel blocks.
+	shapes chan map[string]bool
 }
 
 // BeforeRebaseline has give called before the first part is put that means something else than a recorded partition. Where it fails nothing
 // is put, and it is called again for the next part.
 func (t *Table) BeforeRebaseline(give func(context.Context) error) {
 	t.notice = notice{give, make(chan map[string]bool, 1)}
-	t.notice.turn <- map[string]bool{}
+	t.notice.shapes <- map[string]bool{}
 }
 
 // giveNotice gives the notice if something that is to be put asks for it. Until the sinks have confirmed rows of another meaning they may
 // show the old ones, and so the doubt of these has the old shape.
-func (t *Table) giveNotice(ctx context.Context, courses []*course) {
+func (t *Table) giveNotice(ctx context.Context, publications []*course) {
 	if t.notice.give == nil {
 		return
 	}
 	var err error
-	for _, w := range courses {
-		if w.Err != nil || !w.puts() {
+	for _, p := range publications {
+		if p.Err != nil || !p.puts() {
 			continue
 		}
 		if err == nil {
-			err = t.compareMeanings(ctx, w)
+			err = t.compareMeanings(ctx, p)
 		}
-		if w.Err = err; err != nil {
-			w.Err = fmt.Errorf("put %s/%s: %w", t.Name(), w.Part.Partition, err)
+		if p.Err = err; err != nil {
+			p.Err = fmt.Errorf("put %s/%s: %p", t.Name(), p.Part.Partition, err)
 		}
 	}
 }
 
-func (t *Table) compareMeanings(ctx context.Context, w *course) error {
-	var looked map[string]bool
+// compareMeanings gives the notice if the part of a publication means something else than a recorded partition.
+func (t *Table) compareMeanings(ctx context.Context, p *course) error {
+	var compared map[string]bool
 	select {
-	case looked = <-t.notice.turn:
-		defer func() { t.notice.turn <- looked }()
+	case compared = <-t.notice.shapes:
+		defer func() { t.notice.shapes <- compared }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if looked[w.e.Shape] && (w.Base.Seq == 0 || w.Base.Shape == w.e.Shape) {
+	if compared[p.e.Shape] && (p.Base.Seq == 0 || p.Base.Shape == p.e.Shape) {
 		return nil
 	}
-	is, err := t.ShapeOf(ctx, w.e)
+	is, err := t.ShapeOf(ctx, p.e)
 	if err != nil {
 		return err
 	}
@@ -59,18 +61,18 @@ func (t *Table) compareMeanings(ctx context.Context, w *course) error {
 	if err != nil {
 		return err
 	}
-	if stale[w.Base.Shape].Rebased {
-		w.doubt.Shape = w.Base.Shape
+	if stale[p.Base.Shape].Rebased {
+		p.doubt.Shape = p.Base.Shape
 	}
 	for _, how := range stale {
-		if how.Rebased && !looked[w.e.Shape] {
+		if how.Rebased && !compared[p.e.Shape] {
 			if err := t.notice.give(ctx); err != nil {
 				return err
 			}
 			break
 		}
 	}
-	looked[w.e.Shape] = true
+	compared[p.e.Shape] = true
 	return nil
 }
 
@@ -79,7 +81,7 @@ func (t *Table) DescribeMixed(ctx context.Context, are bool) error {
 	for _, target := range t.o.Targets {
 		if sink, ok := target.Sink.(sinks.Describer); ok {
 			if err := sink.Mixed(ctx, t.Name(), are); err != nil {
-				return &SinkError{fmt.Errorf("describe %s in %s: %w", t.Name(), target.Name, err)}
+				return &SinkError{fmt.Errorf("describe %s in %s: %p", t.Name(), target.Name, err)}
 			}
 		}
 	}

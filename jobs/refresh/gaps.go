@@ -28,15 +28,6 @@ func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledge
 	return Inspection{r.Period, gaps, FreshnessOf(job, r, done, past), RestOf(r, done, gaps), r.counts(now, all), all, nil}
 }
 
-// A Brief is what of an Inspection the record of a run keeps.
-type Brief struct {
-	Rest     ledger.Rest
-	Newest   *civil.Date // the newest partition fetched after its end
-	Problems []ledger.Problem
-
-	Suspected int // partitions that weren't suspected to be empty when the run began
-}
-
 // Missing counts the partitions that a fetch would bring by now. Those whose schedule hasn't fired yet don't count.
 func (in Inspection) Missing() (n int) {
 	for _, g := range in.Gaps {

@@ -14,12 +14,12 @@ import (
 
 // changedTotals compares the service's totals of today with those of records. It gives what differs by partition, and the partitions of which
 // anything could be compared. Columns that a record lacks aren't.
-func (f *fetch) changedTotals(ctx context.Context, records ledger.Records, today map[civil.Date]table.Part) (found map[civil.Date][]ledger.Difference, compared map[civil.Date]bool, err error) {
+func (f *fetch) changedTotals(ctx context.Context, records ledger.Records, today map[civil.Date]table.Part) (changed map[civil.Date][]ledger.Difference, compared map[civil.Date]bool, err error) {
 	shapes, err := f.table.Shapes(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	found, compared = map[civil.Date][]ledger.Difference{}, map[civil.Date]bool{}
+	changed, compared = map[civil.Date][]ledger.Difference{}, map[civil.Date]bool{}
 	for _, c := range f.cols.numbers {
 		then, now := map[civil.Date]table.Part{}, map[civil.Date]table.Part{}
 		for p, e := range records {
@@ -29,10 +29,10 @@ func (f *fetch) changedTotals(ctx context.Context, records ledger.Records, today
 			}
 		}
 		for p, differences := range partition.Compare([]table.Column{c}, then, now, nil) {
-			found[p] = append(found[p], differences...)
+			changed[p] = append(changed[p], differences...)
 		}
 	}
-	return found, compared, nil
+	return changed, compared, nil
 }
 
 // recorded is what a record says that the service's total of a column was; false: it doesn't say. A record of an earlier version has only

@@ -114,7 +114,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	l.At = time.Now()
 	var m adjust.Meter
 	f := &fetch{plan: p, client: p.o.Client.Metered(&m)}
-	found, compared, err := f.compareFinals(ctx, w.Finals)
+	changed, compared, err := f.compareFinals(ctx, w.Finals)
 	out.Measure(m.Totals())
 	log := p.o.Log.With("job", p.o.Job, "run", p.o.Run)
 	switch {
@@ -131,7 +131,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 		}
 	}
 	for _, partition := range w.Finals {
-		if differences := found[partition]; differences != nil {
+		if differences := changed[partition]; differences != nil {
 			l.Moved = append(l.Moved, partition)
 			log.Warn("numbers have moved that were final", "window", partition.String(), "difference", onRecord(differences))
 		}
@@ -155,7 +155,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 
 // compareFinals compares final partitions with the service's totals of today, by one request unless the service is too slow for it. It gives
 // those that have moved, and how many it could compare.
-func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (found map[civil.Date][]ledger.Difference, compared int, err error) {
+func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (changed map[civil.Date][]ledger.Difference, compared int, err error) {
 	if f.cols, err = f.resolve(ctx, f.client); err != nil || len(f.cols.numbers) == 0 {
 		return nil, 0, err
 	}
@@ -171,8 +171,8 @@ func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (fou
 			records[p] = e
 		}
 	}
-	found, had, err := f.changedTotals(ctx, records, byPartition(totals))
-	return found, compared + len(had), err
+	changed, had, err := f.changedTotals(ctx, records, byPartition(totals))
+	return changed, compared + len(had), err
 }
 
 // onRecord puts differences between totals of today and those on record into words.

@@ -150,9 +150,9 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 
 // columnsOf are the columns of these events. An event whose slug has a comma can't be asked for, because the service takes that for the end of a
 // name: it is left out and said.
-func (s Selector) columnsOf(o Options, found []adjust.Event, recorded ledger.Shape) ([]column, error) {
+func (s Selector) columnsOf(o Options, events []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var cols []column
-	for _, e := range found {
+	for _, e := range events {
 		if strings.Contains(e.ID, ",") {
 			o.warn("%s: an event is left out, because its slug %q has a comma, which the service takes for the end of a name, so that it can't be asked for", s, e.ID)
 			continue

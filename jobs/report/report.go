@@ -105,7 +105,7 @@ type plan struct {
 	resolving *semaphore.Weighted // held to resolve events, which is done once, when first needed
 	columns   atomic.Pointer[columns]
 	fetched   map[civil.Date]bool // what was due when the plan was made
-	was       refresh.Brief       // when the table was let go
+	was       ledger.Result       // when the table was let go
 	scope     scope
 	first     bool // nothing was recorded of the table when the plan was made
 
@@ -211,13 +211,13 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 }
 
 // brief says how the table was when it was read last.
-func (p *plan) brief(ctx context.Context, past ledger.Past) (refresh.Brief, error) {
+func (p *plan) brief(ctx context.Context, past ledger.Past) (ledger.Result, error) {
 	if !p.table.Has() {
 		return p.was, nil
 	}
 	rules, err := p.allRules(ctx)
 	if err != nil {
-		return refresh.Brief{}, err
+		return ledger.Result{}, err
 	}
 	return status.Brief(p.now, p.o.Job, "report", rules, p.table.Records(), past, p.rules.Suspected), nil
 }

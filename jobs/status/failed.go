@@ -18,14 +18,14 @@ const (
 	mostUnits  = 6
 )
 
-// LastFailed is the problem that units of a job failed in the last run that had it, without the failures that are shown elsewhere; none: they
-// all are, or nothing failed.
+// LastFailed is the problem that units of a job failed in the last run that had it, without the failures that are shown elsewhere (nil: none
+// is). There is no problem when all are, or nothing failed.
 func LastFailed(job string, past ledger.Past, shown func(*ledger.Run, ledger.Failure) bool) []ledger.Problem {
 	run, res := past.Last(job)
 	if run == nil {
 		return nil
 	}
-	left := slices.DeleteFunc(slices.Clone(res.Failures), func(f ledger.Failure) bool { return shown(run, f) })
+	left := slices.DeleteFunc(slices.Clone(res.Failures), func(f ledger.Failure) bool { return shown != nil && shown(run, f) })
 	if len(left) == 0 {
 		return nil
 	}
@@ -76,4 +76,22 @@ func some(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostUnits], ", "), len(names)-mostUnits)
+}
+
+// FurtherErrors are those that a run ended with and that aren't a unit's. A failure's text is cut, so that its beginning counts.
+func FurtherErrors(r ledger.Run) (list []string) {
+	begins := func(job, text string) string { return job + ": " + text[:min(len(text), 200)] }
+	known := map[string]bool{}
+	for _, res := range r.Results {
+		for _, f := range res.Failures {
+			known[begins(res.Job, f.Error)] = true
+		}
+	}
+	for _, text := range r.Errors {
+		job, own, _ := strings.Cut(text, ": ")
+		if !known[begins(job, own)] {
+			list = append(list, text)
+		}
+	}
+	return list
 }

@@ -149,9 +149,9 @@ func Of(job, kind string, in refresh.Inspection, done ledger.Records) (list []le
 	return list
 }
 
-// Brief is what of a table the record of a run keeps: of each problem the newest days, without the errors, which the record has anyway. Which
+// Brief is what the record of a run keeps of a table, as a Result in which nothing else is set: of each problem the newest days, without the errors, which the record has anyway. Which
 // partitions were suspected when the run began is in suspected.
-func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past, suspected map[civil.Date]bool) refresh.Brief {
+func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past, suspected map[civil.Date]bool) ledger.Result {
 	gaps := refresh.Gaps(now, job, r, done, past.Runs)
 	for i := range gaps {
 		gaps[i].Run, gaps[i].Error = "", ""
@@ -165,10 +165,10 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 			list[i].Days = p.Days[:min(len(p.Days), mostDays)]
 		}
 	}
-	brief := refresh.Brief{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: list}
+	brief := ledger.Result{Job: job, Rest: in.Rest, Newest: in.Fresh.Newest, Problems: list}
 	for _, e := range in.Calendar {
 		if e.Condition == refresh.Suspicious && !suspected[e.Partition] {
-			brief.Suspected++
+			brief.Outcome.Suspected++
 		}
 	}
 	return brief

@@ -25,15 +25,12 @@ func Problems(w io.Writer, indent string, list []ledger.Problem, most int) {
 				why += " in run " + d.Run
 			}
 			if d.Error != "" {
-				why += ": " + FirstLine(d.Error)
+				why += ": " + strings.ReplaceAll(d.Error, "\n", "; ")
 			}
 			folded(w, indent+"  ", strings.TrimSpace(Range(d.From, d.Through)+"  "+terminal.Line(why)))
 		}
-		for i, err := range p.Errors {
-			if i == 0 {
-				fmt.Fprintf(w, "%s  in run %s\n", indent, p.Run)
-			}
-			folded(w, indent+"  ", FirstLine(err))
+		for _, err := range p.Errors {
+			fmt.Fprintf(w, "%s  error in run %s: %s\n", indent, p.Run, terminal.Line(strings.ReplaceAll(err, "\n", "; ")))
 		}
 		if left > 0 && p.Days != nil {
 			folded(w, indent+"  ", "and "+Plural(left, "partition")+" more")

@@ -141,7 +141,7 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 				s.Pieces = pieces
 			}
 		case maxAge == 0: // the rest of the status doesn't need the kind
-			s.Unsure = human.FirstLine(err.Error())
+			s.Unsure, s.Problems = human.FirstLine(err.Error()), status.LastFailed(c.Name, past, nil)
 		default:
 			damaged = append(damaged, err)
 		}
@@ -254,19 +254,9 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 		return
 	}
 	fmt.Fprintf(w, "exit code %d, %s ago\n", run.Exit, now.Sub(*run.Ended).Round(time.Second))
-	for _, msg := range run.Errors {
-		if _, own, _ := strings.Cut(human.FirstLine(msg), ": "); slices.ContainsFunc(tables, func(s tableStatus) bool { return names(s.Problems, own) }) {
-			continue
-		}
+	for _, msg := range status.FurtherErrors(run) { // the problems have the others
 		fmt.Fprintf(w, "  error in %s\n", strings.ReplaceAll(msg, "\n", "\n    "))
 	}
-}
-
-// names tells whether a problem of the last run has an error, of which the ledger keeps the beginning.
-func names(list []ledger.Problem, text string) bool {
-	return slices.ContainsFunc(list, func(p ledger.Problem) bool {
-		return slices.ContainsFunc(p.Errors, func(err string) bool { return strings.Contains(err, text[:min(len(text), 200)]) })
-	})
 }
 
 // writeTroubles writes what is wrong with a table, and why that isn't known.
@@ -296,8 +286,7 @@ func runStatus(ctx context.Context, e *wire.Session, c config.Job, past ledger.P
 		}
 		success = ledger.Past{Runs: past.Runs}.SuccessOf(c.Name)
 	}
-	shown := func(*ledger.Run, ledger.Failure) bool { return false }
-	s := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Problems: status.LastFailed(c.Name, past, shown)}
+	s := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Problems: status.LastFailed(c.Name, past, nil)}
 	switch {
 	case maxAge == 0:
 	case success == nil:
