@@ -36,7 +36,7 @@ func (t *Table) giveNotice(ctx context.Context, publications []*course) {
 			err = t.compareMeanings(ctx, p)
 		}
 		if p.Err = err; err != nil {
-			p.Err = fmt.Errorf("put %s/%s: %p", t.Name(), p.Part.Partition, err)
+			p.Err = fmt.Errorf("put %s/%s: %w", t.Name(), p.Part.Partition, err)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (t *Table) DescribeMixed(ctx context.Context, are bool) error {
 	for _, target := range t.o.Targets {
 		if sink, ok := target.Sink.(sinks.Describer); ok {
 			if err := sink.Mixed(ctx, t.Name(), are); err != nil {
-				return &SinkError{fmt.Errorf("describe %s in %s: %p", t.Name(), target.Name, err)}
+				return &SinkError{fmt.Errorf("describe %s in %s: %w", t.Name(), target.Name, err)}
 			}
 		}
 	}

@@ -2,11 +2,9 @@ package refresh
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"math/big"
 	"slices"
-	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -87,95 +85,4 @@ func names(a, b map[string]*big.Rat) []string {
 func Decimal(n *big.Rat) string {
 	digits, _ := n.FloatPrec()
 	return n.FloatString(digits)
-}
-
-// A Move is a change and its size: how much it is of the metric's average over the table's partitions that have any of it. So a
-// change of a big day comes before one of a small day, whatever the metric is counted in.
-type Move struct {
-	Change
-	Size float64 `json:"size"`
-}
-
-// Moves are the changes of a history, the biggest first, of a table whose records are done.
-func Moves(history []ledger.Record, done ledger.Records) (list []Move) {
-	changes := Changes(history)
-	if len(changes) == 0 {
-		return nil
-	}
-	usual := averages(done)
-	for _, c := range changes {
-		one := Move{Change: c}
-		if delta, ok := new(big.Rat).SetString(c.Delta); ok && delta.Sign() != 0 {
-			if all := usual[c.Metric]; all != nil {
-				delta.Quo(delta, all)
-			} // else no partition has any of it now, and a unit of it is as much as a usual day
-			one.Size, _ = delta.Float64()
-		}
-		list = append(list, one)
-	}
-	slices.SortStableFunc(list, func(a, b Move) int { return cmp.Compare(max(b.Size, -b.Size), max(a.Size, -a.Size)) })
-	return list
-}
-
-// averages are the sums of a table's metrics, and its rows, by partition that has any.
-func averages(records ledger.Records) map[string]*big.Rat {
-	sum, n := map[string]*big.Rat{}, map[string]int64{}
-	for _, e := range records {
-		for metric, value := range Numbers(e) {
-			if value.Sign() != 0 {
-				sum[metric] = new(big.Rat).Add(cmp.Or(sum[metric], new(big.Rat)), value.Abs(value))
-				n[metric]++
-			}
-		}
-	}
-	for metric, total := range sum {
-		total.Quo(total, new(big.Rat).SetInt64(n[metric]))
-	}
-	return sum
-}
-
-// Rebaseline is the metric of a Change that says that the numbers mean something else: Was and Is are what they mean, such as USD and EUR.
-const Rebaseline = "rebaseline"
-
-// Rebaselined are the contents of a history whose numbers mean something else than those before them, by the shapes of both.
-func Rebaselined(history []ledger.Record, shapeOf func(ledger.Record) (ledger.Shape, error)) (out []Change, err error) {
-	for was, is := range successive(history) {
-		if !rebaselined(was, is) {
-			continue
-		}
-		before, err := shapeOf(was)
-		if err != nil {
-			return nil, err
-		}
-		now, err := shapeOf(is)
-		if err != nil {
-			return nil, err
-		}
-		c := changeOf(was, is)
-		c.Metric = Rebaseline
-		c.Was, c.Is, _ = strings.Cut(before.Turned(now), " -> ")
-		out = append(out, c)
-	}
-	return out, nil
-}
-
-func rebaselined(was, is ledger.Record) bool {
-	return was.Shape != is.Shape && was.Meaning != is.Meaning
-}
-
-// successive are the contents of a history that follow on one another in a partition.
-func successive(history []ledger.Record) iter.Seq2[ledger.Record, ledger.Record] {
-	return func(yield func(was, is ledger.Record) bool) {
-		for i := 1; i < len(history); i++ {
-			if history[i-1].Partition == history[i].Partition && !yield(history[i-1], history[i]) {
-				return
-			}
-		}
-	}
-}
-
-func changeOf(was, is ledger.Record) Change {
-	return Change{
-		Partition: is.Partition, Seq: is.Seq, Before: was.Fetched, Now: is.Brought(), Run: is.Run, Reason: is.Reason, Finality: was.Finality,
-	}
 }
