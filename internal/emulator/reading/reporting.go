@@ -6,6 +6,7 @@ const (
 	UnknownApps       = "unknown-apps"
 	FormatDates       = "format-dates"
 	WeekStart         = "week-start"
+	ZoneNames         = "zone-names"
 	ReportEmpty       = "report-empty"
 	ReportType        = "report-type"
 	Coding            = "coding"
@@ -43,6 +44,10 @@ var reporting = []Topic{
 	{WeekStart, "YYYY-MM-DD - YYYY-MM-DD", []Reading{
 		{"sunday", "has weeks from Sunday to Saturday, as the service's own example does"},
 		{"monday", "has weeks from Monday to Sunday"},
+	}},
+	{ZoneNames, "timezone ID", []Reading{
+		{"taken", "takes the IANA name of a zone as timezone_id, and knows daylight saving time"},
+		{"ignored", "takes a timezone_id that isn't a number for a parameter that it doesn't have: days are those of utc_offset"},
 	}},
 	{ReportEmpty, "204 empty result", []Reading{
 		{"204", "answers 204 when a csv_report has no rows"},

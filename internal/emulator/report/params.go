@@ -32,7 +32,7 @@ func (s *Service) parse(v url.Values, now time.Time) (*request, *wire.Error) {
 		func(v url.Values) *wire.Error { return s.readMetrics(q, v) },
 		q.readModes,
 		func(v url.Values) *wire.Error { return s.readFormat(q, v) },
-		func(v url.Values) *wire.Error { return q.readPeriods(v, now) },
+		func(v url.Values) *wire.Error { return s.readPeriods(q, v, now) },
 		func(v url.Values) *wire.Error { return s.readFilters(q, v) },
 		q.readSort,
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 	"github.com/reportferry/reportferry/internal/lazy"
 )
@@ -70,8 +71,8 @@ func parseDay(s string, today int) (int, error) {
 }
 
 // readPeriods reads the zone and everything that is counted from now in it.
-func (q *request) readPeriods(v url.Values, now time.Time) (bad *wire.Error) {
-	if q.Zone, bad = readZone(v); bad != nil {
+func (s *Service) readPeriods(q *request, v url.Values, now time.Time) (bad *wire.Error) {
+	if q.Zone, bad = readZone(v, s.opts.Readings.Is(reading.ZoneNames, "taken")); bad != nil {
 		return bad
 	}
 	_, east := now.In(q.Zone).Zone() // not the current hour's beginning, which in India may be yesterday

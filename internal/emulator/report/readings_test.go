@@ -41,6 +41,8 @@ func TestReadings(t *testing.T) {
 		"format-dates=written":        {"csv_report?" + dates, 200, "", []string{"\n\"Mar 1, 2026 00:00\",\"Mar 1, 2026\",\"Mar 1, 2026 - Mar 7, 2026\",March 2026,Q1 2026,2026,"}, nil},
 		"week-start=sunday":           {"csv_report?dimensions=week&metrics=installs&date_period=2026-03-02:2026-03-08", 200, "", []string{"\n2026-03-01 - 2026-03-07,", "\n2026-03-08 - 2026-03-14,"}, nil},
 		"week-start=monday":           {"csv_report?dimensions=week&metrics=installs&date_period=2026-03-02:2026-03-08", 200, "", []string{"\n2026-03-02 - 2026-03-08,"}, []string{"2026-03-01", "2026-03-09"}},
+		"zone-names=taken":            {"csv_report?timezone_id=Moon/Base&" + days, 400, "application/json", []string{"neither an IANA zone"}, nil},
+		"zone-names=ignored":          {"csv_report?timezone_id=Moon/Base&" + days, 200, "", []string{"day,installs\n2026-03-01,"}, nil},
 		"report-empty=204":            {"csv_report?" + none, 204, "", nil, nil},
 		"report-empty=header":         {"csv_report?" + none, 200, "text/csv; charset=utf-8", []string{"day,installs,cost\n"}, nil},
 		"report-type=csv":             {"csv_report?" + days, 200, "text/csv; charset=utf-8", nil, nil},

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // a zone is known where the system has no zone files, as in a bare container
@@ -14,20 +15,21 @@ import (
 var zoneNumbers = []string{1: "UTC", "America/Los_Angeles", "America/New_York", "America/Sao_Paulo", "Europe/London", "Europe/Berlin",
 	"Europe/Istanbul", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney"}
 
-// readZone reads timezone_id and utc_offset; the first goes before the second, and only it knows daylight saving time.
-func readZone(v url.Values) (*time.Location, *wire.Error) {
+// readZone reads timezone_id and utc_offset; the first goes before the second, and only it knows daylight saving time. Unless names are
+// taken, a timezone_id is a number.
+func readZone(v url.Values, names bool) (*time.Location, *wire.Error) {
 	minutes, err := parseOffset(v.Get("utc_offset"))
 	if err != nil {
 		return nil, wire.BadRequest("%v", err)
 	}
 	id := v.Get("timezone_id")
-	if id == "" {
-		return time.FixedZone("", minutes*60), nil
-	}
 	name := id
-	var n int
-	if _, err := fmt.Sscanf(id+"\n", "%d\n", &n); err == nil && n > 0 && n < len(zoneNumbers) {
+	n, err := strconv.Atoi(id)
+	if err == nil && n > 0 && n < len(zoneNumbers) {
 		name = zoneNumbers[n]
+	}
+	if id == "" || err != nil && !names {
+		return time.FixedZone("", minutes*60), nil
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
