@@ -38,7 +38,7 @@ type Report struct {
 	Extra      Extra                   // columns that tell of the fetch
 
 	UTCOffset  string              // such as +02:00; empty with TimezoneID
-	TimezoneID string              // as the service knows it, a number or an IANA name; Job.Zone is then its IANA name
+	TimezoneID string              // the service's number of a zone, or an IANA name; Job.Zone is then its IANA name
 	Currency   string              // three capital letters
 	Parameters map[string][]string // name of a Parameter -> its values; every declared one is there
 }
@@ -91,7 +91,7 @@ func reportKeys(j *Job) strict.Object {
 		},
 		Fields: append([]strict.Field{
 			strict.Required("start", start, &r.Start, "2026-01-31", "First day wanted."),
-			strict.Optional("until", until, &r.Until, "today", "Last day wanted. Today's numbers are unfinished, so today is fetched again by each run."),
+			strict.Optional("until", until, &r.Until, "today", "Last day wanted. Today's numbers are unfinished, so today is fetched again by each run. With yesterday, the current week, month, quarter or year isn't there until it is over; with today it is, unfinished."),
 			strict.Optional("lookback", lookbackShape, &p.lookback, "14", "How many days a finished period is fetched again, because the service still restates it. "+
 				"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more when a cohort metric is whole, and when it is final. "+
 				"probe means the same, but asks for the totals first, and leaves periods whose totals haven't moved until the last of those days.").Noting(func() string { return p.lookback.means(r) }),
@@ -105,7 +105,7 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("on_missing_event", strict.OneOf("fail", "null"), &r.OnMissingEvent, "'null'", "What happens when an event is gone from the account. fail fails the job, and null fills the event's columns with NULL in new periods; those that have values of it stay."),
 			strict.Optional("new_columns", strict.OneOf("now", "later"), &r.NewColumns, "later", "When partitions from before a metric was added get its column. now lets the next run fetch them again; later leaves them to backfill --missing-columns."),
 			strict.Optional("drop", strict.TextsOf(columnName), &r.Drop, "[cost]", "Columns to take out of every partition. A metric that is only taken out of metrics ends at a day: partitions that have it are still asked for it when they are fetched again. The next run rewrites the partitions that have one of these columns, from the files of a bucket or an Iceberg table, or from raw answers that were kept, and asks the service nothing; where there are neither, it fetches them."),
-			strict.Required("dimensions", strict.Items(dimension), &p.dimensions, "[day, app, network]", "What rows are grouped by. The finest date among the dimensions is the period of a partition; without a date the table is one partition. "+
+			strict.Required("dimensions", strict.Items(dimension), &p.dimensions, "[day, app, network]", "What rows are grouped by. The finest date among the dimensions is the period of a partition; without a date the table is one partition. A week runs from Sunday to Saturday. "+
 				"The service is asked for any name; one that the catalogue doesn't know is a column of texts."),
 			strict.Optional("metrics", strict.Items(metric), &p.metrics, "[installs, retention_rate_d7]", "Slugs of metrics, as the service has them. A column has the slug as its name, with an underscore in the place of blanks and other signs, Latin letters without accents, and other letters as code points. A report needs metrics, events or both."),
 			strict.Optional("events", selectors(p), &r.Events, "", "Metrics of in-app events, which are found in the account by slug, name, token, section or pattern."),
@@ -115,7 +115,7 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("columns", extra, &r.Extra, "{loaded_at: true, run: true}", "Columns that say where rows come from. They aren't part of a partition's content: rows that come back the same keep what they have."),
 			strict.Optional("codec", codec, &r.Codec, "snappy", "Compression of the files."),
 			strict.Optional("utc_offset", utcOffset, &r.UTCOffset, "'+02:00'", "Where the report's days begin and end, the same all year. It excludes timezone_id."),
-			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin", "Where the report's days begin and end, with daylight saving time. The service's number of a zone needs zone beside it. It excludes utc_offset."),
+			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin", "Where the report's days begin and end, with daylight saving time. A name is worked out: the service gets the utc_offset of the days asked for. A number is the service's own, is sent, and needs zone beside it. It excludes utc_offset."),
 			strict.Required("currency", currency, &r.Currency, "EUR", "Currency of money, into which the service converts. "+ownCurrencies).Because(
 				"name one such as USD: " + strings.ToLower(ownCurrencies[:1]) + strings.TrimSuffix(ownCurrencies[1:], ".")),
 		}, append(rawFields(&r.Raw, "this job's answers"), parameterFields(r.Parameters)...)...),

@@ -11,7 +11,7 @@ var (
 	zoneForm   = strict.Expr(`^[A-Za-z0-9_+/-]+$`)
 )
 
-// timezoneID is a zone as the service knows it: a number of its own (its documentation shows timezone_id=1), or an IANA name.
+// timezoneID is a number that the service has for a zone (its documentation shows timezone_id=1), or an IANA name.
 var timezoneID = strict.Shape[string]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
 		s, ok := strict.Word.Read(d, n, key)
@@ -31,6 +31,12 @@ var timezoneID = strict.Shape[string]{
 	},
 }
 
+// ZoneByName tells whether the report's days are those of an IANA zone, whose offsets are worked out, because the service isn't known to take
+// names.
+func (r *Report) ZoneByName() bool {
+	return r.TimezoneID != "" && !zoneNumber.MatchString(r.TimezoneID)
+}
+
 // checkTimezone sees that the report's days have one meaning, which both the service and this process know.
 func checkTimezone(d *strict.Decoder, j *Job, at map[string]strict.Node) {
 	r, n := j.Report, at["timezone_id"]
@@ -42,7 +48,7 @@ func checkTimezone(d *strict.Decoder, j *Job, at map[string]strict.Node) {
 		return
 	}
 	r.UTCOffset = ""
-	named := r.TimezoneID != "" && !zoneNumber.MatchString(r.TimezoneID)
+	named := r.ZoneByName()
 	switch {
 	case r.TimezoneID == "": // a mistake, which has been noted
 	case named && at["zone"] == nil:

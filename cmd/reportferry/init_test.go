@@ -45,7 +45,7 @@ func TestInitText(t *testing.T) {
 		{"token-itself", "init no.yml --token-env Xy12abc-_34 --preset spend", 2, []string{"--token-env: want the name of"}, ""},
 		{"token-like-a-name", "init no.yml --token-env Xy12abc34 --preset spend", 2, []string{"--token-env: want the name of"}, ""},
 		{"nowhere", "init none/no.yml --preset spend", 2, []string{"none/no.yml can't be written: "}, ""},
-		{"bucket", "init real.yml --preset cohorts --currency EUR --to gs://bucket/adjust --zone Europe/Berlin --token-env PARTNER_TOKEN", 0, nil, "real.yml"},
+		{"bucket", "init real.yml --preset cohorts --currency EUR --to gs://bucket/adjust --timezone-id Europe/Berlin --token-env PARTNER_TOKEN", 0, nil, "real.yml"},
 		{"refused", "init own.yml --embedded --dimensions day,os_name --metrics instals --name mine", 2, []string{"did you mean installs"}, "own.yml"},
 		{"forced", "init own.yml --embedded --dimensions day,os_name --metrics installs --name mine --to there --start -3d --force", 0, nil, "own.yml"},
 	} {

@@ -81,7 +81,7 @@ func TestInitDialog(t *testing.T) {
 	dir := t.TempDir()
 	seen, code := converse(t, dir, []string{"init"}, []string{
 		"none\n", "example\n", "2, sky garden, 99\n", "2, sky garden\n", "spent\n", "ad_revenue,own\n", "day,contry\n", "day,country\n", "\n", "\n",
-		"tomorrow\n", "-5d\n", "EUR\n", "tables\n", "daily\n", "0 5 * * *\n", "Berlin\n", "Europe/Berlin\n",
+		"tomorrow\n", "-5d\n", "Berlin\n", "Europe/Berlin\n", "EUR\n", "tables\n", "daily\n", "0 5 * * *\n",
 	})
 	if code != 0 {
 		t.Errorf("exit code %d", code)
@@ -105,7 +105,7 @@ func TestInitFlagsOnTerminal(t *testing.T) {
 func TestInitDoubt(t *testing.T) {
 	dir := t.TempDir()
 	seen, code := converse(t, dir, []string{"init", "mine.yml"}, []string{
-		"real\n", "http://service.test\n", "\n", "secret-1\n", "TOKEN_HERE\n", "abc123\n", "own\n", "\n", "instals\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n",
+		"real\n", "http://service.test\n", "\n", "secret-1\n", "TOKEN_HERE\n", "abc123\n", "own\n", "\n", "instals\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n",
 	})
 	if code != 0 {
 		t.Errorf("exit code %d", code)

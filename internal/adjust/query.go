@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/civil"
 )
@@ -18,9 +19,14 @@ type ReportQuery struct {
 	Dimensions, Metrics []string   // slugs, in column order; at least one of each
 	From, Until         civil.Date // half open: [From, Until); or else DatePeriod
 	DatePeriod          string     // the service's own text, both ends included: -7d:-1d, last_week
-	UTCOffset           string     // ±HH:MM; or else TimezoneID
-	TimezoneID          string     // the service's name or number of a zone
+	UTCOffset           string     // ±HH:MM; or else TimezoneID or Zone
+	TimezoneID          string     // the service's number of a zone
 	HourBetween         string     // hours back from now, such as -10h:-0h; sent when not empty
+
+	// Zone is a zone by name, with From and Until. The service isn't known to take names, and what it doesn't take it may ignore, so that
+	// its offset is worked out and sent as utc_offset. The days may be several requests: see Offset.
+	Zone     *time.Location
+	Summable bool // all metrics add up over hours, and no filter of rows looks at one: pieces may be added
 
 	Currency         string // ISO 4217; may be empty beside a DatePeriod, for the account's own
 	PeriodOverPeriod string // previous_week and such; sent when not empty
@@ -68,7 +74,10 @@ func (q ReportQuery) Encode() (string, error) {
 
 func (q ReportQuery) values() (url.Values, error) {
 	v := url.Values{}
-	if err := errors.Join(q.checkPeriod(), q.setZone(v)); err != nil {
+	if err := q.checkPeriod(); err != nil {
+		return nil, err
+	}
+	if err := q.setZone(v); err != nil {
 		return nil, err
 	}
 	v.Set("date_period", q.period())
@@ -101,17 +110,32 @@ func (q ReportQuery) checkPeriod() error {
 	switch {
 	case q.DatePeriod == "" && (!q.From.IsValid() || !q.Until.IsValid() || !q.From.Before(q.Until)):
 		return fmt.Errorf("the period from %s until %s (not included) holds no day", q.From, q.Until)
+	case q.DatePeriod != "" && q.Zone != nil:
+		return fmt.Errorf("the query has the date_period %s in the zone %s, whose offset depends on the days", q.DatePeriod, q.Zone)
 	case q.DatePeriod != "" && (q.From != civil.Date{} || q.Until != civil.Date{}):
 		return fmt.Errorf("the query has both the date_period %s and days, from %s until %s", q.DatePeriod, q.From, q.Until)
 	}
 	return nil
 }
 
-// setZone sends one zone: which of two the service prefers isn't documented.
+// setZone sends one zone: which of two the service prefers isn't documented. What is asked for in pieces is never sent as one query; as what
+// their sum is the answer to, it has the zone by name.
 func (q ReportQuery) setZone(v url.Values) error {
+	if q.Zone != nil {
+		if q.UTCOffset+q.TimezoneID != "" {
+			return fmt.Errorf("the query has both an offset or the number of a zone, %s%s, and the zone %s by name", q.UTCOffset, q.TimezoneID, q.Zone)
+		}
+		if q.UTCOffset = q.Offset(); q.UTCOffset == "" {
+			v.Set("timezone_id", q.Zone.String())
+			return nil
+		}
+	}
+	_, err := strconv.Atoi(q.TimezoneID)
 	switch {
 	case q.UTCOffset != "" && q.TimezoneID != "":
 		return fmt.Errorf("the query has both the utc_offset %s and the timezone_id %s", q.UTCOffset, q.TimezoneID)
+	case q.TimezoneID != "" && err != nil:
+		return fmt.Errorf("the timezone_id %s is no number, and the service may ignore it", q.TimezoneID)
 	case q.UTCOffset != "":
 		v.Set("utc_offset", q.UTCOffset)
 	case q.TimezoneID != "":
@@ -190,10 +214,9 @@ func (q ReportQuery) order() []string {
 	if len(q.Sort) > 0 {
 		return q.Sort
 	}
-	dates := []string{"hour", "day", "week", "month", "quarter", "year"}
 	order := slices.Clone(q.Dimensions)
 	slices.SortStableFunc(order, func(a, b string) int {
-		return rank(!slices.Contains(dates, a)) - rank(!slices.Contains(dates, b))
+		return rank(!isDate(a)) - rank(!isDate(b))
 	})
 	return order
 }

@@ -14,6 +14,14 @@ import (
 	"cloud.google.com/go/civil"
 )
 
+func berlin() *time.Location {
+	loc, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		panic(err)
+	}
+	return loc
+}
+
 func date(y, m, d int) civil.Date { return civil.Date{Year: y, Month: time.Month(m), Day: d} }
 
 // sent parses the query of the first request that s saw.
@@ -70,10 +78,16 @@ func parameterCases() map[string]parameterCase {
 		"DatePeriod": {func(q *ReportQuery) { days(q); q.DatePeriod = "-7d:-1d" }, map[string]string{"date_period": "-7d:-1d"}},
 		"DatePeriod, a word, in the account's currency": {func(q *ReportQuery) { days(q); q.DatePeriod, q.Currency = "last_week", "" },
 			map[string]string{"date_period": "last_week", "currency": ""}},
-		"TimezoneID":       {func(q *ReportQuery) { q.UTCOffset, q.TimezoneID = "", "Europe/Berlin" }, map[string]string{"utc_offset": "", "timezone_id": "Europe/Berlin"}},
-		"HourBetween":      {func(q *ReportQuery) { q.HourBetween = "-10h:-0h" }, map[string]string{"hour__between": "-10h:-0h"}},
-		"PeriodOverPeriod": {func(q *ReportQuery) { q.PeriodOverPeriod = "previous_week" }, map[string]string{"period_over_period": "previous_week"}},
-		"Sort":             {func(q *ReportQuery) { q.Sort = []string{"-installs", "day"} }, map[string]string{"sort": "-installs,day"}},
+		"TimezoneID": {func(q *ReportQuery) { q.UTCOffset, q.TimezoneID = "", "5" }, map[string]string{"utc_offset": "", "timezone_id": "5"}},
+		"Zone":       {func(q *ReportQuery) { q.UTCOffset, q.Zone = "", berlin() }, map[string]string{"utc_offset": "+01:00"}},
+		"Zone, where clocks change": {func(q *ReportQuery) {
+			q.UTCOffset, q.Zone, q.From, q.Until = "", berlin(), date(2026, 10, 24), date(2026, 10, 26)
+		},
+			map[string]string{"utc_offset": "+02:00", "date_period": "2026-10-24:2026-10-25"}},
+		"Summable, where no clocks change": {func(q *ReportQuery) { q.UTCOffset, q.Zone, q.Summable = "", berlin(), true }, map[string]string{"utc_offset": "+01:00"}},
+		"HourBetween":                      {func(q *ReportQuery) { q.HourBetween = "-10h:-0h" }, map[string]string{"hour__between": "-10h:-0h"}},
+		"PeriodOverPeriod":                 {func(q *ReportQuery) { q.PeriodOverPeriod = "previous_week" }, map[string]string{"period_over_period": "previous_week"}},
+		"Sort":                             {func(q *ReportQuery) { q.Sort = []string{"-installs", "day"} }, map[string]string{"sort": "-installs,day"}},
 		"Index": {func(q *ReportQuery) { q.Dimensions, q.Index = []string{"day", "app"}, []string{"app", "day"} },
 			map[string]string{"dimensions": "day,app", "index": "app,day", "sort": "day,app"}},
 		"ReadableNames": {func(q *ReportQuery) { q.ReadableNames = true }, map[string]string{"readable_names": "true"}},
@@ -168,32 +182,37 @@ func TestEveryFieldIsSent(t *testing.T) {
 // What a query must say isn't left to the service's defaults.
 func TestBadQueries(t *testing.T) {
 	for want, edit := range map[string]func(*ReportQuery){
-		"the query has no dimensions":                                                         func(q *ReportQuery) { q.Dimensions = nil },
-		"the query has no metrics":                                                            func(q *ReportQuery) { q.Metrics = []string{"installs", ""} },
-		"the query has no utc_offset and no timezone_id":                                      func(q *ReportQuery) { q.UTCOffset = "" },
-		"the query has no cohort_maturity":                                                    func(q *ReportQuery) { delete(q.Parameters, "cohort_maturity") },
-		"the query has no attribution_types":                                                  func(q *ReportQuery) { q.Parameters["attribution_types"] = nil },
-		"the query has no attribution_source":                                                 func(q *ReportQuery) { delete(q.Parameters, "attribution_source") },
-		"the query has no reattributed":                                                       func(q *ReportQuery) { delete(q.Parameters, "reattributed") },
-		"the query has no iap_revenue_mode":                                                   func(q *ReportQuery) { delete(q.Parameters, "iap_revenue_mode") },
-		"the query has no ad_spend_mode":                                                      func(q *ReportQuery) { delete(q.Parameters, "ad_spend_mode") },
-		"the query has no sandbox":                                                            func(q *ReportQuery) { delete(q.Parameters, "sandbox") },
-		"the query has an empty os_names":                                                     func(q *ReportQuery) { q.Parameters["os_names"] = []string{"ios", ""} },
-		"the query has no currency":                                                           func(q *ReportQuery) { q.Currency = "" },
-		"the period from 2026-01-08 until 2026-01-08 (not included) holds no day":             func(q *ReportQuery) { q.From = q.Until },
-		"the period from 0000-00-00 until 2026-01-08 (not included) holds no day":             func(q *ReportQuery) { q.From = civil.Date{} },
-		`app__in: the value "a,b" holds a comma`:                                              func(q *ReportQuery) { q.Filters = map[string][]string{"app__in": {"a,b"}} },
-		`os_names: the value "a,b" holds a comma`:                                             func(q *ReportQuery) { q.Parameters["os_names"] = []string{"a,b"} },
-		"the query has no sort":                                                               func(q *ReportQuery) { q.Sort = []string{"day", ""} },
-		`sort: the value "a,b" holds`:                                                         func(q *ReportQuery) { q.Sort = []string{"a,b"} },
+		"the query has no dimensions":                                               func(q *ReportQuery) { q.Dimensions = nil },
+		"the query has no metrics":                                                  func(q *ReportQuery) { q.Metrics = []string{"installs", ""} },
+		"the query has no utc_offset and no timezone_id":                            func(q *ReportQuery) { q.UTCOffset = "" },
+		"the query has no cohort_maturity":                                          func(q *ReportQuery) { delete(q.Parameters, "cohort_maturity") },
+		"the query has no attribution_types":                                        func(q *ReportQuery) { q.Parameters["attribution_types"] = nil },
+		"the query has no attribution_source":                                       func(q *ReportQuery) { delete(q.Parameters, "attribution_source") },
+		"the query has no reattributed":                                             func(q *ReportQuery) { delete(q.Parameters, "reattributed") },
+		"the query has no iap_revenue_mode":                                         func(q *ReportQuery) { delete(q.Parameters, "iap_revenue_mode") },
+		"the query has no ad_spend_mode":                                            func(q *ReportQuery) { delete(q.Parameters, "ad_spend_mode") },
+		"the query has no sandbox":                                                  func(q *ReportQuery) { delete(q.Parameters, "sandbox") },
+		"the query has an empty os_names":                                           func(q *ReportQuery) { q.Parameters["os_names"] = []string{"ios", ""} },
+		"the query has no currency":                                                 func(q *ReportQuery) { q.Currency = "" },
+		"the period from 2026-01-08 until 2026-01-08 (not included) holds no day":   func(q *ReportQuery) { q.From = q.Until },
+		"the period from 0000-00-00 until 2026-01-08 (not included) holds no day":   func(q *ReportQuery) { q.From = civil.Date{} },
+		`app__in: the value "a,b" holds a comma`:                                    func(q *ReportQuery) { q.Filters = map[string][]string{"app__in": {"a,b"}} },
+		`os_names: the value "a,b" holds a comma`:                                   func(q *ReportQuery) { q.Parameters["os_names"] = []string{"a,b"} },
+		"the query has no sort":                                                     func(q *ReportQuery) { q.Sort = []string{"day", ""} },
+		`sort: the value "a,b" holds`:                                               func(q *ReportQuery) { q.Sort = []string{"a,b"} },
+		"the timezone_id Europe/Berlin is no number, and the service may ignore it": func(q *ReportQuery) { q.UTCOffset, q.TimezoneID = "", "Europe/Berlin" },
+		"the query has both an offset or the number of a zone, +00:00, and the zone Europe/Berlin by name": func(q *ReportQuery) { q.Zone = berlin() },
+		"the query has the date_period -7d:-1d in the zone Europe/Berlin, whose offset depends on the days": func(q *ReportQuery) {
+			q.UTCOffset, q.Zone, q.DatePeriod = "", berlin(), "-7d:-1d"
+		},
 		"the query has both the utc_offset +00:00 and the timezone_id 1":                      func(q *ReportQuery) { q.TimezoneID = "1" },
 		"the query has both the date_period today and days, from 2026-01-01 until 2026-01-08": func(q *ReportQuery) { q.DatePeriod = "today" },
 		`filter "campaign__like": the service has no comparison "like"`:                       func(q *ReportQuery) { q.Filters = map[string][]string{"campaign__like": {"a"}} },
 		`filter "campaign__not_contains": the service has no`:                                 func(q *ReportQuery) { q.Filters = map[string][]string{"campaign__not_contains": {"a"}} },
-		`filter "__in" names no`:                                                              func(q *ReportQuery) { q.Filters = map[string][]string{"__in": {"a"}} },
-		`filter "installs__gt" compares with one value, and 2`:                                func(q *ReportQuery) { q.Filters = map[string][]string{"installs__gt": {"1", "2"}} },
-		`network__not_in: the value "a,b" holds a comma`:                                      func(q *ReportQuery) { q.Filters = map[string][]string{"network__not_in": {"a,b"}} },
-		`filter "sandbox" names no comparison`:                                                func(q *ReportQuery) { q.Filters = map[string][]string{"sandbox": {"true"}} },
+		`filter "__in" names no`:                               func(q *ReportQuery) { q.Filters = map[string][]string{"__in": {"a"}} },
+		`filter "installs__gt" compares with one value, and 2`: func(q *ReportQuery) { q.Filters = map[string][]string{"installs__gt": {"1", "2"}} },
+		`network__not_in: the value "a,b" holds a comma`:       func(q *ReportQuery) { q.Filters = map[string][]string{"network__not_in": {"a,b"}} },
+		`filter "sandbox" names no comparison`:                 func(q *ReportQuery) { q.Filters = map[string][]string{"sandbox": {"true"}} },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := play(csv)

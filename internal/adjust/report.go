@@ -18,11 +18,15 @@ import (
 // answer breaks half way the whole attempt is repeated: read must start anew each time it is called, and what it made
 // of an earlier call is void. Nothing is accepted before read has returned nil and the end of the answer was seen.
 // An error of read that isn't the answer's fault ends the call at once. A 204 answers with Empty and never calls read.
+// Of a zone by name read may get the sum of several answers.
 func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Reader) error) (Answer, error) {
 	op := "csv_report " + q.period()
 	query, err := q.Encode()
 	if err != nil {
 		return Answer{}, &Error{Op: op, Err: err}
+	}
+	if q.Zone != nil && q.Offset() == "" {
+		return c.inPieces(ctx, q, read)
 	}
 	a, err := c.ask(ctx, transport.Request{
 		Op: op, URL: c.reports("csv_report") + "?" + query,

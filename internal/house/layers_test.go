@@ -41,7 +41,7 @@ var layers = []layer{
 	{"jobs/ledger", []string{"internal/disk", "internal/telemetry/step", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	{"jobs/ledger/ledgertest", nil, nil},
 	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
-	{"jobs/refresh", []string{"jobs/ledger", "sinks"}, nil},
+	{"jobs/refresh", []string{"jobs/ledger", "sinks", "internal/zone"}, nil},
 	{"jobs/status", []string{"internal/catalog", "jobs/ledger", "jobs/refresh", "sinks"}, nil}, // no sender, page or command
 	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "internal/telemetry/step", "sinks"}, proving},
 	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, append([]string{"jobs/outbox/outboxtest"}, proving...)},
@@ -64,7 +64,7 @@ var layers = []layer{
 
 	{"deploy/licenses", nil, nil}, // asks the go command
 
-	{"internal/adjust", []string{"internal/adjust/*", "internal/catalog"}, proving},
+	{"internal/adjust", []string{"internal/adjust/*", "internal/catalog", "internal/zone"}, proving},
 	{"internal/adjust/*", []string{"internal/catalog", "internal/telemetry/step"}, nil},
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},
 	{"internal/catalog", nil, nil},
@@ -73,6 +73,7 @@ var layers = []layer{
 	{"internal/console/*", []string{"jobs/ledger", "jobs/outbox", "jobs/refresh", "sinks"}, nil},
 	{"internal/dateform", nil, nil},
 	{"internal/disk", nil, nil},
+	{"internal/zone", nil, nil},
 	{"internal/rooted", nil, nil},
 	// Never internal/adjust, not even in a test: one misreading of the service's document can't hide in both.
 	{"internal/emulator", []string{"internal/emulator/*", "internal/faults"}, nil},

@@ -114,11 +114,11 @@ func distance(c table.Column, rows, total table.Part, decimals int) (apart, like
 			finest = 0
 		}
 		unit := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(min(decimals, finest))), nil))
-		worst := new(big.Rat).Mul(unit, big.NewRat(terms, 2))
 		cells := terms
 		if n, counted := rows.Cells[c.Name]; counted {
 			cells = n + 1
 		}
+		worst := new(big.Rat).Mul(unit, big.NewRat(max(terms, cells), 2))
 		six := new(big.Rat).SetFloat64(6 * 0.29 * math.Sqrt(float64(cells)))
 		likely = smaller(six.Mul(six, unit), worst)
 		hundredth := new(big.Rat).Mul(t, big.NewRat(1, 100))

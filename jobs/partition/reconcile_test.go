@@ -18,6 +18,13 @@ func one(rows int64, sum string, decimals int) table.Part {
 	return table.Part{Rows: rows, Sums: map[string]string{"x": sum}, Decimals: map[string]int{"x": decimals}}
 }
 
+// added is a part whose rows are sums of so many cells with cents.
+func added(rows int64, sum string, cells int64) table.Part {
+	p := one(rows, sum, 2)
+	p.Cells = map[string]int64{"x": cells}
+	return p
+}
+
 // How far a sum may be from a total, by the type of the column, the rows, and the decimals that were seen.
 func TestTolerance(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -31,6 +38,8 @@ func TestTolerance(t *testing.T) {
 		"counts beyond 64 bits":      {catalog.Int64, one(9, "18446744073709551616", 0), one(1, "18446744073709551617", 0), true},
 		"half a cent a row":          {catalog.Decimal, one(3, "10.020000", 2), one(1, "10.000000", 2), false},
 		"a little more than that":    {catalog.Decimal, one(3, "10.020001", 2), one(1, "10.000000", 2), true},
+		"as many cents as cells":     {catalog.Decimal, added(3, "10.100000", 20), one(1, "10.000000", 2), false},
+		"more cents than cells":      {catalog.Decimal, added(3, "10.110001", 20), one(1, "10.000000", 2), true},
 		"more cents than that":       {catalog.Decimal, one(3, "10.030000", 2), one(1, "10.000000", 2), true},
 		"the total alone has cents":  {catalog.Decimal, one(3, "10.030000", 0), one(1, "10.000000", 2), true},
 		"neither has cents":          {catalog.Decimal, one(3, "12.000000", 0), one(1, "10.000000", 0), false},

@@ -5,6 +5,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/zone"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -60,5 +61,5 @@ func (r Rules) askAgain(since time.Time, e ledger.Record) (Reason, time.Time) {
 	if e.State != ledger.Empty {
 		pause = pauses[min(e.Asked, len(pauses)-1)]
 	}
-	return Doubtful, dayStart(civil.DateOf(e.Fetched.In(r.Location)).AddDays(pause), r.Location)
+	return Doubtful, zone.Start(civil.DateOf(e.Fetched.In(r.Location)).AddDays(pause), r.Location)
 }

@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/civil"
 	"pgregory.net/rapid"
 
+	"github.com/reportferry/reportferry/internal/zone"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -16,12 +17,12 @@ import (
 // A day-by-day reader walks from the partition's first day to the day of the fetch: as long as a day belongs to the period it is
 // partial, and of the days after it each column takes as many as it needs.
 func naive(r Rules, partition civil.Date, fetched time.Time) Finality {
-	begun := func(d civil.Date) bool { return !fetched.Before(dayStart(d, r.Location)) }
+	begun := func(d civil.Date) bool { return !fetched.Before(zone.Start(d, r.Location)) }
 	d := partition
 	for r.Period.Start(d) == partition {
 		d = d.AddDays(1)
 	}
-	f := Finality{State: Final, At: dayStart(d, r.Location)}
+	f := Finality{State: Final, At: zone.Start(d, r.Location)}
 	if !begun(d) {
 		f.State = Partial
 	}
@@ -36,7 +37,7 @@ func naive(r Rules, partition civil.Date, fetched time.Time) Finality {
 		case f.State == Final:
 			f.State = Restating
 		}
-		if start := dayStart(at, r.Location); start.After(f.At) {
+		if start := zone.Start(at, r.Location); start.After(f.At) {
 			f.At = start
 		}
 	}
@@ -71,7 +72,7 @@ func TestFinalityIsThatOfADayByDayReader(t *testing.T) {
 		partition := r.Period.Start(civil.Date{Year: 2018, Month: 1, Day: 1}.AddDays(rapid.IntRange(0, 800).Draw(t, "day")))
 		// Around the moments that count, to the second, or anywhere.
 		days := rapid.SampledFrom([]int{-400, -1, 0, 1, 7, 14, 30, 31}).Draw(t, "age")
-		fetched := dayStart(r.Period.Next(partition).AddDays(days), r.Location).Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "seconds")) * time.Second)
+		fetched := zone.Start(r.Period.Next(partition).AddDays(days), r.Location).Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "seconds")) * time.Second)
 		got, want := r.Finality(partition, fetched), naive(r, partition, fetched)
 		if got.State != want.State || !got.At.Equal(want.At) || !slices.Equal(got.Columns, want.Columns) {
 			t.Fatalf("%s %s, fetched %s, final after %v: %+v, want %+v", r.Period, partition, fetched, r.FinalAfter, got, want)

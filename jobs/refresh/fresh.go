@@ -6,6 +6,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/zone"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -43,7 +44,7 @@ func FreshnessOf(job string, r Rules, done ledger.Records, past ledger.Past) Fre
 	if f.Newest != nil {
 		next = period.Next(*f.Newest)
 	}
-	f.Awaited = dayStart(period.Next(next), r.Location)
+	f.Awaited = zone.Start(period.Next(next), r.Location)
 	return f
 }
 

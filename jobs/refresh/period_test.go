@@ -6,6 +6,8 @@ import (
 
 	"cloud.google.com/go/civil"
 	"pgregory.net/rapid"
+
+	"github.com/reportferry/reportferry/internal/zone"
 )
 
 func date(text string) civil.Date {
@@ -81,11 +83,11 @@ func TestDayStart(t *testing.T) {
 	} {
 		loc, err := time.LoadLocation(c.zone)
 		check(t, err)
-		if got := dayStart(date(c.day), loc).UTC().Format(time.RFC3339); got != c.want {
+		if got := zone.Start(date(c.day), loc).UTC().Format(time.RFC3339); got != c.want {
 			t.Errorf("%s begins in %s at %s, want %s", c.day, c.zone, got, c.want)
 		}
 		for d := date("2010-01-01"); d.Before(date("2027-01-01")); d = d.AddDays(1) {
-			start := dayStart(d, loc)
+			start := zone.Start(d, loc)
 			if before := civil.DateOf(start.Add(-time.Nanosecond)); !before.Before(d) || civil.DateOf(start).Before(d) {
 				t.Fatalf("%s begins in %s at %s: the moment before is of %s", d, c.zone, start, before)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/zone"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -133,11 +134,11 @@ func (r Rules) ready(now time.Time, partition civil.Date) time.Time {
 		if end := r.end(partition, 0); !end.After(now) {
 			return end
 		}
-		return dayStart(partition, r.Location)
+		return zone.Start(partition, r.Location)
 	case r.Today:
-		return dayStart(r.Start, r.Location)
+		return zone.Start(r.Start, r.Location)
 	}
-	return dayStart(r.Start.AddDays(1), r.Location)
+	return zone.Start(r.Start.AddDays(1), r.Location)
 }
 
 // restated says why a recorded partition should be fetched once more. What counts is its age when it was last fetched,

@@ -23,6 +23,7 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/robfig/cron/v3"
 
+	"github.com/reportferry/reportferry/internal/zone"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -130,23 +131,7 @@ func (r Rules) cell(index int) civil.Date { return r.Period.At(r.Page * floorDiv
 
 // end is the moment when a partition's period ended, or so many days later.
 func (r Rules) end(partition civil.Date, days int) time.Time {
-	return dayStart(r.Period.Next(partition).AddDays(days), r.Location)
-}
-
-// dayStart is the first moment of a day. Where clocks go forward at midnight, that moment isn't 00:00, and time.Date
-// may take 00:00 for an hour of the day before. Where they go back at midnight, 00:00 comes twice, and the first one
-// counts.
-func dayStart(d civil.Date, loc *time.Location) time.Time {
-	t := d.In(loc)
-	since, until := t.ZoneBounds()
-	if civil.DateOf(t).Before(d) {
-		return until
-	}
-	if before := since.Add(-time.Second); !since.IsZero() && civil.DateOf(before) == d {
-		_, offset := before.Zone()
-		return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.FixedZone("", offset)).In(loc)
-	}
-	return t
+	return zone.Start(r.Period.Next(partition).AddDays(days), r.Location)
 }
 
 // ParseSchedule reads a five-field cron expression (or a descriptor such as @daily) in an IANA time zone. An empty

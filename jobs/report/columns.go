@@ -268,6 +268,9 @@ func (c *columns) metrics() []string {
 // shapeOf is what the ledger keeps of the table's meaning.
 func shapeOf(o Options, cols []column) ledger.Shape {
 	q := o.Query
+	if q.Zone != nil {
+		q.TimezoneID = q.Zone.String()
+	}
 	s := ledger.Shape{Fingerprint: map[string]string{
 		"account": o.Account, "dimensions": joined(q.Dimensions), "currency": q.Currency, "utc_offset": q.UTCOffset, "timezone_id": q.TimezoneID,
 		ledger.FingerprintPeriod: o.Rules.Period.String(),

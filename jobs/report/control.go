@@ -72,6 +72,14 @@ func (k *Kind) hasTotal(c column) bool {
 // totalled tells whether the service's total of a column is the sum over any rows.
 func (c column) totalled() bool { return c.everywhere && c.number() }
 
+// summable tells whether rows of two hours may be added, whatever else is the same of them.
+func (c *columns) summable() bool {
+	return !slices.ContainsFunc(c.Columns, func(col table.Column) bool {
+		return !col.Dimension && col.Source != "" && !(column{Column: col, everywhere: metric(col.Source).Additive == catalog.Everywhere}).totalled() &&
+			!slices.ContainsFunc(c.all, func(known column) bool { return known.Name == col.Name && known.totalled() })
+	})
+}
+
 // number tells whether a column is of a metric that is a number.
 func (c column) number() bool {
 	return !c.Dimension && c.Source != "" && (c.Type == catalog.Int64 || c.Type == catalog.Decimal || c.Type == catalog.Double)

@@ -16,6 +16,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/internal/telemetry/step"
+	"github.com/reportferry/reportferry/internal/zone"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
@@ -117,6 +118,13 @@ func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 // is too slow for is halved; a single partition is then asked for app by app. After an answer with a cell that isn't of its column's type each
 // partition is asked for by itself, so that only the one with that cell fails.
 func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, use func([]civil.Date, partition.Answer, error) error) error {
+	if cut := f.cut(row); len(cut) > 1 {
+		var errs []error
+		for _, run := range cut {
+			errs = append(errs, f.partitions(ctx, run, c, use))
+		}
+		return errors.Join(errs...)
+	}
 	a, err := f.ask(ctx, row, c)
 	if errors.Is(err, adjust.ErrTooSlow) && len(row) > 1 {
 		half := len(row) / 2
@@ -132,7 +140,41 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, us
 		}
 		return errors.Join(errs...)
 	}
+	if f.offset(row[0]) == "" { // each of its cells may be a sum of cells that the service has rounded, of hours and of days
+		from, until := f.rules.Days(f.now, row)
+		for _, p := range a.Parts {
+			for name := range p.Cells {
+				p.Cells[name] *= int64(until.DaysSince(from)) + 24
+			}
+		}
+	}
 	return use(row, a, err)
+}
+
+// cut cuts a row where the offset of a zone by name changes. A partition in which it does is a row of its own.
+func (p *plan) cut(row []civil.Date) (list [][]civil.Date) {
+	before := ""
+	for _, partition := range row {
+		offset := p.offset(partition)
+		if len(list) == 0 || offset == "" || offset != before {
+			list = append(list, nil)
+		}
+		last := len(list) - 1
+		list[last], before = append(list[last], partition), offset
+	}
+	return list
+}
+
+// offset is that of all days of a partition; empty: it changes in them, in a zone by name.
+func (p *plan) offset(partition civil.Date) string {
+	if p.o.Query.Zone == nil {
+		return "of the config"
+	}
+	from, until := p.rules.Days(p.now, []civil.Date{partition})
+	if pieces := zone.Pieces(p.o.Query.Zone, from, until); len(pieces) == 1 && pieces[0].First == "" {
+		return pieces[0].Offset
+	}
+	return ""
 }
 
 // advice says what a person can do about a metric that the service refuses, or about a single partition that takes it
@@ -254,5 +296,19 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	q := f.o.Query
 	q.Metrics = f.cols.metrics()
 	q.From, q.Until = f.rules.Days(f.now, row)
+	q.Summable = f.cols.summable() && f.incomparable() == ""
 	return q
+}
+
+// roughly says of a partition in which clocks change that not all of its hours are those of the zone; empty: they are.
+func (f *fetch) roughly(partition civil.Date) string {
+	if f.offset(partition) != "" {
+		return ""
+	}
+	offset := f.query([]civil.Date{partition}).Offset()
+	if offset == "" {
+		return ""
+	}
+	return fmt.Sprintf("the clocks of %s change in it, and not all of its metrics add up over hours, so that all of it is asked for with the utc_offset %s",
+		f.o.Query.Zone, offset)
 }

@@ -76,39 +76,3 @@ func TestEveryPeriodEqualsTheTruth(t *testing.T) {
 		})
 	}
 }
-
-// On the night when clocks go back, two hours have one label: both rows are kept, and a day has its 25 hours.
-func TestTwoHoursOfOneLabel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 5, Apps: 12, Days: 400, Rate: -1})
-		defer r.close()
-		berlin, err := time.LoadLocation("Europe/Berlin")
-		check(t, err)
-		time.Sleep(time.Until(time.Date(2000, 10, 31, 6, 0, 0, 0, berlin)))
-		r.from(civil.Date{Year: 2000, Month: 10, Day: 28})
-		r.options.Events = nil
-		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"hour"}, []string{"installs", "clicks"}
-		r.options.Query.UTCOffset, r.options.Query.TimezoneID = "", "Europe/Berlin"
-		r.options.Rules.Location = berlin
-		r.ok()
-		for day, hours := range map[string]int{"2000-10-28": 24, "2000-10-29": 25, "2000-10-30": 24} {
-			file := readParquet(t, filepath.Join(r.out, "installs/dt="+day+"/part-0.parquet"))
-			twos := 0
-			for _, row := range file.rows {
-				if row[0] == day+"T02:00:00" {
-					twos++
-				}
-			}
-			if want := 1 + hours - 24; len(file.rows) != hours || twos != want {
-				t.Errorf("%s: %d hours, %d of them 02:00; want %d and %d", day, len(file.rows), twos, hours, want)
-			}
-			d, err := civil.ParseDate(day)
-			check(t, err)
-			header, rows := r.truth(d)
-			sameRows(t, d, file, header, rows)
-		}
-		if again := r.ok(); again.Outcome.Written != 0 || again.Outcome.Unchanged != 3 {
-			t.Errorf("the same hours again: %+v", again.Outcome)
-		}
-	})
-}

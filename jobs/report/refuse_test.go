@@ -45,6 +45,11 @@ func TestAnotherFingerprintIsRefused(t *testing.T) {
 		"account": {func(o *report.Options) { o.Account = "other" }, `account was "test" and is now "other"`},
 		"a type": {func(o *report.Options) { o.Types = map[string]catalog.Type{"cost": catalog.Double} },
 			"column cost was decimal and is now double"},
+		"the zone by name": {func(o *report.Options) {
+			berlin, err := time.LoadLocation("Europe/Berlin")
+			check(t, err)
+			o.Query.UTCOffset, o.Query.Zone = "", berlin
+		}, `timezone_id was "" and is now "Europe/Berlin"`},
 		"the zone": {func(o *report.Options) { o.Query.UTCOffset = "+02:00" }, `utc_offset was "+00:00" and is now "+02:00"`},
 	} {
 		t.Run(name, func(t *testing.T) {

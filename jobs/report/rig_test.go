@@ -168,9 +168,9 @@ func (r *rig) truthOf(first, last civil.Date) (header []string, rows [][]string)
 		"date_period": {first.String() + ":" + last.String()}, "format_dates": {"false"},
 		"attribution_types": {"click,impression,engaged_ad"}, "ad_spend_mode": q.Parameters["ad_spend_mode"], "currency": {q.Currency},
 	}
-	if v.Set("utc_offset", q.UTCOffset); q.TimezoneID != "" {
+	if v.Set("utc_offset", q.UTCOffset); q.Zone != nil {
 		v.Del("utc_offset")
-		v.Set("timezone_id", q.TimezoneID)
+		v.Set("timezone_id", q.Zone.String())
 	}
 	for name, values := range q.Filters {
 		v.Set(name, strings.Join(values, ","))

@@ -146,6 +146,13 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 		if p.Repeated > 0 {
 			f.o.Log.Warn("rows have the same dimensions as others", "job", f.o.Job, "run", f.o.Run, "window", name, "rows", p.Repeated)
 		}
+		if said := f.roughly(p.Partition); said != "" {
+			f.o.Log.Warn(said, "job", f.o.Job, "run", f.o.Run, "window", name)
+			if c.Why != "" {
+				said = c.Why + "; " + said
+			}
+			c.Why = said
+		}
 		var why error
 		switch {
 		case p.Repeated > 0 && c.State != ledger.Reconciled: // so that nothing says whether they are one row twice

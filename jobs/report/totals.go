@@ -125,7 +125,16 @@ const totalsBudget = 1 << 20
 
 // totalsBy makes one request for totals, of the period and of what else they are to be grouped by. The query is that of the rows
 // but for its columns, and for filters that narrow it.
-func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, metrics []table.Column, filters map[string][]string) ([]table.Part, error) {
+func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, metrics []table.Column, filters map[string][]string) (parts []table.Part, err error) {
+	if cut := f.cut(row); len(cut) > 1 && !f.query(row).Summable {
+		for _, run := range cut {
+			some, err := f.totalsBy(ctx, run, by, metrics, filters)
+			if parts = append(parts, some...); err != nil {
+				return parts, err
+			}
+		}
+		return parts, nil
+	}
 	if err := f.further.take(); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"cloud.google.com/go/civil"
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/want"
@@ -20,6 +24,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/internal/zone"
 )
 
 // Report makes the command report.
@@ -143,6 +148,9 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 	if err := r.Complete(cmd.Flags(), "reportferry report"); err != nil {
 		return err
 	}
+	if err := inZone(&r.Query, time.Now()); err != nil {
+		return err
+	}
 	if r.format == "" {
 		r.format = defaultFormat(r.output, cmd.OutOrStdout())
 	}
@@ -162,6 +170,47 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 		return errors.New("--format-dates: Parquet columns hold dates, not texts for people; leave it out, or take another --format")
 	}
 	return nil
+}
+
+// inZone takes a zone by name for the offset that it has on all days asked for, because the service isn't known to take names.
+func inZone(q *adjust.ReportQuery, now time.Time) error {
+	if _, err := strconv.Atoi(q.TimezoneID); q.TimezoneID == "" || err == nil {
+		return nil
+	}
+	loc, err := time.LoadLocation(q.TimezoneID)
+	if err != nil {
+		return fmt.Errorf("--timezone-id %s: want a zone such as Europe/Berlin, or the service's number of one", q.TimezoneID)
+	}
+	today := civil.DateOf(now.In(loc))
+	days := map[string]string{"today": "-0d:-0d", "yesterday": "-1d:-1d"}[q.DatePeriod]
+	ends := strings.Split(cmp.Or(days, q.DatePeriod), ":")
+	var dates []civil.Date
+	for _, end := range ends {
+		d, err := civil.ParseDate(end)
+		if n, ago := strings.CutSuffix(end, "d"); ago {
+			var days int
+			days, err = strconv.Atoi(n)
+			d = today.AddDays(days)
+		}
+		if err != nil || len(ends) != 2 {
+			return fmt.Errorf("--date-period %s: with the zone %s want FROM:TO as dates or -7d, because its offset depends on the days", q.DatePeriod, loc)
+		}
+		dates = append(dates, d)
+	}
+	pieces := zone.Pieces(loc, dates[0], dates[1].AddDays(1))
+	if len(pieces) > 1 || len(pieces) == 1 && pieces[0].First != "" {
+		return fmt.Errorf("--timezone-id %s: its clocks change in %s to %s, and one report has one offset; ask for the days before and after %s by themselves, "+
+			"or let run --to keep them as a table, which adds that day up", loc, dates[0], dates[1], changed(pieces))
+	}
+	if len(pieces) == 1 { // else the service says what is wrong with the days
+		q.DatePeriod, q.UTCOffset, q.TimezoneID = dates[0].String()+":"+dates[1].String(), pieces[0].Offset, ""
+	}
+	return nil
+}
+
+// changed is the day on which the first change of clocks is.
+func changed(pieces []zone.Piece) civil.Date {
+	return pieces[max(0, slices.IndexFunc(pieces, func(p zone.Piece) bool { return p.First != "" }))].From
 }
 
 // defaultFormat goes by the ending of the file's name, and is empty for an unknown one. Without a file, a terminal gets a table.

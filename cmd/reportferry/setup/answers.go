@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/want"
@@ -26,6 +27,8 @@ type answers struct {
 	to                  string // a folder, or a sink's URL
 	start               string // empty: what a preset says, or the usual one
 	schedule, zone      string
+	utcOffset           string // of days; empty or +00:00: those of UTC, or of timezoneID
+	timezoneID          string // of days
 }
 
 // usual are the answers of somebody who says nothing.
@@ -121,11 +124,15 @@ func (a answers) finished(j draft.Job, sink string) draft.Job {
 	if a.zone != "UTC" {
 		j.Zone = a.zone
 	}
+	if _, number := strconv.Atoi(a.timezoneID); j.Zone == "" && j.Kind == "events" && number != nil {
+		j.Zone = a.timezoneID // with the key timezone_id, the schedule has its zone
+	}
 	apps := draft.Key{Name: "filters", Value: []draft.Key{{Name: "app_token__in", Value: a.apps}}}
 	if j.Kind == "events" {
 		apps = draft.Key{Name: "apps", Value: a.apps}
 	} else {
 		j.Currency = a.currency
+		j.More = slices.Concat(j.More, want.ZoneKeys(a.utcOffset, a.timezoneID))
 		if a.start != "" {
 			j.Start = a.start
 		}

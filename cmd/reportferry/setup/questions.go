@@ -159,6 +159,15 @@ func (i *interview) rest() error {
 	if err != nil {
 		return err
 	}
+	err = i.ask("Zone in which a day begins and ends, such as Europe/Berlin", "UTC", func(answer string, sure bool) error {
+		if answer == "UTC" {
+			answer = ""
+		}
+		return i.try(sure, func(next *answers) { next.timezoneID = answer })
+	})
+	if err != nil {
+		return err
+	}
 	for _, q := range []struct {
 		question string
 		to       func(*answers) *string
@@ -168,6 +177,9 @@ func (i *interview) rest() error {
 		{"When to look, as cron: minute hour day month weekday", func(a *answers) *string { return &a.schedule }},
 		{"Zone of that time, such as Europe/Berlin", func(a *answers) *string { return &a.zone }},
 	} {
+		if i.timezoneID != "" && q.to(&i.answers) == &i.zone { // it is that of the days
+			continue
+		}
 		if err := i.one(q.question, *q.to(&i.answers), q.to); err != nil {
 			return err
 		}

@@ -37,9 +37,10 @@ what --config or REPORTFERRY_CONFIG names, or the one given here. A file that is
 there is left alone.
 
 On a terminal it asks one question at a time: whose numbers, which apps, which
-tables, from which day, where to and when. With any of the flags below, or
-without a terminal, it asks nothing, and what the flags leave out is usual:
-all apps, in USD, into ./out, looked for each morning at six, UTC.
+tables, from which day, where days begin, where to and when. With any of the
+flags below, or without a terminal, it asks nothing, and what the flags leave
+out is usual: all apps, in USD, by days of UTC, into ./out, looked for each
+morning at six, UTC.
 
 The tables are those of presets, one of your own, or both. A preset is a table
 or two with dimensions and metrics that go well together; init --preset list
@@ -77,8 +78,9 @@ prints them. Whatever it writes is yours to change.`,
 	fs.StringVar(&a.currency, "currency", a.currency, "`currency` of money")
 	fs.StringVar(&a.to, "to", a.to, "`folder`, or URL of a bucket or a database: gs://bucket/prefix, bigquery://project/dataset, postgres://user@host/database/schema, iceberg://catalog/namespace?type=rest&uri=...")
 	fs.StringVar(&a.start, "start", "", "first `day`: a date, or days ago such as -90d; default: what the preset says, else "+want.UsualStart)
+	want.AddZone(fs, &a.utcOffset, &a.timezoneID)
 	fs.StringVar(&a.schedule, "schedule", a.schedule, "when to look, as `cron`")
-	fs.StringVar(&a.zone, "zone", a.zone, "`zone` of the schedule, such as Europe/Berlin")
+	fs.StringVar(&a.zone, "zone", a.zone, "`zone` of the schedule, such as Europe/Berlin; default: that of --timezone-id, else UTC")
 	fs.VisitAll(func(f *pflag.Flag) { answering = append(answering, f.Name) })
 	p.AddService(cmd)
 	answering = append(answering, wire.ServiceFlags...)

@@ -35,12 +35,7 @@ func (r *Report) tableOf(s draft.Service, sink, name, start string) draft.Config
 	if len(r.drop) > 0 {
 		job.More = append(job.More, draft.Key{Name: "drop", Value: literals(r.drop)})
 	}
-	switch {
-	case q.TimezoneID != "":
-		job.More = append(job.More, draft.Key{Name: "timezone_id", Value: literal(q.TimezoneID)})
-	case q.UTCOffset != "+00:00":
-		job.More = append(job.More, draft.Key{Name: "utc_offset", Value: literal(q.UTCOffset)})
-	}
+	job.More = append(job.More, ZoneKeys(q.UTCOffset, q.TimezoneID)...)
 	for _, p := range config.Parameters() {
 		values := q.Parameters[p.Name]
 		if slices.Equal(values, p.Default) {
@@ -62,6 +57,17 @@ func (r *Report) tableOf(s draft.Service, sink, name, start string) draft.Config
 		},
 		Service: s, Ledger: literal(LedgerBeside(sink)), Jobs: []draft.Job{job},
 	}
+}
+
+// ZoneKeys say in a config where days begin and end; none: in UTC.
+func ZoneKeys(utcOffset, timezoneID string) (keys []draft.Key) {
+	if timezoneID != "" {
+		keys = append(keys, draft.Key{Name: "timezone_id", Value: literal(timezoneID)})
+	}
+	if utcOffset != "" && utcOffset != "+00:00" {
+		keys = append(keys, draft.Key{Name: "utc_offset", Value: literal(utcOffset)})
+	}
+	return keys
 }
 
 // dayEnds is a schedule that fires when a day of the report has ended, so that the first run has yesterday whatever the hour, and

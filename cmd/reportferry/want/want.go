@@ -35,12 +35,11 @@ type Report struct {
 // AddFlags adds the flags in the order of the service's document.
 func (r *Report) AddFlags(fs *pflag.FlagSet) {
 	q := &r.Query
-	fs.StringSliceVar(&q.Dimensions, "dimensions", nil, "what rows are grouped by: `a,b`")
+	fs.StringSliceVar(&q.Dimensions, "dimensions", nil, "what rows are grouped by: `a,b`; weeks run from Sunday to Saturday")
 	fs.StringSliceVar(&q.Metrics, "metrics", nil, "what is counted: `a,b`")
 	fs.StringArrayVar(&r.filters, "filter", nil, "`d__op=value`, repeatable; see above")
 	fs.StringVar(&q.Currency, "currency", "", "of money, such as `USD`; a table needs it, a report has the account's without")
-	fs.StringVar(&q.UTCOffset, "utc-offset", "+00:00", "where days begin: `+HH:MM`")
-	fs.StringVar(&q.TimezoneID, "timezone-id", "", "instead of --utc-offset: the service's `ID` of a zone")
+	AddZone(fs, &q.UTCOffset, &q.TimezoneID)
 	q.Parameters = config.DefaultParameters()
 	for _, p := range config.Parameters() {
 		f := fs.VarPF(&parameterFlag{Parameter: p, values: q.Parameters}, strings.ReplaceAll(p.Name, "_", "-"), "", p.Usage())
@@ -48,6 +47,12 @@ func (r *Report) AddFlags(fs *pflag.FlagSet) {
 			f.NoOptDefVal = "true"
 		}
 	}
+}
+
+// AddZone adds the flags that say where days begin and end.
+func AddZone(fs *pflag.FlagSet, utcOffset, timezoneID *string) {
+	fs.StringVar(utcOffset, "utc-offset", "+00:00", "where days begin: `+HH:MM`, the same all year")
+	fs.StringVar(timezoneID, "timezone-id", "", "instead of --utc-offset: a `zone` such as Europe/Berlin, or the service's number of one")
 }
 
 // Complete checks the flags, and makes filters of the texts. command is how a person asks for help.

@@ -49,6 +49,9 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		Reconcile: report.Reconcile(r.Reconcile.Then), Cohorts: float64(r.Reconcile.Cohorts), Drift: report.Drift(r.Drift), Probe: r.Probe,
 		Codec: r.Codec, Pages: s.Config.Parquet.Pages, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget, Raw: kept, Log: s.Log,
 	}
+	if r.ZoneByName() {
+		o.Query.TimezoneID, o.Query.Zone = "", rules.Location
+	}
 	for _, other := range s.Config.Jobs {
 		if other.Events != nil && s.Ledger != nil {
 			o.Witnesses = append(o.Witnesses, slugs.Open(s.Ledger, other.Name, other.Table))
