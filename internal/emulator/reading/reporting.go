@@ -4,6 +4,7 @@ package reading
 const (
 	UnknownParameters = "unknown-parameters"
 	UnknownApps       = "unknown-apps"
+	ListOfApps        = "list-of-apps"
 	FormatDates       = "format-dates"
 	WeekStart         = "week-start"
 	ZoneNames         = "zone-names"
@@ -36,6 +37,10 @@ var reporting = []Topic{
 	{UnknownApps, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)", []Reading{
 		{"400", "answers 400 when no app is of those that a filter lists"},
 		{"none", "answers that there are no rows when no app is of those that a filter lists"},
+	}},
+	{ListOfApps, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)", []Reading{
+		{"free", "says the same without app_token__in as with all apps in it"},
+		{"needed", "leaves the rows of newer trackers out without app_token__in"},
 	}},
 	{FormatDates, "when false, date dimensions are in ISO format", []Reading{
 		{"iso", "writes dates in ISO format under format_dates=true too"},

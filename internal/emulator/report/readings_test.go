@@ -37,6 +37,8 @@ func TestReadings(t *testing.T) {
 		"unknown-parameters=ignore":   {"csv_report?moon=full&" + days, 200, "text/csv; charset=utf-8", []string{"day,installs\n2026-03-01,"}, nil},
 		"unknown-apps=400":            {"csv_report?" + strings.ReplaceAll(days, "APP", "none"), 400, "", []string{"no apps matching"}, nil},
 		"unknown-apps=none":           {"csv_report?" + strings.ReplaceAll(days, "APP", "none"), 204, "", nil, nil},
+		"list-of-apps=free":           {"csv_report?dimensions=network&metrics=installs&date_period=2026-03-02:2026-03-08", 200, "", []string{"\nAppLovin,"}, nil},
+		"list-of-apps=needed":         {"csv_report?dimensions=network&metrics=installs&date_period=2026-03-02:2026-03-08", 200, "", []string{"\nOrganic,"}, []string{"AppLovin"}},
 		"format-dates=iso":            {"csv_report?" + dates, 200, "", []string{"\n2026-03-01T00:00:00,2026-03-01,2026-03-01 - 2026-03-07,2026-03,Q1 2026,2026,"}, nil},
 		"format-dates=written":        {"csv_report?" + dates, 200, "", []string{"\n\"Mar 1, 2026 00:00\",\"Mar 1, 2026\",\"Mar 1, 2026 - Mar 7, 2026\",March 2026,Q1 2026,2026,"}, nil},
 		"week-start=sunday":           {"csv_report?dimensions=week&metrics=installs&date_period=2026-03-02:2026-03-08", 200, "", []string{"\n2026-03-01 - 2026-03-07,", "\n2026-03-08 - 2026-03-14,"}, nil},
