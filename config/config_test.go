@@ -157,7 +157,7 @@ func TestEveryKey(t *testing.T) {
 					"shiny_new__eq": {"-1"}, "level__up_events__ne": {"3"},
 				},
 				Types: map[string]catalog.Type{"shiny_new": catalog.Double, "trial": catalog.Int64},
-				Codec: "snappy", UTCOffset: "-05:00", Currency: "EUR",
+				Codec: "snappy", UTCOffset: "-05:00", AppScope: "account", Currency: "EUR",
 				Parameters: map[string][]string{
 					"cohort_maturity": {"mature"}, "attribution_types": {"click"}, "attribution_source": {"first"}, "reattributed": {"false"},
 					"iap_revenue_mode": {"GROSS_70"}, "ad_spend_mode": {"mixed"}, "sandbox": {"true"}, "os_names": {"ios", "android"},
@@ -172,7 +172,7 @@ func TestEveryKey(t *testing.T) {
 				Reconcile: Reconcile{"warn", 0.02}, FinalAfter: -1, Drift: Drift{Days: 90}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost", "purchase_revenue"},
 				Filters: map[string][]string{}, Types: map[string]catalog.Type{"purchase_revenue": catalog.Decimal},
-				Codec: "zstd", TimezoneID: "5", Currency: "EUR",
+				Codec: "zstd", TimezoneID: "5", AppScope: "listed", Currency: "EUR",
 				Parameters: map[string][]string{
 					"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression", "engaged_ad"}, "attribution_source": {"dynamic"},
 					"reattributed": {"all"}, "iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"adjust"}, "sandbox": {"false"},
@@ -181,7 +181,7 @@ func TestEveryKey(t *testing.T) {
 			},
 		}, {
 			Name: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
-			Sinks: []string{"gs://bucket/events"}, line: 97,
+			Sinks: []string{"gs://bucket/events"}, line: 98,
 			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
 			Warehouse: Warehouse{
 				ClusterBy: []string{"slug"}, RequireFilter: true, ExpireDays: 400,

@@ -38,6 +38,7 @@ type Report struct {
 	Extra      Extra                   // columns that tell of the fetch
 
 	UTCOffset  string              // such as +02:00; empty with TimezoneID
+	AppScope   string              // account or listed
 	TimezoneID string              // the service's number of a zone, or an IANA name; Job.Zone is then its IANA name
 	Currency   string              // three capital letters
 	Parameters map[string][]string // name of a Parameter -> its values; every declared one is there
@@ -73,7 +74,7 @@ var refusedParameters = map[string]string{
 // parameter.go.
 func reportKeys(j *Job) strict.Object {
 	r := &Report{
-		Until: "yesterday", OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Codec: "zstd", UTCOffset: "+00:00",
+		Until: "yesterday", OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Codec: "zstd", UTCOffset: "+00:00", AppScope: "account",
 		Reconcile: usualReconcile, FinalAfter: -1, Drift: Drift{Days: watchedDays},
 		Filters: map[string][]string{}, Types: map[string]catalog.Type{}, Parameters: DefaultParameters(),
 	}
@@ -111,6 +112,8 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("events", selectors(p), &r.Events, "", "Metrics of in-app events, which are found in the account by slug, name, token, section or pattern."),
 			strict.Optional("filters", filters(p), &r.Filters, "{app_token__in: [abc123def456], installs__gt: 10}", "Rows wanted. A key is a dimension or a metric, two underscores and an operator. "+
 				"A dimension's operators are `"+strings.Join(dimensionOperators, "`, `")+"`; a metric's are `"+strings.Join(metricOperators, "`, `")+"`."),
+			strict.Optional("app_scope", strict.OneOf("account", "listed"), &r.AppScope, "listed", "How the service is asked for rows of all apps. account sends no list of them. listed sends the apps that the service lists, where it leaves something out without a list; a new app is in the list by itself. "+
+				"Totals are asked for both ways, so that what one of them hides shows as a difference. check --live and the first run compare a day of both, and say which to choose."),
 			strict.Optional("types", types(&p.types), &r.Types, "{my_metric: decimal}", "Types of columns, in place of the catalogue's types, and for metrics that the catalogue doesn't know."),
 			strict.Optional("columns", extra, &r.Extra, "{loaded_at: true, run: true}", "Columns that say where rows come from. They aren't part of a partition's content: rows that come back the same keep what they have."),
 			strict.Optional("codec", codec, &r.Codec, "snappy", "Compression of the files."),
@@ -133,6 +136,9 @@ func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]stric
 		checkPeriod(d, r, at)
 	}
 	checkTimezone(d, j, at)
+	if r.AppScope == "listed" && len(r.Filters["app_token__in"]) > 0 {
+		d.Fail(at["app_scope"], "app_scope: the filter app_token__in names the apps already; leave out one of the two")
+	}
 	if at["metrics"] == nil && at["events"] == nil {
 		d.Fail(job, "a job: want at least one metric, under metrics or events")
 	}

@@ -25,8 +25,12 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 	if err != nil {
 		return Answer{}, &Error{Op: op, Err: err}
 	}
-	if q.Zone != nil && q.Offset() == "" {
-		return c.inPieces(ctx, q, read)
+	groups, err := q.groups(query)
+	if err != nil {
+		return Answer{}, &Error{Op: op, Err: err, AnyDays: true}
+	}
+	if len(groups) > 1 || q.Zone != nil && q.Offset() == "" {
+		return c.inPieces(ctx, q, groups, read)
 	}
 	a, err := c.ask(ctx, transport.Request{
 		Op: op, URL: c.reports("csv_report") + "?" + query,

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,12 +40,54 @@ func (q ReportQuery) Offset() string {
 	return ""
 }
 
-// inPieces asks for a report by one offset after the other, and adds the rows up. read gets the sum in the form of an answer. A piece that the
-// service is too slow for is asked for in halves of its days.
-func (c *Client) inPieces(ctx context.Context, q ReportQuery, read func(io.Reader) error) (Answer, error) {
+// appTokenIn is the filter that names the apps whose rows are wanted.
+const appTokenIn = "app_token__in"
+
+// longestQuery is the most bytes of a query that isn't asked for in groups of apps. Servers and proxies take addresses of 8,000 bytes, as RFC
+// 9110, section 4.1, asks them to.
+const longestQuery = 6000
+
+// groups cuts the list of apps so that each address is short enough. It is one group where the list isn't what makes the address long.
+func (q ReportQuery) groups(query string) (list [][]string, err error) {
+	apps, taken := q.Filters[appTokenIn], 0
+	for _, app := range apps {
+		taken += len(url.QueryEscape(app)) + 1
+	}
+	rest := len(query) - taken
+	if len(query) <= longestQuery || rest > longestQuery/2 || q.DatePeriod != "" {
+		return [][]string{apps}, nil
+	}
+	if !q.Summable && !slices.Contains(q.Dimensions, "app_token") {
+		return nil, fmt.Errorf("the list of %d apps makes a query of %d bytes, and servers may refuse one of more than %d: add app_token to the dimensions or name "+
+			"fewer apps, because not all metrics here add up over apps, so that it can't be asked for in groups of them", len(apps), len(query), longestQuery)
+	}
+	left := 0
+	for _, app := range apps {
+		size := len(url.QueryEscape(app)) + 1
+		if left -= size; left < 0 {
+			list, left = append(list, nil), longestQuery-rest-size
+		}
+		list[len(list)-1] = append(list[len(list)-1], app)
+	}
+	return list, nil
+}
+
+// inPieces asks for a report by one offset after the other, and by one group of apps after the other, and adds the rows up. read gets the sum
+// in the form of an answer. A piece of days that the service is too slow for is asked for in halves of them.
+func (c *Client) inPieces(ctx context.Context, q ReportQuery, groups [][]string, read func(io.Reader) error) (Answer, error) {
 	whole := newSum(q)
 	all := Answer{Empty: true, Status: 204}
-	for pieces := q.pieces(); len(pieces) > 0; pieces = pieces[1:] {
+	var pieces []piece
+	for _, apps := range groups {
+		if q.Zone == nil {
+			pieces = append(pieces, piece{zone.Piece{From: q.From, Until: q.Until}, apps})
+			continue
+		}
+		for _, p := range q.pieces() {
+			pieces = append(pieces, piece{p, apps})
+		}
+	}
+	for ; len(pieces) > 0; pieces = pieces[1:] {
 		p := pieces[0]
 		days := p.Until.DaysSince(p.From)
 		part := newSum(q)
@@ -51,11 +95,11 @@ func (c *Client) inPieces(ctx context.Context, q ReportQuery, read func(io.Reade
 			part = newSum(q) // of this attempt alone
 			return part.read(p, r)
 		})
-		if errors.Is(err, ErrTooSlow) && days > 1 {
+		if errors.Is(err, ErrTooSlow) && days > 1 && q.Summable {
 			first, rest := p, p
 			first.Until = p.From.AddDays(days / 2)
 			rest.From = first.Until
-			pieces = append([]zone.Piece{{}, first, rest}, pieces[1:]...)
+			pieces = append([]piece{{}, first, rest}, pieces[1:]...)
 			continue
 		}
 		if err != nil {
@@ -80,9 +124,24 @@ func (c *Client) inPieces(ctx context.Context, q ReportQuery, read func(io.Reade
 	return all, read(text)
 }
 
-// piece is the query for one piece. Of the dimensions of time it has one, by which rows go to theirs: where hours are chosen the hour, which
+// A piece is what one request asks for: days, and apps; none: the filters say which.
+type piece struct {
+	zone.Piece
+	apps []string
+}
+
+// piece is the query for one piece. In a zone by name, of the dimensions of time it has one, by which rows go to theirs: where hours are chosen the hour, which
 // the service is known to have as a dimension, while no parameter of it chooses hours of a day that is over.
-func (q ReportQuery) piece(p zone.Piece) ReportQuery {
+func (q ReportQuery) piece(p piece) ReportQuery {
+	if len(p.apps) > 0 {
+		q.Filters = maps.Clone(q.Filters)
+		q.Filters[appTokenIn] = p.apps
+	}
+	q.From, q.Until, q.Sort, q.Index = p.From, p.Until, nil, nil
+	q.Splittable = q.Splittable || q.Summable && p.Until.DaysSince(p.From) > 1
+	if q.Zone == nil {
+		return q
+	}
 	grain := ""
 	switch {
 	case p.First != "" || slices.Contains(q.Dimensions, "hour"):
@@ -91,8 +150,7 @@ func (q ReportQuery) piece(p zone.Piece) ReportQuery {
 		grain = "day"
 	}
 	rest := slices.DeleteFunc(slices.Clone(q.Dimensions), isDate)
-	q.Zone, q.UTCOffset, q.From, q.Until, q.Sort, q.Index = nil, p.Offset, p.From, p.Until, nil, nil
-	q.Splittable = q.Splittable || p.Until.DaysSince(p.From) > 1
+	q.Zone, q.UTCOffset = nil, p.Offset
 	if q.Dimensions = rest; grain != "" {
 		q.Dimensions = append([]string{grain}, rest...)
 	}
@@ -102,7 +160,7 @@ func (q ReportQuery) piece(p zone.Piece) ReportQuery {
 func isDate(dimension string) bool { return slices.Contains(dates, dimension) }
 
 // read adds the rows of the answer to the query for a piece.
-func (s *sum) read(p zone.Piece, r io.Reader) error {
+func (s *sum) read(p piece, r io.Reader) error {
 	answer := csvform.NewReader(r)
 	header, err := answer.Read()
 	if err != nil {
@@ -121,14 +179,14 @@ func (s *sum) read(p zone.Piece, r io.Reader) error {
 	names := slices.Concat(s.q.Dimensions, s.q.Metrics)
 	for {
 		cells, err := answer.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		var at time.Time
-		if grain := asked.Dimensions[0]; isDate(grain) {
+		if grain := asked.Dimensions[0]; s.q.Zone != nil && isDate(grain) {
 			if at, err = moment(cells[place[grain]]); err != nil {
 				return err
 			}
@@ -138,7 +196,9 @@ func (s *sum) read(p zone.Piece, r io.Reader) error {
 		}
 		row := make([]string, len(names))
 		for i, name := range names {
-			if row[i] = dateCell(name, at); row[i] == "" {
+			if s.q.Zone != nil && isDate(name) {
+				row[i] = dateCell(name, at)
+			} else {
 				row[i] = cells[place[strings.ToLower(name)]]
 			}
 		}
@@ -158,7 +218,7 @@ func moment(cell string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is neither an hour nor a day in ISO form", cell)
 }
 
-// dateCell is what the service writes of a moment under a dimension of time; empty: it is another dimension. Weeks run from Sunday to
+// dateCell is what the service writes of a moment under a dimension of time. Weeks run from Sunday to
 // Saturday, as in the service's own example.
 func dateCell(dimension string, at time.Time) string {
 	switch dimension {
@@ -173,10 +233,8 @@ func dateCell(dimension string, at time.Time) string {
 		return at.Format("2006-01")
 	case "quarter":
 		return fmt.Sprintf("Q%d %d", (at.Month()+2)/3, at.Year())
-	case "year":
-		return at.Format("2006")
 	}
-	return ""
+	return at.Format("2006")
 }
 
 // A sum adds rows up that have the same dimensions. It holds all of them in memory: they are those of one partition, twice a year.

@@ -38,6 +38,14 @@ type Difference struct {
 	Of     string `json:"of,omitempty"`    // OfCohort, or empty
 }
 
+// Also adds a sentence to why.
+func (c *Control) Also(said string) {
+	if c.Why != "" {
+		said = c.Why + "; " + said
+	}
+	c.Why = said
+}
+
 // Say puts a control into words: "cost 211.12 by the service's total, 69.96 in the rows; missing in app_token abc123".
 func (c Control) Say() string {
 	var words []string

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -17,15 +19,24 @@ import (
 
 const appTokenIn = "app_token__in"
 
-// splitsByApp tells whether one partition can be asked for in pieces. The filter must name the apps, because a list
-// from elsewhere might lack one, whose rows would be missing silently. And app_token must be a dimension, so that no
-// row is in two pieces.
-func (f *fetch) splitsByApp() bool {
-	return len(f.o.Query.Filters[appTokenIn]) > 1 && slices.Contains(f.o.Query.Dimensions, "app_token")
+// apps are those whose rows are asked for by name: those of the filter or, if the config asks for that, those that the service lists. None: rows
+// of all apps are asked for.
+func (p *plan) apps() []string {
+	if named := p.o.Query.Filters[appTokenIn]; len(named) > 0 || !p.o.Listed {
+		return named
+	}
+	return p.scope.now.Apps
 }
 
-// byApp fetches one partition in pieces of half the apps each, and halves a piece again that is too slow. The pieces
-// become one part, so each is kept as CSV until all are there.
+// splitsByApp tells whether one partition can be asked for in pieces. Its rows must be asked for by apps in any case, because a list
+// might lack one, whose rows would be missing silently. And app_token must be a dimension, so that no row is in two pieces.
+func (f *fetch) splitsByApp() bool {
+	return len(f.apps()) > 1 && slices.Contains(f.o.Query.Dimensions, "app_token")
+}
+
+// byApp fetches one partition in pieces of half the apps each, and halves a piece again that is too slow, or that the service refuses. The
+// pieces become one part, so each is kept as CSV until all are there. An app that is refused by itself, or that the service has nothing for, is
+// named. Without one that is refused the rest is published when totals vouch for it.
 func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, err error) {
 	row := []civil.Date{day}
 	var spooled []string
@@ -35,19 +46,29 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 		}
 	}()
 	a.None = true
-	pieces := halves(f.o.Query.Filters[appTokenIn])
+	var refused, without []string
+	pieces := halves(f.apps())
 	for len(pieces) > 0 {
 		apps := pieces[0]
 		pieces = pieces[1:]
 		path, key, got, err := f.spool(ctx, row, apps)
-		if errors.Is(err, adjust.ErrTooSlow) && len(apps) > 1 {
+		var answer *adjust.Error
+		no := errors.As(err, &answer) && answer.Status == http.StatusBadRequest && answer.Metric == ""
+		if (no || errors.Is(err, adjust.ErrTooSlow)) && len(apps) > 1 {
 			pieces = append(halves(apps), pieces...)
+			continue
+		}
+		if no && len(refused)+1 < len(f.apps()) {
+			refused = append(refused, apps[0])
+			f.o.Log.Warn("the service refuses an app", "job", f.o.Job, "run", f.o.Run, "window", span(row), "app", apps[0], "error", err)
 			continue
 		}
 		if err != nil {
 			return partition.Answer{}, err
 		}
-		if !got.Empty {
+		if got.Empty {
+			without = append(without, apps...)
+		} else {
 			spooled = append(spooled, path)
 			a.None = false
 		}
@@ -56,7 +77,13 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 			a.Fetched = got.Started
 		}
 	}
-	a.Raw = allOf(a.Raw)
+	if len(without) > 0 {
+		f.o.Log.Info("the service has no rows of some apps", "job", f.o.Job, "run", f.o.Run, "window", span(row), "apps", strings.Join(without, " "))
+	}
+	f.refused[day] = refused
+	if a.Raw = allOf(a.Raw); len(refused) > 0 {
+		a.Raw = nil // what was kept says nothing of these apps
+	}
 	a.Parts, err = f.convert(ctx, row, a.Fetched, spooled)
 	return a, err
 }

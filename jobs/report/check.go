@@ -46,6 +46,9 @@ func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Ran
 	})
 	var m adjust.Meter
 	f := &fetch{plan: p, client: k.o.Client.Metered(&m)}
+	if k.o.Listed {
+		p.scope.now = k.o.Visible(ctx)
+	}
 	cols, err := p.resolve(ctx, f.client)
 	if err != nil {
 		return nil, 0, err

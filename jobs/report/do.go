@@ -71,6 +71,7 @@ func (f *fetch) group(ctx context.Context, g group) (err error) {
 	if f.cols.kept != nil {
 		f.trial, f.totalsTrial = nil, nil
 	}
+	f.refused = map[civil.Date][]string{}
 	f.unchecked = f.plan.unchecked(len(f.cols.totalled) > 0)
 	left, err := f.probe(ctx, g.window)
 	if err != nil {
@@ -96,9 +97,10 @@ type fetch struct {
 
 	trial, totalsTrial *trial // of the first queries with these columns; nil: there is none
 
-	unchecked string     // why nothing is compared with totals; empty: it is
-	doubts    []doubt    // what differs from the totals
-	further   *allowance // of requests, once doubts are looked into
+	refused   map[civil.Date][]string // apps that the service refuses by themselves, by partition
+	unchecked string                  // why nothing is compared with totals; empty: it is
+	doubts    []doubt                 // what differs from the totals
+	further   *allowance              // of requests, once doubts are looked into
 }
 
 // row fetches a contiguous row of partitions and publishes them, but for those that differ from the totals.
@@ -124,6 +126,9 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, us
 			errs = append(errs, f.partitions(ctx, run, c, use))
 		}
 		return errors.Join(errs...)
+	}
+	for _, partition := range row {
+		delete(f.refused, partition) // of an earlier answer
 	}
 	a, err := f.ask(ctx, row, c)
 	if errors.Is(err, adjust.ErrTooSlow) && len(row) > 1 {
@@ -196,8 +201,8 @@ func (f *fetch) advice(err error) string {
 	if failed.Status != http.StatusGatewayTimeout || f.splitsByApp() {
 		return ""
 	}
-	return "; the service is too slow for all apps at once: add app_token to the dimensions, and name the apps as in " +
-		"filters: {app_token__in: [abc123]}, and it is asked for one app after the other"
+	return "; the service is too slow for all apps at once: add app_token to the dimensions, and set app_scope: listed, or " +
+		"name the apps as in filters: {app_token__in: [abc123]}, and it is asked for one app after the other"
 }
 
 // span names a row of partitions for people.
@@ -296,6 +301,9 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	q := f.o.Query
 	q.Metrics = f.cols.metrics()
 	q.From, q.Until = f.rules.Days(f.now, row)
+	if apps := f.apps(); len(apps) > 0 {
+		q.Filters = withFilter(q.Filters, appTokenIn, apps)
+	}
 	q.Summable = f.cols.summable() && f.incomparable() == ""
 	return q
 }

@@ -114,6 +114,9 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	l.At = time.Now()
 	var m adjust.Meter
 	f := &fetch{plan: p, client: p.o.Client.Metered(&m)}
+	if err = p.inSight(ctx); err != nil {
+		return out, nil, err
+	}
 	changed, compared, err := f.compareFinals(ctx, w.Finals)
 	out.Measure(m.Totals())
 	log := p.o.Log.With("job", p.o.Job, "run", p.o.Run)
@@ -159,7 +162,7 @@ func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (cha
 	if f.cols, err = f.resolve(ctx, f.client); err != nil || len(f.cols.numbers) == 0 {
 		return nil, 0, err
 	}
-	totals, err := f.totals(ctx, f.rules.Period.Row(partitions[0], partitions[len(partitions)-1]), f.o.Query.Filters[appTokenIn])
+	totals, err := f.totals(ctx, f.rules.Period.Row(partitions[0], partitions[len(partitions)-1]))
 	if err != nil {
 		return nil, 0, err
 	}

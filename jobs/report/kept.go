@@ -35,9 +35,15 @@ func allOf(keys []string) []string {
 	return keys
 }
 
-// tidy folds the ledger's records, and sweeps answers that are older than they are kept. That these can't be deleted is no
+// tidy folds the ledger's records, and sweeps answers that are older than they are kept. After the first run it says whether another scope is
+// right. That these can't be deleted is no
 // failure of the run's: the next one tries again.
 func (p *plan) tidy(ctx context.Context) error {
+	if p.first && p.scope.known && p.scope.err == nil {
+		if said := p.Scoping(ctx); said != "" {
+			p.o.Log.Warn(said, "job", p.o.Job, "run", p.o.Run)
+		}
+	}
 	n, err := p.o.Raw.Sweep(ctx, p.now)
 	switch {
 	case err != nil:

@@ -71,6 +71,7 @@ type Options struct {
 	OnEmpty     partition.OnEmpty
 	FailText    bool                               // as partition.Options has it
 	Visible     func(context.Context) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks
+	Listed      bool                               // rows are asked for by the apps that Visible lists
 	Guard       float64                            // as partition.Options has it; 0: partition.UsualGuard
 	Reconcile   Reconcile                          // empty: warn
 	Cohorts     float64                            // by which share of a total the rows of a cohort metric may differ from it
@@ -163,6 +164,9 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		if from := p.rules.Block(w.Due[0].Partition); u.Requests > 0 && k.asksTotals() && !blocks[from] {
 			blocks[from] = true
 			u.Requests++ // for the totals of all windows of the block
+			if k.o.Listed {
+				u.Requests++ // which are asked for without the list of apps, too
+			}
 		}
 		if slices.ContainsFunc(w.Due, func(d refresh.Due) bool { return d.Reason != refresh.NewColumns }) {
 			units = append(units, u)

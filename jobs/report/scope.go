@@ -5,10 +5,13 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math/big"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
@@ -43,27 +46,103 @@ func listedApps(ctx context.Context, client *adjust.Client) (apps []string, err 
 
 // reportedApps asks for metrics that every account has. Where all of them are zero the service has no row.
 func reportedApps(ctx context.Context, client *adjust.Client) (apps []string, err error) {
+	today := civil.DateOf(time.Now().UTC())
+	rows, err := counted(ctx, client, "app_token", today.AddDays(-90), today, nil)
+	for _, row := range rows {
+		if row["app_token"] != "" {
+			apps = append(apps, row["app_token"])
+		}
+	}
+	return apps, err
+}
+
+// counts are metrics that every account has.
+var counts = []string{"installs", "clicks", "impressions", "sessions"}
+
+// counted asks for counts by a dimension, of some apps or, without any, of all. It gives the cells of each row by their columns.
+func counted(ctx context.Context, client *adjust.Client, by string, from, until civil.Date, apps []string) (list []map[string]string, err error) {
 	q := adjust.ReportQuery{
-		Dimensions: []string{"app_token"}, Metrics: []string{"installs", "clicks", "impressions", "sessions"}, DatePeriod: "-90d:-1d", UTCOffset: "+00:00",
-		Parameters: map[string][]string{
+		Dimensions: []string{by}, Metrics: counts, From: from, Until: until, UTCOffset: "+00:00", Currency: "USD", Summable: true,
+		Filters: map[string][]string{appTokenIn: apps}, Parameters: map[string][]string{
 			"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression"}, "attribution_source": {"dynamic"}, "reattributed": {"all"},
 			"iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"adjust"}, "sandbox": {"false"},
 		},
 	}
 	_, err = client.CSVReport(ctx, q, func(r io.Reader) error {
 		rows, err := csv.NewReader(r).ReadAll()
-		if apps = nil; err != nil || len(rows) == 0 {
+		if list = nil; err != nil || len(rows) == 0 {
 			return err
 		}
-		at := slices.Index(rows[0], "app_token")
-		for _, row := range rows[1:] {
-			if at >= 0 && row[at] != "" {
-				apps = append(apps, row[at])
+		for _, cells := range rows[1:] {
+			row := map[string]string{}
+			for i, name := range rows[0] {
+				row[strings.ToLower(strings.TrimPrefix(name, "\ufeff"))] = cells[i]
 			}
+			list = append(list, row)
 		}
 		return nil
 	})
-	return apps, err
+	return list, err
+}
+
+// A hiding is what the service leaves out of one day, by metric and in words: of a report without a list of apps, and of one with the apps
+// that it lists itself.
+type hiding struct{ without, with []string }
+
+// hidingOf asks for the same day twice. The day is one that is over for a while, so that little is counted between the two answers. What
+// can't be had hides nothing. Source: one author of a client has seen newer trackers missing without a list.
+func hidingOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h hiding) {
+	if len(s.Apps) == 0 {
+		return h
+	}
+	ctx, end := context.WithTimeout(ctx, visibleTime)
+	defer end()
+	day := civil.DateOf(time.Now().UTC()).AddDays(-2)
+	without, err := counted(ctx, client, "day", day, day.AddDays(1), nil)
+	if err != nil {
+		return h
+	}
+	with, err := counted(ctx, client, "day", day, day.AddDays(1), s.Apps)
+	if err != nil {
+		return h
+	}
+	one := func(rows []map[string]string, name string) *big.Rat {
+		if len(rows) > 0 {
+			if n, ok := rational(rows[0][name]); ok {
+				return n
+			}
+		}
+		return new(big.Rat)
+	}
+	for _, name := range counts {
+		a, b := one(without, name), one(with, name)
+		said := fmt.Sprintf("%s of %s is %s without a list of apps, and %s with the %d apps that %s lists", name, day, exact(a), exact(b), len(s.Apps), s.Source)
+		switch a.Cmp(b) {
+		case -1:
+			h.without = append(h.without, said)
+		case 1:
+			h.with = append(h.with, said)
+		}
+	}
+	return h
+}
+
+// Scoping says how the job's rows are best asked for, where the service leaves something out of them as they are; empty: nothing is known to
+// be left out.
+func (k *Kind) Scoping(ctx context.Context) string {
+	if k.o.Visible == nil || len(k.o.Query.Filters[appTokenIn]) > 0 {
+		return ""
+	}
+	h := hidingOf(ctx, k.o.Client, k.o.Visible(ctx))
+	switch {
+	case len(h.without) > 0 && len(h.with) > 0:
+		return h.without[0] + "; " + h.with[0] + "; so that each leaves something out: name the apps in filters: {app_token__in: [...]}"
+	case len(h.without) > 0 && !k.o.Listed:
+		return h.without[0] + "; set app_scope: listed, and let run --force fetch what is there"
+	case len(h.with) > 0 && k.o.Listed:
+		return h.with[0] + "; set app_scope: account, and let run --force fetch what is there"
+	}
+	return ""
 }
 
 func appsWithEvents(ctx context.Context, client *adjust.Client) (apps []string, err error) {
@@ -105,6 +184,10 @@ func (p *plan) inSight(ctx context.Context) error {
 	if apps := p.o.Query.Filters[appTokenIn]; len(apps) > 0 {
 		s.now.Apps = slices.DeleteFunc(slices.Clone(s.now.Apps), func(app string) bool { return !slices.Contains(apps, app) })
 	}
+	if s.err = p.unlisted(); s.err != nil {
+		s.known = true
+		return s.err
+	}
 	s.was = map[string]ledger.Scope{}
 	if s.now.Source == "" {
 		s.known = true
@@ -118,6 +201,9 @@ func (p *plan) inSight(ctx context.Context) error {
 		return err
 	}
 	s.known = true
+	if added := s.now.Lacks(was); p.o.Listed && len(added) > 0 && was.Source != "" {
+		p.o.Log.Warn("apps are new in the service's list, and are asked for from now on", "job", p.o.Job, "run", p.o.Run, "apps", strings.Join(added, " "))
+	}
 	switch gone := was.Lacks(s.now); {
 	case len(gone) == 0 || p.o.Rebaseline: // all partitions are to be replaced
 	case len(gone) == len(was.Apps):
@@ -127,6 +213,20 @@ func (p *plan) inSight(ctx context.Context) error {
 		p.o.Log.Warn("apps are out of the token's sight; what they had stays as long as it is missed", "job", p.o.Job, "run", p.o.Run, "apps", strings.Join(gone, " "))
 	}
 	return s.err
+}
+
+// unlisted says what the list of apps that rows are asked for by is known to lack. The error is that there is no list.
+func (p *plan) unlisted() error {
+	if !p.o.Listed || p.scope.now.Source == "filters_data" {
+		return nil
+	}
+	if p.scope.now.Source == "" {
+		return fmt.Errorf("%w: app_scope: listed: the service lists no apps, neither in filters_data nor by reports and events; "+
+			"name them in filters: {app_token__in: [...]}, or set app_scope: account", jobs.ErrStop)
+	}
+	lacks := map[string]string{"csv_report": "without rows in the last 90 days", "events": "without events"}[p.scope.now.Source]
+	p.o.Log.Warn("the service has no list of apps, so that it is that of "+p.scope.now.Source+"; apps "+lacks+" aren't in it", "job", p.o.Job, "run", p.o.Run)
+	return nil
 }
 
 // recordedScopes reads the scopes that records name, and gives that of the newest record. A record of an earlier version names none; all

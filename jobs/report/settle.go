@@ -65,7 +65,7 @@ func (f *fetch) settle(ctx context.Context) (err error) {
 	f.further.left.Store(mostFurther)
 	slices.SortFunc(f.doubts, func(a, b doubt) int { return a.part().Partition.Compare(b.part().Partition) })
 	left := f.doubts
-	parts, unknown := f.totals(ctx, f.spanning(left), f.o.Query.Filters[appTokenIn])
+	parts, unknown := f.totals(ctx, f.spanning(left))
 	if unknown == nil {
 		totals := byPartition(parts)
 		if left, err = f.settled(ctx, left, totals); len(left) > 0 {
@@ -148,13 +148,16 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 		}
 		if said := f.roughly(p.Partition); said != "" {
 			f.o.Log.Warn(said, "job", f.o.Job, "run", f.o.Run, "window", name)
-			if c.Why != "" {
-				said = c.Why + "; " + said
-			}
-			c.Why = said
+			c.Also(said)
+		}
+		refused := f.refused[p.Partition]
+		if len(refused) > 0 {
+			c.Also("the service refuses the apps " + strings.Join(refused, ", ") + ", whose rows aren't in it")
 		}
 		var why error
 		switch {
+		case len(refused) > 0 && c.State != ledger.Reconciled:
+			why = fmt.Errorf("no total vouches for the rows of the other apps: %s", c.Say())
 		case p.Repeated > 0 && c.State != ledger.Reconciled: // so that nothing says whether they are one row twice
 			why = fmt.Errorf("%d of %d rows have the same dimensions as others, and no total vouches for them (%s)", p.Repeated, p.Rows, c.Say())
 		case f.o.Reconcile == ReconcileFail && c.State == ledger.Unreconciled:

@@ -1,7 +1,9 @@
 package report_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -104,4 +106,45 @@ func TestOnlyWhatIsMissingIsRequested(t *testing.T) {
 			t.Errorf("%d requests, want %d: for rows, and one for totals", len(asked), len(want)+1)
 		}
 	})
+}
+
+// An app that the service refuses by itself is named. The others are published where totals vouch for them, which they do for an app that
+// has no rows, and not for one that has.
+func TestAnAppIsRefusedByItself(t *testing.T) {
+	for name, has := range map[string]bool{"that is gone": false, "that has rows": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Readings: alone("unknown-apps=400")})
+				defer r.close()
+				var log bytes.Buffer
+				r.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+				r.options.Events = nil
+				good, other := r.server.Apps()[0].Token, "gone12345678"
+				faults := []emulator.Fault{{Query: "dimensions=day,app,", Every: 1, Times: 2, Kind: emulator.FaultStatus, Status: 504}}
+				if has {
+					other = r.server.Apps()[1].Token
+					faults = []emulator.Fault{
+						{Query: "app_token__in=" + good + "," + other + "&", Every: 1, Kind: emulator.FaultStatus, Status: 504},
+						{Query: "app_token__in=" + other + "&", Every: 1, Kind: emulator.FaultStatus, Status: 400},
+					}
+				}
+				r.server.SetFaults(faults)
+				r.options.Query.Filters = map[string][]string{"app_token__in": {good, other}}
+				r.start(1)
+				res := r.run(t.Context())
+				day := civil.DateOf(time.Now()).AddDays(-1)
+				err, e := errors.Join(res.Errs...), r.records()[day]
+				said := "the service refuses the apps " + other + ", whose rows aren't in it"
+				if !strings.Contains(log.String(), "app="+other) {
+					t.Errorf("the app isn't named: %s", log.String())
+				}
+				switch {
+				case has && (err == nil || !strings.Contains(err.Error(), "no total vouches for the rows of the other apps") || !strings.Contains(err.Error(), said) || len(r.files()) > 0):
+					t.Errorf("%v, %d files", err, len(r.files()))
+				case !has && (err != nil || len(r.files()) != 1 || e.Control == nil || e.Control.State != ledger.Reconciled || e.Control.Why != said):
+					t.Errorf("%v, %d files, %+v", err, len(r.files()), e.Control)
+				}
+			})
+		})
+	}
 }

@@ -61,7 +61,7 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 		if err := f.totalsTrial.begin(ctx); err != nil {
 			return nil, err
 		}
-		parts, err := f.totals(ctx, b.row, f.o.Query.Filters[appTokenIn])
+		parts, err := f.totals(ctx, b.row)
 		if err = f.totalsTrial.verdict(err); errors.Is(err, jobs.ErrStop) {
 			return nil, err
 		}
@@ -73,10 +73,39 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 	return b.totals, errors.Join(b.err, ctx.Err())
 }
 
-// totals asks for the totals of a row of partitions. What the service is too slow for is asked for in halves: of the row, and
+// totals asks for the totals of a row of partitions. Where rows are asked for by a list of apps, that is done with the list and without it, and
+// the greater number counts: what either of the two hides shows as a difference.
+func (f *fetch) totals(ctx context.Context, row []civil.Date) ([]table.Part, error) {
+	named := f.o.Query.Filters[appTokenIn]
+	parts, err := f.totalsOf(ctx, row, named)
+	if err != nil || len(named) > 0 || len(f.apps()) == 0 {
+		return parts, err
+	}
+	listed, err := f.totalsOf(ctx, row, f.apps())
+	if err != nil {
+		f.o.Log.Debug("totals by the list of apps can't be had", "job", f.o.Job, "run", f.o.Run, "window", span(row), "error", err)
+		return parts, ctx.Err()
+	}
+	with := byPartition(listed)
+	for i, p := range parts {
+		other := with[p.Partition]
+		for name, sum := range other.Sums {
+			totalled := slices.ContainsFunc(f.cols.totalled, func(c table.Column) bool { return c.Name == name })
+			a, _ := rational(p.Sums[name])
+			b, _ := rational(sum)
+			if !totalled || a == nil || b != nil && b.Cmp(a) > 0 {
+				p.Sums[name], p.Decimals[name] = sum, other.Decimals[name]
+			}
+		}
+		parts[i].Rows = max(p.Rows, other.Rows)
+	}
+	return parts, nil
+}
+
+// totalsOf asks for the totals of a row of partitions. What the service is too slow for is asked for in halves: of the row, and
 // then of the apps. Totals of money that a table's rows can't have, although each row is small enough, are read as doubles. Where one can't
 // be read at all, its partition has none.
-func (f *fetch) totals(ctx context.Context, row []civil.Date, apps []string) ([]table.Part, error) {
+func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) ([]table.Part, error) {
 	filters := f.o.Query.Filters
 	if len(apps) > 0 {
 		filters = withFilter(filters, appTokenIn, apps)
@@ -102,19 +131,19 @@ func (f *fetch) totals(ctx context.Context, row []civil.Date, apps []string) ([]
 		return parts, err
 	}
 	if half := len(row) / 2; half > 0 {
-		first, err := f.totals(ctx, row[:half], apps)
+		first, err := f.totalsOf(ctx, row[:half], apps)
 		if err != nil {
 			return nil, err
 		}
-		rest, err := f.totals(ctx, row[half:], apps)
+		rest, err := f.totalsOf(ctx, row[half:], apps)
 		return append(first, rest...), err
 	}
-	first, err := f.totals(ctx, row, apps[:len(apps)/2])
+	first, err := f.totalsOf(ctx, row, apps[:len(apps)/2])
 	if err != nil {
 		return nil, err
 	}
-	rest, err := f.totals(ctx, row, apps[len(apps)/2:])
-	if err != nil {
+	rest, err := f.totalsOf(ctx, row, apps[len(apps)/2:])
+	if err != nil || len(first) == 0 || len(rest) == 0 {
 		return nil, err
 	}
 	return []table.Part{partition.Add(f.cols.totalled, first[0], rest[0])}, nil

@@ -23,6 +23,9 @@ func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]ad
 		if err := c.compare(ctx, job, kind); err != nil {
 			return err
 		}
+		if said := kind.Scoping(ctx); said != "" {
+			fmt.Fprintf(c.out, "%s live: %s\n", job.Name, terminal.Line(said))
+		}
 		for _, d := range kind.Disagreements(lists) {
 			fmt.Fprintf(c.out, "%s live: %s is %s here, the service says %s\n", job.Name, d.Metric, d.Type, terminal.Line(d.Formatting))
 			fmt.Fprintf(c.out, "  the table stays as it is; another type: types: {%s: ...}\n", d.Metric)

@@ -46,6 +46,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
 		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, Drop: r.Drop, OnEmpty: partition.OnEmpty(r.OnEmpty), FailText: r.BadText == "fail", Guard: float64(r.Guard), Visible: s.visible,
+		Listed:    r.AppScope == "listed",
 		Reconcile: report.Reconcile(r.Reconcile.Then), Cohorts: float64(r.Reconcile.Cohorts), Drift: report.Drift(r.Drift), Probe: r.Probe,
 		Codec: r.Codec, Pages: s.Config.Parquet.Pages, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget, Raw: kept, Log: s.Log,
 	}
