@@ -1,0 +1,57 @@
+package adjust
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// An amount is a cell of a metric, or the exact sum of several.
+type amount struct {
+	text   string // of the only cell that isn't blank; where there are more, their sum is in total
+	total  *big.Rat
+	digits int // most decimals of a cell
+}
+
+// add adds a cell. One that says that there is no number adds nothing.
+func (a *amount) add(cell string) error {
+	switch {
+	case slices.Contains([]string{"", "null", "nan", "none", "-"}, strings.ToLower(cell)):
+		return nil
+	case a.text == "" && a.total == nil:
+		a.text = cell
+		return nil
+	case a.total == nil:
+		a.total = new(big.Rat)
+		if err := a.addNumber(a.text); err != nil {
+			return err
+		}
+	}
+	return a.addNumber(cell)
+}
+
+func (a *amount) addNumber(cell string) error {
+	_, err := strconv.ParseFloat(cell, 64) // an exponent beyond a double's would take all memory
+	n, ok := new(big.Rat), err == nil
+	if ok {
+		_, ok = n.SetString(cell)
+	}
+	if !ok {
+		return fmt.Errorf("%.80q is no number, and can't be added up over the hours of a day on which clocks change", cell)
+	}
+	if a.digits = max(a.digits, len(cell)-1-strings.Index(cell+".", ".")); strings.ContainsAny(cell, "eE") {
+		digits, _ := n.FloatPrec()
+		a.digits = max(a.digits, digits)
+	}
+	a.total.Add(a.total, n)
+	return nil
+}
+
+func (a *amount) String() string {
+	if a.total == nil {
+		return a.text
+	}
+	return a.total.FloatString(a.digits)
+}

@@ -1,0 +1,61 @@
+package partition
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// refuses remembers that a target keeps no partition before the oldest.
+func (t *Table) refuses(target ledger.Target, oldest civil.Date) {
+	l := t.listed(target)
+	l.table.Oldest = oldest
+	t.keep(target, l)
+}
+
+// kept is the window without the partitions that no target would keep. They are told of, and that is an error when
+// nothing else is due, unless all of them were fetched before.
+func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
+	var left, old []refresh.Due
+	oldest := t.Oldest()
+	for _, d := range w.Due {
+		if d.Partition.Before(oldest) {
+			old = append(old, d)
+		} else {
+			left = append(left, d)
+		}
+	}
+	if len(old) == 0 {
+		return w, nil
+	}
+	w.Due = left
+	err := fmt.Errorf("fetch %s of %s: %w; nothing was fetched", old[0].Partition, t.Name(), &sinks.NotKept{
+		Oldest: oldest, Because: "the table deletes them because of their age; let it keep them for longer, or begin later",
+	})
+	asked := func(d refresh.Due) bool {
+		e, _ := t.Record(d.Partition)
+		return slices.Contains([]refresh.Reason{refresh.Missing, refresh.Forced, refresh.Unsunk}, d.Reason) || d.Reason == refresh.Interrupted && e.Unfetched()
+	}
+	if len(left) == 0 && slices.ContainsFunc(old, asked) {
+		return w, err
+	}
+	t.o.Log.Warn("partitions are too old for the table", "job", t.o.Job, "partitions", len(old), "error", err)
+	return w, nil
+}
+
+// fit brings the settings of the targets' tables to the schema, which a put would have done. That can wait, so that a failure is told only.
+func (t *Table) fit(ctx context.Context, schema *sinks.Schema, warn func(error)) {
+	for _, target := range t.o.Targets {
+		if sink, ok := target.Sink.(sinks.Configurer); ok {
+			if err := sink.Configure(ctx, t.Name(), schema, warn); err != nil && ctx.Err() == nil {
+				warn(err)
+			}
+		}
+	}
+}
