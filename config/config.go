@@ -88,7 +88,7 @@ func options(name string, env strict.Env) strict.Options {
 }
 
 func configObject(c *Config) strict.Object {
-	c.Ledger, c.Lease, c.States, c.Parquet = "file://./.reportferry", 2*time.Minute, true, Parquet{Pages: "v2"}
+	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, true
 	root := strict.Optional("root", strict.Text, &c.Root, "/var/lib/reportferry",
 		"Folder to which relative paths in this file are relative. Without the key it is the folder of this file. The environment variable `"+rootVariable+"` goes before it.")
 	return strict.Object{What: "the config", Like: "service: embedded", Refused: otherTopKeys, Unknown: keyOfJob, Fields: slices.Concat([]strict.Field{
@@ -129,7 +129,7 @@ func configObject(c *Config) strict.Object {
 
 // Parquet says how files are written.
 type Parquet struct {
-	Pages string // the version of their data pages: v1 or v2
+	Pages string // the version of their data pages: v1 or v2; empty: v2
 }
 
 var parquetBlock = strict.ObjectOf(func(p *Parquet) strict.Object {

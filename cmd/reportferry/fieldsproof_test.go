@@ -26,7 +26,7 @@ import (
 var (
 	nameLists  = []string{"dimensions", "index", "overview_metrics", "cost_metrics", "skad_metrics", "cohort_metrics", "event_metrics"}
 	partLists  = []string{"cohort_metric_names", "full_cohort_periods"}
-	valueLists = strings.Fields(`ad_revenue_sources ad_spend_mode apps attribution_source attribution_status attribution_type attribution_types
+	valueLists = strings.Fields(`ad_revenue_sources ad_spend_mode apps attribution_source attribution_status attribution_type attribution_types channels
 		cohort_maturity countries currencies iap_revenue_mode networks os_names partners period_over_period store_type utc_offset`)
 )
 
