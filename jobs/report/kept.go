@@ -40,7 +40,7 @@ func allOf(keys []string) []string {
 // failure of the run's: the next one tries again.
 func (p *plan) tidy(ctx context.Context) error {
 	if p.first && p.scope.known && p.scope.err == nil {
-		if said := p.Scoping(ctx); said != "" {
+		if said := p.scoping(ctx); said != "" {
 			p.o.Log.Warn(said, "job", p.o.Job, "run", p.o.Run)
 		}
 	}

@@ -14,8 +14,10 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // Visible lists the apps that a client's token shows: by filters_data, or where the service lacks that, those with a row in a report of
@@ -115,16 +117,33 @@ func hidingOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h hid
 		return new(big.Rat)
 	}
 	for _, name := range counts {
-		a, b := one(without, name), one(with, name)
-		said := fmt.Sprintf("%s of %s is %s without a list of apps, and %s with the %d apps that %s lists", name, day, exact(a), exact(b), len(s.Apps), s.Source)
-		switch a.Cmp(b) {
-		case -1:
-			h.without = append(h.without, said)
-		case 1:
-			h.with = append(h.with, said)
-		}
+		h.compare(name, day, one(without, name), one(with, name), s)
 	}
 	return h
+}
+
+// compare notes which of two numbers of a metric and a day is the lesser: that of an answer without a list of apps, or with it.
+func (h *hiding) compare(name string, day civil.Date, without, with *big.Rat, s ledger.Scope) {
+	said := fmt.Sprintf("%s of %s is %s without a list of apps, and %s with the %d apps that %s lists", name, day, exact(without), exact(with), len(s.Apps), s.Source)
+	switch without.Cmp(with) {
+	case -1:
+		h.without = append(h.without, said)
+	case 1:
+		h.with = append(h.with, said)
+	}
+}
+
+// advice names the setting that leaves nothing out; empty: the one that there is does, as far as is known.
+func (h *hiding) advice(listed bool) string {
+	switch {
+	case len(h.without) > 0 && len(h.with) > 0:
+		return h.without[0] + "; " + h.with[0] + "; so that each leaves something out: name the apps in filters: {app_token__in: [...]}"
+	case len(h.without) > 0 && !listed:
+		return h.without[0] + "; set app_scope: listed, and let run --force fetch what is there"
+	case len(h.with) > 0 && listed:
+		return h.with[0] + "; set app_scope: account, and let run --force fetch what is there"
+	}
+	return ""
 }
 
 // Scoping says how the job's rows are best asked for, where the service leaves something out of them as they are; empty: nothing is known to
@@ -134,15 +153,41 @@ func (k *Kind) Scoping(ctx context.Context) string {
 		return ""
 	}
 	h := hidingOf(ctx, k.o.Client, k.o.Visible(ctx))
-	switch {
-	case len(h.without) > 0 && len(h.with) > 0:
-		return h.without[0] + "; " + h.with[0] + "; so that each leaves something out: name the apps in filters: {app_token__in: [...]}"
-	case len(h.without) > 0 && !k.o.Listed:
-		return h.without[0] + "; set app_scope: listed, and let run --force fetch what is there"
-	case len(h.with) > 0 && k.o.Listed:
-		return h.with[0] + "; set app_scope: account, and let run --force fetch what is there"
+	return h.advice(k.o.Listed)
+}
+
+// scoping is Scoping by the table's own counts of a day, by one request: with the list of apps or without it, as the rows weren't asked for.
+func (p *plan) scoping(ctx context.Context) string {
+	s, records := p.scope.now, p.table.Sorted()
+	cols := p.columns.Load()
+	if cols == nil || len(s.Apps) == 0 || len(p.o.Query.Filters[appTokenIn]) > 0 || p.rules.Period == refresh.Whole || len(records) == 0 {
+		return ""
 	}
-	return ""
+	e := records[max(0, len(records)-2)]
+	var other []string
+	if !p.o.Listed {
+		other = s.Apps
+	}
+	ctx, end := context.WithTimeout(ctx, visibleTime)
+	defer end()
+	f := &fetch{plan: p, client: p.o.Client, cols: cols}
+	parts, err := f.totalsOf(ctx, []civil.Date{e.Partition}, other)
+	if err != nil || len(parts) == 0 {
+		return ""
+	}
+	var h hiding
+	for _, c := range cols.totalled {
+		rows, _ := rational(e.Sums[c.Name])
+		total, _ := rational(parts[0].Sums[c.Name])
+		if c.Type != catalog.Int64 || rows == nil || total == nil {
+			continue
+		}
+		if p.o.Listed {
+			rows, total = total, rows
+		}
+		h.compare(c.Source, e.Partition, rows, total, s)
+	}
+	return h.advice(p.o.Listed)
 }
 
 func appsWithEvents(ctx context.Context, client *adjust.Client) (apps []string, err error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"cloud.google.com/go/civil"
 	"golang.org/x/sync/semaphore"
@@ -111,7 +112,7 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 		filters = withFilter(filters, appTokenIn, apps)
 	}
 	parts, err := f.totalsBy(ctx, row, nil, f.cols.numbers, filters)
-	unread := errors.As(err, new(*table.CellError))
+	unread := f.unreadable(err)
 	if unread {
 		doubles := slices.Clone(f.cols.numbers)
 		for i := range doubles {
@@ -120,7 +121,7 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 			}
 		}
 		parts, err = f.totalsBy(ctx, row, nil, doubles, filters)
-		if unread = errors.As(err, new(*table.CellError)); unread && len(row) == 1 {
+		if unread = f.unreadable(err); unread && len(row) == 1 {
 			return nil, nil
 		}
 	}
@@ -147,6 +148,12 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 		return nil, err
 	}
 	return []table.Part{partition.Add(f.cols.totalled, first[0], rest[0])}, nil
+}
+
+// unreadable tells whether an answer has a number that a column can't hold.
+func (f *fetch) unreadable(err error) bool {
+	var cell *table.CellError
+	return errors.As(err, &cell) && slices.ContainsFunc(f.cols.numbers, func(c table.Column) bool { return strings.EqualFold(c.Source, cell.Column) })
 }
 
 // totalsBudget is the memory for an answer with totals.

@@ -7,11 +7,13 @@
 package status
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
@@ -188,4 +190,41 @@ func Why(e refresh.Entry) string {
 		return e.Record.Control.Say()
 	}
 	return ""
+}
+
+// lacking says in about half a line how many partitions lack which columns.
+func lacking(l ledger.Lacking) string {
+	const usual = 45
+	text := fmt.Sprintf("%d partitions lack", l.Partitions)
+	if l.Partitions == 1 {
+		text = "1 partition lacks"
+	}
+	for i, name := range l.Columns {
+		switch {
+		case i == 0:
+			text += " " + name
+		case len(text)+len(name) > usual:
+			return text + fmt.Sprintf(" and %d more", len(l.Columns)-i)
+		default:
+			text += ", " + name
+		}
+	}
+	return text
+}
+
+// doubts says of which lacking column the catalogue doesn't know the name, which may be misspelt.
+func doubts(l ledger.Lacking) string {
+	for _, name := range l.Columns {
+		if doubt := catalog.Doubt(name); doubt != "" {
+			return doubt
+		}
+	}
+	return ""
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return "1 partition"
+	}
+	return fmt.Sprintf("%d partitions", n)
 }
