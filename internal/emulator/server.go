@@ -219,6 +219,10 @@ func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
 		x.Fail(e)
 		return
 	}
+	if most, err := strconv.Atoi(s.read.Of(reading.Address)); err == nil && len(r.URL.RequestURI()) > most {
+		x.Fail(&wire.Error{Status: http.StatusRequestURITooLong, Code: wire.CodeService, Desc: "Request-URI Too Large"})
+		return
+	}
 	if overloaded { // source of the words: answers that authors of other clients have shown
 		x.Fail(&wire.Error{Status: http.StatusInternalServerError, Code: wire.CodeService, Desc: "Internal Service Error: TimeoutError"})
 		return

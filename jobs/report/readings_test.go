@@ -1,7 +1,10 @@
 package report_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +16,8 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/slow"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
@@ -94,6 +99,64 @@ func TestTheTableUnderEveryReading(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A column more, a text that is cut and a bound of addresses change no number: what can be taken is taken and said, and the rest is refused
+// with what to do.
+func TestAnswersOutOfTheOrdinary(t *testing.T) {
+	for _, c := range []struct{ choice, says, refused string }{
+		{"more-columns=none", "", ""},
+		{"more-columns=one", "note", ""},
+		{"cut-texts=whole", "", ""},
+		{"cut-texts=cut", "bytes that aren't UTF-8 became U+FFFD", ""},
+		{"address-length=any", "", ""},
+		{"address-length=8000", "", "414"},
+	} {
+		t.Run(c.choice, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, emulator.Options{Apps: 2, Days: 9, Readings: alone(c.choice)})
+				defer r.close()
+				var log bytes.Buffer
+				r.options.Log = slog.New(slog.NewTextHandler(&log, nil))
+				r.options.Events, r.options.Query.Dimensions, r.options.Query.Metrics = nil, []string{"day", "campaign"}, []string{"installs", "cost"}
+				if strings.HasPrefix(c.choice, "address-length") {
+					var nobody []string
+					for i := range 1000 {
+						nobody = append(nobody, fmt.Sprintf("nobody %d", i))
+					}
+					r.options.Query.Filters = map[string][]string{"campaign__not_in": nobody}
+				}
+				r.start(4)
+				res := r.run(t.Context())
+				err := errors.Join(res.Errs...)
+				if c.refused != "" {
+					if !errors.Is(err, jobs.ErrStop) || !strings.Contains(err.Error(), c.refused) || r.client.Attempts < 2 || len(r.files()) > 0 {
+						t.Errorf("%v, %d files", err, len(r.files()))
+					}
+					return
+				}
+				check(t, err)
+				said := log.String() + fmt.Sprint(res.Outcome)
+				if c.says == "" && strings.Contains(said, "level=WARN") || !strings.Contains(said, c.says) {
+					t.Errorf("it says %s", said)
+				}
+				rows := r.contents()
+				if len(rows) < 20 {
+					t.Errorf("%d rows", len(rows))
+				}
+				for _, row := range rows {
+					if cut := strings.Contains(row, "\ufffd"); cut != (c.choice == "cut-texts=cut") || strings.HasSuffix(row, "|-") {
+						t.Fatalf("a row is %q", row)
+					}
+				}
+				for ago, control := range r.controls() {
+					if control.State != ledger.Reconciled {
+						t.Errorf("%d days ago: %s", ago, control.Say())
+					}
+				}
+			})
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ const (
 	RetryAfter = "retry-after"
 	RateBy     = "rate-by"
 	Overload   = "overload"
+	Address    = "address-length"
 )
 
 var answers = []Topic{
@@ -32,5 +33,9 @@ var answers = []Topic{
 		{"6", "works on 6 reports at a time, and answers 500 TimeoutError to one more"},
 		{"3", "works on 3 reports at a time, and answers 500 TimeoutError to one more"},
 		{"2", "works on 2 reports at a time, and answers 500 TimeoutError to one more"},
+	}},
+	{Address, "400 malformed request or unsupported parameters", []Reading{
+		{"any", "takes addresses of any length"},
+		{"8000", "answers 414 to an address of more than 8000 bytes"},
 	}},
 }

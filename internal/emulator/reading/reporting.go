@@ -13,6 +13,8 @@ const (
 	Coding            = "coding"
 	ReportForm        = "report-form"
 	ReportHeader      = "report-header"
+	MoreColumns       = "more-columns"
+	CutTexts          = "cut-texts"
 	ReportNumbers     = "report-numbers"
 	NoNumber          = "no-number"
 	NoValue           = "no-value"
@@ -100,6 +102,14 @@ var reporting = []Topic{
 	{CountryCode, "2-character ISO 3166 code", []Reading{
 		{"upper", "writes country codes in capitals"},
 		{"lower", "writes country codes in small letters"},
+	}},
+	{MoreColumns, columnSentence, []Reading{
+		{"none", "has the columns that were asked for"},
+		{"one", "has one column more, behind those that were asked for"},
+	}},
+	{CutTexts, csvSentence, []Reading{
+		{"whole", "writes texts in UTF-8"},
+		{"cut", "ends names of campaigns with half a character, as texts do that are cut at a number of bytes"},
 	}},
 	{CohortDrift, csvSentence, []Reading{
 		{"none", "has rows of cohort metrics that add up to a report by dates alone"},

@@ -18,6 +18,8 @@ type csvForm struct {
 	none    string // written for zero; "": zero is
 	noneSet bool
 	upper   bool // the header is in capitals
+	more    bool // there is a column that nobody asked for
+	cut     bool // names of campaigns end with half a character
 }
 
 // newCSV begins an answer in the form of the chosen readings.
@@ -25,6 +27,7 @@ func newCSV(out io.Writer, chosen reading.Set) *csvWriter {
 	form := csvForm{
 		lineEnd: "\n", quoted: chosen.Is(reading.ReportForm, "quoted"), blank: chosen.Is(reading.ReportForm, "blank"),
 		numbers: chosen.Of(reading.ReportNumbers), upper: chosen.Is(reading.ReportHeader, "upper"),
+		more: chosen.Is(reading.MoreColumns, "one"), cut: chosen.Is(reading.CutTexts, "cut"),
 	}
 	form.none, form.noneSet = map[string]string{"empty": "", "null": "null", "nan": "NaN"}[chosen.Of(reading.NoNumber)], !chosen.Is(reading.NoNumber, "zero")
 	if chosen.Is(reading.ReportForm, "crlf") {
@@ -60,6 +63,9 @@ func (w *csvWriter) header(columns []column) {
 			c.head = strings.ToUpper(c.head)
 		}
 		w.text(c.head)
+	}
+	if w.form.more {
+		w.text("note")
 	}
 	_ = w.endLine() // the error stays in w
 }

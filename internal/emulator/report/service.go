@@ -179,10 +179,16 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 	err := rows.each(func(row []any) error {
 		for _, c := range columns {
 			if text, ok := c.value(row).(string); ok {
+				if w.form.cut && c.slug == "campaign" {
+					text += "\xc3"
+				}
 				w.text(text)
 			} else if err := w.number(c.value(row), c.unit); err != nil {
 				return fmt.Errorf("column %s: %w", c.slug, err)
 			}
+		}
+		if w.form.more {
+			w.text("-")
 		}
 		return w.endLine()
 	})
