@@ -49,6 +49,11 @@ func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client, n 
 // submit sends one record, and says in the outbox's words what came of it.
 func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Choice) (resent int, err error) {
 	s := adjust.Sharing{AppToken: r.App, IDFA: r.IDFA, GPSAdID: r.GPSAdID, Choice: r.Choice, Partners: r.Partners, Options: r.Options}
+	if k.o.FormObjects && s.Partners != "" {
+		if s.Partners, err = formObjects(s.Partners); err != nil {
+			return 0, err
+		}
+	}
 	a, err := client.ShareThirdParty(ctx, s)
 	err = outbox.SendError(err, adjust.ErrAuth, adjust.ErrUnknown)
 	if err != nil && k.o.ShowIDs {

@@ -24,6 +24,10 @@ type Options struct {
 	Ignore             []string          // columns of files that aren't read; any other must be a field's
 	Partners           Partners
 
+	// FormObjects sends settings of partners as the service's page describes them, a list of objects with partnerName, key and value, and not
+	// as one object, as its SDKs do.
+	FormObjects bool
+
 	SendLate bool // send records of a device of which a file of a later day was sent, instead of rejecting them
 	ShowIDs  bool // log the devices whose records weren't taken
 }

@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -164,6 +167,52 @@ func TestRun(t *testing.T) {
 		t.Errorf("rejects %q\nwant %q", got, want)
 	}
 	r.private(t)
+}
+
+// The service reads settings as one object and as form objects. What arrives is the same.
+func TestFormObjects(t *testing.T) {
+	for _, objects := range []bool{false, true} {
+		r := newRig(t, emulator.Options{Readings: []string{"sharing-partner=any"}}, "")
+		r.o.FormObjects = objects
+		sent := ""
+		client, err := adjust.New(adjust.Options{S2SURL: "http://embedded", Options: transport.Options{Rate: 1000, HTTP: &http.Client{
+			Transport: spy{r.server.Client().Transport, &sent},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.o.Client = client
+		r.put(t, 0, "a.csv", `APP,device-1,,"{""google"":{""all"":false,""install"":true},""facebook"":{""event"":false}}"`)
+		if res := r.run(); len(res.Errs) > 0 || res.Outcome.Rows != 1 {
+			t.Fatalf("%+v\n%s", res, &r.log)
+		}
+		if got, want := r.arrivals(t), "device-1  facebook.event=0 google.all=0 google.install=1"; got != want {
+			t.Errorf("form objects %v: arrived %s, want %s", objects, got, want)
+		}
+		form, err := url.ParseQuery(sent)
+		want := map[bool]string{
+			false: `{"facebook":{"event":false},"google":{"all":false,"install":true}}`,
+			true:  `[{"partnerName":"facebook","key":"event","value":false},{"partnerName":"google","key":"all","value":false},{"partnerName":"google","key":"install","value":true}]`,
+		}[objects]
+		if got := form.Get("partner_sharing_settings"); err != nil || got != want {
+			t.Errorf("form objects %v: sent %s, want %s", objects, got, want)
+		}
+	}
+}
+
+// A spy keeps the body of the last request.
+type spy struct {
+	http.RoundTripper
+	sent *string
+}
+
+func (s spy) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	*s.sent, r.Body = string(body), io.NopCloser(bytes.NewReader(body))
+	return s.RoundTripper.RoundTrip(r)
 }
 
 // private looks for IDs of devices.

@@ -2,7 +2,9 @@ package sharing
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -59,6 +61,29 @@ func (p Partners) ParseSettings(text string) (s Settings, strange bool, err erro
 		s.set(x.group, x.key, on)
 	}
 	return s, strange, nil
+}
+
+// A setting is one of one partner, as the service's page on third-party sharing has it as a form object.
+type setting struct {
+	Partner string `json:"partnerName"`
+	Key     string `json:"key"`
+	Value   bool   `json:"value"`
+}
+
+// formObjects makes a list of form objects of settings in their one spelling.
+func formObjects(settings string) (string, error) {
+	s := Settings{}
+	if err := json.Unmarshal([]byte(settings), &s); err != nil {
+		return "", errors.New("settings of partners aren't as they were checked")
+	}
+	var list []setting
+	for _, partner := range slices.Sorted(maps.Keys(s)) {
+		for _, key := range slices.Sorted(maps.Keys(s[partner])) {
+			list = append(list, setting{partner, key, s[partner][key]})
+		}
+	}
+	text, err := json.Marshal(list)
+	return string(text), err
 }
 
 var truth = map[string]bool{"true": true, "false": false}
