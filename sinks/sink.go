@@ -88,6 +88,9 @@ type Part struct {
 	Open func() (io.ReadCloser, error)
 }
 
+// FingerprintKey is the key of the file's metadata under which a part has a checksum of what its numbers mean.
+const FingerprintKey = "reportferry.fingerprint"
+
 // A Condition says what a Put may replace. A sink whose store has preconditions sends it to the store, which checks it at the
 // moment when it applies the write: a put that starts late, is repeated by a client or is applied late fails instead of
 // replacing newer rows. The zero Condition allows whatever is there when the put begins, and nothing that comes after it.

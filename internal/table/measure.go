@@ -56,7 +56,7 @@ func Contents(r io.ReaderAt, size int64) (c Content, err error) {
 	}
 	c.Notes = map[string]string{}
 	for _, note := range file.Metadata().KeyValueMetadata {
-		c.Notes[strings.TrimPrefix(note.Key, notePrefix)] = note.Value // which files of earlier versions lack
+		c.Notes[strings.TrimPrefix(note.Key, notePrefix)] = note.Value
 	}
 	return c, nil
 }

@@ -54,7 +54,7 @@ func (s *source) read() error {
 		return err
 	}
 	s.footer = f.Metadata()
-	s.fingerprint, _ = f.Lookup("fingerprint")
+	s.fingerprint, _ = f.Lookup(sinks.FingerprintKey)
 	var tail [8]byte // the footer's length, and the magic bytes
 	if _, err := s.at.ReadAt(tail[:], s.part.Size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
 		return err

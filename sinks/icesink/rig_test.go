@@ -146,7 +146,7 @@ func (inMemory) Close() error { return nil }
 
 func filePart[R any](day string, schema *sinks.Schema, rows []R, options ...parquet.WriterOption) sinks.Part {
 	var b bytes.Buffer
-	if err := parquet.Write(&b, rows, append(options, parquet.KeyValueMetadata("fingerprint", "f1"))...); err != nil {
+	if err := parquet.Write(&b, rows, append(options, parquet.KeyValueMetadata(sinks.FingerprintKey, "f1"))...); err != nil {
 		panic(err)
 	}
 	return sinks.Part{

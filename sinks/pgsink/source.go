@@ -75,7 +75,7 @@ func (s *source) open(w *work) error {
 	if err != nil {
 		return err
 	}
-	s.fingerprint, _ = f.Lookup("fingerprint")
+	s.fingerprint, _ = f.Lookup(sinks.FingerprintKey)
 	s.groups = f.RowGroups()
 	for _, c := range f.Root().Columns() {
 		encode, err := fieldOf(c, w)
