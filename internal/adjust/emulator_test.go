@@ -50,7 +50,7 @@ func lastWeek() ReportQuery {
 // The emulator, written from the document alone, understands this client, and both agree on every fault.
 func TestEmulator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, s := withEmulator(t, emulator.Options{Readings: []string{"report-header=asked", "report-form=plain"}}, nil)
+		c, s := withEmulator(t, emulator.Options{Readings: []string{"report-header=asked", "report-form=plain", "more-columns=none"}}, nil)
 		want, _, err := fetch(t.Context(), c, lastWeek())
 		if err != nil {
 			t.Fatal(err)
