@@ -30,9 +30,9 @@ type gauge struct {
 }
 
 // counted is a gauge that is known whenever the table is.
-func counted(name, means string, of func(console.JobStatus) int) gauge {
+func counted(name, means string, count func(console.JobStatus) int) gauge {
 	return gauge{name, "{partition}", means, func(s console.JobStatus, _ time.Time) (float64, bool) {
-		return float64(of(s)), s.Err == nil && s.Look != nil
+		return float64(count(s)), s.Err == nil && s.Look != nil
 	}}
 }
 

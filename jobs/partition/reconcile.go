@@ -65,11 +65,11 @@ const mostDecimals = 30
 
 func differ(c table.Column, rows, total table.Part, decimals int, within Shares) bool {
 	apart, likely, most := distance(c, rows, total, decimals)
-	return apart.Cmp(likely) > 0 && apart.Cmp(most) > 0 && apart.Cmp(within.of(c, total)) > 0
+	return apart.Cmp(likely) > 0 && apart.Cmp(most) > 0 && apart.Cmp(within.allowed(c, total)) > 0
 }
 
-// of is how far a column's rows may be from this total besides rounding.
-func (s Shares) of(c table.Column, total table.Part) *big.Rat {
+// allowed is how far a column's rows may be from this total besides rounding.
+func (s Shares) allowed(c table.Column, total table.Part) *big.Rat {
 	share := new(big.Rat).SetFloat64(s[c.Name])
 	return share.Abs(share.Mul(share, exactly(total.Sums[c.Name])))
 }
@@ -86,7 +86,7 @@ func Near(columns []table.Column, rows, total table.Part, within Shares) (why st
 		case off.Cmp(likely) <= 0:
 			continue
 		case off.Cmp(most) <= 0:
-		case off.Cmp(within.of(c, total)) <= 0:
+		case off.Cmp(within.allowed(c, total)) <= 0:
 			allows, apart = "reconcile: cohorts", append(apart, within.difference(c, rows, total))
 		default:
 			continue

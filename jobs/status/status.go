@@ -36,11 +36,11 @@ func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Recor
 }
 
 // stored is what the last run of a job saw of its sinks and couldn't mend, and the oldest partition that they keep. The records don't show it.
-func stored(job string, period refresh.Period, done ledger.Records, past ledger.Past) (seen map[civil.Date]refresh.Condition, oldest civil.Date) {
-	seen = map[civil.Date]refresh.Condition{}
+func stored(job string, period refresh.Period, done ledger.Records, past ledger.Past) (conditions map[civil.Date]refresh.Condition, oldest civil.Date) {
+	conditions = map[civil.Date]refresh.Condition{}
 	run, res := past.Last(job)
 	if run == nil {
-		return seen, oldest
+		return conditions, oldest
 	}
 	for _, p := range res.Problems {
 		for _, row := range p.Days {
@@ -49,12 +49,12 @@ func stored(job string, period refresh.Period, done ledger.Records, past ledger.
 			}
 			for day, n := row.From, 0; OfSinks(p) && n < row.Partitions; day, n = period.Next(day), n+1 {
 				if done[day].Fetched.Before(run.Started) {
-					seen[day] = refresh.Condition(p.Condition)
+					conditions[day] = refresh.Condition(p.Condition)
 				}
 			}
 		}
 	}
-	return seen, oldest
+	return conditions, oldest
 }
 
 // ofAge tells whether a problem is that a table deletes partitions because of their age.

@@ -144,10 +144,10 @@ func short(text string) string {
 }
 
 // news is what a run knows, for those whom the config names.
-func news(seen []pages.JobStatus, r ledger.Run, names []string, again string) notify.News {
+func news(known []pages.JobStatus, r ledger.Run, names []string, again string) notify.News {
 	n := notify.News{Run: r.ID, Began: r.Started, Calm: map[string]bool{}, Shared: map[string]bool{}}
 	told := map[string]bool{} // of whose failures the ledger tells, now or when what is being fetched is over
-	for _, s := range seen {
+	for _, s := range known {
 		if !slices.Contains(names, s.Name) || s.Err != nil {
 			continue // what isn't known isn't over
 		}
