@@ -25,6 +25,7 @@ type Service struct {
 	Rate      float64       // requests a second
 	Burst     int           // requests at once after a quiet time
 	InFlight  int           // requests at a time; 0: the client's default
+	MaxURL    int           // bytes of a report's address
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
 	Spend     Login         // at CostURL; no token: none is sent
@@ -91,7 +92,7 @@ var service = strict.Shape[Service]{
 // serviceObject has no defaults of the addresses, because the interface document leaves the hosts open, and a wrong one would
 // be sent a token.
 func serviceObject(s *Service) strict.Object {
-	*s = Service{Rate: 10, Burst: 1, Attempts: 8, Patience: 15 * time.Minute}
+	*s = Service{Rate: 10, Burst: 1, MaxURL: 6000, Attempts: 8, Patience: 15 * time.Minute}
 	return strict.Object{What: "service", Refused: otherServiceKeys, Fields: []strict.Field{
 		strict.Optional("base_url", address, &s.BaseURL, "https://automate.adjust.com", "Host of reports and app automation. All but jobs of kind spend and sharing need it."),
 		strict.Optional("s2s_url", address, &s.S2SURL, "https://s2s.adjust.com", "Host of third-party sharing. A job of kind sharing needs it."),
@@ -103,6 +104,7 @@ func serviceObject(s *Service) strict.Object {
 		strict.Optional("rate", perSecond("requests"), &s.Rate, "10", "Requests a second, and no second has more of them. The service takes 50 a second from one address."),
 		strict.Optional("burst", strict.Whole(1, 1000), &s.Burst, "20", "Requests that may be sent at once after a quiet time, and then at the rate. More than 1 is for a service that allows it: the first second then has more requests than the rate. Of several tasks each has 1."),
 		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "4", "Requests at a time at most, of all tasks together, and windows under way. Of reports there are three at first, and one more after each ten answers; a service that is too slow for them gets half as many."),
+		strict.Optional("max_url", strict.Whole(1000, 64000), &s.MaxURL, "7500", "Bytes of a report's address at most. More metrics than it has room for are asked for in groups and joined on the dimensions, and so are lists of apps."),
 		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8", "How often one request is tried before it fails."),
 		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request and the waits between them, but for pauses that the service asks for: these are waited out, up to this time for each of attempts."),
 	}, Check: func(_ *strict.Decoder, _ strict.Node, at map[string]strict.Node) {

@@ -72,6 +72,7 @@ type Options struct {
 	BaseURL     string                // reporting and automation, such as https://automate.adjust.com; may be empty beside another
 	S2SURL      string                // third-party sharing, such as https://s2s.adjust.com
 	CostURL     string                // ad spend, such as https://app.adjust.com
+	MaxURL      int                   // most bytes of a report's address; 0: UsualMaxURL
 	AccountID   string                // sent as X-Account-ID to BaseURL when not empty
 	Token       transport.TokenSource // required with BaseURL
 	SpendAuth   RecordAuth            // for CostURL; without a key nothing is proved there
@@ -96,6 +97,8 @@ func (a RecordAuth) credential(denied error) *transport.Credential {
 type Client struct {
 	transport *transport.Client
 	base      *url.URL // nil: not for reports and app automation
+	maxURL    int
+	mostHeld  int // see mostHeld
 	account   string
 	token     transport.TokenSource
 	spend     *recordHost // nil: not for ad spend
@@ -125,7 +128,7 @@ func newClient(o Options) (*Client, error) {
 	case base == nil && o.FirstByte == 0:
 		o.FirstByte = 30 * time.Second
 	}
-	c := &Client{base: base, account: o.AccountID, token: o.Token}
+	c := &Client{base: base, maxURL: orElse(o.MaxURL, UsualMaxURL), mostHeld: mostHeld, account: o.AccountID, token: o.Token}
 	if cost != nil {
 		denied := errSpendAuth
 		if o.SpendAuth.Key == nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 // An amount is a cell of a metric, or the exact sum of several.
@@ -13,10 +14,15 @@ type amount struct {
 	text   string // of the only cell that isn't blank; where there are more, their sum is in total
 	total  *big.Rat
 	digits int // most decimals of a cell
+	given  bool
 }
+
+// amountSize is the bytes of an amount in memory.
+const amountSize = int(unsafe.Sizeof(amount{}))
 
 // add adds a cell. One that says that there is no number adds nothing.
 func (a *amount) add(cell string) error {
+	a.given = true
 	switch {
 	case slices.Contains([]string{"", "null", "nan", "none", "-"}, strings.ToLower(cell)):
 		return nil

@@ -16,59 +16,103 @@ import (
 // appTokenIn is the filter that names the apps whose rows are wanted.
 const appTokenIn = "app_token__in"
 
-// longestQuery is the most bytes of a query that isn't asked for in groups of apps. Servers and proxies take addresses of 8,000 bytes, as RFC
-// 9110, section 4.1, asks them to.
-const longestQuery = 6000
+// UsualMaxURL is the most bytes of an address, unless the options say otherwise. Servers and proxies take 8,000, as RFC 9110, section 4.1,
+// asks them to; what a proxy adds finds room.
+const UsualMaxURL = 6000
 
-// groups cuts the list of apps so that each address is short enough. It is one group where the list isn't what makes the address long.
-func (q ReportQuery) groups(query string) (list [][]string, err error) {
-	apps, taken := q.Filters[appTokenIn], 0
-	for _, app := range apps {
-		taken += len(url.QueryEscape(app)) + 1
+// mostHeld is the bytes of rows that are held to be added or joined before less is asked for at once.
+const mostHeld = 256 << 20
+
+// errFull means that less has to be asked for at once.
+var errFull = fmt.Errorf("%w: its rows, which are joined in memory, have too many bytes", ErrTooSlow)
+
+// errRepeated means that rows of two groups of metrics can't be joined.
+var errRepeated = errors.New("two rows have the same dimensions, so that groups of metrics can't be joined on them: divide the metrics among several tables")
+
+// A part is what one address has room for: some of the apps, and some of the metrics.
+type part struct{ apps, metrics []string }
+
+// parts cuts the lists of apps and of metrics so that each address, with its query, has at most so many bytes. It is one part where all fits, and where
+// neither list is what makes the address long.
+func (q ReportQuery) parts(address, query string, most int) (list []part, err error) {
+	size := most - len(address)
+	apps, joins := q.Filters[appTokenIn], len(q.Sort)+len(q.Index) == 0 && q.PeriodOverPeriod == "" && !q.ReadableNames
+	ofApps, ofMetrics := escaped(apps), escaped(q.Metrics)
+	room := size - len(query) + ofApps + ofMetrics
+	if len(query) <= size || q.DatePeriod != "" || room < size/2 {
+		return []part{{apps, q.Metrics}}, nil
 	}
-	rest := len(query) - taken
-	if len(query) <= longestQuery || rest > longestQuery/2 || q.DatePeriod != "" {
-		return [][]string{apps}, nil
+	groups := [][]string{q.Metrics}
+	switch forMetrics := max(room/2, room-ofApps); {
+	case ofMetrics <= forMetrics:
+	case joins:
+		groups = inGroups(q.Metrics, forMetrics)
+		ofMetrics = forMetrics
+	default:
+		return []part{{apps, q.Metrics}}, nil
 	}
-	if !q.Summable && !slices.Contains(q.Dimensions, "app_token") {
-		return nil, fmt.Errorf("the list of %d apps makes a query of %d bytes, and servers may refuse one of more than %d: add app_token to the dimensions or name "+
-			"fewer apps, because not all metrics here add up over apps, so that it can't be asked for in groups of them", len(apps), len(query), longestQuery)
+	lists := inGroups(apps, room-ofMetrics)
+	if len(lists) > 1 && !q.Summable && !slices.Contains(q.Dimensions, "app_token") {
+		return nil, fmt.Errorf("the list of %d apps makes an address of %d bytes, and max_url is %d: add app_token to the dimensions or name "+
+			"fewer apps, because not all metrics here add up over apps, so that it can't be asked for in groups of them", len(apps), len(address)+len(query), most)
 	}
-	left := 0
-	for _, app := range apps {
-		size := len(url.QueryEscape(app)) + 1
-		if left -= size; left < 0 {
-			list, left = append(list, nil), longestQuery-rest-size
+	for _, apps := range lists {
+		for _, metrics := range groups {
+			list = append(list, part{apps, metrics})
 		}
-		list[len(list)-1] = append(list[len(list)-1], app)
 	}
 	return list, nil
 }
 
-// inPieces asks for a report by one offset after the other, and by one group of apps after the other, and adds the rows up. read gets the sum
-// in the form of an answer. A piece of days that the service is too slow for is asked for in halves of them.
-func (c *Client) inPieces(ctx context.Context, q ReportQuery, groups [][]string, read func(io.Reader) error) (Answer, error) {
-	whole := newSum(q)
+// inGroups cuts a list so that each group of it takes at most size bytes of an address, or is a single value.
+func inGroups(list []string, size int) (groups [][]string) {
+	left := 0
+	for i, value := range list {
+		taken := escaped(list[i : i+1])
+		if left -= taken; left < 0 {
+			groups, left = append(groups, nil), size-taken
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], value)
+	}
+	if groups == nil {
+		return [][]string{nil}
+	}
+	return groups
+}
+
+// escaped is the bytes that a list takes in an address.
+func escaped(list []string) (size int) {
+	for _, value := range list {
+		size += len(url.QueryEscape(value)) + 1
+	}
+	return size
+}
+
+// inPieces asks for a report by one offset after the other, by one group of apps after the other, and by one group of metrics after the
+// other. It adds and joins the rows, and read gets the result in the form of an answer. A piece of days that the service is too slow for
+// is asked for in halves of them.
+func (c *Client) inPieces(ctx context.Context, q ReportQuery, parts []part, read func(io.Reader) error) (Answer, error) {
+	whole := newSum(q, c.mostHeld)
 	all := Answer{Empty: true, Status: 204}
 	var pieces []piece
-	for _, apps := range groups {
+	for _, a := range parts {
 		if q.Zone == nil {
-			pieces = append(pieces, piece{zone.Piece{From: q.From, Until: q.Until}, apps})
+			pieces = append(pieces, piece{zone.Piece{From: q.From, Until: q.Until}, a})
 			continue
 		}
 		for _, p := range q.pieces() {
-			pieces = append(pieces, piece{p, apps})
+			pieces = append(pieces, piece{p, a})
 		}
 	}
 	for ; len(pieces) > 0; pieces = pieces[1:] {
 		p := pieces[0]
 		days := p.Until.DaysSince(p.From)
-		part := newSum(q)
+		var some *sum
 		got, err := c.CSVReport(ctx, q.piece(p), func(r io.Reader) error {
-			part = newSum(q) // of this attempt alone
-			return part.read(p, r)
+			some = newSum(q, c.mostHeld) // of this attempt alone
+			return some.read(p, r)
 		})
-		if errors.Is(err, ErrTooSlow) && days > 1 && q.Summable {
+		if errors.Is(err, ErrTooSlow) && !errors.Is(err, errFull) && days > 1 && q.Summable {
 			first, rest := p, p
 			first.Until = p.From.AddDays(days / 2)
 			rest.From = first.Until
@@ -76,16 +120,21 @@ func (c *Client) inPieces(ctx context.Context, q ReportQuery, groups [][]string,
 			continue
 		}
 		if err != nil {
+			var failed *Error
+			if errors.Is(err, errRepeated) && errors.As(err, &failed) {
+				failed.AnyDays = true
+			}
 			return got, err
 		}
 		if all.Started.IsZero() {
 			all.Started = got.Started
 		}
 		all.Attempts, all.Resent = all.Attempts+got.Attempts, all.Resent+got.Resent
-		if !got.Empty {
-			all.Empty, all.Status, all.Header = false, got.Status, got.Header
+		if got.Empty {
+			continue
 		}
-		if err := part.each(whole.add); err != nil {
+		all.Empty, all.Status, all.Header = false, got.Status, got.Header
+		if err := whole.join(some); err != nil {
 			return all, &Error{Op: "csv_report " + q.period(), Err: err}
 		}
 	}
@@ -102,7 +151,9 @@ func (s *sum) csv() *bytes.Buffer {
 	out := &bytes.Buffer{}
 	w := csvform.NewWriter(out)
 	_ = w.Write(slices.Concat(s.q.Dimensions, s.q.Metrics)) // a buffer takes all
-	_ = s.each(w.Write)
+	for _, key := range s.keys {
+		_ = w.Write(s.row(key))
+	}
 	w.Flush()
 	return out
 }

@@ -28,6 +28,10 @@ type ReportQuery struct {
 	Zone     *time.Location
 	Summable bool // all metrics add up over hours, and no filter of rows looks at one: pieces may be added
 
+	// Additive are the metrics that are 0 in a row without them. Where metrics are asked for in groups, because an address has no room for
+	// all, a row may be in the answer of one group alone. Other metrics are empty there.
+	Additive []string
+
 	Currency         string // ISO 4217; may be empty beside a DatePeriod, for the account's own
 	PeriodOverPeriod string // previous_week and such; sent when not empty
 

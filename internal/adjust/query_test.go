@@ -85,6 +85,7 @@ func parameterCases() map[string]parameterCase {
 		},
 			map[string]string{"utc_offset": "+02:00", "date_period": "2026-10-24:2026-10-25"}},
 		"Summable, where no clocks change": {func(q *ReportQuery) { q.UTCOffset, q.Zone, q.Summable = "", berlin(), true }, map[string]string{"utc_offset": "+01:00"}},
+		"Additive":                         {func(q *ReportQuery) { q.Additive = []string{"installs"} }, nil},
 		"HourBetween":                      {func(q *ReportQuery) { q.HourBetween = "-10h:-0h" }, map[string]string{"hour__between": "-10h:-0h"}},
 		"PeriodOverPeriod":                 {func(q *ReportQuery) { q.PeriodOverPeriod = "previous_week" }, map[string]string{"period_over_period": "previous_week"}},
 		"Sort":                             {func(q *ReportQuery) { q.Sort = []string{"-installs", "day"} }, map[string]string{"sort": "-installs,day"}},

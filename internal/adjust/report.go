@@ -18,22 +18,23 @@ import (
 // answer breaks half way the whole attempt is repeated: read must start anew each time it is called, and what it made
 // of an earlier call is void. Nothing is accepted before read has returned nil and the end of the answer was seen.
 // An error of read that isn't the answer's fault ends the call at once. A 204 answers with Empty and never calls read.
-// Of a zone by name read may get the sum of several answers.
+// Of a zone by name, and of more apps or metrics than an address has room for, read may get several answers joined.
 func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Reader) error) (Answer, error) {
 	op := "csv_report " + q.period()
 	query, err := q.Encode()
 	if err != nil {
 		return Answer{}, &Error{Op: op, Err: err}
 	}
-	groups, err := q.groups(query)
+	address := c.reports("csv_report") + "?"
+	parts, err := q.parts(address, query, c.maxURL)
 	if err != nil {
 		return Answer{}, &Error{Op: op, Err: err, AnyDays: true}
 	}
-	if len(groups) > 1 || q.Zone != nil && q.Offset() == "" {
-		return c.inPieces(ctx, q, groups, read)
+	if len(parts) > 1 || q.Zone != nil && q.Offset() == "" {
+		return c.inPieces(ctx, q, parts, read)
 	}
 	a, err := c.ask(ctx, transport.Request{
-		Op: op, URL: c.reports("csv_report") + "?" + query,
+		Op: op, URL: address + query,
 		Types: reportTypes, Never: "<{[", Count: true, Report: true, Splittable: q.Splittable, Read: read,
 	})
 	var e *Error
@@ -49,7 +50,7 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 		e.Metric, e.AnyDays = refusedMetric(text, q.Metrics), refusedQuery(text)
 	case http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
 		e.AnyDays = true
-		e.Err = fmt.Errorf("the query has %d bytes, which is too long for the service: divide the metrics, or the apps of a filter, among several tables", len(query))
+		e.Err = fmt.Errorf("the query has %d bytes, which is too long for the service: set a smaller max_url under service, or divide the metrics, or the apps of a filter, among several tables", len(query))
 	}
 	return a, err
 }

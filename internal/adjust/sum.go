@@ -13,14 +13,16 @@ import (
 	"github.com/reportferry/reportferry/internal/zone"
 )
 
-// A sum adds rows up that have the same dimensions. It holds all of them in memory: they are those of one partition, twice a year.
+// A sum adds rows up that have the same dimensions, and joins those of other metrics. It holds all of them in memory; see mostHeld.
 type sum struct {
 	q    ReportQuery
 	rows map[string]*sumRow
 	keys []string // in the order in which they came
+	held int      // bytes, roughly
+	most int      // bytes that may be held of a query that can be split
 }
 
-func newSum(q ReportQuery) *sum { return &sum{q: q, rows: map[string]*sumRow{}} }
+func newSum(q ReportQuery, most int) *sum { return &sum{q: q, rows: map[string]*sumRow{}, most: most} }
 
 type sumRow struct {
 	dimensions []string
@@ -34,17 +36,16 @@ func (s *sum) read(p piece, r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("the header of a report: %w", err)
 	}
-	place := map[string]int{}
-	for i, name := range header {
-		place[strings.ToLower(strings.TrimPrefix(name, "\ufeff"))] = i
-	}
 	asked := s.q.piece(p)
-	for _, name := range slices.Concat(asked.Dimensions, asked.Metrics) {
-		if _, has := place[strings.ToLower(name)]; !has {
-			return fmt.Errorf("the answer has no column %s, which was asked for", name)
-		}
+	place, err := places(header, slices.Concat(asked.Dimensions, asked.Metrics))
+	if err != nil {
+		return err
 	}
-	names := slices.Concat(s.q.Dimensions, s.q.Metrics)
+	metrics := map[int]int{} // a metric's place in the sum, to that of its cell
+	for i, name := range asked.Metrics {
+		metrics[slices.Index(s.q.Metrics, name)] = place[len(asked.Dimensions)+i]
+	}
+	grain, one := asked.Dimensions[0], map[string]bool{}
 	for {
 		cells, err := answer.Read()
 		if errors.Is(err, io.EOF) {
@@ -54,58 +55,120 @@ func (s *sum) read(p piece, r io.Reader) error {
 			return err
 		}
 		var at time.Time
-		if grain := asked.Dimensions[0]; s.q.Zone != nil && isDate(grain) {
-			if at, err = moment(cells[place[grain]]); err != nil {
+		if s.q.Zone != nil && isDate(grain) {
+			if at, err = moment(cells[place[0]]); err != nil {
 				return err
 			}
 		}
 		if hour := at.Format(zone.HourForm); p.First != "" && (hour < p.First || hour > p.Last) {
 			continue
 		}
-		row := make([]string, len(names))
-		for i, name := range names {
-			if s.q.Zone != nil && isDate(name) {
-				row[i] = dateCell(name, at)
+		named := make([]string, len(asked.Dimensions))
+		for i := range named {
+			named[i] = cells[place[i]]
+		}
+		if len(asked.Metrics) < len(s.q.Metrics) {
+			if key := rowKey(named); one[key] {
+				return fmt.Errorf("%w (%s)", errRepeated, strings.Join(named, ", "))
 			} else {
-				row[i] = cells[place[strings.ToLower(name)]]
+				one[key] = true
 			}
 		}
-		if err := s.add(row); err != nil {
-			return err
+		dimensions := make([]string, len(s.q.Dimensions))
+		for i, name := range s.q.Dimensions {
+			if s.q.Zone != nil && isDate(name) {
+				dimensions[i] = dateCell(name, at)
+			} else {
+				dimensions[i] = named[slices.Index(asked.Dimensions, name)]
+			}
+		}
+		to := s.to(dimensions)
+		for i, place := range metrics {
+			if err := s.add(to, i, cells[place]); err != nil {
+				return err
+			}
+		}
+		if s.held > s.most && s.q.Splittable {
+			return errFull
 		}
 	}
 }
 
-func (s *sum) add(row []string) error {
+// places finds columns in the header of an answer, whatever the case of their names.
+func places(header, names []string) (list []int, err error) {
+	place := map[string]int{}
+	for i, name := range header {
+		place[strings.ToLower(strings.TrimPrefix(name, "\ufeff"))] = i
+	}
+	for _, name := range names {
+		i, has := place[strings.ToLower(name)]
+		if !has {
+			return nil, fmt.Errorf("the answer has no column %s, which was asked for", name)
+		}
+		list = append(list, i)
+	}
+	return list, nil
+}
+
+// rowKey is the key of a row: its dimensions, each behind its length.
+func rowKey(dimensions []string) string {
 	var key strings.Builder
-	dimensions, metrics := row[:len(s.q.Dimensions)], row[len(s.q.Dimensions):]
 	for _, cell := range dimensions {
 		key.WriteString(strconv.Itoa(len(cell)) + ":" + cell)
 	}
-	to := s.rows[key.String()]
+	return key.String()
+}
+
+// to is the row of the dimensions, a new one if there is none.
+func (s *sum) to(dimensions []string) *sumRow {
+	key := rowKey(dimensions)
+	to := s.rows[key]
 	if to == nil {
-		to = &sumRow{dimensions: dimensions, amounts: make([]amount, len(metrics))}
-		s.rows[key.String()] = to
-		s.keys = append(s.keys, key.String())
+		to = &sumRow{dimensions: dimensions, amounts: make([]amount, len(s.q.Metrics))}
+		s.rows[key] = to
+		s.keys = append(s.keys, key)
+		s.held += 2*len(key) + len(to.amounts)*amountSize
 	}
-	for i, cell := range metrics {
-		if err := to.amounts[i].add(cell); err != nil {
-			return fmt.Errorf("metric %s: %w", s.q.Metrics[i], err)
-		}
+	return to
+}
+
+func (s *sum) add(to *sumRow, metric int, cell string) error {
+	s.held += len(cell)
+	if err := to.amounts[metric].add(cell); err != nil {
+		return fmt.Errorf("metric %s: %w", s.q.Metrics[metric], err)
 	}
 	return nil
 }
 
-// each gives the rows to use.
-func (s *sum) each(use func(row []string) error) error {
-	for _, key := range s.keys {
-		row := slices.Clone(s.rows[key].dimensions)
-		for _, a := range s.rows[key].amounts {
-			row = append(row, a.String())
-		}
-		if err := use(row); err != nil {
-			return err
+// join adds the rows of another sum.
+func (s *sum) join(other *sum) error {
+	for _, key := range other.keys {
+		row := other.rows[key]
+		to := s.to(row.dimensions)
+		for i, a := range row.amounts {
+			if !a.given {
+				continue
+			}
+			if err := s.add(to, i, a.String()); err != nil {
+				return err
+			}
 		}
 	}
+	if s.held > s.most && s.q.Splittable {
+		return errFull
+	}
 	return nil
+}
+
+// row is the cells of a row.
+func (s *sum) row(key string) []string {
+	row := slices.Clone(s.rows[key].dimensions)
+	for i, a := range s.rows[key].amounts {
+		if cell := a.String(); a.given || !slices.Contains(s.q.Additive, s.q.Metrics[i]) {
+			row = append(row, cell)
+		} else {
+			row = append(row, "0")
+		}
+	}
+	return row
 }

@@ -31,10 +31,10 @@ func (q ReportQuery) Offset() string {
 	return ""
 }
 
-// A piece is what one request asks for: days, and apps; none: the filters say which.
+// A piece is what one request asks for: days, apps, of which the filters have none or several, and metrics.
 type piece struct {
 	zone.Piece
-	apps []string
+	part
 }
 
 // piece is the query for one piece. In a zone by name, of the dimensions of time it has one, by which rows go to theirs: where hours are chosen the hour, which
@@ -44,7 +44,7 @@ func (q ReportQuery) piece(p piece) ReportQuery {
 		q.Filters = maps.Clone(q.Filters)
 		q.Filters[appTokenIn] = p.apps
 	}
-	q.From, q.Until, q.Sort, q.Index = p.From, p.Until, nil, nil
+	q.From, q.Until, q.Sort, q.Index, q.Metrics = p.From, p.Until, nil, nil, p.metrics
 	q.Splittable = q.Splittable || q.Summable && p.Until.DaysSince(p.From) > 1
 	if q.Zone == nil {
 		return q

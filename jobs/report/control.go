@@ -72,12 +72,16 @@ func (k *Kind) hasTotal(c column) bool {
 // totalled tells whether the service's total of a column is the sum over any rows.
 func (c column) totalled() bool { return c.everywhere && c.number() }
 
-// summable tells whether rows of two hours may be added, whatever else is the same of them.
-func (c *columns) summable() bool {
-	return !slices.ContainsFunc(c.Columns, func(col table.Column) bool {
-		return !col.Dimension && col.Source != "" && !(column{Column: col, everywhere: metric(col.Source).Additive == catalog.Everywhere}).totalled() &&
-			!slices.ContainsFunc(c.all, func(known column) bool { return known.Name == col.Name && known.totalled() })
-	})
+// additive are the metrics whose rows of two hours may be added, whatever else is the same of them. Where they are all metrics, rows may be.
+func (c *columns) additive() []string {
+	var slugs []string
+	for _, col := range c.Columns {
+		if !col.Dimension && col.Source != "" && ((column{Column: col, everywhere: metric(col.Source).Additive == catalog.Everywhere}).totalled() ||
+			slices.ContainsFunc(c.all, func(known column) bool { return known.Name == col.Name && known.totalled() })) {
+			slugs = append(slugs, col.Source)
+		}
+	}
+	return slugs
 }
 
 // number tells whether a column is of a metric that is a number.

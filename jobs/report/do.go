@@ -304,7 +304,10 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	if apps := f.apps(); len(apps) > 0 {
 		q.Filters = withFilter(q.Filters, appTokenIn, apps)
 	}
-	q.Summable = f.cols.summable() && f.incomparable() == ""
+	if f.incomparable() == "" { // else a row may be left out that isn't 0
+		q.Additive = f.cols.additive()
+		q.Summable = !slices.ContainsFunc(q.Metrics, func(slug string) bool { return !slices.Contains(q.Additive, slug) })
+	}
 	return q
 }
 

@@ -168,7 +168,7 @@ func TestALongListOfApps(t *testing.T) {
 		{"by app", []string{"day", "app_token", "network"}, []string{"installs", "cost", "ecpi_all"}, ""},
 		{"sums", []string{"day", "network"}, []string{"installs", "cost"}, ""},
 		{"ratios", []string{"day", "network"}, []string{"installs", "ecpi_all"},
-			"bytes, and servers may refuse one of more than 6000: add app_token to the dimensions"},
+			"bytes, and max_url is 6000: add app_token to the dimensions"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

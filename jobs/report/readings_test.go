@@ -125,6 +125,7 @@ func TestAnswersOutOfTheOrdinary(t *testing.T) {
 					for i := range 1000 {
 						nobody = append(nobody, fmt.Sprintf("nobody %d", i))
 					}
+					r.client.MaxURL = 64000
 					r.options.Query.Filters = map[string][]string{"campaign__not_in": nobody}
 				}
 				r.start(4)

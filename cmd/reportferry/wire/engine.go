@@ -95,7 +95,7 @@ func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*
 func (e *Engine) service(tries int) (*adjust.Client, error) {
 	s := e.Config.Service
 	o := adjust.Options{
-		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID,
+		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID, MaxURL: s.MaxURL,
 		Options: transport.Options{
 			Rate: s.Rate, Burst: s.Burst, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Reach: tries, Patience: s.Patience,
 			Logger: e.Log, UserAgent: "reportferry/" + e.Version,
