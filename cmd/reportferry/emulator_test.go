@@ -169,3 +169,24 @@ func TestReadingsList(t *testing.T) {
 		}
 	}
 }
+
+// TestReadingsRows takes each line of --rows as a --reading.
+func TestReadingsRows(t *testing.T) {
+	var out, errs strings.Builder
+	if code := execute(t.Context(), []string{"emulator", "readings", "--rows"}, &out, &errs); code != 0 {
+		t.Fatalf("%d: %s", code, errs.String())
+	}
+	rows := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(rows) != emulator.ReadingRows() || len(strings.Split(rows[0], ",")) != len(emulator.ReadingTopics()) {
+		t.Fatalf("%d rows, the first is %s", len(rows), rows[0])
+	}
+	for _, row := range rows {
+		s, err := emulator.New(emulator.Options{Apps: 1, Readings: strings.Split(row, ",")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -76,6 +76,12 @@ const (
 // ReadingTopics lists what Options.Readings can choose.
 func ReadingTopics() []ReadingTopic { return reading.Topics() }
 
+// ReadingRows is how many rows of Options.Readings have every two readings of different topics together at least once.
+func ReadingRows() int { return reading.Rows() }
+
+// ReadingRow is one of these rows; row 0 has all defaults.
+func ReadingRow(n int) []string { return reading.Row(n) }
+
 // SharingMetrics lists the metrics that sharing can be set for, sorted, without `all`.
 func SharingMetrics() []string { return sharing.Metrics() }
 

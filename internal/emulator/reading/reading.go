@@ -56,25 +56,6 @@ func New(choices ...string) (Set, error) {
 	return s, nil
 }
 
-// Row is the n-th reading of every topic, counted round where a topic has fewer, as choices for New: row 0 has all
-// defaults, and Rows rows have every reading of every topic at least once.
-func Row(n int) []string {
-	var choices []string
-	for _, t := range Topics() {
-		choices = append(choices, t.Name+"="+t.Readings[n%len(t.Readings)].Name)
-	}
-	return choices
-}
-
-// Rows is how many rows have every reading of every topic at least once.
-func Rows() int {
-	n := 0
-	for _, t := range Topics() {
-		n = max(n, len(t.Readings))
-	}
-	return n
-}
-
 // Of is the reading chosen for a topic. It panics on a topic that there isn't.
 func (s Set) Of(topic string) string {
 	if value, ok := s.chosen[topic]; ok {

@@ -44,23 +44,46 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// Each reading of each topic is in some row, and every row can be chosen.
-func TestRowsHaveEveryReading(t *testing.T) {
-	seen := map[string]bool{}
+// The rows of the diagonal have every reading, and all rows every two readings of different topics; each can be chosen.
+func TestRowsHaveEveryPair(t *testing.T) {
+	seen := map[string]int{} // a reading or two, and the first row that has them
+	see := func(what string, n int) {
+		if _, before := seen[what]; !before {
+			seen[what] = n
+		}
+	}
 	for n := range Rows() {
 		row := Row(n)
 		if _, err := New(row...); err != nil {
 			t.Fatal(err)
 		}
-		for _, choice := range row {
-			seen[choice] = true
-		}
-	}
-	for _, topic := range Topics() {
-		for _, r := range topic.Readings {
-			if !seen[topic.Name+"="+r.Name] {
-				t.Errorf("no row has %s=%s", topic.Name, r.Name)
+		for i, a := range row {
+			see(a, n)
+			for _, b := range row[i+1:] {
+				see(a+" "+b, n)
 			}
 		}
+	}
+	topics := Topics()
+	for i, a := range topics {
+		for _, r := range a.Readings {
+			one := a.Name + "=" + r.Name
+			if n, ok := seen[one]; !ok || n >= Diagonal() {
+				t.Errorf("the first row with %s is %d, %t", one, n, ok)
+			}
+			for _, b := range topics[i+1:] {
+				for _, q := range b.Readings {
+					if _, ok := seen[one+" "+b.Name+"="+q.Name]; !ok {
+						t.Errorf("no row has %s and %s=%s together", one, b.Name, q.Name)
+					}
+				}
+			}
+		}
+	}
+	if most := Diagonal() * Diagonal(); Rows() > most {
+		t.Errorf("%d rows, and %d would do for as many topics of as many readings", Rows(), most)
+	}
+	if first := Row(0); slices.ContainsFunc(topics, func(topic Topic) bool { return !slices.Contains(first, topic.Name+"="+topic.Readings[0].Name) }) {
+		t.Errorf("row 0 is %q", first)
 	}
 }
