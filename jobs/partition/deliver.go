@@ -26,6 +26,7 @@ type Answer struct {
 	Control map[civil.Date]*ledger.Control // how each partition compares with the service's totals; nil: it has none
 	Raw     []string                       // keys of the kept answers, none if none are kept
 	Scope   string                         // ID of the ledger.Scope that the token showed; empty: it isn't known
+	Refused []string                       // apps whose rows aren't in it, because the service refuses them
 	Hidden  map[civil.Date][]string        // apps that the token showed when a partition was fetched last, and shows no more
 
 	Replayed time.Time // when the answer was read again, which was kept; zero: the service has just given it

@@ -19,13 +19,59 @@ import (
 
 const appTokenIn = "app_token__in"
 
-// apps are those whose rows are asked for by name: those of the filter or, if the config asks for that, those that the service lists. None: rows
-// of all apps are asked for.
+// apps are those whose rows are asked for by name: those of wanted that the service doesn't refuse. None: rows of all apps are asked for.
 func (p *plan) apps() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return without(p.wanted(), p.refused)
+}
+
+// wanted are the apps of the filter or, if the config asks for that, those that the service lists.
+func (p *plan) wanted() []string {
 	if named := p.o.Query.Filters[appTokenIn]; len(named) > 0 || !p.o.Listed {
 		return named
 	}
 	return p.scope.now.Apps
+}
+
+// without gives the apps of a list that aren't in another.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(app string) bool { return slices.Contains(other, app) })
+}
+
+// refusedApps are those that the service names in a refusal. of tells whether there is one that may be about some of the apps of the request,
+// named or not.
+func refusedApps(err error) (named []string, of bool) {
+	var answer *adjust.Error
+	if !errors.As(err, &answer) {
+		return nil, false
+	}
+	return answer.Apps, len(answer.Apps) > 0 || answer.Status == http.StatusBadRequest && answer.Metric == ""
+}
+
+// leaveOut asks for the rows of these apps no more in this run, because the service refuses them. It is false where there are none, or no others.
+func (p *plan) leaveOut(apps []string, why error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	added := without(apps, p.refused)
+	refused := slices.Concat(p.refused, added)
+	if len(apps) == 0 || len(without(p.wanted(), refused)) == 0 {
+		return false
+	}
+	p.refused = refused
+	for _, app := range added {
+		p.o.Log.Warn("the service refuses an app", "job", p.o.Job, "run", p.o.Run, "app", app, "error", why)
+	}
+	return true
+}
+
+// news tells whether some of the refused apps were in no error of the run yet. They are from now on.
+func (p *plan) news(refused []string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	added := without(refused, p.told)
+	p.told = append(p.told, added...)
+	return len(added) > 0
 }
 
 // splitsByApp tells whether one partition can be asked for in pieces. Its rows must be asked for by apps in any case, because a list
@@ -36,7 +82,7 @@ func (f *fetch) splitsByApp() bool {
 
 // byApp fetches one partition in pieces of half the apps each, and halves a piece again that is too slow, or that the service refuses. The
 // pieces become one part, so each is kept as CSV until all are there. An app that is refused by itself, or that the service has nothing for, is
-// named. Without one that is refused the rest is published when totals vouch for it.
+// named. Without one that is refused the others' rows are published when totals vouch for them.
 func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, err error) {
 	row := []civil.Date{day}
 	var spooled []string
@@ -46,28 +92,28 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 		}
 	}()
 	a.None = true
-	var refused, without []string
-	pieces := halves(f.apps())
+	var empty []string
+	all := f.apps()
+	a.Refused = without(f.wanted(), all)
+	pieces := halves(all)
 	for len(pieces) > 0 {
 		apps := pieces[0]
 		pieces = pieces[1:]
 		path, key, got, err := f.spool(ctx, row, apps)
-		var answer *adjust.Error
-		no := errors.As(err, &answer) && answer.Status == http.StatusBadRequest && answer.Metric == ""
+		_, no := refusedApps(err)
 		if (no || errors.Is(err, adjust.ErrTooSlow)) && len(apps) > 1 {
 			pieces = append(halves(apps), pieces...)
 			continue
 		}
-		if no && len(refused)+1 < len(f.apps()) {
-			refused = append(refused, apps[0])
-			f.o.Log.Warn("the service refuses an app", "job", f.o.Job, "run", f.o.Run, "window", span(row), "app", apps[0], "error", err)
+		if no && f.leaveOut(apps, err) {
+			a.Refused = append(a.Refused, apps...)
 			continue
 		}
 		if err != nil {
 			return partition.Answer{}, err
 		}
 		if got.Empty {
-			without = append(without, apps...)
+			empty = append(empty, apps...)
 		} else {
 			spooled = append(spooled, path)
 			a.None = false
@@ -77,11 +123,10 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 			a.Fetched = got.Started
 		}
 	}
-	if len(without) > 0 {
-		f.o.Log.Info("the service has no rows of some apps", "job", f.o.Job, "run", f.o.Run, "window", span(row), "apps", strings.Join(without, " "))
+	if len(empty) > 0 {
+		f.o.Log.Info("the service has no rows of some apps", "job", f.o.Job, "run", f.o.Run, "window", span(row), "apps", strings.Join(empty, " "))
 	}
-	f.refused[day] = refused
-	if a.Raw = allOf(a.Raw); len(refused) > 0 {
+	if a.Raw = allOf(a.Raw); len(a.Refused) > 0 {
 		a.Raw = nil // what was kept says nothing of these apps
 	}
 	a.Parts, err = f.convert(ctx, row, a.Fetched, spooled)

@@ -71,7 +71,6 @@ func (f *fetch) group(ctx context.Context, g group) (err error) {
 	if f.cols.kept != nil {
 		f.trial, f.totalsTrial = nil, nil
 	}
-	f.refused = map[civil.Date][]string{}
 	f.unchecked = f.plan.unchecked(len(f.cols.totalled) > 0)
 	left, err := f.probe(ctx, g.window)
 	if err != nil {
@@ -97,10 +96,9 @@ type fetch struct {
 
 	trial, totalsTrial *trial // of the first queries with these columns; nil: there is none
 
-	refused   map[civil.Date][]string // apps that the service refuses by themselves, by partition
-	unchecked string                  // why nothing is compared with totals; empty: it is
-	doubts    []doubt                 // what differs from the totals
-	further   *allowance              // of requests, once doubts are looked into
+	unchecked string     // why nothing is compared with totals; empty: it is
+	doubts    []doubt    // what differs from the totals
+	further   *allowance // of requests, once doubts are looked into
 }
 
 // row fetches a contiguous row of partitions and publishes them, but for those that differ from the totals.
@@ -117,7 +115,7 @@ func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 }
 
 // partitions fetches a contiguous row of partitions, and gives each answer, or why there is none, to use. A row that the service
-// is too slow for is halved; a single partition is then asked for app by app. After an answer with a cell that isn't of its column's type each
+// is too slow for is halved; a single partition is then asked for app by app. Without apps that are refused by name it is asked for again. After an answer with a cell that isn't of its column's type each
 // partition is asked for by itself, so that only the one with that cell fails.
 func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, use func([]civil.Date, partition.Answer, error) error) error {
 	if cut := f.cut(row); len(cut) > 1 {
@@ -127,10 +125,10 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, us
 		}
 		return errors.Join(errs...)
 	}
-	for _, partition := range row {
-		delete(f.refused, partition) // of an earlier answer
-	}
 	a, err := f.ask(ctx, row, c)
+	if named, _ := refusedApps(err); f.leaveOut(named, err) {
+		return f.partitions(ctx, row, c, use)
+	}
 	if errors.Is(err, adjust.ErrTooSlow) && len(row) > 1 {
 		half := len(row) / 2
 		return errors.Join(f.partitions(ctx, row[:half], c, use), f.partitions(ctx, row[half:], c, use))
@@ -223,6 +221,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	}
 	q := f.query(row)
 	q.Splittable = len(row) > 1 || f.splitsByApp()
+	a.Refused = without(f.wanted(), q.Filters[appTokenIn])
 	conv, err := f.table.Converter(f.cols.Definition, row)
 	if err != nil {
 		return a, err
@@ -268,7 +267,9 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	if err != nil {
 		return a, err
 	}
-	a.Raw = allOf([]string{key})
+	if len(a.Refused) == 0 { // else it says nothing of these apps
+		a.Raw = allOf([]string{key})
+	}
 	finishing := time.Now()
 	defer f.converting(finishing, &arriving{})
 	_, encoded := step.Begin(ctx, step.Encode)

@@ -112,8 +112,10 @@ type plan struct {
 
 	trial, totalsTrial trial // of the first query for rows, and of that for totals before it
 
-	mu     sync.Mutex
-	blocks map[string]*block // by columns and first day
+	mu      sync.Mutex
+	blocks  map[string]*block // by columns and first day
+	refused []string          // apps that the service refuses
+	told    []string          // those that an error has named
 }
 
 // New checks the columns that are known without the service.

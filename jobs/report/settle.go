@@ -138,6 +138,7 @@ func (f *fetch) again(ctx context.Context, doubts []doubt) {
 // publish publishes an answer, of which comparisons have said how each partition stands. What isn't reconciled fails instead if
 // the config asks for that.
 func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civil.Date]*ledger.Control) (err error) {
+	refusal := "the service refuses the apps " + strings.Join(a.Refused, ", ") + ", whose rows aren't in it"
 	a.Control, a.Scope, a.Hidden = control, f.scope.now.ID(), map[civil.Date][]string{}
 	var parts []table.Part
 	for _, p := range a.Parts {
@@ -150,13 +151,13 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 			f.o.Log.Warn(said, "job", f.o.Job, "run", f.o.Run, "window", name)
 			c.Also(said)
 		}
-		refused := f.refused[p.Partition]
-		if len(refused) > 0 {
-			c.Also("the service refuses the apps " + strings.Join(refused, ", ") + ", whose rows aren't in it")
+		if len(a.Refused) > 0 {
+			a.Hidden[p.Partition] = slices.Concat(a.Hidden[p.Partition], a.Refused)
+			c.Also(refusal)
 		}
 		var why error
 		switch {
-		case len(refused) > 0 && c.State != ledger.Reconciled:
+		case len(a.Refused) > 0 && c.State != ledger.Reconciled:
 			why = fmt.Errorf("no total vouches for the rows of the other apps: %s", c.Say())
 		case p.Repeated > 0 && c.State != ledger.Reconciled: // so that nothing says whether they are one row twice
 			why = fmt.Errorf("%d of %d rows have the same dimensions as others, and no total vouches for them (%s)", p.Repeated, p.Rows, c.Say())
@@ -169,6 +170,9 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 		f.out.Failed++
 		p.Remove()
 		err = errors.Join(err, fmt.Errorf("reconcile %s/%s: %w; the old rows stay", f.o.Table, name, why))
+	}
+	if len(parts) > 0 && f.news(a.Refused) {
+		err = errors.Join(err, fmt.Errorf("fetch %s: %s; those of the other apps are published; name these in filters: {app_token__in: [...]} to do without the rest", f.o.Table, refusal))
 	}
 	out, failed := f.table.Deliver(ctx, f.claim, f.cols.Definition, f.window, a.Only(parts...))
 	if f.first {

@@ -104,7 +104,7 @@ func (f *fetch) totals(ctx context.Context, row []civil.Date) ([]table.Part, err
 }
 
 // totalsOf asks for the totals of a row of partitions. What the service is too slow for is asked for in halves: of the row, and
-// then of the apps. Totals of money that a table's rows can't have, although each row is small enough, are read as doubles. Where one can't
+// then of the apps. Those that it refuses are left out. Totals of money that a table's rows can't have, although each row is small enough, are read as doubles. Where one can't
 // be read at all, its partition has none.
 func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) ([]table.Part, error) {
 	filters := f.o.Query.Filters
@@ -112,6 +112,9 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 		filters = withFilter(filters, appTokenIn, apps)
 	}
 	parts, err := f.totalsBy(ctx, row, nil, f.cols.numbers, filters)
+	if named, _ := refusedApps(err); len(named) > 0 && len(named) < len(apps) {
+		return f.totalsOf(ctx, row, without(apps, named))
+	}
 	unread := f.unreadable(err)
 	if unread {
 		doubles := slices.Clone(f.cols.numbers)
@@ -139,12 +142,20 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 		rest, err := f.totalsOf(ctx, row[half:], apps)
 		return append(first, rest...), err
 	}
-	first, err := f.totalsOf(ctx, row, apps[:len(apps)/2])
-	if err != nil {
+	half := halves(apps)
+	first, err := f.totalsOf(ctx, row, half[0])
+	_, none := refusedApps(err)
+	if err != nil && !none {
 		return nil, err
 	}
-	rest, err := f.totalsOf(ctx, row, apps[len(apps)/2:])
-	if err != nil || len(first) == 0 || len(rest) == 0 {
+	rest, failed := f.totalsOf(ctx, row, half[1])
+	if _, no := refusedApps(failed); no && err == nil {
+		return first, nil
+	}
+	if none {
+		return rest, failed
+	}
+	if err = failed; err != nil || len(first) == 0 || len(rest) == 0 {
 		return nil, err
 	}
 	return []table.Part{partition.Add(f.cols.totalled, first[0], rest[0])}, nil

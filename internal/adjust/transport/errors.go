@@ -28,13 +28,14 @@ func (a *away) Unwrap() []error { return []error{a.error, ErrAway} }
 
 // An Error tells what was asked, how often and for how long, and what came back last.
 type Error struct {
-	Op       string // such as "csv_report 2026-01-01:2026-01-07"
-	Status   int    // of the last answer; 0 when there was none
-	Code     string // the service's error_code
-	Message  string // the service's own words, shortened, on one line
-	At       string // the address that answered, without its query, where it is likely a wrong one; else empty
-	Metric   string // the one that a 400 refuses, when its words say so
-	AnyDays  bool   // the refusal is about a part of the query that is the same for all days
+	Op       string   // such as "csv_report 2026-01-01:2026-01-07"
+	Status   int      // of the last answer; 0 when there was none
+	Code     string   // the service's error_code
+	Message  string   // the service's own words, shortened, on one line
+	At       string   // the address that answered, without its query, where it is likely a wrong one; else empty
+	Metric   string   // the one that a 400 refuses, when its words say so
+	Apps     []string // those of the list that a 400 or 403 refuses, when its words name them
+	AnyDays  bool     // the refusal is about a part of the query that is the same for all days
 	Attempts int
 	Elapsed  time.Duration // from the first slot to the end
 	Err      error         // ErrAuth, ErrTooSlow, ErrUnknown, an endpoint's verdict, the context's error, what broke the connection, the reader's own error

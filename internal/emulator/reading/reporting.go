@@ -5,6 +5,7 @@ const (
 	UnknownParameters = "unknown-parameters"
 	UnknownApps       = "unknown-apps"
 	ListOfApps        = "list-of-apps"
+	AppWithoutData    = "app-without-data"
 	FormatDates       = "format-dates"
 	WeekStart         = "week-start"
 	ZoneNames         = "zone-names"
@@ -43,6 +44,12 @@ var reporting = []Topic{
 	{ListOfApps, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)", []Reading{
 		{"free", "says the same without app_token__in as with all apps in it"},
 		{"needed", "leaves the rows of newer trackers out without app_token__in"},
+	}},
+	{AppWithoutData, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)", []Reading{
+		{"none", "lists no app but those that it has data of"},
+		{"empty", "lists one app more, 0app0no0data, and has no rows of it"},
+		{"400", "lists one app more, 0app0no0data, and answers 400 to a list of apps that has it, naming it"},
+		{"403", "lists one app more, 0app0no0data, and answers 403 to a list of apps that has it, naming it"},
 	}},
 	{FormatDates, "when false, date dimensions are in ISO format", []Reading{
 		{"iso", "writes dates in ISO format under format_dates=true too"},

@@ -68,6 +68,9 @@ func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 // one author of a client has seen newer trackers missing then.
 var newerTrackers = []string{"AppLovin", "TikTok for Business"}
 
+// withoutData is the token of an app that some readings list, and that there is no data of.
+const withoutData = "0app0no0data"
+
 // readFilter reads one filter: of a dimension into Filters, of a metric into Bounds. An empty value is no filter.
 func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	_, ofMetric := metrics.MetricOps[op]
@@ -105,8 +108,22 @@ func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	if len(f.Values) == 0 {
 		return nil
 	}
-	if target == "app_token" && op == "in" && !slices.ContainsFunc(s.account.Apps, func(a facts.App) bool { return f.Keeps(a.Token) }) {
-		if s.opts.Readings.Is(reading.UnknownApps, "400") {
+	if target == "app_token" && op == "in" {
+		dataless := f.Keeps(withoutData)
+		switch s.opts.Readings.Of(reading.AppWithoutData) {
+		case "none":
+			dataless = false
+		case "400":
+			if dataless {
+				return wire.BadRequest("app_token__in: there is no data of the app %s", withoutData)
+			}
+		case "403":
+			if dataless {
+				return wire.Forbidden("No access to the data of the app " + withoutData)
+			}
+		}
+		known := dataless || slices.ContainsFunc(s.account.Apps, func(a facts.App) bool { return f.Keeps(a.Token) })
+		if !known && s.opts.Readings.Is(reading.UnknownApps, "400") {
 			return wire.BadRequest("app_token__in: no apps matching %s", value)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
+	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
@@ -242,6 +243,9 @@ func (s *Service) appItems(f filterSearch) []filterItem {
 			}
 		}
 		out = append(out, filterItem{ID: a.Token, Name: a.Name, appItem: item})
+	}
+	if more := (facts.App{Token: withoutData}); !s.opts.Readings.Is(reading.AppWithoutData, "none") && !f.narrows(&more) {
+		out = append(out, filterItem{ID: withoutData, Name: "Without data", appItem: &appItem{Platforms: map[string]platformItem{}}})
 	}
 	return out
 }
