@@ -131,3 +131,34 @@ func TestFiltersData(t *testing.T) {
 		})
 	}
 }
+
+// A 400 and a 403 name the apps of the list that they are about. Only one that names some of them is about the list, and others may fare better.
+func TestRefusedApps(t *testing.T) {
+	for _, c := range []struct {
+		status  int
+		words   string
+		apps    string
+		anyDays bool
+	}{
+		{400, "there is no data of the app bbb222", "bbb222", false},
+		{400, "No apps matching BBB222, ccc333.", "bbb222 ccc333", false},
+		{400, "no apps matching aaa111,bbb222,ccc333", "aaa111 bbb222 ccc333", true},
+		{400, "No apps matching the filter", "", true},
+		{400, "Unsupported metric: bbb222", "", true},
+		{400, "bbb2223 and xbbb222 aren't apps", "", false},
+		{403, "no access to ccc333", "ccc333", false},
+		{403, "no access", "", false},
+		{404, "no access to ccc333", "", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := open(t, play(page(c.status, "text/plain", c.words)), func(o *Options) { o.Attempts = 1 })
+			q := query()
+			q.Filters = map[string][]string{"app_token__in": {"aaa111", "bbb222", "ccc333"}}
+			_, _, err := fetch(t.Context(), client, q)
+			var e *Error
+			if !errors.As(err, &e) || strings.Join(e.Apps, " ") != c.apps || e.AnyDays != c.anyDays || errors.Is(err, ErrAuth) != (c.status == 403) {
+				t.Errorf("%d %s: %+v", c.status, c.words, e)
+			}
+		})
+	}
+}

@@ -39,7 +39,11 @@ func (t *talking) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err = errors.Join(err, res.Body.Close()); err != nil {
 		return nil, err
 	}
-	said := t.say(r, answer{res.StatusCode, string(body)})
+	was := answer{res.StatusCode, string(body)}
+	said := t.say(r, was)
+	if said != was {
+		res.Header.Set("Content-Type", "application/json") // it is none of the emulator's pages
+	}
 	if said.status == http.StatusNoContent {
 		said.body = ""
 	}
