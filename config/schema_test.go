@@ -43,6 +43,7 @@ var beyondSchema = map[string]string{
 	"spend_constants":        "crosskey",
 	"service_missing":        "crosskey",
 	"spend_host":             "crosskey",
+	"spend_login_record":     "crosskey",
 	"start_early":            "range",
 	"start_no_day":           "calendar",
 	"syntax_quote":           "syntax",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,8 +37,9 @@ type Service struct {
 
 // Login is a credential at another host than that of reports. The service's document doesn't say how it is sent.
 type Login struct {
-	Token  string // a reference, as of Service
-	Header string // the HTTP header that carries it: Authorization as a Bearer token, any other one alone
+	Token     string // a reference, as of Service
+	Header    string // the HTTP header that carries it: Authorization as a Bearer token, any other one alone
+	Parameter string // the parameter that carries it in place of a header; empty: the header does
 }
 
 const (
@@ -116,12 +118,28 @@ func serviceObject(s *Service) strict.Object {
 func login(what string) strict.Shape[Login] {
 	return strict.ObjectOf(func(l *Login) strict.Object {
 		*l = Login{Header: "Authorization"}
-		return strict.Object{What: what, Fields: []strict.Field{
+		fields := []strict.Field{
 			required(place("token", token, &l.Token, "${file:/run/secrets/partner}", "Where the credential is kept, never the credential itself.")),
 			strict.Optional("header", headerName, &l.Header, "X-Partner-Key", "HTTP header that carries the credential. Authorization carries it as a Bearer token, any other header alone."),
+		}
+		if what == "spend" {
+			fields = append(fields, strict.Optional("parameter", parameterName, &l.Parameter, "partner_key", "Parameter that carries the credential in place of a header, beside those of the record. Which form the service wants wasn't tried."))
+		}
+		return strict.Object{What: what, Fields: fields, Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
+			switch {
+			case at["header"] != nil && at["parameter"] != nil:
+				d.Fail(at["parameter"], "parameter: the credential is sent in one place, and header names it: leave one of the two out")
+			case slices.Contains(recordParameters, l.Parameter):
+				d.Fail(at["parameter"], "parameter: %s is one of the record's own", l.Parameter)
+			}
 		}}
 	})
 }
+
+// recordParameters are the parameters of a record of ad spend. Source: the interface document, 4.4.
+var recordParameters = []string{"cost_type", "cost_currency", "cost_amount", "cost_id", "tag"}
+
+var parameterName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`), "the name of a parameter")
 
 var headerName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "the name of an HTTP header")
 

@@ -10,7 +10,7 @@ func TestSharing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Login{"${file:/run/secrets/s2s}", "Authorization"}); c.Service.Sharing != want || c.Service.S2SURL != "https://s2s.adjust.com" {
+	if want := (Login{Token: "${file:/run/secrets/s2s}", Header: "Authorization"}); c.Service.Sharing != want || c.Service.S2SURL != "https://s2s.adjust.com" {
 		t.Errorf("service %+v", c.Service)
 	}
 	want := &Sharing{

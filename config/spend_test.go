@@ -11,7 +11,7 @@ func TestSpend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Login{"${file:/run/secrets/partner}", "X-Partner-Key"}); c.Service.Spend != want {
+	if want := (Login{Token: "${file:/run/secrets/partner}", Header: "X-Partner-Key"}); c.Service.Spend != want {
 		t.Errorf("login %+v", c.Service.Spend)
 	}
 	want := &Spend{

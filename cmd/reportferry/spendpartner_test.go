@@ -20,7 +20,7 @@ import (
 )
 
 const partnerConfig = `
-service: {base_url: %s, cost_url: %s, token: "${TEST_TOKEN}", spend: {token: "${TEST_KEY}"}}
+service: {base_url: %s, cost_url: %s, token: "${TEST_TOKEN}", spend: {token: "${TEST_KEY}", parameter: partner_key}}
 ledger: file://./ledger
 jobs:
   - name: partner_text
@@ -45,7 +45,7 @@ jobs:
 func TestPartnersFilesArrive(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
-	s := startService(t, "--apps", "2", "--days", "10")
+	s := startService(t, "--apps", "2", "--days", "10", "--reading", "spend-auth=parameter") // and the key as a parameter
 	dir := t.TempDir()
 	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, partnerConfig, s.url, s.url), 0o600))
 	p := &place{t: t, dir: dir, token: "secret-token-of-the-test", env: []string{"TEST_KEY=" + spendKey}, service: s}

@@ -18,7 +18,7 @@
 // dev.adjust.com named beside each type. Fields of answers that this version doesn't know are kept, in Unknown.
 //
 // What the documents leave open of ad spend is guessed here: the key is a Bearer token unless SpendAuth names another
-// header, and none is sent without one; 429 and 503, which aren't among the documented answers, mean that nothing was taken;
+// header or a parameter, and none is sent without one; 429 and 503, which aren't among the documented answers, mean that nothing was taken;
 // any 200, 201, 202 or 204 but a page of HTML means that the record was; 409, and a 400 in such words, that its Cost ID was.
 //
 // Of app automation: X-Account-ID chooses the account there too; more Android stores are additional_stores, by store type;
@@ -81,15 +81,24 @@ type Options struct {
 
 // RecordAuth is how the caller proves itself at cost_url, and at s2s_url. The service's documents leave the form open.
 type RecordAuth struct {
-	Header string                // default Authorization, where the key is a Bearer token; of any other header it is the whole value
-	Key    transport.TokenSource // the reports' token is never sent there unless it is given here
+	Header    string                // default Authorization, where the key is a Bearer token; of any other header it is the whole value
+	Parameter string                // where a parameter carries the key, and no header: its name
+	Key       transport.TokenSource // the reports' token is never sent there unless it is given here
 }
 
-func (a RecordAuth) valid() bool { return a.Header == "" || transport.ValidHeader(a.Header) }
+func (a RecordAuth) check() error {
+	switch {
+	case a.Header != "" && !transport.ValidHeader(a.Header):
+		return fmt.Errorf("%q can't be the name of a header", a.Header)
+	case a.Parameter != "" && !transport.ValidParameter(a.Parameter):
+		return fmt.Errorf("%q can't be the name of a parameter", a.Parameter)
+	}
+	return nil
+}
 
 // credential is a with the header's name in full; denied is ErrAuth in the endpoint's words.
 func (a RecordAuth) credential(denied error) *transport.Credential {
-	return &transport.Credential{Header: http.CanonicalHeaderKey(orElse(a.Header, "Authorization")), Source: a.Key, Denied: denied}
+	return &transport.Credential{Header: http.CanonicalHeaderKey(orElse(a.Header, "Authorization")), Parameter: a.Parameter, Source: a.Key, Denied: denied}
 }
 
 // Client asks the service. It is safe for concurrent use. A read function given to it must not ask through the same
@@ -116,15 +125,12 @@ func New(o Options) (*Client, error) {
 
 func newClient(o Options) (*Client, error) {
 	base, cost, s2s, err := o.addresses()
-	switch {
-	case err != nil:
+	if err = errors.Join(err, o.SpendAuth.check(), o.SharingAuth.check()); err != nil {
 		return nil, err
+	}
+	switch {
 	case base != nil && o.Token == nil:
 		return nil, errors.New("no token source")
-	case !o.SpendAuth.valid():
-		return nil, fmt.Errorf("%q can't be the name of a header", o.SpendAuth.Header)
-	case !o.SharingAuth.valid():
-		return nil, fmt.Errorf("%q can't be the name of a header", o.SharingAuth.Header)
 	case base == nil && o.FirstByte == 0:
 		o.FirstByte = 30 * time.Second
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"cloud.google.com/go/civil"
 )
@@ -230,4 +231,15 @@ func rank(last bool) int {
 		return 1
 	}
 	return 0
+}
+
+// appsIn are the apps of the query's list whose tokens are words of a text.
+func (q ReportQuery) appsIn(text string) (named []string) {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for _, app := range q.Filters[appTokenIn] {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, app) }) {
+			named = append(named, app)
+		}
+	}
+	return named
 }

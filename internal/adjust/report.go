@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/lazy"
@@ -50,11 +49,11 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 	case http.StatusBadRequest:
 		e.Metric, e.AnyDays = refusedMetric(text, q.Metrics), refusedQuery(text)
 		if e.Metric == "" {
-			e.Apps = namedApps(text, q.Filters[appTokenIn])
+			e.Apps = q.appsIn(text)
 		}
 		e.AnyDays = e.AnyDays && (len(e.Apps) == 0 || len(e.Apps) == len(q.Filters[appTokenIn]))
 	case http.StatusForbidden:
-		e.Apps = namedApps(text, q.Filters[appTokenIn])
+		e.Apps = q.appsIn(text)
 	case http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
 		e.AnyDays = true
 		e.Err = fmt.Errorf("the query has %d bytes, which is too long for the service: set a smaller max_url under service, or divide the metrics, or the apps of a filter, among several tables", len(query))
@@ -91,17 +90,6 @@ func refusedMetric(message string, asked []string) string {
 		return named(m[1], m[1][strings.LastIndex(m[1], " ")+1:], asked)
 	}
 	return ""
-}
-
-// namedApps are the apps of a list whose tokens are words of the text.
-func namedApps(text string, list []string) (named []string) {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	for _, app := range list {
-		if slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, app) }) {
-			named = append(named, app)
-		}
-	}
-	return named
 }
 
 // named finds the metric in the text: the one asked for that is named first, else one of the event that the word is the

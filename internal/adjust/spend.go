@@ -20,10 +20,10 @@ type Spend struct {
 }
 
 // errSpendAuth is ErrAuth in the words of ad spend.
-var errSpendAuth = &transport.Refusal{Text: "check the partner's key for cost_url, the header that it is sent in, and what the partner may post for", As: ErrAuth}
+var errSpendAuth = &transport.Refusal{Text: "check the partner's key for cost_url, the header or parameter that it is sent in, and what the partner may post for", As: ErrAuth}
 
 // errSpendKey is ErrAuth where no key was sent.
-var errSpendKey = &transport.Refusal{Text: "no credential was sent to cost_url, and the service asks for one; name it by service.spend.token, and by service.spend.header when it isn't a Bearer token", As: ErrAuth}
+var errSpendKey = &transport.Refusal{Text: "no credential was sent to cost_url, and the service asks for one; name it by service.spend.token, and by service.spend.header or service.spend.parameter when it isn't a Bearer token", As: ErrAuth}
 
 // ErrDuplicate means that the service refuses a record of ad spend because it has one of the same Cost ID. It is an
 // ErrRejected too.
@@ -48,7 +48,8 @@ func (e *duplicateError) Is(target error) bool {
 // a trace: that attempt was taken then, and the error is nil. Any other error means that the record wasn't taken. All errors
 // are an *Error. The answer's Resent counts the attempts that may have doubled the record.
 //
-// The parameters are sent in a form, as the documents show it, until the service refuses one that the query is taken for.
+// The parameters are sent in a form, as the documents show it, until the service refuses one that the query is taken for. A key that is a
+// parameter goes with them.
 func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer, error) {
 	if c.spend == nil {
 		return Answer{}, &Error{Op: "cost", Err: errors.New("this client has no cost_url")}

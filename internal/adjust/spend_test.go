@@ -76,6 +76,7 @@ func TestSpendRequest(t *testing.T) {
 		{RecordAuth{}, "http://cost.test", "cost.test/cost", "Authorization", "Bearer " + secretToken, "X-Partner-Key"},
 		{RecordAuth{Header: "authorization"}, "http://cost.test/", "cost.test/cost", "Authorization", "Bearer " + secretToken, "X-Partner-Key"},
 		{RecordAuth{Header: "x-partner-key"}, "http://cost.test/v1/", "cost.test/v1/cost", "X-Partner-Key", secretToken, "Authorization"},
+		{RecordAuth{Parameter: "partner_key"}, "http://cost.test", "cost.test/cost", "X-Partner-Key", "", "Authorization"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var got, method, kind string
@@ -99,6 +100,10 @@ func TestSpendRequest(t *testing.T) {
 				}
 				v, err := url.ParseQuery(got)
 				r := record()
+				if c.auth.Parameter != "" && v.Get(c.auth.Parameter) != secretToken {
+					t.Errorf("the key isn't in %q", got)
+				}
+				v.Del(c.auth.Parameter)
 				if err != nil || method != "POST" || kind != "application/x-www-form-urlencoded" || len(v) != 5 || v.Get("cost_type") != r.Type ||
 					v.Get("cost_currency") != r.Currency || v.Get("cost_amount") != r.Amount || v.Get("cost_id") != r.CostID || v.Get("tag") != r.Tag {
 					t.Errorf("%s %s %q, %v", method, kind, got, err)
@@ -523,6 +528,7 @@ func TestSpendOptions(t *testing.T) {
 		"base_url must look like":              {SpendAuth: RecordAuth{Key: key}},
 		"cost_url must look like https://app.": {CostURL: "a.test", SpendAuth: RecordAuth{Key: key}},
 		"cost_url must be a bare address":      {CostURL: "https://a.test?x=y", SpendAuth: RecordAuth{Key: key}},
+		"can't be the name of a parameter":     {CostURL: "https://a.test", SpendAuth: RecordAuth{Key: key, Parameter: "a=b"}},
 		"can't be the name of a header":        {CostURL: "https://a.test", SpendAuth: RecordAuth{Key: key, Header: "a: b"}},
 	} {
 		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), "open service: ") || !strings.Contains(err.Error(), want) {

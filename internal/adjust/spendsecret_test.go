@@ -62,37 +62,48 @@ func TestCostIDIsScrubbed(t *testing.T) {
 			"status":              raw("HTTP/1.1 "+url.PathEscape(id)+" hm", nil),
 			"header":              raw("HTTP/1.1 200 OK\n"+id, nil),
 			"length":              raw("HTTP/1.1 200 OK\nContent-Length: "+url.PathEscape(id), nil),
+			"key in a form":       text(400, record().form()+"&partner_key="+url.QueryEscape(secretToken)),
+			"key in a location":   page(302, "text/plain", "", "Location", "/sorry?partner_key="+url.QueryEscape(secretToken)),
 			"key in HTML":         page(200, "text/html", "<p>Bearer "+secretToken),
 			"unknown answer":      text(203, "made "+id),
 			"the whole request":   text(400, record().form()+" "+Spend{CostID: id}.form()),
 			"percent, lower case": text(400, strings.ToLower(url.QueryEscape(id))),
 		} {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				client, _ := openSpend(t, play(r), func(o *Options) {
-					o.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-				})
-				rec := record()
-				rec.CostID = id
-				err := submit(t.Context(), client, rec)
-				var e *Error
-				if !errors.As(err, &e) {
-					t.Fatalf("%s: %v", name, err)
-				}
-				for _, s := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", e), e.Message, e.Code, fmt.Sprint(errors.Unwrap(err)), log.String()} {
-					if showsID(s, id) {
-						t.Errorf("%s: the Cost ID %s is in %s", name, id, s)
-					}
-					if shows(s) {
-						t.Errorf("%s: the key is in %s", name, s)
-					}
-				}
-				if len(e.Message) > 3*400+20 {
-					t.Errorf("%s: %d bytes of words", name, len(e.Message))
-				}
-			})
+			for _, parameter := range []string{"", "partner_key"} {
+				hidesSpend(t, fmt.Sprintf("%s, %q", name, parameter), id, parameter, r)
+			}
 		}
 	}
+}
+
+// hidesSpend wants neither the Cost ID nor the key in an error or a log.
+func hidesSpend(t *testing.T, name, id, parameter string, r reply) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		client, _ := openSpend(t, play(r), func(o *Options) {
+			o.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			o.SpendAuth.Parameter = parameter
+		})
+		rec := record()
+		rec.CostID = id
+		err := submit(t.Context(), client, rec)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, s := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", e), e.Message, e.Code, fmt.Sprint(errors.Unwrap(err)), log.String()} {
+			if showsID(s, id) {
+				t.Errorf("%s: the Cost ID %s is in %s", name, id, s)
+			}
+			if shows(s) {
+				t.Errorf("%s: the key is in %s", name, s)
+			}
+		}
+		if len(e.Message) > 3*400+20 {
+			t.Errorf("%s: %d bytes of words", name, len(e.Message))
+		}
+	})
 }
 
 func cutWords(code int, body string) reply {

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
@@ -54,8 +56,11 @@ func TestPushUnderReadings(t *testing.T) {
 		here    int64  // of them that are accepted
 		want    []string
 		denied  bool
+
+		parameter string // that carries the key
 	}{
 		{reading: "spend-auth=bearer"}, {reading: "spend-auth=header", denied: true}, {reading: "spend-auth=open"},
+		{reading: "spend-auth=parameter", denied: true}, {reading: "spend-auth=parameter", parameter: "partner_key"}, {reading: "spend-auth=bearer", parameter: "partner_key", denied: true},
 		{reading: "spend-answer=text"}, {reading: "spend-answer=json"}, {reading: "spend-answer=empty"},
 		{reading: "spend-answer=201"}, {reading: "spend-answer=202"}, {reading: "spend-answer=204"},
 		{reading: "spend-refusal=text", more: bad, want: []string{"13,,the service answered 400: Bad Request"}},
@@ -75,6 +80,17 @@ func TestPushUnderReadings(t *testing.T) {
 	} {
 		t.Run(c.reading, func(t *testing.T) {
 			r := newRigReading(t, "partner-key", []string{"spend-refusal=text", "spend-unknown=200", c.reading})
+			if c.parameter != "" {
+				secret, err := transport.ParseToken("${KEY}", func(string) string { return "partner-key" })
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.o.Client, err = adjust.New(adjust.Options{CostURL: "http://embedded", SpendAuth: adjust.RecordAuth{Key: secret, Parameter: c.parameter},
+					Options: transport.Options{Rate: 100_000, InFlight: 8, HTTP: r.server.Client()}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
 			r.o.Columns = nil // without times
 			text, n := r.file(1, rows+1)
 			for e := range r.server.Engagements(time.Now().AddDate(0, 0, -9), time.Now().AddDate(0, 0, -8), 1) {
@@ -87,7 +103,7 @@ func TestPushUnderReadings(t *testing.T) {
 			}
 			f := r.pushed(t)
 			if c.denied {
-				if f.Pending != int64(n) || f.Accepted+f.Rejected+f.Unknown != 0 || !strings.Contains(res.Errs[0].Error(), "the header that it is sent in") {
+				if f.Pending != int64(n) || f.Accepted+f.Rejected+f.Unknown != 0 || !strings.Contains(res.Errs[0].Error(), "the header or parameter that it is sent in") {
 					t.Errorf("%+v, %v", f, res.Errs)
 				}
 				return

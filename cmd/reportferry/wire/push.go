@@ -180,7 +180,7 @@ func (s *Session) pushClient(p config.Push) adjust.Options {
 // login reads the credential of a host now, so that a missing one is found before anything is claimed or sent. key names it in
 // errors.
 func login(ctx context.Context, l config.Login, key string, getenv func(string) string) (auth adjust.RecordAuth, err error) {
-	auth.Header = l.Header
+	auth.Header, auth.Parameter = l.Header, l.Parameter
 	if auth.Key, err = transport.ParseToken(l.Token, getenv); err == nil {
 		_, err = auth.Key.Token(ctx)
 	}

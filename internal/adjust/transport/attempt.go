@@ -51,7 +51,8 @@ func (x *exchange) send(secret string) *failure {
 	if x.record() {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	}
-	req, err := http.NewRequestWithContext(ctx, orElse(x.Method, http.MethodGet), x.URL, x.content())
+	address, content := x.content(secret)
+	req, err := http.NewRequestWithContext(ctx, orElse(x.Method, http.MethodGet), address, content)
 	if err != nil {
 		return &failure{final: true, err: x.veil.scrubError(err)}
 	}
@@ -87,12 +88,17 @@ func (x *exchange) sign(req *http.Request, secret string) {
 	}
 }
 
-// content is the body of the next attempt.
-func (x *exchange) content() io.Reader {
-	if x.Body == "" {
-		return http.NoBody
+// content is the address and the body of the next attempt, one of which has the secret where a parameter carries it.
+func (x *exchange) content(secret string) (address string, body io.Reader) {
+	parameter := ""
+	if x.Credential != nil && x.Credential.Parameter != "" && secret != "" {
+		x.secrets.add(secret)
+		parameter = "&" + x.Credential.Parameter + "=" + url.QueryEscape(secret)
 	}
-	return strings.NewReader(x.Body)
+	if x.Body == "" {
+		return x.URL + parameter, http.NoBody
+	}
+	return x.URL, strings.NewReader(x.Body + parameter)
 }
 
 // bounded is the context of one attempt. A record's answer is a word, and has to be there in time; of a report the first

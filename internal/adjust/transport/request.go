@@ -74,9 +74,11 @@ type Answer struct {
 
 // A Credential is how the caller proves itself at one host.
 type Credential struct {
-	Header string      // canonical; of Authorization the secret is a Bearer token, of any other it is the whole value
-	Source TokenSource // of the secret; nil: none is sent
-	Denied error       // what a 401 or 403 means, such as "check the partner's key"; it is an ErrAuth
+	Header string // canonical; of Authorization the secret is a Bearer token, of any other it is the whole value
+	// Parameter carries the secret in place of Header, beside the others of the form, or of the query where there is no form.
+	Parameter string
+	Source    TokenSource // of the secret; nil: none is sent
+	Denied    error       // what a 401 or 403 means, such as "check the partner's key"; it is an ErrAuth
 
 	last atomic.Pointer[provedHeader]
 }
@@ -102,13 +104,22 @@ func (c *Credential) header(of http.Header, agent, secret string, known *secrets
 	return h
 }
 
-var headerName = lazy.Regexp(`^[A-Za-z0-9-]+$`)
+var (
+	headerName    = lazy.Regexp(`^[A-Za-z0-9-]+$`)
+	parameterName = lazy.Regexp(`^[A-Za-z0-9_.-]+$`)
+)
+
+// ValidParameter tells whether s can be the name of a parameter that carries a secret.
+func ValidParameter(s string) bool { return parameterName().MatchString(s) }
 
 // ValidHeader tells whether s can be the name of a header.
 func ValidHeader(s string) bool { return headerName().MatchString(s) }
 
-// set puts the secret into a header.
+// set puts the secret into a header, unless a parameter carries it.
 func (c *Credential) set(h http.Header, secret string) {
+	if c.Parameter != "" {
+		return
+	}
 	if c.Header == "Authorization" {
 		secret = "Bearer " + secret
 	}

@@ -17,6 +17,7 @@ var spend = []Topic{
 	{SpendAuth, "The form in which the credential is sent: not shown.", []Reading{
 		{"bearer", "takes a partner's key as a Bearer token, or alone in the header of --spend-header"},
 		{"header", "takes a partner's key alone in the header X-Partner-Key"},
+		{"parameter", "takes a partner's key alone in the parameter partner_key"},
 		{"open", "asks for no key"},
 	}},
 	{SpendAnswer, "Responses: 200 submitted", []Reading{

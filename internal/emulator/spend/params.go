@@ -38,24 +38,30 @@ const (
 	bodyLimit      = 64 << 10
 )
 
-// readRecord reads and checks the request's record. refused says in fixed words what is wrong with it.
-func (s *Service) readRecord(r *http.Request) (rec record, refused string) {
-	if r.Method != http.MethodPost {
-		return rec, "method: not POST"
-	}
-	var v params
+// parameters are the query and the form of a request, those of the two that are read. refused says in fixed words why the form can't be.
+func (s *Service) parameters(r *http.Request) (sent []string, refused string) {
 	from := s.opts.Readings.Of(reading.SpendParameters)
 	if from != "form" {
-		if refused = v.read(r.URL.RawQuery); refused != "" {
-			return rec, refused
-		}
+		sent = append(sent, r.URL.RawQuery)
 	}
 	if from != "query" && wire.IsForm(r.Header.Get("Content-Type")) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit+1))
 		if err != nil || len(body) > bodyLimit {
-			return rec, "body: too long or cut"
+			return sent, "body: too long or cut"
 		}
-		if refused = v.read(string(body)); refused != "" {
+		sent = append(sent, string(body))
+	}
+	return sent, ""
+}
+
+// readRecord reads and checks the record that was sent. refused says in fixed words what is wrong with it.
+func (s *Service) readRecord(method string, sent []string) (rec record, refused string) {
+	if method != http.MethodPost {
+		return rec, "method: not POST"
+	}
+	var v params
+	for _, encoded := range sent {
+		if refused = v.read(encoded); refused != "" {
 			return rec, refused
 		}
 	}

@@ -10,8 +10,10 @@
 package spend
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -75,14 +77,18 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 // take does what the request asks, in the order of credential, form, permission. refused says in fixed words why it
 // didn't; the statuses' own names say it to the client.
 func (s *Service) take(r *http.Request) (status int, refused string, err error) {
-	network, known := s.partner(r.Header)
+	sent, refused := s.parameters(r)
+	network, known := s.partner(r.Header, sent)
 	if !known {
 		return http.StatusUnauthorized, "credential: absent or unknown", nil
 	}
 	if status, busy := s.busy(); busy {
 		return status, "rate: too many records", nil
 	}
-	rec, refused := s.readRecord(r)
+	var rec record
+	if refused == "" {
+		rec, refused = s.readRecord(r.Method, sent)
+	}
 	if refused != "" {
 		return http.StatusBadRequest, refused, nil
 	}
@@ -94,8 +100,8 @@ func (s *Service) take(r *http.Request) (status int, refused string, err error) 
 	return s.books.take(rec, e, found, now)
 }
 
-// partner finds the network that the credential may post for; "" is any.
-func (s *Service) partner(h http.Header) (network string, known bool) {
+// partner finds the network that the credential may post for, which is in the header or in the parameters; "" is any.
+func (s *Service) partner(h http.Header, sent []string) (network string, known bool) {
 	if s.opts.Open || s.opts.Readings.Is(reading.SpendAuth, "open") {
 		return "", true
 	}
@@ -104,10 +110,17 @@ func (s *Service) partner(h http.Header) (network string, known bool) {
 		header = "X-Partner-Key"
 	}
 	key := h.Get(header)
-	if header == "Authorization" {
+	if header == "Authorization" && !s.opts.Readings.Is(reading.SpendAuth, "parameter") {
 		key, known = strings.CutPrefix(key, "Bearer ")
 		if !known {
 			return "", false
+		}
+	}
+	if s.opts.Readings.Is(reading.SpendAuth, "parameter") {
+		key = ""
+		for _, encoded := range sent {
+			v, _ := url.ParseQuery(encoded) // what can be read of it
+			key = cmp.Or(key, v.Get("partner_key"))
 		}
 	}
 	if key = strings.TrimSpace(key); len(s.opts.Partners) == 0 {

@@ -164,6 +164,7 @@ func TestCostCredentials(t *testing.T) {
 	header := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 10, SpendHeader: "x-partner-key", Partners: partners})
 	anyKey := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 10})
 	free := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 10, OpenSpend: true})
+	parameter := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 10, Readings: []string{"spend-auth=parameter", "spend-parameters=form"}})
 	const nobodys = "nobodys-cost-id"
 	for _, c := range []struct {
 		name, header, key, id string
@@ -190,6 +191,19 @@ func TestCostCredentials(t *testing.T) {
 		if words := map[int]string{200: "OK", 401: "Unauthorized", 403: "Forbidden"}[c.status]; w.Code != c.status || w.Body.String() != words {
 			t.Errorf("%s: %d %q, want %d %q", c.name, w.Code, w.Body, c.status, words)
 		}
+	}
+	for key, status := range map[string]int{"any-key": 200, "": 401} {
+		v := emutest.Cost("cpi", "usd", "1", nobodys, "t")
+		v.Set("partner_key", key)
+		if w := emutest.PostCost(parameter, v, true, "Authorization", ""); w.Code != status {
+			t.Errorf("the key %q as a parameter: %d, want %d", key, w.Code, status)
+		}
+		if w := emutest.PostCost(parameter, v, false, "Authorization", ""); w.Code != 401 {
+			t.Errorf("the key %q in the query, which isn't read: %d, want 401", key, w.Code)
+		}
+	}
+	if w := emutest.PostCost(parameter, emutest.Cost("cpi", "usd", "1", nobodys, "t"), true, "Authorization", "Bearer any-key"); w.Code != 401 {
+		t.Errorf("a header beside no parameter: %d, want 401", w.Code)
 	}
 	got := s.Spend()
 	if want := map[int]int{200: 3, 401: 5, 403: 1}; !maps.Equal(got.Statuses, want) || got.Records != 2 {
