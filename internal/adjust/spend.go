@@ -49,7 +49,7 @@ func (e *duplicateError) Is(target error) bool {
 // are an *Error. The answer's Resent counts the attempts that may have doubled the record.
 //
 // The parameters are sent in a form, as the documents show it, until the service refuses one that the query is taken for. A key that is a
-// parameter goes with them.
+// parameter goes with them, and a 401 may then mean that the form wasn't read.
 func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer, error) {
 	if c.spend == nil {
 		return Answer{}, &Error{Op: "cost", Err: errors.New("this client has no cost_url")}
@@ -88,7 +88,9 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 	if err == nil {
 		c.spend.tries.Store(mostQueries)
 	}
-	if !errors.Is(err, ErrRejected) || errors.Is(err, ErrDuplicate) || c.spend.tries.Load() >= mostQueries {
+	var e *Error
+	unread := c.spend.credential.Parameter != "" && errors.As(err, &e) && e.Status == http.StatusUnauthorized // the form with the key in it, perhaps
+	if !unread && !errors.Is(err, ErrRejected) || errors.Is(err, ErrDuplicate) || c.spend.tries.Load() >= mostQueries {
 		return a, err
 	}
 	r.Body = ""
@@ -96,9 +98,8 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 	second.Attempts += a.Attempts
 	second.Resent += a.Resent
 	second.Started = a.Started
-	var e *Error
 	switch {
-	case failed == nil, errors.Is(failed, ErrDuplicate):
+	case failed == nil, errors.Is(failed, ErrDuplicate), unread && errors.Is(failed, ErrRejected):
 		c.spend.takesQuery.Store(true)
 	case errors.Is(failed, ErrAuth): // the query was read, and a refusal of all records is for a person
 	case errors.As(failed, &e) && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests && !errors.Is(failed, ErrUnknown):

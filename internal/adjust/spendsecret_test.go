@@ -62,6 +62,7 @@ func TestCostIDIsScrubbed(t *testing.T) {
 			"status":              raw("HTTP/1.1 "+url.PathEscape(id)+" hm", nil),
 			"header":              raw("HTTP/1.1 200 OK\n"+id, nil),
 			"length":              raw("HTTP/1.1 200 OK\nContent-Length: "+url.PathEscape(id), nil),
+			"key of a 401":        text(401, "POST /cost?partner_key="+url.QueryEscape(secretToken)+"&cost_id="+url.QueryEscape(id)),
 			"key in a form":       text(400, record().form()+"&partner_key="+url.QueryEscape(secretToken)),
 			"key in a location":   page(302, "text/plain", "", "Location", "/sorry?partner_key="+url.QueryEscape(secretToken)),
 			"key in HTML":         page(200, "text/html", "<p>Bearer "+secretToken),

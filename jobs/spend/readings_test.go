@@ -61,6 +61,11 @@ func TestPushUnderReadings(t *testing.T) {
 	}{
 		{reading: "spend-auth=bearer"}, {reading: "spend-auth=header", denied: true}, {reading: "spend-auth=open"},
 		{reading: "spend-auth=parameter", denied: true}, {reading: "spend-auth=parameter", parameter: "partner_key"}, {reading: "spend-auth=bearer", parameter: "partner_key", denied: true},
+		{reading: "spend-auth=parameter,spend-parameters=query", parameter: "partner_key"},
+		{reading: "spend-auth=parameter,spend-parameters=form", parameter: "partner_key"},
+		{reading: "spend-auth=parameter,spend-parameters=query,spend-refusal=words", parameter: "partner_key", more: bad,
+			want: []string{"13,,the service answered 400: cost_amount: not a number of at most 5 decimals"}},
+		{reading: "spend-auth=parameter,spend-parameters=query", parameter: "another_key", denied: true},
 		{reading: "spend-answer=text"}, {reading: "spend-answer=json"}, {reading: "spend-answer=empty"},
 		{reading: "spend-answer=201"}, {reading: "spend-answer=202"}, {reading: "spend-answer=204"},
 		{reading: "spend-refusal=text", more: bad, want: []string{"13,,the service answered 400: Bad Request"}},
@@ -79,7 +84,7 @@ func TestPushUnderReadings(t *testing.T) {
 		{reading: "spend-parameters=both"}, {reading: "spend-parameters=form"}, {reading: "spend-parameters=query"},
 	} {
 		t.Run(c.reading, func(t *testing.T) {
-			r := newRigReading(t, "partner-key", []string{"spend-refusal=text", "spend-unknown=200", c.reading})
+			r := newRigReading(t, "partner-key", append([]string{"spend-refusal=text", "spend-unknown=200"}, strings.Split(c.reading, ",")...))
 			if c.parameter != "" {
 				secret, err := transport.ParseToken("${KEY}", func(string) string { return "partner-key" })
 				if err != nil {
