@@ -89,6 +89,9 @@ func options(name string, env strict.Env) strict.Options {
 
 func configObject(c *Config) strict.Object {
 	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, true
+	c.Parquet.Pages = "v2"
+	parquet := strict.Optional("parquet", parquetBlock, &c.Parquet, "{pages: v1}", "How the Parquet files of all tables are written, for readers that are particular.")
+	parquet.Now = func() any { return []strict.Shown{{Key: "pages", Value: c.Parquet.Pages}} }
 	root := strict.Optional("root", strict.Text, &c.Root, "/var/lib/reportferry",
 		"Folder to which relative paths in this file are relative. Without the key it is the folder of this file. The environment variable `"+rootVariable+"` goes before it.")
 	return strict.Object{What: "the config", Like: "service: embedded", Refused: otherTopKeys, Unknown: keyOfJob, Fields: slices.Concat([]strict.Field{
@@ -111,7 +114,7 @@ func configObject(c *Config) strict.Object {
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
 			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
 		strict.Optional("state_tables", strict.Bool, &c.States, "false", "Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which tell which partitions are final, and what was restated. They do by default."),
-		strict.Optional("parquet", parquetBlock, &c.Parquet, "{pages: v1}", "How the Parquet files of all tables are written, for readers that are particular."),
+		parquet,
 		daysField("keep_history", &c.KeepDays, "400d", "How long the ledger keeps what partitions were before they were replaced. Without the key it keeps all of it."),
 	}, rawFields(&c.Raw, "the service's answers"), []strict.Field{
 		strict.Optional("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service. A file without jobs does for the commands that only ask, such as report."),
@@ -129,7 +132,7 @@ func configObject(c *Config) strict.Object {
 
 // Parquet says how files are written.
 type Parquet struct {
-	Pages string // the version of their data pages: v1 or v2; empty: v2
+	Pages string // the version of their data pages: v1 or v2
 }
 
 var parquetBlock = strict.ObjectOf(func(p *Parquet) strict.Object {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"regexp"
 	"strings"
 	"testing"
@@ -150,5 +151,19 @@ func TestShownPlaces(t *testing.T) {
 		"/etc/rf/a, /etc/c; without what may be secret"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// What a file leaves out is shown as it is then, in a block that it leaves out too.
+func TestShownParquet(t *testing.T) {
+	for text, want := range map[string]string{"": "v2", "parquet: {}\n": "v2", "parquet: {pages: v1}\n": "v1"} {
+		shown, err := Show("c.yml", []byte("service: embedded\n"+text), testEnv, func(s string) string { return s })
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(shown, func(s strict.Shown) bool { return s.Key == "parquet" })
+		if i < 0 || !reflect.DeepEqual(shown[i].Value, []strict.Shown{{Key: "pages", Value: want}}) {
+			t.Errorf("%q shows %v, want pages: %s", text, shown, want)
+		}
 	}
 }
