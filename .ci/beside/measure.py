@@ -1,7 +1,9 @@
-"""Runs the program and scripts of other libraries on the same recorded answers, in turn, and says what each took: wall time, CPU and
-peak of memory, as min, median and max, and as a ratio to the program's. Before a workload is measured, every cell that each of them
-has written is held against the answers, money exactly. Arguments: the program; the players' and the emulators' addresses; rounds; and the workloads, or none for
-all of them."""
+"""Runs the program and scripts of other libraries on the same recorded answers, in turn, all with as many requests at once, and says
+what each took: wall time, CPU and peak of memory, as min, median and max, and as a ratio to the program's, and its requests. Before a
+workload is measured, every cell that each of them has written is held against the answers, money exactly. It ends with 1 when the
+program asks for more than a workload's bound, or takes longer than the fastest of the others. Arguments: the program; the players' and
+the emulators' addresses; rounds; and the workloads, or none for all of them."""
+import collections
 import gzip
 import http.client
 import json
@@ -18,6 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 
 PROGRAM, EMULATORS, ROUNDS, ONLY = sys.argv[1], dict(a.split("=", 1) for a in sys.argv[2].split(",")), int(sys.argv[3]), sys.argv[4:]
+AT_ONCE = 3  # requests, as the program begins with
+LOAD, NIGHT = 1.15, 2  # the program's requests: so many times the others', and so many more than theirs
+broken = []
 PEERS = ["polars", "pyarrow", "pandas", "duckdb"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORK = tempfile.mkdtemp(prefix="beside-")
@@ -28,7 +33,7 @@ RATIOS = ["ecpi_all"]
 KEYS = ["app_token", "country_code", "network", "campaign"]
 
 CONFIG = """
-service: {{base_url: "{service}", token: "${{ADJUST_TOKEN}}", rate: 1000}}
+service: {{base_url: "{service}", token: "${{ADJUST_TOKEN}}", rate: 1000, in_flight: {at_once}}}
 ledger: file://{dir}/ledger
 jobs:
   - name: t
@@ -44,14 +49,14 @@ jobs:
 
 
 def call(method, url, body=None):
-    urllib.request.urlopen(urllib.request.Request(url, method=method, data=body and json.dumps(body).encode())).read()
+    return urllib.request.urlopen(urllib.request.Request(url, method=method, data=body and json.dumps(body).encode())).read()
 
 
-def run(command, **env):
+def run(command):
     """Seconds of wall time and of CPU, and MiB at the peak."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as said:
-        pid = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env={**os.environ, "ADJUST_TOKEN": "made-up", **env})
+        pid = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, env={**os.environ, "ADJUST_TOKEN": "made-up", "AT_ONCE": str(AT_ONCE)})
         _, status, used = os.wait4(pid.pid, 0)
         took = time.monotonic() - began
         pid.returncode = os.waitstatus_to_exitcode(status)
@@ -67,12 +72,12 @@ class Tool:
         self.dir = f"{WORK}/{name}-{days}-{time.monotonic_ns()}"
         os.makedirs(self.dir)
         with open(f"{self.dir}/t.yml", "w") as f:
-            f.write(CONFIG.format(service=service, dir=self.dir, days=days))
+            f.write(CONFIG.format(service=service, dir=self.dir, days=days, at_once=AT_ONCE))
 
-    def load(self, days, **env):
+    def load(self, days):
         if self.name == "reportferry":
-            return run([PROGRAM, "run", "-q", "--config", f"{self.dir}/t.yml"], **env)
-        return run([sys.executable, f"{HERE}/peer.py", self.name, self.service, f"{self.dir}/out/t", str(yesterday - timedelta(days - 1)), str(yesterday)], **env)
+            return run([PROGRAM, "run", "-q", "--config", f"{self.dir}/t.yml"])
+        return run([sys.executable, f"{HERE}/peer.py", self.name, self.service, f"{self.dir}/out/t", str(yesterday - timedelta(days - 1)), str(yesterday)])
 
     def night(self):
         if self.name == "reportferry":
@@ -140,7 +145,16 @@ def compare(tool):
         sys.exit(f"{tool.name}'s rows aren't those of the answers")
 
 
-def table(took):
+def asked(service):
+    """The queries since the last time, counted by what they are."""
+    def what(query):
+        path, _, text = query.partition("?")
+        kind = path.rsplit("/", 1)[-1]
+        return "totals" if kind == "csv_report" and "dimensions=day&" in text + "&" else "rows" if kind == "csv_report" else kind
+    return collections.Counter(what(query) for query in json.loads(call("POST", service + "/_asked")))
+
+
+def table(title, took, queries, most):
     ours = [statistics.median(c) for c in zip(*took["reportferry"])]
     print(f"{'':12} {'wall, s':^22} {'CPU, s':^22} {'MiB':^22}   of ours: wall, CPU, MiB")
     for name, list_ in took.items():
@@ -149,11 +163,17 @@ def table(took):
             low, mid, high = min(column), statistics.median(column), max(column)
             cells += f" {low:6.0f} {mid:6.0f} {high:6.0f}  " if i == 2 else f" {low:6.2f} {mid:6.2f} {high:6.2f}  "
             ratios += f" {mid / ours[i]:6.2f}"
-        print(f"{name:12}{cells} {ratios}", flush=True)
+        print(f"{name:12}{cells} {ratios}   {queries[name].total()} requests: {dict(queries[name])}", flush=True)
+    fastest, least = (min(of(name) for name in PEERS) for of in (lambda name: statistics.median(t[0] for t in took[name]), lambda name: queries[name].total()))
+    bound, n = most(least), queries["reportferry"].total()
+    if n > bound:
+        broken.append(f"{title}: {n} requests, of at most {bound:g}")
+    if ours[0] > fastest:
+        broken.append(f"{title}: {ours[0]:.2f} s, and the fastest of the others takes {fastest:.2f} s")
 
 
-def measure(title, service, days, do, before=lambda tool: None, keep=False):
-    took, tools, all_tools = {}, {}, []
+def measure(title, service, days, do, most, before=lambda tool: None, keep=False):
+    took, tools, all_tools, queries = {}, {}, [], {}
     print(f"\n{title}", flush=True)
     for n in range(ROUNDS + 1):  # the first round records the answers, warms files, and is compared
         for name in ["reportferry"] + PEERS:
@@ -162,12 +182,14 @@ def measure(title, service, days, do, before=lambda tool: None, keep=False):
                 tool = tools[name] = Tool(name, service, days)
                 all_tools.append(tool)
                 before(tool)
+            asked(service)
             result = do(tool)
+            queries[name] = asked(service)
             if n:
                 took.setdefault(name, []).append(result)
             else:
                 compare(tool)
-    table(took)
+    table(title, took, queries, most)
     for tool in all_tools:  # not before: some file systems are slow to create files beside many that were just removed
         shutil.rmtree(tool.dir)
 
@@ -180,14 +202,22 @@ def play(service, latency="0s", faults=False):
     call("PUT", service + "/_play", {"latency": latency, "faults": faults})
 
 
+def of_a_load(others):
+    return LOAD * others
+
+
+def of_a_night(others):
+    return NIGHT + others
+
+
 small, big = EMULATORS["small"], EMULATORS["big"]
 try:
     if wanted("first"):
-        measure("first load of 60 days, 12 apps", small, 60, lambda t: t.load(60))
+        measure("first load of 60 days, 12 apps", small, 60, lambda t: t.load(60), of_a_load)
     if wanted("big"):
-        measure("60 days with many rows", big, 60, lambda t: t.load(60))
+        measure("60 days with many rows", big, 60, lambda t: t.load(60), of_a_load)
     if wanted("night"):
-        measure("a night where nothing changed, 7 days looked back", small, 60, lambda t: t.night(), before=lambda t: t.load(60), keep=True)
+        measure("a night where nothing changed, 7 days looked back", small, 60, lambda t: t.night(), of_a_night, before=lambda t: t.load(60), keep=True)
     if wanted("changed"):
         changes = iter(range(1, 1000))
 
@@ -198,18 +228,20 @@ try:
             urllib.request.urlopen(urllib.request.Request(  # so that whoever is first doesn't wait for the emulator
                 f"{small}/reports-service/csv_report?date_period={yesterday}:{yesterday}&dimensions=day&metrics=installs", headers={"Authorization": "Bearer made-up"})).read()
             return tool.night()
-        measure("a night where one day changed", small, 60, changed, before=lambda t: t.load(60), keep=True)
+        measure("a night where one day changed", small, 60, changed, of_a_night, before=lambda t: t.load(60), keep=True)
     if wanted("year"):
-        measure("365 days in small partitions", small, 365, lambda t: t.load(365))
+        measure("365 days in small partitions", small, 365, lambda t: t.load(365), of_a_load)
     if wanted("latency"):
         play(small, latency="2s")
-        measure("365 days, 2 s an answer", small, 365, lambda t: t.load(365, AT_ONCE="50"))
+        measure("365 days, 2 s an answer", small, 365, lambda t: t.load(365), of_a_load)
         play(small)
     if wanted("faults"):
         def faulty(tool):
             play(small, faults=True)
             return tool.load(365)
-        measure("365 days, a twelfth of the answers spoilt", small, 365, faulty)
+        measure("365 days, a twelfth of the answers spoilt", small, 365, faulty, of_a_load)
         play(small)
 finally:
     shutil.rmtree(WORK)
+if broken:
+    sys.exit("\nmore than it may be:\n" + "\n".join(broken))

@@ -1,4 +1,4 @@
-"""A script as a data engineer would write it with one of the libraries: asks for a row of days by weeks, four weeks at a time,
+"""A script as a data engineer would write it with one of the libraries: asks for a row of days by weeks, AT_ONCE of them at a time,
 tries again what fails, and writes a Parquet file for each day, beside its place and renamed. It keeps no ledger, asks for no totals
 and syncs nothing. Arguments: the library, the service, the folder, the first day and the last."""
 import gzip
@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 
 LIBRARY, SERVICE, OUT, FIRST, LAST = sys.argv[1:]
-AT_ONCE = int(os.environ.get("AT_ONCE", "4"))
+AT_ONCE = int(os.environ["AT_ONCE"])
 TEXTS, COUNTS, MONEY, RATIOS = ["app_token", "country_code", "network", "campaign"], ["installs", "clicks"], ["cost", "all_revenue"], ["ecpi_all"]
 QUERY = "&dimensions=day," + ",".join(TEXTS) + "&metrics=" + ",".join(COUNTS + MONEY + RATIOS) + "&currency=USD"
 

@@ -3,6 +3,7 @@
 //
 //	PUT /_play {"latency": "2s", "faults": true}    how answers come from now on
 //	POST /_forget                                   the emulator has other numbers now
+//	POST /_asked                                    the queries since the last time, as JSON
 //
 // With faults every twelfth answer is a 429, a 504, or is cut in half.
 package main
@@ -33,6 +34,7 @@ type player struct {
 	latency time.Duration
 	faults  bool
 	asked   int
+	queries []string
 }
 
 func main() {
@@ -42,6 +44,12 @@ func main() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		clear(p.known)
+	})
+	http.HandleFunc("POST /_asked", func(w http.ResponseWriter, _ *http.Request) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(append([]string{}, p.queries...)) // who asked is gone otherwise
+		p.queries = nil
 	})
 	http.HandleFunc("/", p.answer)
 	log.Fatal(http.ListenAndServe(os.Args[1], nil)) //nolint:gosec // for a minute, on the loopback
@@ -70,6 +78,7 @@ func (p *player) answer(w http.ResponseWriter, r *http.Request) {
 	key := r.Method + " " + r.URL.RequestURI()
 	p.mu.Lock()
 	p.asked++
+	p.queries = append(p.queries, r.URL.RequestURI())
 	nth, latency := p.asked, p.latency
 	spoilt := p.faults && nth%12 == 0 && strings.HasSuffix(r.URL.Path, "/csv_report")
 	a, known := p.known[key]
