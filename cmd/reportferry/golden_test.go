@@ -141,9 +141,9 @@ func TestPlanText(t *testing.T) {
 	}
 	var out bytes.Buffer
 	service := config.Service{Rate: 1, Burst: 1}
-	check(t, writePlan(&out, service, jobs.Job{Name: "campaigns_daily"}, jobs.Plan{Inspect: inspect, Units: []jobs.Unit{
+	writePlan(&out, service, jobs.Job{Name: "campaigns_daily"}, jobs.Plan{Inspect: inspect, Units: []jobs.Unit{
 		window(3, refresh.Missing, 3, 4, 5, 6, 9), window(10, refresh.Interrupted, 10), window(17, refresh.Unfinished, 17, 18),
-	}}))
-	check(t, writePlan(&out, service, jobs.Job{Name: "networks_weekly"}, jobs.Plan{Inspect: inspect}))
+	}}, ledger.Lacking{})
+	writePlan(&out, service, jobs.Job{Name: "networks_weekly"}, jobs.Plan{Inspect: inspect}, ledger.Lacking{})
 	golden(t, "plan", out.String())
 }

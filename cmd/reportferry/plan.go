@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/apps"
@@ -57,14 +58,17 @@ func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(co
 		var failed []error
 		plans := jobs.PlanJobs(ctx, list, time.Now())
 		for i, planned := range plans {
-			err := planned.Err
+			in, err := refresh.Inspection{}, planned.Err
+			if err == nil && planned.Inspect != nil {
+				in, err = planned.Inspect(ctx, past)
+			}
 			switch {
 			case err != nil:
 			case p.JSON():
-				err = writePlanJSON(ctx, cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan, past)
+				err = writePlanJSON(cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan, in)
 			default:
-				err = errors.Join(writePlan(cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan),
-					writeProblems(ctx, cmd.OutOrStdout(), planned.Plan, past))
+				writePlan(cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan, in.Rest.Lacking)
+				writeProblems(cmd.OutOrStdout(), planned.Plan, in)
 			}
 			failed = append(failed, err)
 		}
@@ -99,22 +103,22 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 }
 
 // writePlan writes what a run would do of one job, as its units have partitions, files or neither.
-func writePlan(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan) error {
+func writePlan(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, lacking ledger.Lacking) {
 	if len(p.Units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
-		return nil
+		return
 	}
 	if files := p.Units[0].Files; files != nil {
 		writePushPlan(w, job.Name, files)
-		return nil
+		return
 	}
 	if p.Inspect == nil {
 		if _, ok := job.Kind.(*apps.Kind); ok {
 			fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
-			return nil
+			return
 		}
 		fmt.Fprintf(w, "%s: %s\n", job.Name, human.Plural(len(p.Units), "unit"))
-		return nil
+		return
 	}
 	windows, partitions, requests := 0, 0, 0
 	for _, u := range p.Units {
@@ -135,15 +139,14 @@ func writePlan(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan) e
 			fmt.Fprintf(w, "  %s  %d to compare with the service's totals\n", u.Name, u.Compares)
 			continue
 		}
-		writeWindow(w, u)
+		writeWindow(w, u, lacking)
 	}
-	return nil
 }
 
 // writeWindow writes a window and why it is due: on one line, or with a line for each reason when a terminal has no room for it.
-func writeWindow(w io.Writer, u jobs.Unit) {
+func writeWindow(w io.Writer, u jobs.Unit, lacking ledger.Lacking) {
 	line := fmt.Sprintf("  window %s  %s", u.Name, human.Range(u.Due[0].Partition, u.Due[len(u.Due)-1].Partition))
-	why := reasons(u.Due)
+	why := reasons(u.Due, lacking)
 	if all := line + "  " + strings.Join(why, ", "); len(all) <= 80 {
 		fmt.Fprintln(w, all)
 		return
@@ -156,11 +159,7 @@ func writeWindow(w io.Writer, u jobs.Unit) {
 
 // writeProblems says what is wrong with a job's table, and what is to be known of it. Which days are missing its windows say, where nothing
 // else is due in them.
-func writeProblems(ctx context.Context, w io.Writer, p jobs.Plan, past ledger.Past) error {
-	if p.Inspect == nil {
-		return nil
-	}
-	in, err := p.Inspect(ctx, past)
+func writeProblems(w io.Writer, p jobs.Plan, in refresh.Inspection) {
 	list := slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return p.Condition == string(refresh.Absent) && !p.Wrong })
 	for i, problem := range list {
 		if problem.Condition == string(refresh.Absent) && problem.Partitions == missing(in.Period, p.Units) {
@@ -168,13 +167,12 @@ func writeProblems(ctx context.Context, w io.Writer, p jobs.Plan, past ledger.Pa
 		}
 	}
 	human.Problems(w, "  ", list, 0)
-	return err
 }
 
 // missing counts the partitions of windows in which nothing is due but what is missing, all in a row.
 func missing(period refresh.Period, units []jobs.Unit) (n int) {
 	for _, u := range units {
-		if why := reasons(u.Due); len(why) == 1 && u.Due[0].Reason == refresh.Missing && len(refresh.Window{Period: period, Due: u.Due}.Runs()) == 1 {
+		if why := reasons(u.Due, ledger.Lacking{}); len(why) == 1 && u.Due[0].Reason == refresh.Missing && len(refresh.Window{Period: period, Due: u.Due}.Runs()) == 1 {
 			n += len(u.Due)
 		}
 	}
@@ -182,7 +180,7 @@ func missing(period refresh.Period, units []jobs.Unit) (n int) {
 }
 
 // writePlanJSON writes the plan of one job as a JSON object on one line.
-func writePlanJSON(ctx context.Context, w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, past ledger.Past) error {
+func writePlanJSON(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, in refresh.Inspection) error {
 	type window struct {
 		Window string        `json:"window"`
 		Due    []refresh.Due `json:"due"`
@@ -196,14 +194,7 @@ func writePlanJSON(ctx context.Context, w io.Writer, service config.Service, job
 		Lacking ledger.Lacking `json:"lacking,omitzero"`
 
 		Problems []ledger.Problem `json:"problems,omitempty"`
-	}{Job: job.Name}
-	if p.Inspect != nil {
-		in, err := p.Inspect(ctx, past)
-		if err != nil {
-			return err
-		}
-		plan.Lacking, plan.Problems = in.Rest.Lacking, in.Problems
-	}
+	}{Job: job.Name, Lacking: in.Rest.Lacking, Problems: in.Problems}
 	requests := 0
 	for _, u := range p.Units {
 		requests += u.Requests
@@ -232,15 +223,20 @@ var reasonWords = map[refresh.Reason]string{
 	refresh.NewColumns: "for an added column", refresh.Drifted: "moved though final", refresh.Horizon: "whose numbers are final by now",
 }
 
-// reasons counts why partitions are due: "2 in the lookback", "5 missing".
-func reasons(due []refresh.Due) []string {
+// reasons counts why partitions are due: "2 in the lookback", "5 missing". A column whose name may be misspelt isn't called an added one.
+func reasons(due []refresh.Due, lacking ledger.Lacking) []string {
+	unknown := slices.IndexFunc(lacking.Columns, func(name string) bool { return catalog.Doubt(name) != "" })
 	counts := map[refresh.Reason]int{}
 	for _, d := range due {
 		counts[d.Reason]++
 	}
 	var out []string
 	for reason, n := range counts {
-		out = append(out, fmt.Sprintf("%d %s", n, cmp.Or(reasonWords[reason], string(reason))))
+		words := cmp.Or(reasonWords[reason], string(reason))
+		if reason == refresh.NewColumns && unknown >= 0 {
+			words = "for " + lacking.Columns[unknown] + ", which the catalogue doesn't know"
+		}
+		out = append(out, fmt.Sprintf("%d %s", n, words))
 	}
 	slices.Sort(out)
 	return out
