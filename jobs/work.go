@@ -80,6 +80,7 @@ func (s *shift) finish(r *Runner, w *work) {
 			brief, failed := p.Brief(ctx, ledger.Past{Runs: []ledger.Run{{ID: r.Run, Results: []ledger.Result{*to}}}})
 			to.Rest, to.Newest, to.Problems, err = brief.Rest, brief.Newest, brief.Problems, failed
 			to.Outcome.Suspected = brief.Outcome.Suspected
+			to.Outcome.Asked(brief.Outcome)
 		}
 		if p.LetGo != nil && err == nil {
 			err = p.LetGo(ctx)

@@ -88,13 +88,22 @@ func escaped(list []string) (size int) {
 	return size
 }
 
-// inPieces asks for a report by one offset after the other, by one group of apps after the other, and by one group of metrics after the
-// other. It adds and joins the rows, and read gets the result in the form of an answer. A piece of days that the service is too slow for
-// is asked for in halves of them.
-func (c *Client) inPieces(ctx context.Context, q ReportQuery, parts []part, read func(io.Reader) error) (Answer, error) {
-	whole := newSum(q, c.mostHeld)
-	all := Answer{Empty: true, Status: 204}
-	var pieces []piece
+// Requests is how many requests CSVReport makes of a query, unless the service is too slow for one: more than one where the offset of its
+// zone changes in its days, or no address holds its metrics or its list of apps. Of a query that can't be sent it is 1.
+func (c *Client) Requests(q ReportQuery) int {
+	query, err := q.Encode()
+	if err != nil {
+		return 1
+	}
+	parts, err := q.parts(c.reports("csv_report")+"?", query, c.maxURL)
+	if err != nil {
+		return 1
+	}
+	return len(q.split(parts))
+}
+
+// split gives what each request asks for.
+func (q ReportQuery) split(parts []part) (pieces []piece) {
 	for _, a := range parts {
 		if q.Zone == nil {
 			pieces = append(pieces, piece{zone.Piece{From: q.From, Until: q.Until}, a})
@@ -104,7 +113,16 @@ func (c *Client) inPieces(ctx context.Context, q ReportQuery, parts []part, read
 			pieces = append(pieces, piece{p, a})
 		}
 	}
-	for ; len(pieces) > 0; pieces = pieces[1:] {
+	return pieces
+}
+
+// inPieces asks for a report by one offset after the other, by one group of apps after the other, and by one group of metrics after the
+// other. It adds and joins the rows, and read gets the result in the form of an answer. A piece of days that the service is too slow for
+// is asked for in halves of them.
+func (c *Client) inPieces(ctx context.Context, q ReportQuery, parts []part, read func(io.Reader) error) (Answer, error) {
+	whole := newSum(q, c.mostHeld)
+	all := Answer{Empty: true, Status: 204}
+	for pieces := q.split(parts); len(pieces) > 0; pieces = pieces[1:] {
 		p := pieces[0]
 		days := p.Until.DaysSince(p.From)
 		var some *sum

@@ -143,6 +143,11 @@ func (t *Outcome) Measure(requests, retries, csvBytes int64, limiter, backoff ti
 	t.Requests, t.Retries, t.CSVBytes, t.Limiter, t.Backoff = requests, retries, csvBytes, limiter, backoff
 }
 
+// Asked adds what was asked of the service besides, and how long that waited.
+func (t *Outcome) Asked(o Outcome) {
+	t.Measure(t.Requests+o.Requests, t.Retries+o.Retries, t.CSVBytes+o.CSVBytes, t.Limiter+o.Limiter, t.Backoff+o.Backoff)
+}
+
 // Count counts one partition by what became of it.
 func (t *Outcome) Count(s State) {
 	switch s {

@@ -114,14 +114,16 @@ func (r Rules) bounds(now time.Time) (first, last int) {
 // Cell is the first day of the cell of the grid that a partition lies in.
 func (r Rules) Cell(partition civil.Date) civil.Date { return r.cell(r.Period.Index(partition)) }
 
-// Block is the first day of the row of cells that one request for totals covers: of as many as a quarter has.
-func (r Rules) Block(partition civil.Date) civil.Date {
+// Block is the first day of the row of cells that one request for totals covers: of as many as a quarter has, beginning with the cell of the
+// first partition.
+func (r Rules) Block(partition, first civil.Date) civil.Date {
 	if r.Period == Whole {
 		return partition
 	}
 	days := r.Page * daysOf[r.Period]
 	periods := r.Page * max(1, quarterDays/days)
-	return r.Period.At(periods * floorDiv(r.Period.Index(partition), periods))
+	begin := r.Page * floorDiv(r.Period.Index(first), r.Page)
+	return r.Period.At(begin + periods*floorDiv(r.Period.Index(partition)-begin, periods))
 }
 
 // quarterDays are the days of the longest quarter. Totals of so many days are an answer of a few kilobytes.

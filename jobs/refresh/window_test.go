@@ -78,17 +78,20 @@ func TestBlocksHoldWholeCells(t *testing.T) {
 	for period, days := range map[Period]int{Day: 1, Week: 7, Month: 31, Quarter: 92, Year: 366} {
 		for _, page := range []int{1, 2, 4, 7, 14, 30, 365} {
 			r := Rules{Period: period, Page: page, Location: time.UTC}
-			of := map[civil.Date]map[civil.Date]bool{}
+			of, first := map[civil.Date]map[civil.Date]bool{}, period.At(17)
 			for i := -800; i < 800; i++ {
 				p := period.At(i)
-				block := r.Block(p)
-				if r.Block(r.Cell(p)) != block || r.Block(block) != block || block.After(p) {
-					t.Fatalf("%v, page %d: %s is in the block of %s, and its cell in that of %s", period, page, p, block, r.Block(r.Cell(p)))
+				block := r.Block(p, first)
+				if r.Block(r.Cell(p), first) != block || r.Block(block, first) != block || block.After(p) {
+					t.Fatalf("%v, page %d: %s is in the block of %s, and its cell in that of %s", period, page, p, block, r.Block(r.Cell(p), first))
 				}
 				if of[block] == nil {
 					of[block] = map[civil.Date]bool{}
 				}
 				of[block][p] = true
+			}
+			if begin := r.Block(first, first); begin != r.Cell(first) {
+				t.Errorf("%v, page %d: the block of %s begins with %s", period, page, first, begin)
 			}
 			longest := 0
 			for _, periods := range of {
@@ -99,7 +102,7 @@ func TestBlocksHoldWholeCells(t *testing.T) {
 			}
 		}
 	}
-	if whole := (Rules{Period: Whole, Page: 1}); whole.Block(Whole.At(0)) != Whole.At(0) {
+	if whole := (Rules{Period: Whole, Page: 1}); whole.Block(Whole.At(0), Whole.At(0)) != Whole.At(0) {
 		t.Error("the table without periods is in another block")
 	}
 }

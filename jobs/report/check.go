@@ -47,7 +47,7 @@ func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Ran
 	var m adjust.Meter
 	f := &fetch{plan: p, client: k.o.Client.Metered(&m)}
 	if k.o.Listed {
-		p.scope.now = k.o.Visible(ctx)
+		p.scope.now = k.o.Visible(ctx, f.client)
 	}
 	cols, err := p.resolve(ctx, f.client)
 	if err != nil {
@@ -76,7 +76,7 @@ func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Ran
 func (f *fetch) compareTotals(ctx context.Context, settled []ledger.Record) (list []Comparison, compared int) {
 	blocks := map[civil.Date][]civil.Date{}
 	for _, e := range settled {
-		from := f.rules.Block(e.Partition)
+		from := f.rules.Block(e.Partition, settled[0].Partition)
 		blocks[from] = append(blocks[from], e.Partition)
 	}
 	for _, from := range slices.SortedFunc(maps.Keys(blocks), civil.Date.Compare) {

@@ -38,7 +38,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	if len(window.Due) == 0 {
 		return f.out, failed
 	}
-	err = p.inSight(ctx)
+	err = p.inSight(ctx, f.client)
 	var cols *columns
 	if err == nil {
 		cols, err = p.resolve(ctx, f.client)

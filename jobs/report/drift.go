@@ -114,7 +114,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	l.At = time.Now()
 	var m adjust.Meter
 	f := &fetch{plan: p, client: p.o.Client.Metered(&m)}
-	if err = p.inSight(ctx); err != nil {
+	if err = p.inSight(ctx, f.client); err != nil {
 		return out, nil, err
 	}
 	changed, compared, err := f.compareFinals(ctx, w.Finals)
@@ -151,7 +151,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 	rules := p.rules
 	rules.Moved, rules.Only, rules.IgnoreSchedule = refresh.Looks{l}.Moved(), []refresh.Reason{refresh.Drifted}, true
 	for _, window := range refresh.Plan(time.Now(), rules, p.table.Records()) {
-		moved = append(moved, p.unit(window))
+		moved = append(moved, f.unit(window))
 	}
 	return out, moved, nil
 }

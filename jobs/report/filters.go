@@ -20,7 +20,9 @@ var listed = map[string]string{
 // FilterRemarks holds the values of the job's filters __in and __not_in against the service's own lists. It says of each value that none has
 // what is near, and of filters that the service has no list for that nothing holds them. A value that matches nothing makes an empty
 // table, which agrees with its totals.
-func (k *Kind) FilterRemarks(ctx context.Context) (remarks []string) {
+func (k *Kind) FilterRemarks(ctx context.Context) []string { return k.filterRemarks(ctx, k.o.Client) }
+
+func (k *Kind) filterRemarks(ctx context.Context, client *adjust.Client) (remarks []string) {
 	for _, filter := range slices.Sorted(maps.Keys(k.o.Query.Filters)) {
 		at := strings.LastIndex(filter, "__")
 		dimension, operator := filter[:at], filter[at+2:]
@@ -30,7 +32,7 @@ func (k *Kind) FilterRemarks(ctx context.Context) (remarks []string) {
 		name, has := listed[dimension]
 		var lists map[string][]adjust.Filter
 		if has {
-			lists, _ = k.o.Client.FiltersData(ctx, []string{name}) // one that can't be had is none
+			lists, _ = client.FiltersData(ctx, []string{name}) // one that can't be had is none
 		}
 		if len(lists[name]) == 0 {
 			remarks = append(remarks, fmt.Sprintf("filters: %s: the service lists no values of it, so that nothing tells whether they are right", filter))

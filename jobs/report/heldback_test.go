@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -28,13 +27,7 @@ import (
 )
 
 // seesApps lets the job ask which apps the token shows, as the program does.
-func (r *rig) seesApps() {
-	r.options.Visible = func(ctx context.Context) ledger.Scope {
-		client, err := adjust.New(r.client)
-		check(r.t, err)
-		return report.Visible(ctx, client)
-	}
-}
+func (r *rig) seesApps() { r.options.Visible = report.Visible }
 
 // night runs at the next tick and gives the result and the exit code.
 func (r *rig) night() (ledger.Result, int) {
@@ -132,7 +125,9 @@ func TestSourcesOfTheScope(t *testing.T) {
 				if source == "" {
 					tokens = nil
 				}
-				if s := r.options.Visible(t.Context()); s.Source != source || !slices.Equal(s.Apps, tokens) {
+				client, err := adjust.New(r.client)
+				check(t, err)
+				if s := report.Visible(t.Context(), client); s.Source != source || !slices.Equal(s.Apps, tokens) {
 					t.Fatalf("the scope is %+v, want %q by %q", s, tokens, source)
 				}
 				r.night()
@@ -294,7 +289,7 @@ func TestAnotherAccount(t *testing.T) {
 		r.client.HTTP = other.Client()
 		before := r.installs(civil.DateOf(time.Now()).AddDays(-9), 9)
 		res, exit := r.night()
-		if exit != jobs.ExitDenied || res.Outcome.Done() != 0 || res.Outcome.Requests != 0 {
+		if exit != jobs.ExitDenied || res.Outcome.Done() != 0 || res.Outcome.Requests != 1 { // for the apps
 			t.Errorf("exit code %d, %v, %+v", exit, res.Errs, res.Outcome)
 		}
 		if now := r.installs(civil.DateOf(time.Now()).AddDays(-10), 9); fmt.Sprint(now) != fmt.Sprint(before) {

@@ -26,13 +26,9 @@ import (
 func listing(t *testing.T, o emulator.Options, list func() ledger.Scope) (*rig, *bytes.Buffer) {
 	r := newRig(t, o)
 	r.start(3)
-	r.options.Listed, r.options.Visible = true, func(ctx context.Context) ledger.Scope {
-		client, err := adjust.New(r.client)
-		check(t, err)
-		return report.Visible(ctx, client)
-	}
+	r.options.Listed, r.options.Visible = true, report.Visible
 	if list != nil {
-		r.options.Visible = func(context.Context) ledger.Scope { return list() }
+		r.options.Visible = func(context.Context, *adjust.Client) ledger.Scope { return list() }
 	}
 	r.options.Events = nil
 	log := &bytes.Buffer{}
@@ -227,22 +223,32 @@ func TestWhichScope(t *testing.T) {
 		{"list-of-apps=free", "set app_scope: account", true, 1},
 		{"list-of-apps=free", "", false, 1},
 	} {
-		t.Run(fmt.Sprintf("%s %v %d", c.choice, c.listed, c.lacks), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var r *rig
-				r, log := listing(t, emulator.Options{Seed: 3, Apps: 3, Rate: -1, Readings: alone(c.choice)}, func() ledger.Scope {
-					return ledger.Scope{Source: "filters_data", Apps: r.tokens()[c.lacks:]}
+		for _, how := range []report.Reconcile{report.ReconcileOff, report.ReconcileWarn} {
+			t.Run(fmt.Sprintf("%s %v %d %s", c.choice, c.listed, c.lacks, how), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var r *rig
+					r, log := listing(t, emulator.Options{Seed: 3, Apps: 3, Rate: -1, Readings: alone(c.choice)}, func() ledger.Scope {
+						return ledger.Scope{Source: "filters_data", Apps: r.tokens()[c.lacks:]}
+					})
+					defer r.close()
+					time.Sleep(12 * time.Hour)
+					r.options.Listed, r.options.Reconcile = c.listed, how
+					res := r.ok()
+					if asked := int64(len(r.server.Requests())); res.Outcome.Requests != asked || !c.listed && c.want == "" && c.lacks == 0 && asked > 3 {
+						t.Errorf("%d requests are counted, of %d", res.Outcome.Requests, asked)
+					}
+					for day, e := range r.records() {
+						if how != report.ReconcileOff && !c.listed && e.Control.State != ledger.Reconciled {
+							t.Errorf("%s is %+v", day, e.Control)
+						}
+					}
+					time.Sleep(24 * time.Hour)
+					r.ok()
+					if n := strings.Count(log.String(), "set app_scope"); n != min(1, len(c.want)) || !strings.Contains(log.String(), c.want) {
+						t.Errorf("it is said %d times, want %q: %s", n, c.want, log)
+					}
 				})
-				defer r.close()
-				time.Sleep(12 * time.Hour)
-				r.options.Listed, r.options.Reconcile = c.listed, report.ReconcileOff
-				r.ok()
-				time.Sleep(24 * time.Hour)
-				r.ok()
-				if n := strings.Count(log.String(), "set app_scope"); n != min(1, len(c.want)) || !strings.Contains(log.String(), c.want) {
-					t.Errorf("it is said %d times, want %q: %s", n, c.want, log)
-				}
 			})
-		})
+		}
 	}
 }

@@ -69,12 +69,12 @@ type Options struct {
 	Types       map[string]catalog.Type
 	Stamps      []table.Stamp // of columns that tell of the fetch
 	OnEmpty     partition.OnEmpty
-	FailText    bool                               // as partition.Options has it
-	Visible     func(context.Context) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks
-	Listed      bool                               // rows are asked for by the apps that Visible lists
-	Guard       float64                            // as partition.Options has it; 0: partition.UsualGuard
-	Reconcile   Reconcile                          // empty: warn
-	Cohorts     float64                            // by which share of a total the rows of a cohort metric may differ from it
+	FailText    bool                                               // as partition.Options has it
+	Visible     func(context.Context, *adjust.Client) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks
+	Listed      bool                                               // rows are asked for by the apps that Visible lists
+	Guard       float64                                            // as partition.Options has it; 0: partition.UsualGuard
+	Reconcile   Reconcile                                          // empty: warn
+	Cohorts     float64                                            // by which share of a total the rows of a cohort metric may differ from it
 	Codec       string
 	Pages       string // the version of Parquet's data pages, as table.Options has it
 	SpoolDir    string
@@ -106,6 +106,7 @@ type plan struct {
 	resolving *semaphore.Weighted // held to resolve events, which is done once, when first needed
 	columns   atomic.Pointer[columns]
 	fetched   map[civil.Date]bool // what was due when the plan was made
+	earliest  civil.Date          // of what was due
 	was       ledger.Result       // when the table was let go
 	scope     scope
 	first     bool // nothing was recorded of the table when the plan was made
@@ -113,9 +114,11 @@ type plan struct {
 	trial, totalsTrial trial // of the first query for rows, and of that for totals before it
 
 	mu      sync.Mutex
-	blocks  map[string]*block // by columns and first day
-	refused []string          // apps that the service refuses
-	told    []string          // those that an error has named
+	blocks  map[string]*block         // by columns and first day
+	refused []string                  // apps that the service refuses
+	told    []string                  // those that an error has named
+	byList  map[civil.Date]table.Part // totals of the apps that the service lists, where rows were asked for without a list
+	beside  adjust.Meter              // what is asked for when all units are done
 }
 
 // New checks the columns that are known without the service.
@@ -155,17 +158,23 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	}
 	var units, wider []jobs.Unit
 	p.fetched = maps.Clone(p.rules.Changed)
-	blocks, rebased := map[civil.Date]bool{}, 0
-	for _, w := range refresh.Plan(now, p.rules, p.table.Records()) {
+	rebased, windows := 0, refresh.Plan(now, p.rules, p.table.Records())
+	for _, w := range windows {
 		for _, d := range w.Due {
 			if p.fetched[d.Partition] = true; d.Reason == refresh.Rebased {
 				rebased++
 			}
 		}
-		u := p.unit(w)
-		if from := p.rules.Block(w.Due[0].Partition); u.Requests > 0 && k.asksTotals() && !blocks[from] {
-			blocks[from] = true
-			u.Requests++ // for the totals of all windows of the block
+	}
+	if len(windows) > 0 {
+		p.earliest = windows[0].Due[0].Partition
+	}
+	f, blocks := &fetch{plan: p, cols: p.keeping(k.define(k.fixed), p.known)}, map[*block]bool{}
+	for _, w := range windows {
+		u := f.unit(w)
+		if b := p.block([]civil.Date{w.Due[0].Partition}, f.cols); u.Requests > 0 && k.asksTotals() && !blocks[b] {
+			blocks[b] = true
+			u.Requests += f.requests(b.row, true) // for the totals of all windows of the block
 			if k.o.Listed {
 				u.Requests++ // which are asked for without the list of apps, too
 			}
@@ -193,10 +202,13 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 }
 
 // unit is the unit of a window.
-func (p *plan) unit(w refresh.Window) jobs.Unit {
-	fetched := w.Without(func(d refresh.Due) bool { return d.Reason == refresh.Dropped && p.table.Reads() })
+func (f *fetch) unit(w refresh.Window) jobs.Unit {
+	p, requests := f.plan, 0
+	for _, run := range w.Without(func(d refresh.Due) bool { return d.Reason == refresh.Dropped && p.table.Reads() }).Runs() {
+		requests += f.requests(run, false)
+	}
 	return jobs.Unit{
-		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: len(fetched.Runs()),
+		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: requests,
 		Do:   func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
 		Over: func(ctx context.Context) (bool, error) { return p.table.Over(ctx, w) },
 	}
@@ -219,13 +231,16 @@ func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspec
 // brief says how the table was when it was read last.
 func (p *plan) brief(ctx context.Context, past ledger.Past) (ledger.Result, error) {
 	if !p.table.Has() {
+		p.was.Outcome.Measure(p.beside.Totals())
 		return p.was, nil
 	}
 	rules, err := p.allRules(ctx)
 	if err != nil {
 		return ledger.Result{}, err
 	}
-	return status.Brief(p.now, p.o.Job, "report", rules, p.table.Records(), past, p.rules.Suspected), nil
+	brief := status.Brief(p.now, p.o.Job, "report", rules, p.table.Records(), past, p.rules.Suspected)
+	brief.Outcome.Measure(p.beside.Totals())
+	return brief, nil
 }
 
 // letGo forgets the table, but for what brief says of it.

@@ -152,11 +152,12 @@ func (k *Kind) Scoping(ctx context.Context) string {
 	if k.o.Visible == nil || len(k.o.Query.Filters[appTokenIn]) > 0 {
 		return ""
 	}
-	h := hidingOf(ctx, k.o.Client, k.o.Visible(ctx))
+	h := hidingOf(ctx, k.o.Client, k.o.Visible(ctx, k.o.Client))
 	return h.advice(k.o.Listed)
 }
 
-// scoping is Scoping by the table's own counts of a day, by one request: with the list of apps or without it, as the rows weren't asked for.
+// scoping is Scoping by the table's own counts of a day: with the list of apps or without it, as the rows weren't asked for. It takes a request
+// where the totals weren't of the list.
 func (p *plan) scoping(ctx context.Context) string {
 	s, records := p.scope.now, p.table.Sorted()
 	cols := p.columns.Load()
@@ -164,21 +165,25 @@ func (p *plan) scoping(ctx context.Context) string {
 		return ""
 	}
 	e := records[max(0, len(records)-2)]
-	var other []string
-	if !p.o.Listed {
-		other = s.Apps
-	}
-	ctx, end := context.WithTimeout(ctx, visibleTime)
-	defer end()
-	f := &fetch{plan: p, client: p.o.Client, cols: cols}
-	parts, err := f.totalsOf(ctx, []civil.Date{e.Partition}, other)
-	if err != nil || len(parts) == 0 {
-		return ""
+	other, known := p.byList[e.Partition]
+	if !known {
+		var apps []string
+		if !p.o.Listed {
+			apps = s.Apps
+		}
+		ctx, end := context.WithTimeout(ctx, visibleTime)
+		defer end()
+		f := &fetch{plan: p, client: p.o.Client.Metered(&p.beside), cols: cols}
+		parts, err := f.totalsOf(ctx, []civil.Date{e.Partition}, apps)
+		if err != nil || len(parts) == 0 {
+			return ""
+		}
+		other = parts[0]
 	}
 	var h hiding
 	for _, c := range cols.totalled {
 		rows, _ := rational(e.Sums[c.Name])
-		total, _ := rational(parts[0].Sums[c.Name])
+		total, _ := rational(other.Sums[c.Name])
 		if c.Type != catalog.Int64 || rows == nil || total == nil {
 			continue
 		}
@@ -211,18 +216,18 @@ type scope struct {
 }
 
 // inSight asks which apps the token shows. The error says that it is a token of another account than the one that the table is of.
-func (p *plan) inSight(ctx context.Context) error {
+func (p *plan) inSight(ctx context.Context, client *adjust.Client) error {
 	s := &p.scope
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known || p.o.Visible == nil {
 		return s.err
 	}
-	if s.now = p.o.Visible(ctx); ctx.Err() != nil {
+	if s.now = p.o.Visible(ctx, client); ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if p.first {
-		for _, remark := range p.FilterRemarks(ctx) {
+		for _, remark := range p.filterRemarks(ctx, client) {
 			p.o.Log.Warn(remark, "job", p.o.Job, "run", p.o.Run)
 		}
 	}

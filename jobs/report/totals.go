@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // A block is windows that lie side by side, whose totals one request brings. The first of them that needs them asks for all.
@@ -31,12 +32,12 @@ type block struct {
 func (p *plan) block(row []civil.Date, c *columns) *block {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	from := p.rules.Block(row[0])
+	from := p.rules.Block(row[0], p.earliest)
 	key := c.Shape.ID() + from.String()
 	b := p.blocks[key]
 	if b == nil {
 		b = &block{asking: semaphore.NewWeighted(1)}
-		due := slices.DeleteFunc(slices.Collect(maps.Keys(p.fetched)), func(d civil.Date) bool { return p.rules.Block(d) != from })
+		due := slices.DeleteFunc(slices.Collect(maps.Keys(p.fetched)), func(d civil.Date) bool { return p.rules.Block(d, p.earliest) != from })
 		if len(due) > 0 {
 			b.row = p.rules.Period.Row(slices.MinFunc(due, civil.Date.Compare), slices.MaxFunc(due, civil.Date.Compare))
 		}
@@ -62,7 +63,7 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 		if err := f.totalsTrial.begin(ctx); err != nil {
 			return nil, err
 		}
-		parts, err := f.totals(ctx, b.row)
+		parts, err := f.firstTotals(ctx, b.row)
 		if err = f.totalsTrial.verdict(err); errors.Is(err, jobs.ErrStop) {
 			return nil, err
 		}
@@ -72,6 +73,45 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 	}
 	defer b.asking.Release(1)
 	return b.totals, errors.Join(b.err, ctx.Err())
+}
+
+// requests counts those that a row of partitions is asked for by, for its rows or for its totals, as far as is known before the service is asked.
+func (f *fetch) requests(row []civil.Date, totals bool) (n int) {
+	cut := f.cut(row)
+	if totals && f.query(row).Summable {
+		cut = [][]civil.Date{row}
+	}
+	for _, run := range cut {
+		q := f.query(run)
+		if totals {
+			q.Dimensions = []string{f.cols.period()[0].Source}
+		}
+		n += f.o.Client.Requests(q)
+	}
+	return n
+}
+
+// firstTotals is totals but for the newest block of a new table whose rows are asked for without a list of apps: its totals are of the apps that
+// the service lists, so that no further request is needed to find out whether one of the two ways leaves something out. Where the rows differ
+// from them, settle asks for those without a list.
+func (f *fetch) firstTotals(ctx context.Context, row []civil.Date) ([]table.Part, error) {
+	apps := f.scope.now.Apps
+	if !f.first || f.o.Listed || len(f.o.Query.Filters[appTokenIn]) > 0 || len(apps) == 0 || f.unchecked != "" || f.rules.Period == refresh.Whole ||
+		row[len(row)-1] != slices.MaxFunc(slices.Collect(maps.Keys(f.fetched)), civil.Date.Compare) {
+		return f.totals(ctx, row)
+	}
+	parts, err := f.totalsOf(ctx, row, apps)
+	var refused *adjust.Error
+	switch {
+	case err == nil:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.byList = byPartition(parts)
+		return parts, nil
+	case ctx.Err() != nil, errors.As(err, &refused) && refused.Metric != "":
+		return nil, err
+	}
+	return f.totals(ctx, row)
 }
 
 // totals asks for the totals of a row of partitions. Where rows are asked for by a list of apps, that is done with the list and without it, and

@@ -77,10 +77,10 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
 }
 
-// visible lists the apps that the token shows. The service is asked once a session, whose jobs share the answer, and so no job counts the
-// request as its own.
-func (s *Session) visible(ctx context.Context) ledger.Scope {
-	s.asked.Do(func() { s.apps = report.Visible(ctx, s.Client) })
+// visible lists the apps that the token shows. The service is asked once a session, whose jobs share the answer; the one that asks counts the
+// request.
+func (s *Session) visible(ctx context.Context, client *adjust.Client) ledger.Scope {
+	s.asked.Do(func() { s.apps = report.Visible(ctx, client) })
 	return s.apps
 }
 
