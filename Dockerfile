@@ -41,6 +41,7 @@ COPY --from=build --chown=65532:65532 /image/spool /spool
 VOLUME /spool
 ENV REPORTFERRY_CONFIG=/etc/reportferry/config.yml \
     REPORTFERRY_LOG_FORMAT=json \
+    GOTRACEBACK=crash \
     TMPDIR=/spool
 WORKDIR /
 # By number, so that Kubernetes' runAsNonRoot can tell; 65532 is "nonroot" of the base.

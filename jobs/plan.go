@@ -46,6 +46,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/reportferry/reportferry/internal/panics"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
@@ -186,7 +187,7 @@ const keepMost = 1 << 13
 
 // planJob plans a job, and keeps nothing of its table in memory when plans have kept much already.
 func planJob(ctx context.Context, job Job, now time.Time, kept *atomic.Int64) (p Planned) {
-	p.Plan, p.Err = job.Kind.Plan(ctx, now)
+	p.Err = panics.Caught("plan "+job.Name, func() (err error) { p.Plan, err = job.Kind.Plan(ctx, now); return err })
 	if p.Err == nil && p.LetGo != nil && kept.Add(int64(p.Records)) > keepMost {
 		kept.Add(-int64(p.Records))
 		p.Err = p.LetGo(ctx)

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/reportferry/reportferry/internal/panics"
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
@@ -209,6 +210,9 @@ func (r *Runner) over(t task, s *shift, out ledger.Outcome, err error) {
 				out.Failed = 0 // the next run goes on with it
 			}
 		case t.res.fail(failed.File, failed.Err):
+			if panicked := new(panics.Error); errors.As(failed.Err, &panicked) {
+				log = log.With("stack", panicked.Stack)
+			}
 			log.Error("window failed", "error", failed.Err)
 		}
 	}
@@ -227,7 +231,11 @@ func (r *Runner) claimed(t task, s *shift) (out ledger.Outcome, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	return t.unit.Do(ctx, hold)
+	err = panics.Caught("do "+t.unit.Name, func() (err error) { out, err = t.unit.Do(ctx, hold); return err })
+	if panicked := new(panics.Error); errors.As(err, &panicked) {
+		out.Failed = max(1, len(t.unit.Due)) // whatever it had counted is lost
+	}
+	return out, err
 }
 
 // A timing knows how long units take. No unit is begun that would be stopped half way by the deadline: its requests

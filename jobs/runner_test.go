@@ -31,7 +31,14 @@ type script struct {
 	stop  context.CancelFunc
 }
 
-func (s *script) Plan(context.Context, time.Time) (Plan, error) { return planOf(s.units, s.do), s.plan }
+func (s *script) Plan(context.Context, time.Time) (Plan, error) {
+	if errors.Is(s.plan, errMistake) {
+		panic(s.plan)
+	}
+	return planOf(s.units, s.do), s.plan
+}
+
+var errMistake = errors.New("a mistake of the program")
 
 // planOf is a plan of units that are done by their names.
 func planOf(names []string, do func(ctx context.Context, name string) (ledger.Outcome, error)) (p Plan) {
@@ -54,6 +61,8 @@ func (s *script) do(ctx context.Context, name string) (ledger.Outcome, error) {
 		return ledger.Outcome{Failed: 1}, fmt.Errorf("%w: 401", ErrDenied)
 	case "forbidden":
 		return ledger.Outcome{Failed: 1}, &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}
+	case "panic":
+		panic(errMistake)
 	case "stop":
 		s.stop()
 		<-ctx.Done()
@@ -100,6 +109,9 @@ func TestRunner(t *testing.T) {
 		{"a failed one stops no other", &script{units: names("a", "bad", "b")}, names("a", "bad", "b"),
 			ledger.Outcome{Windows: 3, Written: 3, Failed: 2, Rows: 20}, 1, ExitSome},
 		{"all failed", &script{units: names("hopeless")}, names("hopeless"), ledger.Outcome{Windows: 1, Failed: 3}, 1, ExitFailed},
+		{"one has panicked", &script{units: names("a", "panic", "b")}, names("a", "panic", "b"),
+			ledger.Outcome{Windows: 3, Written: 2, Failed: 1, Rows: 20}, 1, ExitSome},
+		{"the plan has panicked", &script{plan: errMistake}, nil, ledger.Outcome{}, 1, ExitFailed},
 		{"denied by the service", &script{units: names("denied", "a", "b")}, names("denied"), ledger.Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
 		{"denied by a store", &script{units: names("forbidden", "a")}, names("forbidden"), ledger.Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
 		{"one is another's", &script{units: names("taken", "a")}, names("a"), ledger.Outcome{Windows: 2, Held: 1, Written: 1, Rows: 10}, 0, ExitDone},

@@ -119,3 +119,20 @@ func TestTerminated(t *testing.T) {
 		t.Errorf("the run after: exit code %d, %d parts: %s", code, len(p.files()), text)
 	}
 }
+
+// A crash dies by SIGABRT, so that nobody takes it for a wrong config, which has 2. It leaves no core, in which the token would be.
+func TestACrashDiesBySignal(t *testing.T) {
+	t.Parallel()
+	for how, says := range map[string]string{"panic": "panic: a mistake", "map": "fatal error: concurrent map", "memory": "fatal error: "} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			p := &place{t: t, dir: t.TempDir(), env: []string{asCrash + "=" + how}}
+			cmd, out := p.command(t.Context(), "emulator", "--addr", "127.0.0.1:0")
+			err := cmd.Run()
+			status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+			if status.Signal() != syscall.SIGABRT || status.CoreDump() || !strings.Contains(out.String(), says) {
+				t.Errorf("it ends with %v: %.2000s", err, out)
+			}
+		})
+	}
+}

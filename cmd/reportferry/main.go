@@ -27,6 +27,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"syscall"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/usage"
@@ -37,6 +38,7 @@ import (
 )
 
 func main() {
+	crashBySignal()
 	limitHeap()
 	os.Exit(execute(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -76,6 +78,19 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 		fmt.Fprintf(stderr, "reportferry: %v\n", failed.Err)
 	}
 	return failed.Code
+}
+
+// crashBySignal has a crash end the process by SIGABRT, which shells and containers show as 134. Otherwise Go ends it with 2 after a panic, a
+// fatal error and the watchdog's SIGABRT (https://pkg.go.dev/runtime#hdr-Environment_Variables, GOTRACEBACK), which platforms take for a wrong
+// config and never try again. The first process of a PID namespace is the exception: the kernel drops what it raises on itself, and Go ends with
+// 2 all the same. No core is written, because the token would be in it.
+func crashBySignal() {
+	debug.SetTraceback("crash")
+	var core syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_CORE, &core) == nil {
+		core.Cur = 0
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &core) // less is always allowed
+	}
 }
 
 // wantsJSON tells whether a command line asks for a log for machines, whatever else is wrong with it.

@@ -3,6 +3,8 @@ package main
 import (
 	"flag"
 	"os"
+	"runtime"
+	"syscall"
 	"testing"
 )
 
@@ -10,12 +12,45 @@ import (
 // more.
 const asProgram = "REPORTFERRY_TEST_PROGRAM"
 
+// asCrash is the variable that makes the program crash once it has begun, and says how.
+const asCrash = "REPORTFERRY_TEST_CRASH"
+
+func crash(how string) {
+	for running.Load() == nil {
+		runtime.Gosched()
+	}
+	switch how {
+	case "panic":
+		panic("a mistake")
+	case "memory":
+		limit := syscall.Rlimit{Cur: 1 << 30, Max: 1 << 30}
+		if err := syscall.Setrlimit(syscall.RLIMIT_AS, &limit); err != nil {
+			panic("no limit: " + err.Error())
+		}
+		hoard = make([]byte, 1<<40)
+	case "map":
+		shared := map[int]int{}
+		for range 2 * runtime.GOMAXPROCS(0) {
+			go func() {
+				for i := 0; ; i++ {
+					shared[i]++
+				}
+			}()
+		}
+	}
+}
+
+var hoard []byte
+
 // atOnce is how many tests of processes run side by side, unless -parallel says so. They wait for leases and slow answers
 // most of the time.
 const atOnce = "8"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
+		if how := os.Getenv(asCrash); how != "" {
+			go crash(how)
+		}
 		main()
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/panics"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -127,7 +128,9 @@ func (k *Kind) each(ctx context.Context, do func(context.Context, App, *remember
 				reports[i] = Report{ID: a.ID(), Name: a.Name, Err: ctx.Err()}
 				return nil
 			}
-			reports[i] = do(ctx, a, mem)
+			if err := panics.Caught("apply "+a.ID(), func() error { reports[i] = do(ctx, a, mem); return nil }); err != nil {
+				reports[i] = Report{ID: a.ID(), Name: a.Name, Err: err}
+			}
 			if reports[i].refused() {
 				stop()
 			}

@@ -3,7 +3,9 @@ package outbox
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"github.com/reportferry/reportferry/internal/panics"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox/store"
@@ -70,7 +72,11 @@ func (s *sender[V]) attempt(l delivery[V]) error {
 	if err := May(s.ctx); err != nil {
 		return err
 	}
-	resent, err := s.work.p.Send(s.ctx, l.value)
+	var resent int
+	err := panics.Caught("send a record", func() (err error) { resent, err = s.work.p.Send(s.ctx, l.value); return err })
+	if panicked := new(panics.Error); errors.As(err, &panicked) {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sent++

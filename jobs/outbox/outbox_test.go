@@ -378,3 +378,21 @@ func (r *rig) keys() string {
 	}
 	return strings.Join(keys, "\n")
 }
+
+// A client that panics may have sent the record before, so it is in doubt as after a lost answer. The others are sent.
+func TestAClientThatPanics(t *testing.T) {
+	r := newRig(t)
+	p := r.push("one", lines("a 1\nb 2\nc 3"))
+	p.ParkUnknown = true
+	send := p.Send
+	p.Send = func(ctx context.Context, line string) (int, error) {
+		resent, err := send(ctx, line)
+		if line == "b 2" {
+			panic("a mistake of the client")
+		}
+		return resent, err
+	}
+	report := r.do(p)
+	r.sent("a 1, b 2, c 3")
+	r.want(report.File, "2 accepted, 1 unknown, ended")
+}

@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/reportferry/reportferry/internal/panics"
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -233,7 +234,8 @@ func (t *Table) put(ctx context.Context, by *warrant, w *course) (size int64, er
 		}
 		part.Over = w.over[i]
 		within, about := step.Begin(guarded, step.Put)
-		r, err := target.Sink.Put(within, part)
+		var r sinks.Receipt
+		err = panics.Caught(fmt.Sprintf("put %s/%s", part.Table, part.Partition), func() (err error) { r, err = target.Sink.Put(within, part); return err })
 		about.Set(attribute.String("reportferry.partition", part.Partition.String()), attribute.String("reportferry.sink", target.Name), attribute.Int64("reportferry.size", r.Size))
 		about.End(err)
 		var old *sinks.NotKept

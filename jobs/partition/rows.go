@@ -8,6 +8,7 @@ import (
 	"cloud.google.com/go/civil"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/reportferry/reportferry/internal/panics"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -65,7 +66,10 @@ func (t *Table) PutRows(ctx context.Context, c ledger.Hold, d Definition, partit
 			continue
 		}
 		g.Go(func() error {
-			_, failed[i] = t.Deliver(ctx, c, d, w, Answer{Parts: []table.Part{part}, Fetched: at})
+			failed[i] = panics.Caught("put "+part.Partition.String(), func() error {
+				_, err := t.Deliver(ctx, c, d, w, Answer{Parts: []table.Part{part}, Fetched: at})
+				return err
+			})
 			return nil
 		})
 	}

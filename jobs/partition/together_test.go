@@ -2,6 +2,8 @@ package partition
 
 import (
 	"context"
+	"errors"
+	"regexp"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -9,6 +11,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/panics"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -22,6 +25,7 @@ type crowd struct {
 	now, most  int
 	held       map[civil.Date]sinks.Receipt
 	forgetting bool
+	mistaken   civil.Date // of which a put panics
 }
 
 func (c *crowd) Together() int { return 3 }
@@ -32,6 +36,9 @@ func (c *crowd) Put(_ context.Context, p sinks.Part) (sinks.Receipt, error) {
 	c.most = max(c.most, c.now)
 	c.mu.Unlock()
 	time.Sleep(time.Second)
+	if p.Partition == c.mistaken {
+		panic("a mistake of the sink")
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now--
@@ -106,4 +113,29 @@ func (g guarded) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.shelf.Put(ctx, p)
+}
+
+// A put that panics is the failure of its partition alone.
+func TestAPutThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &crowd{held: map[civil.Date]sinks.Receipt{}, mistaken: date("2026-01-02")}
+		p := newPublisher(t, ledger.Target{Name: "many", Sink: sink})
+		to := openAt(t, p.ledger, p.target...)
+		var w refresh.Window
+		a := Answer{Fetched: moment("2026-01-09T06:00")}
+		for day := date("2026-01-01"); day.Before(date("2026-01-04")); day = day.AddDays(1) {
+			w.Due = append(w.Due, refresh.Due{Partition: day, Seq: 1})
+			a.Parts = append(a.Parts, table.Part{Partition: day, Rows: 1, Hash: day.String()})
+		}
+		w, err := to.StillDue(t.Context(), w)
+		check(t, err)
+		out, err := to.Deliver(t.Context(), p.claim, Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}, w, a)
+		var panicked *panics.Error
+		if !errors.As(err, &panicked) || out.Written != 2 || out.Failed != 1 || len(sink.held) != 2 {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		if !regexp.MustCompile(`^put .*/2026-01-02: a mistake of the program: panic: a mistake of the sink, at partition\.\(\*crowd\)\.Put \(together_test\.go:\d+\)$`).MatchString(err.Error()) {
+			t.Errorf("it says %s", err)
+		}
+	})
 }

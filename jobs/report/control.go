@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/panics"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/jobs"
@@ -107,7 +108,7 @@ func (f *fetch) control(ctx context.Context, row []civil.Date) *control {
 	go func() {
 		defer close(c.over)
 		ctx, about := step.Begin(ctx, step.Reconcile)
-		c.totals, c.err = f.shared(ctx, row)
+		c.err = panics.Caught("ask for totals", func() (err error) { c.totals, err = f.shared(ctx, row); return err })
 		about.End(c.err)
 	}()
 	return c
