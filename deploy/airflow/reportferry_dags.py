@@ -30,7 +30,9 @@ def reportferry(*arguments):
     """Runs the program, and gives what became of the run, which goes into XCom."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "result.json")
-        code = subprocess.run([PROGRAM, *arguments, "--result", str(file)]).returncode
+        # A crash is told by a signal (-6) then, even before the program has begun, and not by 2.
+        environment = {**os.environ, "GOTRACEBACK": "crash"}
+        code = subprocess.run([PROGRAM, *arguments, "--result", str(file)], env=environment).returncode
         result = json.loads(file.read_text()) if file.exists() else {"exit": code, "jobs": []}
     failures = [result.get("error", "")] + [f"{j['job']} {f['unit']}: {f['error']}" for j in result["jobs"] for f in j["failures"]]
     said = f"reportferry ended with {code}: " + "; ".join(f for f in failures if f)

@@ -37,7 +37,7 @@ def table(job, partitions, command=("reportferry", "run"), **asset):
         with dg.open_pipes_session(
             context, dg.PipesTempFileContextInjector(), dg.PipesTempFileMessageReader(), extras=extras
         ) as session:
-            code = subprocess.run([*command, job], env={**os.environ, **session.get_bootstrap_env_vars()}).returncode
+            code = subprocess.run([*command, job], env={**os.environ, "GOTRACEBACK": "crash", **session.get_bootstrap_env_vars()}).returncode
         told = [j for m in session.get_custom_messages() for j in m["reportferry"]["jobs"] if j["job"] == job]
         failures = [f["error"] for j in told for f in j["failures"]]
         # Of a range, Dagster notes the step's own result for each partition. What is known of a partition by itself follows it, and holds.
