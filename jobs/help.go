@@ -22,7 +22,6 @@ func (r *Runner) help(ctx context.Context, s *shift, list []Job, plans []Planned
 		return
 	}
 	var known, unknown []int // jobs
-	var kept atomic.Int64
 	for job := range list {
 		switch {
 		case plans[job].Others:
@@ -61,7 +60,7 @@ func (r *Runner) help(ctx context.Context, s *shift, list []Job, plans []Planned
 			at := rand.IntN(len(unknown))
 			job = unknown[at]
 			unknown = slices.Delete(unknown, at, at+1)
-			plans[job] = planJob(ctx, list[job], time.Now(), &kept)
+			plans[job] = planJob(ctx, r.Bounds, list[job], time.Now())
 			s.works[job] = r.begin(ctx, s, list[job], &plans[job], &results[job])
 			others[job] = s.works[job].tasks
 		}

@@ -114,7 +114,7 @@ func (f *fleet) run(tasks int, missing, killed map[int]bool) (all [][]ledger.Res
 				Ledger: own, Run: fmt.Sprint("task ", i), Lease: time.Minute, Parallel: 1, Log: slog.New(slog.DiscardHandler),
 				Share: Share{Index: i, Count: tasks, Execution: f.name},
 			}
-			plans := r.Share.Plan(f.t.Context(), list, time.Now())
+			plans := r.Share.Plan(f.t.Context(), NewBounds(1), list, time.Now())
 			results := r.RunJobs(f.t.Context(), list, plans)
 			all[i] = Looked(plans, results)
 			f.mu.Lock()

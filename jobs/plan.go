@@ -41,10 +41,8 @@ package jobs
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/reportferry/reportferry/internal/panics"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -146,9 +144,6 @@ var (
 	ErrStop = errors.New("the job goes no further")
 )
 
-// planners is how many jobs are planned at once. A plan mostly waits for the ledger's bucket.
-const planners = 16
-
 // Planned is what a job would do now, or why that can't be said.
 type Planned struct {
 	Plan
@@ -158,39 +153,35 @@ type Planned struct {
 
 // PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is claimed or done.
 func PlanJobs(ctx context.Context, list []Job, now time.Time) []Planned {
-	return planJobs(ctx, list, now, func(int) bool { return true })
+	return planJobs(ctx, NewBounds(1), list, now, func(int) bool { return true })
 }
 
-func planJobs(ctx context.Context, list []Job, now time.Time, own func(job int) bool) []Planned {
+func planJobs(ctx context.Context, b *Bounds, list []Job, now time.Time, own func(job int) bool) []Planned {
 	plans := make([]Planned, len(list))
-	var kept atomic.Int64
-	g := &errgroup.Group{}
-	g.SetLimit(planners)
+	var g sync.WaitGroup
 	for i, job := range list {
 		if !own(i) {
 			plans[i].Others = true
 			continue
 		}
-		g.Go(func() error {
-			plans[i] = planJob(ctx, job, now, &kept)
-			return nil
-		})
+		g.Go(func() { plans[i] = planJob(ctx, b, job, now) })
 	}
-	_ = g.Wait() // errors are in the plans
+	g.Wait()
 	return plans
 }
 
-// keepMost is how many records may stay in memory from the plans to the units: those of two tables of ten years of days, or of a thousand
-// small ones. A record takes 1.7 kB, and to read a table again takes one call for its segment and one for each of at most eight
-// loose objects.
-const keepMost = 1 << 13
-
 // planJob plans a job, and keeps nothing of its table in memory when plans have kept much already.
-func planJob(ctx context.Context, job Job, now time.Time, kept *atomic.Int64) (p Planned) {
+func planJob(ctx context.Context, b *Bounds, job Job, now time.Time) (p Planned) {
+	leave, err := enter(ctx, b.planning)
+	if err != nil {
+		return Planned{Err: err}
+	}
+	defer leave()
 	p.Err = panics.Caught("plan "+job.Name, func() (err error) { p.Plan, err = job.Kind.Plan(ctx, now); return err })
-	if p.Err == nil && p.LetGo != nil && kept.Add(int64(p.Records)) > keepMost {
-		kept.Add(-int64(p.Records))
-		p.Err = p.LetGo(ctx)
+	if p.Err != nil || p.LetGo == nil {
+		p.Records = 0
+	} else if !b.keep(p.Records) {
+		p.Records, p.Err = 0, p.LetGo(ctx)
 	}
 	return p
 }

@@ -21,9 +21,11 @@ type Runner struct {
 	Lease    time.Duration // of claims
 	Deadline time.Time     // no unit is begun that would hardly be over by then; zero: none
 	Parallel int           // units at once, over all jobs
+	Bounds   *Bounds       // of all runs of the process; nil: this is the only one
 	Share    Share         // this process's part of what several tasks have planned
 	Log      *slog.Logger
-	Observe  func(Progress) // called from several goroutines; nil: nobody looks
+	Observe  func(Progress)      // called from several goroutines; nil: nobody looks
+	Over     func(ledger.Result) // likewise, as soon as a job is over, be it before the run
 }
 
 // Progress is one step of a job, for people who wait.
@@ -39,12 +41,16 @@ type Progress struct {
 // began is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []ledger.Result {
 	results := make([]ledger.Result, len(list))
-	s := &shift{desk: newDesk(r), marks: r.marks(ctx), works: make([]*work, len(list)), enders: make(chan struct{}, planners), root: ctx}
+	if r.Bounds == nil {
+		r.Bounds = NewBounds(r.Parallel)
+	}
+	s := &shift{desk: newDesk(r), marks: r.marks(ctx), works: make([]*work, len(list)), root: ctx}
 	defer func() {
-		for _, w := range s.works {
+		for i, w := range s.works {
 			if w != nil {
 				w.end()
 			}
+			r.Bounds.forget(plans[i].Records)
 		}
 	}()
 	g := &errgroup.Group{}
@@ -120,7 +126,6 @@ type shift struct {
 	marks  *marks
 	works  []*work         // by job; nil: it wasn't begun
 	ending errgroup.Group  // of jobs that are over
-	enders chan struct{}   // as many as may end at once
 	root   context.Context // of the run
 }
 
@@ -223,6 +228,11 @@ func (r *Runner) over(t task, s *shift, out ledger.Outcome, err error) {
 
 // claimed does one unit under its claim, and notes how long that took.
 func (r *Runner) claimed(t task, s *shift) (out ledger.Outcome, err error) {
+	leave, err := enter(t.ctx, r.Bounds.doing)
+	if err != nil {
+		return out, err
+	}
+	defer leave()
 	begun := time.Now()
 	ctx, about := step.Begin(t.ctx, step.Unit)
 	defer func() { t.note(begun, out, err); t.end(ctx, about, out, err) }()

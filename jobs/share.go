@@ -16,8 +16,8 @@ type Share struct {
 func (s Share) several() bool { return s.Count > 1 }
 
 // Plan plans the jobs of which a part is this task's own. The others are left to other tasks, until RunJobs finds one that is behind.
-func (s Share) Plan(ctx context.Context, list []Job, now time.Time) []Planned {
-	return planJobs(ctx, list, now, func(job int) bool {
+func (s Share) Plan(ctx context.Context, b *Bounds, list []Job, now time.Time) []Planned {
+	return planJobs(ctx, b, list, now, func(job int) bool {
 		from, to := s.part(job, len(list))
 		return from < to
 	})

@@ -41,6 +41,7 @@ func (r *Runner) begin(ctx context.Context, s *shift, job Job, p *Planned, to *l
 	}
 	if p.Err != nil {
 		w.res.fail("", p.Err)
+		r.jobOver(to)
 		return w
 	}
 	w.ctx = ctx
@@ -62,13 +63,14 @@ func (r *Runner) begin(ctx context.Context, s *shift, job Job, p *Planned, to *l
 func (s *shift) finish(r *Runner, w *work) {
 	ctx := s.root
 	s.ending.Go(func() error {
-		s.enders <- struct{}{}
-		defer func() { <-s.enders }()
-		if ctx.Err() != nil {
-			return nil
-		}
 		p, to := w.plan, w.res.Result
-		err := r.states(ctx, w.job, p.States, to.Outcome, s.desk)
+		defer r.jobOver(to)
+		leave, err := enter(ctx, r.Bounds.ending)
+		if err != nil || ctx.Err() != nil {
+			return nil //nolint:nilerr // the run was stopped
+		}
+		defer leave()
+		err = r.states(ctx, w.job, p.States, to.Outcome, s.desk)
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			to.Stopped = true
 			return nil
@@ -84,6 +86,8 @@ func (s *shift) finish(r *Runner, w *work) {
 		}
 		if p.LetGo != nil && err == nil {
 			err = p.LetGo(ctx)
+			r.Bounds.forget(p.Records)
+			p.Records = 0
 		}
 		if err != nil {
 			to.Errs = append(to.Errs, err)
@@ -94,4 +98,11 @@ func (s *shift) finish(r *Runner, w *work) {
 		}
 		return nil
 	})
+}
+
+// jobOver tells who wants to know that a job is over, of which nothing is done any more in this run.
+func (r *Runner) jobOver(res *ledger.Result) {
+	if r.Over != nil {
+		r.Over(*res)
+	}
 }

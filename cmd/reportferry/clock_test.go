@@ -139,7 +139,7 @@ func TestServeByAWrongClock(t *testing.T) {
 		check(t, err)
 		for _, want := range []int{1, 0} {
 			e.Embedded.Shift(time.Duration(2*want-1) * 48 * time.Hour) // away, and back again
-			code, refused := scheduled(t.Context(), cmd, e, "daily")
+			code, refused := scheduled(t.Context(), cmd, e, []string{"daily"}, func(string, int) {})
 			if code == 0 {
 				code = exit.CodeOf(refused)
 			}

@@ -68,14 +68,12 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	if err := checkClock(ctx, s); err != nil {
 		return 0, err
 	}
-	plans := s.Task.Part().Plan(ctx, list, time.Now())
+	plans := s.Task.Part().Plan(ctx, e.Bounds, list, time.Now())
 	show.units, show.waits = runs.UnitNames(s.Config), s.Waits
 	if first := begun(list, plans); len(first) > 0 {
 		s.Warn(first)
 	}
-	if err := quotas(s.Log, list, plans); err != nil {
-		return 0, err
-	}
+	_ = quotas(s.Log, list, plans) // errors are in the plans
 	about.Set(attribute.String("reportferry.run.id", s.RunID), attribute.String("reportferry.trigger", r.Trigger))
 	record = ledger.Run{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
 	if err := s.Ledger.SaveRun(ctx, record); err != nil {
@@ -88,8 +86,8 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 		}
 	}
 	runner := &jobs.Runner{
-		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Share: s.Task.Part(), Deadline: r.Stop,
-		Log: s.Brief(show.log), Observe: show.progress,
+		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Bounds: e.Bounds, Share: s.Task.Part(), Deadline: r.Stop,
+		Log: s.Brief(show.log), Observe: show.progress, Over: r.Over,
 	}
 	record.Results = jobs.Looked(plans, runner.RunJobs(ctx, list, plans))
 	list, plans = jobs.Looked(plans, list), jobs.Looked(plans, plans)

@@ -76,11 +76,13 @@ func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(co
 	})
 }
 
-// quotas compares the load jobs of the plans with BigQuery's quotas. It warns of a plan that a day's quota doesn't cover, and
-// refuses one that no quota ever covers.
+// quotas compares the load jobs of the plans with BigQuery's quotas. It warns of what a day's quota doesn't cover, and makes an error of a
+// plan that no quota ever covers.
 func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
-	var loads []bqsink.Load
+	var all []bqsink.Load
+	var refused []error
 	for i, p := range plans {
+		var loads []bqsink.Load
 		for _, target := range list[i].Targets {
 			if !strings.HasPrefix(target.Name, "bigquery:") {
 				continue
@@ -91,15 +93,18 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 				}
 			}
 		}
+		if _, err := bqsink.Quota(loads); err != nil {
+			plans[i].Err = fmt.Errorf("%w: %w", ledger.ErrRefused, err)
+			refused = append(refused, plans[i].Err)
+			continue
+		}
+		all = append(all, loads...)
 	}
-	warnings, err := bqsink.Quota(loads)
+	warnings, _ := bqsink.Quota(all) // each of them is none to refuse
 	for _, w := range warnings {
 		log.Warn(w)
 	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ledger.ErrRefused, err)
-	}
-	return nil
+	return errors.Join(refused...)
 }
 
 // writePlan writes what a run would do of one job, as its units have partitions, files or neither.

@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/want"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
@@ -238,9 +239,9 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	return nil
 }
 
-// scheduled does one run of a job that its schedule asked for, with an engine that stays open. Nobody sits at a terminal, so lines
-// are written and no bars.
-func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, job string) (code int, err error) {
+// scheduled does one run of the jobs whose schedules ask for it, with an engine that stays open. Nobody sits at a terminal, so lines are
+// written and no bars.
+func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []string, over func(job string, code int)) (code int, err error) {
 	lines := struct{ io.Writer }{cmd.ErrOrStderr()} // hides the terminal
 	beat := e.Heartbeat(ctx, e.Log)
 	beat.Start(ctx)
@@ -251,5 +252,10 @@ func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, job stri
 		}
 		beat.End(ctx, ended)
 	}()
-	return once(ctx, e, request("schedule", []string{job}, wire.Ask{}, nil), newDisplay(e.Program, cmd.OutOrStdout(), lines))
+	r := wire.Request{
+		Trigger: "schedule", Named: true,
+		Jobs: func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) { return s.JobsApart(ctx, names) },
+		Over: func(res ledger.Result) { over(res.Job, jobs.ExitCode([]ledger.Result{res}, res.Stopped, true)) },
+	}
+	return once(ctx, e, r, newDisplay(e.Program, cmd.OutOrStdout(), lines))
 }

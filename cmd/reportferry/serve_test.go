@@ -85,6 +85,51 @@ func TestServeByTheSchedule(t *testing.T) {
 }
 
 // The process answers /healthz and /readyz on the loopback, and ends with 0 when it is told to; until then it says that it ends.
+// What is due at a tick is one run with one record, and a job whose bucket can't be opened keeps none of the others from it.
+func TestServeDoesATickAsOneRun(t *testing.T) {
+	dir := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	var text strings.Builder
+	fmt.Fprintf(&text, "service: embedded\nledger: file://%[1]s/ledger\nspool_dir: %[1]s/spool\njobs:\n", dir)
+	for i := range 20 {
+		out := "out"
+		if i == 7 {
+			out = "file/out"
+		}
+		fmt.Fprintf(&text, "  - {name: job%02d, kind: report, schedule: \"0 6 * * *\", sinks: [\"file://%s/%s\"], start: -3d, lookback: 0, codec: snappy, currency: USD, dimensions: [day], metrics: [installs]}\n", i, dir, out)
+	}
+	check(t, os.WriteFile(filepath.Join(dir, "c.yml"), []byte(text.String()), 0o600))
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(10*365*24*time.Hour + 7*time.Hour)
+		var out strings.Builder
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		p := newProgram()
+		p.Hangups = nil
+		root := newRoot(p)
+		root.SetArgs([]string{"serve", "--config", filepath.Join(dir, "c.yml"), "--listen="})
+		root.SetOut(&out)
+		root.SetErr(&out)
+		done := make(chan error, 1)
+		go func() { done <- root.ExecuteContext(ctx) }()
+		for day := range 3 {
+			time.Sleep(time.Hour) // the service's rate
+			parts, err := filepath.Glob(filepath.Join(dir, "out/job*/*/*.parquet"))
+			check(t, err)
+			runs, err := filepath.Glob(filepath.Join(dir, "ledger/runs/*.json"))
+			if check(t, err); len(parts) != 19*(3+day) || len(runs) != day+1 {
+				t.Fatalf("after %d nights: %d parts of %d jobs and %d runs; %s", day, len(parts), 19, len(runs), &out)
+			}
+			time.Sleep(23 * time.Hour)
+		}
+		stop()
+		check(t, <-done)
+		if !strings.Contains(out.String(), "Something is left out in 1 of 20 jobs") {
+			t.Errorf("it says %s", &out)
+		}
+	})
+}
+
 func TestServeEndsWell(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()

@@ -150,7 +150,7 @@ func (a *agency) task(part jobs.Share, rate float64, done *taskResult) {
 		o.Targets = []ledger.Target{{Name: "mem://lake", Store: "mem://lake", Sink: far{a.lake, &done.calls}}}
 		list = append(list, jobs.Job{Name: o.Job, Table: o.Table, Kind: onDemand{a, o}, Targets: o.Targets})
 	}
-	plans := part.Plan(a.t.Context(), list, time.Now())
+	plans := part.Plan(a.t.Context(), jobs.NewBounds(1), list, time.Now())
 	done.planned, done.inFlight = time.Since(began), client.InFlight()
 	runner := &jobs.Runner{
 		Ledger: l, Run: run, Lease: 10 * time.Minute, Parallel: client.InFlight(), Share: part, Log: slog.New(slog.DiscardHandler),

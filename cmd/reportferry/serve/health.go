@@ -205,7 +205,10 @@ func (d *daemon) status() string {
 		}
 	}
 	text := human.Plural(known, "job")
-	if len(running) > 0 {
+	switch {
+	case len(running) > 3:
+		text += "; running: " + human.Plural(len(running), "job")
+	case len(running) > 0:
 		text += "; running: " + strings.Join(running, ", ")
 	}
 	if next != nil {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,7 +30,7 @@ const (
 type daemon struct {
 	program *wire.Program
 	log     *slog.Logger
-	do      func(ctx context.Context, e *wire.Engine, job string) (code int, err error)
+	do      func(ctx context.Context, e *wire.Engine, jobs []string, over func(job string, code int)) (code int, err error)
 	say     func(level slog.Level, text string, args ...any) // to people in full, whatever the log leaves out
 	renew   func(context.Context) error                      // reads again what flags refer to
 	manager *manager
@@ -64,7 +65,7 @@ type look struct {
 	Exit int       `json:"exit"`
 }
 
-func newDaemon(p *wire.Program, log *slog.Logger, do func(context.Context, *wire.Engine, string) (int, error)) *daemon {
+func newDaemon(p *wire.Program, log *slog.Logger, do func(context.Context, *wire.Engine, []string, func(string, int)) (int, error)) *daemon {
 	return &daemon{
 		program: p, log: log, do: do, started: time.Now(), poke: make(chan struct{}, 1),
 		say: func(slog.Level, string, ...any) {}, renew: func(context.Context) error { return nil },
@@ -97,12 +98,13 @@ func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	d.runs.Wait()
 }
 
-// turn begins the runs that are due, and says how long nothing more will be, and what goes on.
+// turn begins one run of all jobs that are due, and says how long nothing more will be, and what goes on.
 func (d *daemon) turn(ctx context.Context, now time.Time) (wait time.Duration, status string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	wall := now.Round(0) // the time of day, which may be set, and not the time since the start
 	wait = tick
+	var due []*job
 	for _, j := range d.jobs {
 		if j.schedule == nil {
 			continue
@@ -116,11 +118,15 @@ func (d *daemon) turn(ctx context.Context, now time.Time) (wait time.Duration, s
 			}
 		}
 		if j.due && ctx.Err() == nil && !d.busy(j) {
-			d.begin(ctx, j)
+			j.running, j.due, j.fills = true, false, j.table
+			due = append(due, j)
 		}
 		if !j.next.IsZero() {
 			wait = min(wait, j.next.Sub(wall))
 		}
+	}
+	if len(due) > 0 {
+		d.begin(ctx, due)
 	}
 	d.beat.Store(&now)
 	return wait, d.status()
@@ -132,31 +138,58 @@ func (d *daemon) busy(j *job) bool {
 	return slices.ContainsFunc(d.jobs, func(o *job) bool { return o.running && (o == j || o.fills == j.table) })
 }
 
-// begin starts a run of a job with what the newest config has opened.
-func (d *daemon) begin(ctx context.Context, j *job) {
+// begin starts a run of jobs with what the newest config has opened.
+func (d *daemon) begin(ctx context.Context, list []*job) {
 	g := d.current
 	g.hold()
-	j.running, j.due, j.fills = true, false, j.table
+	names := make([]string, len(list))
+	open := map[string]*job{} // jobs of the run that aren't over
+	for i, j := range list {
+		names[i], open[j.name] = j.name, j
+	}
+	over := func(name string, code int) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if j := open[name]; j != nil {
+			delete(open, name)
+			j.running, j.last = false, &look{At: time.Now().UTC(), Exit: code}
+			d.jobs = slices.DeleteFunc(d.jobs, func(o *job) bool { return o.schedule == nil && !o.running })
+			d.wake()
+		}
+	}
 	d.runs.Go(func() {
-		done := look{At: time.Now().UTC(), Exit: jobs.ExitFailed} // stays so when the run panics
+		code := jobs.ExitFailed // when the run panics
 		defer func() {
 			if why := recover(); why != nil {
-				d.log.Error("a run has panicked; the next one goes on from the ledger", "job", j.name, "error", fmt.Sprint(why), "stack", string(debug.Stack()))
+				d.log.Error("a run has panicked; the next one goes on from the ledger", "jobs", len(names), "error", fmt.Sprint(why), "stack", string(debug.Stack()))
 			}
-			d.mu.Lock()
-			j.running, j.last = false, &done
-			d.jobs = slices.DeleteFunc(d.jobs, func(o *job) bool { return o.schedule == nil && !o.running })
-			d.mu.Unlock()
+			for _, name := range names {
+				over(name, code)
+			}
+			d.blame(list, code)
 			g.release(d.log)
 			d.wake()
 		}()
-		code, err := d.do(ctx, g.engine, j.name)
-		done.Exit = code
-		if err != nil {
-			done.Exit = exit.CodeOf(err)
-			d.log.Error("the job could not be run", "job", j.name, "error", err)
+		ended, err := d.do(ctx, g.engine, names, over)
+		if code = ended; err != nil {
+			code = exit.CodeOf(err)
+			d.log.Error("the jobs could not be run", "jobs", strings.Join(names, ", "), "error", err)
 		}
 	})
+}
+
+// blame has jobs of a run failed whose own part went well, when the run failed by something else, such as its record.
+func (d *daemon) blame(list []*job, code int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if slices.ContainsFunc(list, func(j *job) bool { return j.last.Exit == code }) {
+		return
+	}
+	for _, j := range list {
+		if !j.running && j.last.Exit == jobs.ExitDone {
+			j.last = &look{At: j.last.At, Exit: code}
+		}
+	}
 }
 
 // wake lets the next turn come now.

@@ -23,9 +23,9 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
-// A Run does one run of a job with an engine that stays open, shows it by the command's writers, and gives its exit code. An error
-// means that no unit was begun.
-type Run func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, job string) (code int, err error)
+// A Run does one run of jobs with an engine that stays open, shows it by the command's writers, and gives its exit code. It says which
+// jobs are over before the run is, with the code of each. An error means that no unit was begun.
+type Run func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, jobs []string, over func(job string, code int)) (code int, err error)
 
 // New makes the command serve.
 func New(p *wire.Program, do Run) *cobra.Command {
@@ -40,8 +40,8 @@ func New(p *wire.Program, do Run) *cobra.Command {
 		Long: `Stay, and run each job when its schedule fires, until SIGTERM: then take no more
 windows, abort the open ones, record, and end with 0. At the start every job is
 looked at once, so that a schedule which fired while nobody served is not lost.
-A job that still runs when its schedule fires again is left alone: it does all
-that is due anyway.
+Jobs that are due together are one run, as of the command run. One that still
+runs when its schedule fires again is left alone: it does all that is due then.
 
 SIGHUP reads the config again. One that is wrong is refused, and the one before
 stays. Else every job is looked at as at the start; a run under way goes on as
@@ -83,8 +83,8 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 	if p.Hangups != nil {
 		hangups = p.Hangups() // before anything is opened, because one that comes early would stop the process
 	}
-	d := newDaemon(p, logger(cmd, p), func(ctx context.Context, e *wire.Engine, job string) (int, error) {
-		return do(ctx, cmd, e, job)
+	d := newDaemon(p, logger(cmd, p), func(ctx context.Context, e *wire.Engine, jobs []string, over func(string, int)) (int, error) {
+		return do(ctx, cmd, e, jobs, over)
 	})
 	d.renew = func(ctx context.Context) error { return listening.Renew(ctx, p) }
 	d.say = func(level slog.Level, text string, args ...any) {

@@ -46,6 +46,9 @@ type stage struct {
 	open map[string]chan int // by job: ends the run under way
 	most map[string]int      // runs of a job at once
 	did  []string            // job and engine of each run, in the order of their beginnings
+	runs []string            // the jobs of each
+
+	worse int // the code of a run, when those of its jobs are less
 }
 
 // writes may be written by many.
@@ -87,33 +90,48 @@ func (s *stage) write(config string) {
 	check(s.t, os.WriteFile(filepath.Join(s.dir, "c.yml"), []byte(config), 0o600))
 }
 
-// do is a run that lasts until the test ends it.
-func (s *stage) do(ctx context.Context, e *wire.Engine, job string) (int, error) {
+// do is a run whose jobs last until the test ends them.
+func (s *stage) do(ctx context.Context, e *wire.Engine, jobs []string, over func(string, int)) (code int, err error) {
 	s.mu.Lock()
-	if s.open[job] != nil {
-		s.t.Errorf("%s runs twice at once", job)
+	s.runs = append(s.runs, strings.Join(jobs, " "))
+	var list []chan int
+	for _, job := range jobs {
+		if s.open[job] != nil {
+			s.t.Errorf("%s runs twice at once", job)
+		}
+		s.open[job] = make(chan int)
+		list = append(list, s.open[job])
+		s.did = append(s.did, fmt.Sprintf("%s of %d", job, len(e.Config.Jobs)))
 	}
-	end := make(chan int)
-	s.open[job] = end
-	s.did = append(s.did, fmt.Sprintf("%s of %d", job, len(e.Config.Jobs)))
 	s.mu.Unlock()
-	defer func() {
+	forget := func(job string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.open, job)
-	}()
-	select {
-	case code := <-end:
-		if code < 0 {
-			panic("on purpose")
-		}
-		if err := e.Ledger.Probe(ctx); err != nil {
-			s.t.Errorf("the engine is closed while %s runs: %v", job, err)
-		}
-		return code, nil
-	case <-ctx.Done():
-		return 130, nil
 	}
+	var wg sync.WaitGroup
+	codes := make([]int, len(jobs))
+	for i, job := range jobs {
+		wg.Go(func() {
+			codes[i] = 130
+			select {
+			case codes[i] = <-list[i]:
+				if err := e.Ledger.Probe(ctx); err != nil {
+					s.t.Errorf("the engine is closed while %s runs: %v", job, err)
+				}
+			case <-ctx.Done():
+			}
+			forget(job)
+			if codes[i] >= 0 {
+				over(job, codes[i])
+			}
+		})
+	}
+	wg.Wait()
+	if slices.Min(codes) < 0 {
+		panic("on purpose")
+	}
+	return max(s.worse, slices.Max(codes)), nil
 }
 
 // end ends the run of a job that is under way.
@@ -123,7 +141,7 @@ func (s *stage) end(job string, code int) {
 	end := s.open[job]
 	s.mu.Unlock()
 	if end == nil {
-		s.t.Fatalf("%s doesn't run; %v", job, s.did)
+		s.t.Fatalf("%s doesn't run; %.200v", job, s.did)
 	}
 	end <- code
 	synctest.Wait()
@@ -207,9 +225,55 @@ func TestReloadWhileJobsRun(t *testing.T) {
 		if h := s.health(); len(h.Jobs) != 2 || h.Status != "ok" {
 			t.Errorf("health: %+v", h)
 		}
+		s.end("f", 0)
 		s.end("e", -1)
 		if h := s.health(); h.Status != "failing" || h.Jobs[0].Last.Exit != 1 || !strings.Contains(s.log.b.String(), "a run has panicked") {
 			t.Errorf("a run that panicked is %+v: %s", h, &s.log.b)
+		}
+	})
+}
+
+// What is due together is one run. A job of it that is over begins again while others of it still run, and isn't kept back by them.
+func TestWhatIsDueTogetherIsOneRun(t *testing.T) {
+	many := make([]string, 200)
+	for i := range many {
+		many[i] = fmt.Sprintf("j%03d */5 * * * *", i)
+	}
+	played(t, append(many, "slow 0 8 * * *"), func(t *testing.T, s *stage, _ func(string)) {
+		names := make([]string, len(many))
+		for i, job := range many {
+			names[i], _, _ = strings.Cut(job, " ")
+		}
+		all := strings.Join(names, " ")
+		for tick, want := range []string{all + " slow", all, all, all} {
+			synctest.Wait()
+			if len(s.runs) != tick+1 || s.runs[tick] != want {
+				t.Fatalf("at the tick %d there are %d runs, and the last is of %q", tick, len(s.runs), s.runs[len(s.runs)-1])
+			}
+			for i, name := range names {
+				s.end(name, 3*(i%2))
+			}
+			h := s.health()
+			if j := h.Jobs[1]; h.Status != "failing" || j.Running || j.Last.Exit != 3 || h.Jobs[0].Last.Exit != 0 || !h.Jobs[200].Running {
+				t.Errorf("while the run goes on, its jobs are %+v, %+v and %+v", h.Jobs[0], j, h.Jobs[200])
+			}
+			time.Sleep(5 * time.Minute)
+		}
+	})
+}
+
+// A run that fails although its jobs went well, by its record, has failed for each of them.
+func TestARunThatCannotBeRecorded(t *testing.T) {
+	played(t, []string{"a 0 8 * * *", "b 0 8 * * *"}, func(t *testing.T, s *stage, _ func(string)) {
+		s.began("a of 2", "b of 2")
+		s.worse = 1
+		s.end("a", 0)
+		if h := s.health(); h.Status != "ok" {
+			t.Errorf("one is over: %+v", h)
+		}
+		s.end("b", 0)
+		if h := s.health(); h.Status != "failing" || h.Jobs[0].Last.Exit != 1 || h.Jobs[1].Last.Exit != 1 {
+			t.Errorf("both are over: %+v", h.Jobs)
 		}
 	})
 }

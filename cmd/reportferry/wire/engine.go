@@ -15,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
@@ -28,6 +29,7 @@ type Engine struct {
 	Client *adjust.Client
 	Token  transport.TokenSource // nil when the config names none, because no job needs it
 	Budget *table.Budget
+	Bounds *jobs.Bounds // of all runs
 	Log    *slog.Logger
 
 	Embedded *emulator.Server // the service, when the config says so; else nil
@@ -83,6 +85,7 @@ func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*
 	if e.Client, err = e.service(tries); err != nil {
 		return nil, errors.Join(exit.Coded(err), e.Close())
 	}
+	e.Bounds = jobs.NewBounds(e.Client.InFlight())
 	e.onClose(func() error { e.Client.CloseIdle(); return nil })
 	if most := cmp.Or(c.Service.InFlight, transport.UsualInFlight); e.Task.count > most {
 		log.Warn(fmt.Sprintf("%d tasks share %d reports at a time (in_flight), and take turns: more tasks are of no use", e.Task.count, most))

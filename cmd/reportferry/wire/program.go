@@ -71,7 +71,8 @@ type Request struct {
 	Named   bool      // a person named the jobs, who should learn by the exit code that others hold all their units
 	Stop    time.Time // when the run must begin to end; zero: never
 	Jobs    func(context.Context, *Session) ([]jobs.Job, error)
-	Told    []Listener // are told of the run
+	Over    func(ledger.Result) // is told of each job as soon as it is over, from several goroutines; nil: nobody waits
+	Told    []Listener          // are told of the run
 }
 
 // A Listener is told that a run has begun, and what it has come to. It changes neither.

@@ -60,6 +60,29 @@ func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, 
 	return list, errors.Join(errs...)
 }
 
+// JobsApart makes the jobs that are named. One that can't be made has a plan that says why, so that the others are done.
+func (s *Session) JobsApart(ctx context.Context, names []string) ([]jobs.Job, error) {
+	chosen, err := s.Choose(names)
+	if err != nil {
+		return nil, err
+	}
+	var list []jobs.Job
+	for _, c := range chosen {
+		job, err := s.Job(ctx, c, s.Asked)
+		if err != nil {
+			job = jobs.Job{Name: c.Name, Table: c.Table, Kind: unmade{err}}
+		}
+		list = append(list, job)
+	}
+	return list, nil
+}
+
+// An unmade kind is one that couldn't be made.
+type unmade struct{ err error }
+
+// Plan says why.
+func (u unmade) Plan(context.Context, time.Time) (jobs.Plan, error) { return jobs.Plan{}, u.err }
+
 // Job makes one job from its entry of the config.
 func (s *Session) Job(ctx context.Context, c config.Job, a Ask) (jobs.Job, error) {
 	return s.Kinds[c.Kind](ctx, s, c, a)

@@ -1,0 +1,46 @@
+package jobs
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// planners is how many jobs are planned at once, and how many are ended. Either mostly waits for the ledger's bucket.
+const planners = 16
+
+// keepMost is how many records may stay in memory from the plans to the units: those of two tables of ten years of days, or of a thousand
+// small ones. A record takes 1.7 kB, and to read a table again takes one call for its segment and one for each of at most eight
+// loose objects.
+const keepMost = 1 << 13
+
+// Bounds are how much is done and kept at once by all runs of a process.
+type Bounds struct {
+	planning, doing, ending chan struct{}
+	kept                    atomic.Int64 // records
+}
+
+// NewBounds lets so many units be done at once.
+func NewBounds(units int) *Bounds {
+	return &Bounds{planning: make(chan struct{}, planners), doing: make(chan struct{}, max(1, units)), ending: make(chan struct{}, planners)}
+}
+
+// enter waits for a place, which the caller gives back; unless ctx is over first.
+func enter(ctx context.Context, places chan struct{}) (leave func(), err error) {
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// keep tells whether so many records more may stay in memory, and counts them if so.
+func (b *Bounds) keep(records int) bool {
+	if b.kept.Add(int64(records)) <= keepMost {
+		return true
+	}
+	b.forget(records)
+	return false
+}
+
+func (b *Bounds) forget(records int) { b.kept.Add(-int64(records)) }
