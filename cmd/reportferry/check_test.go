@@ -30,6 +30,8 @@ func TestCheckTriesEachStep(t *testing.T) {
 	t.Cleanup(refuses.Close)
 	t.Setenv("AWS_ACCESS_KEY_ID", "wrong")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+	t.Setenv("PLAIN_BEAT", "http://beat.example/hidden")
+	t.Setenv("PLAIN_HOOK", "http://hook.example/hidden?insecure=true")
 	bucket := "s3://bkt/prefix?region=us-east-1&use_path_style=true&endpoint=" + refuses.URL
 	out := func(p *place) string { return "file://" + p.dir + "/out" }
 	for _, c := range []struct {
@@ -56,6 +58,15 @@ func TestCheckTriesEachStep(t *testing.T) {
 		{"the token isn't set", func(p *place) { p.edit(t, "TEST_TOKEN", "NO_SUCH_TOKEN") }, 2, 0, []string{
 			"service: failed: ", "NO_SUCH_TOKEN", "sink file://",
 		}},
+		{"plain HTTP to other machines", func(p *place) {
+			p.edit(t, out(p), "s3://bkt/prefix?region=us-east-1&endpoint=http://minio.example")
+			p.edit(t, "lease: ", "heartbeat: ${PLAIN_BEAT}\nnotify: [{url: \"${PLAIN_HOOK}\"}]\nlease: ")
+		}, 2, 3, []string{
+			"heartbeat: failed: ", "notify 1: insecure=true: whoever is on the way can read", "installs: failed: refused: open bucket s3://bkt/prefix: http:// would send rows or secrets unencrypted", "service: ok",
+		}},
+		{"plain HTTP that is allowed", func(p *place) {
+			p.edit(t, out(p), bucket+"&insecure=true")
+		}, 5, 3, []string{"s3://bkt/prefix: insecure=true: whoever is on the way can read and change what goes there\n", "InvalidAccessKeyId"}},
 		{"a sink that refuses the key", func(p *place) { p.edit(t, out(p), bucket) }, 5, 3, []string{
 			"ledger file://", "sink s3://bkt/prefix: failed: ", "InvalidAccessKeyId", "service: ok",
 		}},

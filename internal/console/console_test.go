@@ -114,7 +114,7 @@ func TestHandlerAnswersPagesOnly(t *testing.T) {
 		if w.Code != c.want {
 			t.Errorf("%s %s: %d, want %d", c.method, c.path, w.Code, c.want)
 		}
-		if got := w.Header().Get("Content-Security-Policy"); got != policy {
+		if got := w.Header().Get("Content-Security-Policy"); got != policy+"; frame-ancestors 'none'" {
 			t.Errorf("%s %s: its policy is %q", c.method, c.path, got)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"path"
 	"strings"
 	"sync"
@@ -59,6 +61,10 @@ func TestExportedPagesAreThoseThatAreServed(t *testing.T) {
 	}}
 	did := exported(t, c, store.Open())
 	all := filesOf(t, b)
+	w := httptest.NewRecorder()
+	c.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	header, _, _ := strings.Cut(w.Header().Get("Content-Security-Policy"), "; frame-ancestors")
+	policy := `<meta charset="utf-8">` + "\n" + `<meta http-equiv="Content-Security-Policy" content="` + strings.ReplaceAll(header, "'", "&#39;") + `">`
 	if did.Written != len(all)-1 || did.Unchanged+did.Removed > 0 || len(all) < 10 {
 		t.Errorf("%+v of %d files", did, len(all))
 	}
@@ -68,6 +74,9 @@ func TestExportedPagesAreThoseThatAreServed(t *testing.T) {
 		}
 		if !strings.HasSuffix(name, ".html") {
 			continue
+		}
+		if !strings.Contains(header, "default-src 'none'") || !strings.Contains(content, policy) {
+			t.Errorf("%s hasn't the policy that is served: %s", name, header)
 		}
 		served, err := c.page(t.Context(), name, true)
 		if err != nil {

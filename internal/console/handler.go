@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// policy lets a page load what is beside it, and nothing else.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// policy lets a page load what is beside it, and nothing else. Exported pages have it in themselves, where frame-ancestors has no meaning.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
 
 // Handler answers GET and HEAD for every page and asset.
 func (c *Console) Handler() http.Handler {
@@ -19,7 +19,7 @@ func (c *Console) Handler() http.Handler {
 	mux.HandleFunc("GET /", c.serve)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", policy+"; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")

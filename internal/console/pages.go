@@ -105,6 +105,9 @@ type frame struct {
 	Body  any
 }
 
+// Policy is what an exported page may load.
+func (frame) Policy() string { return policy }
+
 // render makes the page of a path as a file. The error is errNoPage when there is none.
 func (c *Console) render(ctx context.Context, path string) ([]byte, error) {
 	return c.page(ctx, path, false)

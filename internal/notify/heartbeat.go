@@ -31,6 +31,9 @@ func NewHeartbeat(address string, quiet bool, log *slog.Logger) (*Heartbeat, err
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
 		return nil, errors.New("heartbeat: what is referred to isn't an address such as https://hc-ping.com/UUID") // it may be a secret all the same
 	}
+	if err := encrypted(at); err != nil {
+		return nil, fmt.Errorf("heartbeat: %w", err)
+	}
 	return &Heartbeat{at, quiet, log, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 

@@ -28,7 +28,7 @@ func watcher(t *testing.T, answer http.HandlerFunc) (address string, heard func(
 		}
 	}))
 	t.Cleanup(s.Close)
-	return s.URL + "/ping/secret-uuid", func() []string {
+	return s.URL + "/ping/secret-uuid?insecure=true", func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return list
@@ -69,7 +69,7 @@ func TestWhatAWatcherHears(t *testing.T) {
 func TestASilentWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		h, err := NewHeartbeat("http://watcher.example/secret-uuid", false, slog.New(slog.NewTextHandler(&log, nil)))
+		h, err := NewHeartbeat("http://watcher.example/secret-uuid?insecure=true", false, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}

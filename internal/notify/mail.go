@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/wneessen/go-mail"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // mailer sends messages by mail. smtp:// wants STARTTLS but on this machine, smtps:// begins with TLS.
@@ -18,7 +20,7 @@ func mailer(at *url.URL) (func(context.Context, Message) error, error) {
 	}
 	auth := mail.SMTPAuthAutoDiscover // without TLS it leaves out what would show the password
 	options := []mail.Option{mail.WithTLSPortPolicy(mail.TLSMandatory), mail.WithTimeout(SendTime)}
-	if host := at.Hostname(); host == "localhost" || strings.HasPrefix(host, "127.") {
+	if sinks.Loopback(at.Hostname()) {
 		auth = mail.SMTPAuthPlainNoEnc
 		options = []mail.Option{mail.WithTLSPortPolicy(mail.TLSOpportunistic), mail.WithTimeout(SendTime)}
 	}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // Sender gives what sends messages to an address: a web address, or smtp://user:password@host:587/?from=...&to=... Its errors don't have the
@@ -23,6 +25,9 @@ func Sender(address string) (func(context.Context, Message) error, error) {
 	case at.Scheme != "http" && at.Scheme != "https":
 		return nil, fmt.Errorf("an address with %s:// isn't known; want https://, smtp:// or smtps://", at.Scheme)
 	}
+	if err := encrypted(at); err != nil {
+		return nil, err
+	}
 	body := bodyFor(at)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return func(ctx context.Context, m Message) error {
@@ -33,6 +38,21 @@ func Sender(address string) (func(context.Context, Message) error, error) {
 		}
 		return nil
 	}, nil
+}
+
+// encrypted refuses an address of plain HTTP on another machine, unless it allows that itself by a parameter, which it loses.
+func encrypted(at *url.URL) error {
+	q := at.Query()
+	if !q.Has(sinks.InsecureKey) {
+		return sinks.Encrypted(at)
+	}
+	allowed := q.Get(sinks.InsecureKey) == "true"
+	q.Del(sinks.InsecureKey)
+	at.RawQuery = q.Encode()
+	if allowed {
+		return nil
+	}
+	return sinks.Encrypted(at)
 }
 
 func post(ctx context.Context, client *http.Client, at *url.URL, content any) error {

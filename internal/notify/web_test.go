@@ -87,7 +87,7 @@ func TestServersThatFail(t *testing.T) {
 				t.Cleanup(s.Close)
 				address = s.URL
 			}
-			send, err := Sender(address + "/hidden-path?token=hidden-token")
+			send, err := Sender(address + "/hidden-path?token=hidden-token&insecure=true")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,6 +95,19 @@ func TestServersThatFail(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+	for _, c := range []struct {
+		address string
+		refused bool
+	}{
+		{"http://hooks.example/hidden", true}, {"http://hooks.example/hidden?insecure=false", true}, {"http://127.0.0.1.example/hidden", true},
+		{"http://hooks.example/hidden?insecure=true", false}, {"https://hooks.example/hidden", false}, {"http://[::1]:80/hidden", false},
+	} {
+		_, err := Sender(c.address)
+		_, beat := NewHeartbeat(c.address, false, nil)
+		if (err != nil) != c.refused || (beat != nil) != c.refused || c.refused && strings.Contains(err.Error()+beat.Error(), "hidden") {
+			t.Errorf("%s: %v, %v", c.address, err, beat)
+		}
 	}
 	for _, wrong := range []string{"", "hidden", "ftp://hidden/x", "smtp://user:hidden@host", "://hidden"} {
 		if _, err := Sender(wrong); err == nil || strings.Contains(err.Error(), "hidden") {

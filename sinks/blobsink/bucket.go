@@ -1,12 +1,14 @@
 package blobsink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"gocloud.dev/blob"
@@ -26,11 +28,20 @@ import (
 //     its attributes.
 //   - In gs://bucket/a/b, and likewise with s3, azblob and mem, all keys begin with a/b/. gocloud itself ignores the path.
 //
-// The query parameters are gocloud's. Errors don't repeat them, because they may be secret.
+// The query parameters are gocloud's, and insecure=true, without which a store on another machine isn't spoken to over plain HTTP. Errors don't repeat them, because they may be secret.
 func OpenBucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: not a URL", sinks.Redact(rawURL))
+	}
+	q := u.Query()
+	allowed := q.Get(sinks.InsecureKey)
+	if allowed != "" && allowed != "true" && allowed != "false" {
+		return nil, fmt.Errorf("open bucket %s: parameter insecure: want true or false", sinks.Redact(rawURL))
+	}
+	if q.Has(sinks.InsecureKey) {
+		q.Del(sinks.InsecureKey)
+		u.RawQuery = q.Encode()
 	}
 	prefix := ""
 	if u.Scheme == "file" {
@@ -58,11 +69,32 @@ func OpenBucket(ctx context.Context, rawURL string) (*blob.Bucket, error) {
 		reason := strings.ReplaceAll(err.Error(), u.String(), sinks.Redact(u.String()))
 		return nil, opened(err, fmt.Sprintf("open bucket %s: %s", sinks.Redact(rawURL), reason))
 	}
+	if err := encrypted(bucket, u); err != nil && allowed != "true" {
+		return nil, errors.Join(fmt.Errorf("open bucket %s: %w", sinks.Redact(rawURL), err), bucket.Close())
+	}
 	retryGoogle(bucket)
 	if prefix != "" {
 		bucket = blob.PrefixedBucket(bucket, prefix+"/")
 	}
 	return bucket, nil
+}
+
+// encrypted refuses a store that is spoken to over plain HTTP on another machine, by its URL or by an environment variable.
+func encrypted(bucket *blob.Bucket, u *url.URL) error {
+	_, q := place(bucket, u.String())
+	at := q.Get("endpoint")
+	if plain, _ := strconv.ParseBool(u.Query().Get("disable_https")); plain {
+		_, host, _ := strings.Cut(cmp.Or(at, "https://amazonaws.com"), "://")
+		at = "http://" + host
+	}
+	if at != "" && !strings.Contains(at, "://") {
+		at = "http://" + at // STORAGE_EMULATOR_HOST
+	}
+	address, err := url.Parse(at)
+	if err != nil {
+		return err
+	}
+	return sinks.Encrypted(address)
 }
 
 // openers replace those of gocloud for the stores whose clients or errors need changes.

@@ -101,6 +101,62 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// Plain HTTP goes to this machine alone, however the store is named, unless the URL says insecure=true.
+func TestPlainHTTPIsRefused(t *testing.T) {
+	const here, there = "127.0.0.1:9000", "minio.example:9000"
+	for _, c := range []struct {
+		url string // with HOST
+		env []string
+	}{
+		{url: "s3://bkt?region=x&anonymous=true&endpoint=http://HOST"},
+		{url: "s3://bkt/under?region=x&anonymous=true&disable_https=true&endpoint=https://HOST"},
+		{url: "s3://bkt?region=x&anonymous=true", env: []string{"AWS_ENDPOINT_URL_S3", "http://HOST"}},
+		{url: "gs://bkt?anonymous=true", env: []string{"STORAGE_EMULATOR_HOST", "HOST"}},
+		{url: "gs://bkt?anonymous=true", env: []string{"STORAGE_EMULATOR_HOST", "http://HOST"}},
+		{url: "azblob://bkt?protocol=http&domain=HOST&localemu=true", env: []string{"AZURE_STORAGE_ACCOUNT", "me", "AZURE_STORAGE_KEY", "c2VjcmV0"}},
+		{url: "azblob://bkt", env: []string{"AZURE_STORAGE_ACCOUNT", "me", "AZURE_STORAGE_CONNECTION_STRING", "DefaultEndpointsProtocol=http;BlobEndpoint=http://HOST/me;AccountName=me;AccountKey=c2VjcmV0"}},
+	} {
+		t.Run(c.url, func(t *testing.T) {
+			open := func(host, more string) error {
+				for i := 0; i+1 < len(c.env); i += 2 {
+					t.Setenv(c.env[i], strings.ReplaceAll(c.env[i+1], "HOST", host))
+				}
+				rawURL := strings.ReplaceAll(c.url, "HOST", host)
+				if more != "" && !strings.Contains(rawURL, "?") {
+					more = "?" + more[1:]
+				}
+				b, err := OpenBucket(t.Context(), rawURL+more)
+				if err == nil {
+					err = b.Close()
+				}
+				return err
+			}
+			if err := open(here, ""); err != nil {
+				t.Errorf("on this machine: %v", err)
+			}
+			for _, more := range []string{"", "&insecure=false"} {
+				if err := open(there, more); err == nil || !strings.Contains(err.Error(), "http:// would send rows or secrets unencrypted") {
+					t.Errorf("on another machine, with %q: %v", more, err)
+				}
+			}
+			if err := open(there, "&insecure=true"); err != nil {
+				t.Errorf("with leave: %v", err)
+			}
+			if err := open(there, "&insecure=yes"); err == nil || !strings.Contains(err.Error(), "insecure: want true or false") {
+				t.Errorf("with another word: %v", err)
+			}
+		})
+	}
+	for _, good := range []string{"s3://bkt?region=x&anonymous=true", "s3://bkt?region=x&anonymous=true&endpoint=https://" + there} {
+		if b, err := OpenBucket(t.Context(), good); err != nil || b.Close() != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	if b, err := OpenBucket(t.Context(), "s3://bkt?region=x&anonymous=true&disable_https=true"); err == nil {
+		t.Errorf("Amazon itself without TLS is opened as %v", b)
+	}
+}
+
 func TestDrivers(t *testing.T) {
 	want := []string{"azblob", "file", "gs", "mem", "s3"}
 	if got := slices.Sorted(slices.Values(blob.DefaultURLMux().BucketSchemes())); !slices.Equal(got, want) {

@@ -170,7 +170,7 @@ func TestMissingCredentials(t *testing.T) {
 // The parameters that gocloud reads of an s3 URL are read here, and mean the same.
 func TestS3Parameters(t *testing.T) {
 	for query, wrong := range map[string]string{
-		"region=x&ssetype=AES256&kmskeyid=k&accelerate=false&disable_https=true&s3ForcePathStyle=true": "",
+		"region=x&ssetype=AES256&kmskeyid=k&accelerate=false&disable_https=true&insecure=true&s3ForcePathStyle=true": "",
 		"region=x&prefix=a/": "", "region=x&ssetype=aws:KMS&use_path_style=": "",
 		"region=x&use_path_style=perhaps": "use_path_style: want true or false",
 		"region=x&ssetype=none":           "ssetype",

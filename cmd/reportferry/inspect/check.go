@@ -110,6 +110,8 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 	}
 	c.Warn(names)
 	c.step("config", nil, human.Plural(len(c.Config.Jobs), "job"))
+	c.receivers(ctx)
+	c.buckets()
 	c.room()
 	c.store(ctx)
 	lists := c.account(ctx)

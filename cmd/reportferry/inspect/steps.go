@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/notify"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 	"github.com/reportferry/reportferry/sinks"
@@ -227,5 +228,52 @@ func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string
 		if why := kind.Unwatched(); why != "" && err == nil {
 			fmt.Fprintf(c.out, "%s: final partitions aren't compared with later totals: %s\n", job.Name, why)
 		}
+	}
+}
+
+// receivers reads the addresses of those who are told of runs, and sends them nothing.
+func (c *checker) receivers(ctx context.Context) {
+	one := func(name, reference string, use func(address string) error) {
+		address, err := c.Address(ctx, reference)
+		if err == nil {
+			err = use(address)
+		}
+		if err != nil {
+			c.step(name, exit.Refused(err), "")
+			return
+		}
+		c.unencrypted(name, address)
+	}
+	for i, n := range c.Config.Notify {
+		one(fmt.Sprintf("notify %d", i+1), n.URL, func(address string) error { _, err := notify.Sender(address); return err })
+	}
+	if c.Config.Heartbeat != "" {
+		one("heartbeat", c.Config.Heartbeat, func(address string) error { _, err := notify.NewHeartbeat(address, false, c.Log); return err })
+	}
+}
+
+// buckets repeats of which places the config says that they are spoken to over plain HTTP.
+func (c *checker) buckets() {
+	places := []string{c.Config.Ledger, c.Config.Export}
+	for _, j := range c.Config.Jobs {
+		places = append(places, j.Sinks...)
+		switch {
+		case j.Report != nil:
+			places = append(places, j.Report.Raw.URL)
+		case j.Spend != nil:
+			places = append(places, j.Spend.Source, j.Spend.Rejects)
+		case j.Sharing != nil:
+			places = append(places, j.Sharing.Source, j.Sharing.Rejects)
+		}
+	}
+	slices.Sort(places)
+	for _, place := range slices.Compact(places) {
+		c.unencrypted(sinks.Redact(place), place)
+	}
+}
+
+func (c *checker) unencrypted(name, address string) {
+	if sinks.Insecure(address) {
+		fmt.Fprintf(c.out, "%s: insecure=true: whoever is on the way can read and change what goes there\n", name)
 	}
 }

@@ -148,12 +148,8 @@ func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) *notify.Heart
 	if err != nil || c.Heartbeat == "" {
 		return nil
 	}
-	var address string
 	var beat *notify.Heartbeat
-	source, err := transport.ParseAddress(c.Heartbeat, p.getenv)
-	if err == nil {
-		address, err = source.Token(ctx)
-	}
+	address, err := p.Address(ctx, c.Heartbeat)
 	if err == nil {
 		beat, err = notify.NewHeartbeat(address, !p.Task.First(), log)
 	}
@@ -165,15 +161,20 @@ func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) *notify.Heart
 
 // SenderOf reads the address of somebody whom the config names, and gives what sends messages there.
 func (p *Program) SenderOf(ctx context.Context, n config.Notify) (func(context.Context, notify.Message) error, error) {
-	source, err := transport.ParseAddress(n.URL, p.getenv)
-	if err != nil {
-		return nil, err
-	}
-	at, err := source.Token(ctx)
+	at, err := p.Address(ctx, n.URL)
 	if err != nil {
 		return nil, err
 	}
 	return notify.Sender(at)
+}
+
+// Address reads the address, which is a secret, that a key of the config refers to.
+func (p *Program) Address(ctx context.Context, reference string) (string, error) {
+	source, err := transport.ParseAddress(reference, p.getenv)
+	if err != nil {
+		return "", err
+	}
+	return source.Token(ctx)
 }
 
 // loadConfig reads the config file. Its errors end the process with ExitUsage.
