@@ -44,12 +44,13 @@ type Task[V any] struct {
 // A Report is what came of a push, or of a check.
 type Report struct {
 	File
-	Same    bool  // finished before with this content: nothing was done
-	Changed bool  // the name is known with other content
-	Sent    int64 // records that Send was asked to send in this run
-	Resent  int64 // requests for records that the service may have had
-	Spool   int64 // bytes of disk used
-	Index   int64 // bytes read of what was pushed before
+	Same    bool      // finished before with this content: nothing was done
+	Changed bool      // the name is known with other content
+	Sent    int64     // records that Send was asked to send in this run
+	Resent  int64     // requests for records that the service may have had
+	Spool   int64     // bytes of disk used
+	Quiet   time.Time // of a check: a push leaves the file until then, because it may still be growing; zero: it doesn't
+	Index   int64     // bytes read of what was pushed before
 }
 
 // Do pushes what is missing of a file, under the table's claim, named ClaimName: it reads the file, finds what was sent already, sends the rest, and writes the

@@ -15,7 +15,11 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*store.IndexWriter,
 		return err
 	}
 	if age := time.Since(w.stat.Modified); w.p.Quiet > 0 && age < w.p.Quiet {
-		return &QuietError{Age: age, Quiet: w.p.Quiet, Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
+		quiet := &QuietError{Age: age, Quiet: w.p.Quiet, Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
+		if !w.check {
+			return quiet
+		}
+		w.report.Quiet = quiet.Due
 	}
 	if w.pushes, w.orphans, err = w.o.table.Pushes(ctx); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -67,6 +68,9 @@ func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files
 	if err != nil && !errors.Is(err, outbox.ErrTooMany) {
 		human.Row(w, "error", err.Error())
 		return true
+	}
+	if !r.Quiet.IsZero() {
+		human.Row(w, "waiting", "it may still be growing; a push without its name takes it "+runs.DueAt(r.Quiet))
 	}
 	human.Row(w, "rows", human.Count(r.Rows))
 	to := human.Count(r.Pending + r.Unknown)

@@ -36,7 +36,7 @@ type Pusher interface {
 // A PushAsk is what the commands of spend and sharing ask of a job.
 type PushAsk struct {
 	Now     bool     // ignore the schedule
-	Files   []string // nil: those of the job's source that are due; else these, by path or URL, and no others
+	Files   []string // none: those of the job's source that are due; else these, by path or URL, and no others
 	ShowIDs bool     // sharing only: log the devices whose records weren't taken
 }
 
@@ -73,7 +73,7 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 	if shelf.Source, err = files.ParseSource(p.Source); err != nil {
 		return out, refuse(fmt.Errorf("source: %w", err))
 	}
-	if a.Files == nil {
+	if len(a.Files) == 0 { // a command without names gives an empty list, not nil
 		out.Quiet = p.Quiet
 	}
 	if shelf.Bucket, err = s.bucket(ctx, shelf.Source.Bucket); err != nil {

@@ -60,7 +60,7 @@ func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f 
 		t.Records++
 		t.Amount.Add(&t.Amount, big.NewInt(amount))
 	}
-	push.Source, push.Quiet = f, 0
+	push.Source = f
 	var err error
 	c.Report, err = outbox.Check(ctx, o, push)
 	c.Read, c.Problems = f.read, p.list()
