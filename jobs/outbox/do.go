@@ -97,6 +97,7 @@ type work[V any] struct {
 	states  *store.States
 
 	refusals store.Tallied
+	skipped  int64 // rows that are no records
 	digest   *digest
 	spool    *store.Spool
 	report   Report
@@ -181,7 +182,7 @@ func (w *work[V]) do(h hold) error {
 func (w *work[V]) begin(p *store.Push) {
 	started := w.start(time.Now().UTC())
 	p.ID = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
-	p.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
+	p.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records, Skipped: w.skipped}
 	p.Head.Refusals = w.refusals.List()
 }
 

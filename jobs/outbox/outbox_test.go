@@ -198,6 +198,22 @@ func TestUnknownIsParked(t *testing.T) {
 	r.sent("b 2")
 }
 
+// Rows of totals, notes and empty ones are counted, are no rejects, and don't make the file another one.
+func TestSkippedRows(t *testing.T) {
+	r := newRig(t)
+	p := r.push("f", lines("~ report of May\na 1\n~ sub total\nb 2\n~ total 3\n~ made by hand"))
+	p.MaxRejects = &Most{Count: 0}
+	r.want(r.do(p).File, "2 accepted, 4 skipped, ended")
+	r.sent("a 1, b 2")
+	r.rejected("f.rejects.csv", "")
+	later := lines("~ report of May\na 1\n~ sub total\nb 2\n~ total, corrected")
+	later.version = "2"
+	if report := r.do(r.push("f", later)); !report.Same {
+		t.Errorf("another row of totals makes the file another one: %+v", report)
+	}
+	r.sent("")
+}
+
 func TestTooManyRejects(t *testing.T) {
 	r := newRig(t)
 	p := r.push("f", lines("a 1\n# no\n# no\na 2"))

@@ -47,7 +47,7 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*store.IndexWriter,
 	w.report.Spool = w.spool.End
 	p := w.resumed
 	if p == nil {
-		p = &store.Push{Head: store.Head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Rows: w.digest.records}}
+		p = &store.Push{Head: store.Head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Rows: w.digest.records, Skipped: w.skipped}}
 	}
 	w.report.File = fileOf(p, c)
 	return w.p.MaxRejects.exceeded(c.Rejects(), w.digest.records)
@@ -67,6 +67,10 @@ func (w *work[V]) known(fits func(*store.Push) bool) *store.Push {
 func (w *work[V]) validate(ctx context.Context) error {
 	w.digest = newDigest()
 	err := w.p.Source.Read(ctx, false, func(r *Record[V]) error {
+		if r.Skipped != "" {
+			w.skipped++
+			return nil
+		}
 		if _, err := add(w.digest, r); err != nil {
 			return err
 		}

@@ -37,6 +37,9 @@ func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f 
 	c := Checked{Totals: map[string]*Total{}}
 	p := &problems{seen: map[Refusal]*Problem{}}
 	f.looker = func(l *Row, r *outbox.Record[V]) {
+		if r.Skipped != "" {
+			return
+		}
 		if r.Refusal != nil {
 			p.count(Refusal(*r.Refusal), l.Row)
 			return

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -26,11 +27,17 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return strings.TrimSpace(r.Field + " " + r.Reason) }
 
+// A Skip is why a row isn't meant to be a record: it has totals, a note, or nothing. It counts as skipped, and not as refused.
+type Skip struct{ Reason string }
+
+func (s *Skip) Error() string { return s.Reason }
+
 // A Row is one row of a file, as the file spells it.
 type Row struct {
 	Row     int64    // from 1; names and blank lines don't count
 	Values  []string // one for each field of the mapping, as the file spells it
 	Refused *Refusal // not nil: there are no values
+	Skipped *Skip    // not nil: there are none either
 	Cells   func() []string
 }
 
@@ -51,10 +58,13 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 			return nil
 		}
 		l.Row++
-		if l.Refused = nil; err != nil && !errors.As(err, &l.Refused) {
+		if l.Refused, l.Skipped = nil, nil; err != nil && !errors.As(err, &l.Refused) && !errors.As(err, &l.Skipped) {
 			return err
 		}
-		if l.Refused == nil {
+		if err == nil && bare(l.Values) && bare(l.Cells()) {
+			l.Skipped = &Skip{"has nothing in any cell"}
+		}
+		if l.Refused == nil && l.Skipped == nil {
 			m.fill(l.Values)
 		}
 		if err := each(&l); err != nil {
@@ -64,4 +74,9 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// bare tells whether nothing stands in any of some cells.
+func bare(cells []string) bool {
+	return !slices.ContainsFunc(cells, func(s string) bool { return strings.TrimSpace(s) != "" })
 }

@@ -49,6 +49,23 @@ func TestRawRows(t *testing.T) {
 	}
 }
 
+// A row without anything in it is no record, and none that is refused: a spreadsheet writes such rows below its data.
+func TestBareRowsAreSkipped(t *testing.T) {
+	m := Mapping{Fields: []Field{{Name: "id"}, {Name: "type"}}, Constants: map[string]string{"type": "cpi"}}
+	var got []string
+	err := Read(t.Context(), strings.NewReader("id;more\na;1\n;\n ;\t\nb;2\n;3\n"), m, t.TempDir(), func([]string, Understanding) {}, func(l *Row) error {
+		if l.Skipped != nil {
+			got = append(got, fmt.Sprintf("%d %s", l.Row, l.Skipped.Reason))
+			return nil
+		}
+		got = append(got, fmt.Sprintf("%d %s", l.Row, strings.Join(l.Values, " ")))
+		return nil
+	})
+	if want := "1 a cpi, 2 has nothing in any cell, 3 has nothing in any cell, 4 b cpi, 5  cpi"; err != nil || strings.Join(got, ", ") != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
 // The walk over a footer ends where the footer does. If it lost its way, it would overlook what it is for.
 func TestFooterIsWalked(t *testing.T) {
 	type typed struct {
