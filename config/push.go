@@ -55,7 +55,8 @@ func (p *Push) keys(resend string) []strict.Field {
 		required(place("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv", "URL of the files. {date} stands for a day such as 2026-01-31, and * for any characters but a slash. "+
 			"The files are CSV, JSON Lines, Parquet or XLSX, plain or compressed by gzip or zstd.")),
 		required(place("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects", "Bucket for files of the rows that were refused, with the reasons.")),
-		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%", "How much of a file may be refused before nothing of it is sent: a number of rows, or a share. The default is 50%."),
+		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%", "How many rows of a file, or what share of them, may be no records before the file is taken for one of another kind and nothing of it is sent. "+
+			"What comes too late, and what the service refuses, doesn't count. The default is 50% for spend, and 100%, which lets every file through, for sharing."),
 		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park", "What happens to a record that may have been taken, because its answer was lost. "+resend),
 		strict.Optional("window_days", strict.Whole(1, 30), &p.WindowDays, "14", "How many days back from today files are looked for."),
 		strict.Optional("wait_until_quiet", quietTime, &p.Quiet, "30s", "How long a file must not have changed before a run takes it, because it may still be growing. "+

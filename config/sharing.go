@@ -34,6 +34,7 @@ var sharingFields = []recordField{
 // sharingKeys are the keys of kind sharing.
 func sharingKeys(j *Job) strict.Object {
 	s := &Sharing{Push: pushDefaults}
+	s.MaxRejects.Share = 1 // one bad device doesn't hold back what the others have chosen
 	j.Sharing = s
 	onLate, form := "reject", "object"
 	return strict.Object{

@@ -23,7 +23,7 @@ func TestSharing(t *testing.T) {
 	if got := c.Jobs[0]; got.Sinks != nil || !reflect.DeepEqual(got.Sharing, want) {
 		t.Errorf("first: %+v\nwant %+v", got.Sharing, want)
 	}
-	second := &Sharing{Push: Push{Source: below("testdata/good", "file://./in/choices.csv"), Rejects: below("testdata/good", "file://./in"), MaxRejects: MaxRejects{Share: 0.5},
+	second := &Sharing{Push: Push{Source: below("testdata/good", "file://./in/choices.csv"), Rejects: below("testdata/good", "file://./in"), MaxRejects: MaxRejects{Share: 1},
 		OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}}
 	if got := c.Jobs[1].Sharing; !reflect.DeepEqual(got, second) {
 		t.Errorf("second: %+v\nwant %+v", got, second)

@@ -119,7 +119,7 @@ func lineOf(o ledger.Outcome, err error) string {
 		label string
 		n     int
 	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"not moved", o.Probed}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}, {"held back", o.HeldBack + o.StillHeld}, {"differing", o.Unreconciled},
-		{"moved though final", o.Moved}, {"compared", o.Compared}, {"moved, and left", o.Drifted}, {"not compared", o.Unseen}} {
+		{"moved though final", o.Moved}, {"compared", o.Compared}, {"moved, and left", o.Drifted}, {"not compared", o.Unseen}, {"rows not taken", int(o.NotTaken())}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", c.label, c.n))
 		}

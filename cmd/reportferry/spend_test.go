@@ -80,7 +80,7 @@ func TestSpendText(t *testing.T) {
 		{"check", "spend check", 3, put(today+"partner.csv", 1, 61, "tooshort,USD,1,2009-12-29T00:00:00Z", "long-enough-but-old,USD,1,2009-01-01T00:00:00Z",
 			"long-enough-id,USD,1e3,2009-12-29T00:00:00Z", "long-enough-ie,USD,1e3,2009-12-29T00:00:00Z")},
 		{"plan", "plan --now", 0, nil},
-		{"push", "spend push", 0, nil},
+		{"push", "spend push", 3, nil},
 		{"again", "spend push", 0, nil},
 		{"file-again", "spend push in/2009-12-29/partner.csv", 0, nil},
 		{"by-hand", "spend push more.csv", 0, put("more.csv", 41, 81)},

@@ -62,7 +62,7 @@ func (d *display) summary(r ledger.Run) {
 // columns or raw answers. Periods that nobody can fetch any more don't count.
 func leaving(results []ledger.Result) (n int) {
 	for _, r := range results {
-		if !r.Succeeded() || r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Outcome.Unseen+r.Rest.Lacking.Partitions > 0 {
+		if !r.Succeeded() || r.Outcome.NotTaken() > 0 || r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Outcome.Unseen+r.Rest.Lacking.Partitions > 0 {
 			n++
 		}
 	}
@@ -88,6 +88,9 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	}
 	if o.Probed > 0 {
 		args = append(args, "probed", o.Probed)
+	}
+	if o.NotTaken()+o.Skipped > 0 {
+		args = append(args, "refused", o.Refused, "rejected", o.Rejected, "partly", o.Partly, "conflicts", o.Conflicts, "skipped", o.Skipped)
 	}
 	if o.Waiting > 0 {
 		args = append(args, "waiting", o.Waiting, "due", runs.DueAt(o.Due))

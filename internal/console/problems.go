@@ -155,7 +155,7 @@ func failures(past ledger.Past, j JobStatus) []problem {
 		return nil // the problems of the table have them
 	}
 	list := status.LastFailed(j.Name, past, func(_ *ledger.Run, f ledger.Failure) bool {
-		return slices.ContainsFunc(Latest(j.Pushed), func(o outbox.File) bool { return o.Error != "" && o.Name == f.Unit }) ||
+		return slices.ContainsFunc(outbox.Latest(j.Pushed), func(o outbox.File) bool { return o.Error != "" && o.Name == f.Unit }) ||
 			slices.ContainsFunc(j.Declared, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
 	})
 	return problemsFrom(j, list, civil.Date{})

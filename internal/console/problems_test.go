@@ -81,7 +81,7 @@ func TestAFailureIsShownOnce(t *testing.T) {
 
 // Files that are done longer than their records are remembered, and those that have been replaced, are no problem any more.
 func TestOldFilesAreNoProblem(t *testing.T) {
-	old := outbox.File{Name: "a", Ended: noon, Last: noon.Add(-recent), Rows: 5, Refused: 5}
+	old := outbox.File{Name: "a", Ended: noon, Last: noon.Add(-outbox.Recent), Rows: 5, Refused: 5}
 	mended := []outbox.File{{Name: "b", Ended: noon, Last: noon}, {Name: "b", Error: "no header"}}
 	if list := stuck(noon, JobStatus{Pushed: append(mended, old)}); list != nil {
 		t.Errorf("problems: %+v", list)

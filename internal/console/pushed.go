@@ -49,7 +49,7 @@ func pushedOf(s snapshot, j JobStatus) view {
 const mostFiles = 400
 
 func lineOfFile(s snapshot, j JobStatus, f outbox.File, earlier bool) fileLine {
-	l := fileLine{File: f, State: fileState(f), Linked: s.linked(f.Run), Earlier: earlier, NotTaken: f.Refused + f.Rejected + f.Conflicts}
+	l := fileLine{File: f, State: fileState(f), Linked: s.linked(f.Run), Earlier: earlier, NotTaken: f.NotTaken()}
 	l.Checked = f.Error == "" || f.Begun() || f.Rejects != ""
 	if f.Rejects != "" {
 		l.At = place(j.Rejects, f.Rejects)

@@ -11,21 +11,6 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// recent is how long the rejects of a file that is done are shown: as long as its records are remembered.
-const recent = 9 * 24 * time.Hour
-
-// Latest are the files of a job, the latest first, as they are now: a file that changed counts once.
-func Latest(all []outbox.File) (list []outbox.File) {
-	known := map[string]bool{}
-	for _, f := range all {
-		if !known[f.Name] {
-			known[f.Name] = true
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
 // fileState says how far a file is.
 func fileState(f outbox.File) state {
 	switch {
@@ -37,7 +22,7 @@ func fileState(f outbox.File) state {
 		return state{"soft", "◔", "not finished"}
 	case f.Unknown > 0:
 		return state{"bad", "?", "in doubt"}
-	case f.Refused+f.Rejected+f.Conflicts > 0:
+	case f.NotTaken() > 0:
 		return state{"warn", "◑", "some not taken"}
 	}
 	return state{"good", "✔", "done"}
@@ -49,9 +34,9 @@ const mostStuck = 20
 // stuck are the files that a person must do something about, the latest first.
 func stuck(now time.Time, j JobStatus) (list []problem) {
 	named := map[state]int{}
-	for _, f := range Latest(j.Pushed) {
+	for _, f := range outbox.Latest(j.Pushed) {
 		p := problem{Job: j.Name, State: fileState(f), Run: f.Run}
-		lost := f.Refused + f.Rejected + f.Conflicts
+		lost := f.NotTaken()
 		switch {
 		case f.Error != "":
 			p.like, p.What = refresh.Broken, f.Name+" was refused, and nothing of it was sent"
@@ -64,7 +49,7 @@ func stuck(now time.Time, j JobStatus) (list []problem) {
 		case f.Unknown > 0 && !f.Open():
 			p.like, p.What = refresh.Differs, fmt.Sprintf("%s: of %s nobody knows whether the service took them", f.Name, plural(int(f.Unknown), "record"))
 			p.Advice, p.Type = "To have them sent again, of all files:", []string{j.Kind + " requeue --job " + j.Name}
-		case lost > 0 && now.Sub(f.Last) < recent:
+		case lost > 0 && now.Sub(f.Last) < outbox.Recent:
 			p.like, p.known, p.What = refresh.ChangedFinal, true, fmt.Sprintf("%s: %s weren't taken", f.Name, plural(int(lost), "row"))
 			p.Advice, p.Type = "What became of each file:", []string{j.Kind + " status --job " + j.Name}
 		default:

@@ -13,6 +13,7 @@ const (
 	HeldBack          = "held_back"           // answers that aren't published, because they take good rows away
 	Unreconciled      = "unreconciled"        // rows that differ from the service's totals
 	ChangedAfterFinal = "changed_after_final" // numbers that moved after they had been final
+	NotTaken          = "not_taken"           // rows of pushed files that weren't taken
 	Conflict          = "conflict"            // somebody else writes the same table
 	Schema            = "schema"              // a column or an event that the service has no more
 	Denied            = "denied"              // credentials that were refused
@@ -20,7 +21,7 @@ const (
 )
 
 // Reasons lists them all, those first that want a person most.
-var Reasons = []string{Denied, Conflict, Schema, Failed, Stale, HeldBack, Unreconciled, ChangedAfterFinal, Resolved}
+var Reasons = []string{Denied, Conflict, Schema, Failed, Stale, HeldBack, Unreconciled, ChangedAfterFinal, NotTaken, Resolved}
 
 // A Trouble is something wrong with a job.
 type Trouble struct {
@@ -53,7 +54,7 @@ func (t Trouble) about() string {
 // titles are the reasons in words.
 var titles = map[string]string{
 	Failed: "failed", Stale: "missing", HeldBack: "an answer is held back", Unreconciled: "differs from the service's totals", ChangedAfterFinal: "changed after being final",
-	Conflict: "another writer", Schema: "the service has no such column or event any more", Denied: "access denied",
+	NotTaken: "rows not taken of", Conflict: "another writer", Schema: "the service has no such column or event any more", Denied: "access denied",
 }
 
 // title is the trouble in a word or two.

@@ -149,7 +149,7 @@ func worst(list []console.JobStatus) []console.JobStatus {
 
 // sum adds up the files as they are now. What a file was before it changed doesn't count.
 func sum(files []outbox.File, of func(outbox.File) int64) (n int64) {
-	for _, f := range console.Latest(files) {
+	for _, f := range outbox.Latest(files) {
 		n += of(f)
 	}
 	return n

@@ -27,7 +27,7 @@ var Codes = []struct {
 	{jobs.ExitDone, "done"},
 	{jobs.ExitFailed, "failed"},
 	{jobs.ExitUsage, "usage or config"},
-	{jobs.ExitSome, "some units failed or are held back, or differ from the service's totals, or are suspected to be empty, or their raw answers aren't kept; the rest is published; of status, check and gaps: not all is as it should be"},
+	{jobs.ExitSome, "some units failed or are held back, or differ from the service's totals, or are suspected to be empty, or their raw answers aren't kept, or rows of files weren't taken; the rest is published; of status, check and gaps: not all is as it should be"},
 	{jobs.ExitHeld, "a named run got no unit, because others hold them all"},
 	{jobs.ExitDenied, "authentication or permission refused"},
 	{jobs.ExitInterrupted, "interrupted; the next run goes on"},
@@ -58,6 +58,9 @@ func Outcome(r ledger.Run) string {
 	var said []string
 	if sum.Written > 0 {
 		said = append(said, fmt.Sprintf("%d written", sum.Written))
+	}
+	if n := sum.NotTaken(); n > 0 {
+		said = append(said, fmt.Sprintf("%d rows not taken", n))
 	}
 	if failed > 0 {
 		said = append(said, fmt.Sprintf("%d failed", max(failed, sum.Failed)))

@@ -61,6 +61,12 @@ type Outcome struct {
 	Drifted  int `json:"drifted,omitempty"`  // of those, partitions that have moved and that keep their rows, as drift: warn asks
 	Unseen   int `json:"unseen,omitempty"`   // final partitions that couldn't be held against the totals
 
+	Refused   int64 `json:"refused,omitempty"`   // rows of pushed files that aren't right, and weren't sent
+	Rejected  int64 `json:"rejected,omitempty"`  // rows that the service refused
+	Partly    int64 `json:"partly,omitempty"`    // of those, rows that it took in part
+	Conflicts int64 `json:"conflicts,omitempty"` // rows that weren't sent because of what was sent before
+	Skipped   int64 `json:"skipped,omitempty"`   // rows that are no records: totals, notes, empty ones
+
 	Waiting int       `json:"waiting,omitempty"` // windows that were left as they are until later
 	Due     time.Time `json:"due,omitzero"`      // when the first of them is due, when that is known
 
@@ -99,6 +105,11 @@ func (t *Outcome) Add(o Outcome) {
 	t.Compared += o.Compared
 	t.Drifted += o.Drifted
 	t.Unseen += o.Unseen
+	t.Refused += o.Refused
+	t.Rejected += o.Rejected
+	t.Partly += o.Partly
+	t.Conflicts += o.Conflicts
+	t.Skipped += o.Skipped
 	t.Waiting += o.Waiting
 	if t.Due.IsZero() || !o.Due.IsZero() && o.Due.Before(t.Due) {
 		t.Due = o.Due
@@ -164,6 +175,9 @@ func (t *Outcome) Count(s State) {
 
 // AllBlank tells whether a table was fetched for the first time and has no row at all, which a wrong filter, start or token may have caused.
 func (t Outcome) AllBlank() bool { return t.Blank > 0 && t.Written+t.Unchanged+t.Kept == 0 }
+
+// NotTaken is how many rows of pushed files weren't taken as they are.
+func (t Outcome) NotTaken() int64 { return t.Refused + t.Rejected + t.Conflicts }
 
 // Done is how many partitions are as they should be.
 func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept + t.Probed }

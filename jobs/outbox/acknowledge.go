@@ -1,10 +1,6 @@
 package outbox
 
-import (
-	"fmt"
-
-	"github.com/reportferry/reportferry/jobs/outbox/store"
-)
+import "github.com/reportferry/reportferry/jobs/outbox/store"
 
 // undelivered takes back a delivery that wasn't sent, or that the service surely didn't take. What the service did with the
 // record in an earlier run, or after an earlier attempt, stays in doubt.
@@ -51,9 +47,6 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 		s.words[l.row] = store.Words(*r)
 		if err := s.rejects.add(l.row, *r, l.cells); err != nil {
 			s.failLocked(err)
-		}
-		if err := s.work.p.MaxRejects.exceeded(s.counts.Rejects(), s.push.Head.Rows); err != nil {
-			s.failLocked(fmt.Errorf("%w; the last one is row %d: %w", err, l.row, r))
 		}
 	}
 	s.advance(l.lane)

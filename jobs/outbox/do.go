@@ -23,7 +23,7 @@ type Task[V any] struct {
 	Tally    func(V) (string, int64) // key and amount of a record in File.Sums; nil: no sums
 
 	Quiet         time.Duration          // a file that was modified more recently is left for the next run; 0: none is
-	MaxRejects    *Most                  // nil: no limit
+	MaxRejects    *Most                  // of rows that can be no records; with more the file looks like another kind of file, and nothing of it is sent. nil: no limit
 	RejectsKey    string                 // of the rejects file; empty: Name and ".rejects.csv"
 	Separator     rune                   // between its cells, as between those of the file; 0: a comma
 	Instead       func(Rejection) string // what a person writes there in the place of what isn't right; nil: nothing is said
@@ -98,6 +98,7 @@ type work[V any] struct {
 
 	refusals store.Tallied
 	skipped  int64 // rows that are no records
+	unfit    int64 // rows that are refused for what stands in them, and not because they come too late
 	digest   *digest
 	spool    *store.Spool
 	report   Report

@@ -59,7 +59,7 @@ type Outbox struct {
 // New makes the outbox. Nothing is read yet.
 func New(o Options) *Outbox {
 	if o.Keep == 0 {
-		o.Keep = 9 * 24 * time.Hour
+		o.Keep = Recent
 	}
 	if o.ReadAhead == 0 {
 		o.ReadAhead = 1000
@@ -86,6 +86,7 @@ type File struct {
 	Pending               int64 // to be sent
 	Accepted              int64
 	Rejected              int64 // by the service
+	Partly                int64 `json:",omitempty"` // of those: the service took a part of them
 	Unknown               int64 // the service may have them
 	Refused               int64 // before they were sent
 	Duplicates            int64 // sent from another row or file
@@ -97,8 +98,26 @@ type File struct {
 	Error                 string         `json:",omitempty"` // why nothing of it is sent, or nothing more; empty: it may be
 }
 
+// Recent is how long people are told of rows of a file that weren't taken: as long as its records are remembered.
+const Recent = 9 * 24 * time.Hour
+
+// Latest are files as they are now, the latest first, of what Files gives: one that changed counts once.
+func Latest(all []File) (list []File) {
+	known := map[string]bool{}
+	for _, f := range all {
+		if !known[f.Name] {
+			known[f.Name] = true
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // Open tells whether there is something left to do.
 func (f File) Open() bool { return f.Ended.IsZero() }
+
+// NotTaken is how many rows weren't taken as they are: by the kind, by the service, or because of another row.
+func (f File) NotTaken() int64 { return f.Refused + f.Rejected + f.Conflicts }
 
 // Begun tells whether the service may have any of it.
 func (f File) Begun() bool { return f.Accepted+f.Rejected+f.Unknown+f.Doubtful > 0 }
@@ -124,9 +143,15 @@ func fileOf(p *store.Push, c store.Counts) File {
 	if p.Open() {
 		last = p.At
 	}
+	var partly int64
+	for _, w := range p.Words {
+		if strings.HasPrefix(w.Reason, Partly) {
+			partly++
+		}
+	}
 	return File{
 		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.Run, Started: h.Started, Ended: h.Ended, Last: last, Rows: h.Rows, Skipped: h.Skipped,
-		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Unknown: c.Unknown, Refused: c.Refused,
+		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Partly: partly, Unknown: c.Unknown, Refused: c.Refused,
 		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.Sums), Rejects: h.Rejects, Error: h.Error,
 		Reasons: p.Reasons(),
 	}

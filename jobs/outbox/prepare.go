@@ -50,7 +50,7 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*store.IndexWriter,
 		p = &store.Push{Head: store.Head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Rows: w.digest.records, Skipped: w.skipped}}
 	}
 	w.report.File = fileOf(p, c)
-	return w.p.MaxRejects.exceeded(c.Rejects(), w.digest.records)
+	return w.p.MaxRejects.exceeded(w.unfit, w.digest.records)
 }
 
 // known gives the latest push of the name that fits.
@@ -76,6 +76,9 @@ func (w *work[V]) validate(ctx context.Context) error {
 		}
 		if r.Refusal != nil {
 			w.states.Set(r.Row, store.Refused)
+			if !r.Expired {
+				w.unfit++
+			}
 			w.refusals.Add(store.Words(*r.Refusal))
 			return nil
 		}

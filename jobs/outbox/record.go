@@ -47,6 +47,9 @@ type Record[V any] struct {
 // are kept in the ledger: they never quote what identifies a person.
 type Rejection struct{ Field, Reason string }
 
+// Partly begins the reason of a record that the service has taken a part of.
+const Partly = "the service took a part of it"
+
 func (r *Rejection) Error() string {
 	if r.Field == "" {
 		return "rejected: " + r.Reason
@@ -88,7 +91,7 @@ func SendError(err, denied, unknown error) error {
 var (
 	// ErrGrowing: the file is being written; the next run takes it.
 	ErrGrowing = errors.New("still being written")
-	// ErrTooMany: more rejects than allowed; nothing more of the file is sent.
+	// ErrTooMany: more rejects than allowed before anything of the file was sent; nothing of it is.
 	ErrTooMany = errors.New("too many rejects")
 	// ErrForgotten: the file was pushed so long ago that nothing tells its new records from those that were sent.
 	ErrForgotten = errors.New("pushed before with other content, and its records are no longer known")
@@ -120,7 +123,7 @@ func (e *QuietError) Error() string {
 // Is makes every QuietError an ErrGrowing.
 func (e *QuietError) Is(target error) bool { return target == ErrGrowing }
 
-// Most bounds rejects. Share > 0 is that share of the rows; else Count counts.
+// Most bounds rejects that can be no records. Share > 0 is that share of the rows; else Count counts.
 type Most struct {
 	Count int64
 	Share float64

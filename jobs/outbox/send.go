@@ -66,11 +66,6 @@ func (w *work[V]) send(h hold, p *store.Push) (err error) {
 	if s.err != nil {
 		err = s.err
 	}
-	if errors.Is(err, ErrTooMany) { // those of the rows that were read
-		key, unpublished := w.publish(h.ctx, s.rejects)
-		p.Head.Error, p.Head.Rejects = err.Error(), key
-		err = errors.Join(err, unpublished)
-	}
 	if err == nil {
 		err = s.finish(h.ctx)
 	}

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"errors"
-	"strings"
 	"testing"
 )
 
@@ -65,35 +64,52 @@ func TestUnfit(t *testing.T) {
 	r.service.take()
 }
 
-// A file of which some was sent when the rejects became too many says why it was left, until it goes on. The rejects are told.
+// A file of which some was sent when its rejects are too many says why it was left, until it goes on. The rejects are told.
 func TestLeftReason(t *testing.T) {
 	r := newRig(t)
 	r.service.say = func(line string, times int) error {
 		if times == 1 && line != "a 1" {
+			return errDown
+		}
+		return nil
+	}
+	p := r.push("f", lines("a 1\nb 2\n# c\n# d"))
+	if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, errDown) {
+		t.Fatal(err)
+	}
+	p.MaxRejects = &Most{Count: 1}
+	for range 2 {
+		if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ErrTooMany) {
+			t.Fatal(err)
+		}
+		f := r.known()
+		if r.want(f, "1 pending, 1 accepted, 2 refused, open"); f.Error != "too many rejects: 2 of 4 rows, the limit is 1" || f.Rejects != "f.rejects.csv" || !f.Begun() {
+			t.Errorf("%+v", f)
+		}
+	}
+	p.MaxRejects = nil
+	r.do(p)
+	f := r.known()
+	if f.Error != "" || f.Open() {
+		t.Errorf("%+v", f)
+	}
+	r.want(f, "2 accepted, 2 refused, ended")
+}
+
+// Right rows are sent, whatever becomes of the others: only a file that looks like one of another kind is held back. What the
+// service refuses, what was sent with other content and what comes too late was right when it was written.
+func TestRightRowsAreSent(t *testing.T) {
+	r := newRig(t)
+	r.do(r.push("before", lines("x 1\ny 1")))
+	r.service.take()
+	r.service.say = func(line string, _ int) error {
+		if line != "d 4" {
 			return &Rejection{"", "the service answered 400"}
 		}
 		return nil
 	}
-	p := r.push("f", lines("a 1\nb 2\nc 3\nd 4"))
+	p := r.push("f", lines("a 1\nx 2\ny 2\nb old\nc old\n# no\nb 2\nc 3\nd 4"))
 	p.MaxRejects = &Most{Count: 1}
-	if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ErrTooMany) {
-		t.Fatal(err)
-	}
-	f := r.known()
-	if r.want(f, "1 pending, 1 accepted, 2 rejected, open"); !strings.HasPrefix(f.Error, "too many rejects: 2 of 4 rows, the limit is 1") || f.Rejects != "f.rejects.csv" || !f.Begun() {
-		t.Errorf("%+v", f)
-	}
-	// The next run refuses it before anything is sent, and says so of the same push.
-	if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ErrTooMany) {
-		t.Fatal(err)
-	}
-	if f = r.known(); f.Error != "too many rejects: 2 of 4 rows, the limit is 1" || f.Rejects != "f.rejects.csv" {
-		t.Errorf("%+v", f)
-	}
-	p.MaxRejects = nil
-	r.do(p)
-	if f = r.known(); f.Error != "" || f.Open() {
-		t.Errorf("%+v", f)
-	}
-	r.want(f, "1 accepted, 3 rejected, ended")
+	r.want(r.do(p).File, "1 accepted, 3 rejected, 3 refused, 2 conflicts, ended")
+	r.sent("a 1, b 2, c 3, d 4")
 }

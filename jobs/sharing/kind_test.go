@@ -134,6 +134,9 @@ func TestRun(t *testing.T) {
 	if len(res.Errs) > 0 || res.Outcome.Written != 3 || res.Outcome.Failed != 0 || res.Outcome.Rows != 6 {
 		t.Fatalf("%+v\n%s", res, &r.log)
 	}
+	if o := res.Outcome; o.Refused != 1 || o.Rejected != 2 || o.Partly != 1 || o.Conflicts != 0 || jobs.ExitCode([]ledger.Result{res}, false, false) != jobs.ExitSome {
+		t.Errorf("what wasn't taken isn't counted: %+v", o)
+	}
 	if got, want := r.arrivals(t), "device-1 enable, device-1 disable, device-1 enable, device-1 disable, device-2 enable, device-1 enable, device-3  google.all=0"; got != want {
 		t.Errorf("arrived\n%s\nwant\n%s", got, want)
 	}
@@ -160,7 +163,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("again: %+v", res)
 	}
 	r.put(t, 2, "late.csv", "APP,device-1,disable,", "APP,device-4,disable,")
-	if res := r.run(); len(res.Errs) > 0 || res.Outcome.Rows != 1 {
+	if res := r.run(); len(res.Errs) > 0 || res.Outcome.Rows != 1 || res.Outcome.Conflicts != 1 {
 		t.Errorf("late: %+v", res)
 	}
 	if got, want := r.rejected(t, 2, "late.csv"), "1,,comes after a file of a later day that has choices of the same device,APP,device-1,disable,"; got != want {

@@ -23,11 +23,13 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/plot"
+	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
 )
@@ -287,6 +289,13 @@ func runStatus(ctx context.Context, e *wire.Session, c config.Job, past ledger.P
 		success = ledger.Past{Runs: past.Runs}.SuccessOf(c.Name)
 	}
 	s := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Problems: status.LastFailed(c.Name, past, nil)}
+	if c.Kind == "spend" || c.Kind == "sharing" {
+		files, err := outbox.New(outbox.Options{Ledger: e.Ledger, Table: c.Table}).Files(ctx)
+		if err != nil {
+			return s, err
+		}
+		s.Problems = append(s.Problems, notTaken(now, c, files)...)
+	}
 	switch {
 	case maxAge == 0:
 	case success == nil:
@@ -295,4 +304,23 @@ func runStatus(ctx context.Context, e *wire.Session, c config.Job, past ledger.P
 		s.Stale = s.Fresh.Stale(now, maxAge)
 	}
 	return s, nil
+}
+
+// notTaken is what there is to know of rows of files that weren't taken. No run ends it: the rows are to be written anew.
+func notTaken(now time.Time, c config.Job, pushed []outbox.File) []ledger.Problem {
+	var o ledger.Outcome
+	files := 0
+	for _, f := range outbox.Latest(pushed) {
+		if f.NotTaken() > 0 && now.Sub(f.Last) < outbox.Recent {
+			files++
+			o.Add(ledger.Outcome{Refused: f.Refused, Rejected: f.Rejected, Partly: f.Partly, Conflicts: f.Conflicts})
+		}
+	}
+	if files == 0 {
+		return nil
+	}
+	return []ledger.Problem{{
+		Condition: "rows not taken", Advice: "which they are, and why", Command: c.Kind + " status --job " + c.Name,
+		What: fmt.Sprintf("%s of %s not taken: %s", human.Plural(int(o.NotTaken()), "row"), human.Plural(files, "file"), runs.NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)),
+	}}
 }

@@ -9,12 +9,14 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/internal/adjust"
 	pages "github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/internal/notify"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
@@ -80,6 +82,23 @@ func troublesOf(s pages.JobStatus, again string) (list []notify.Trouble) {
 		}
 	}
 	return list
+}
+
+// troublesOfFiles is the one that rows of files that a job has pushed weren't taken. Each content of a file is told of once.
+func troublesOfFiles(now time.Time, s pages.JobStatus, again string) (list []notify.Trouble) {
+	t := notify.Trouble{Job: s.Name, Reason: notify.NotTaken, Past: true, Do: "reportferry " + s.Kind + " status --job " + s.Name + again}
+	for _, f := range outbox.Latest(s.Pushed) {
+		if f.NotTaken() == 0 || f.Error != "" || f.Open() || now.Sub(f.Last) >= outbox.Recent {
+			continue
+		}
+		t.Records = append(t.Records, f.Name+"@"+f.Started.UTC().Format(time.RFC3339Nano))
+		t.What = short(fmt.Sprintf("%s: %s", terminal.Line(f.Name), runs.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts)))
+	}
+	if t.Records == nil {
+		return nil
+	}
+	slices.Sort(t.Records)
+	return []notify.Trouble{t}
 }
 
 // runningOf are the partitions of a table that another run is fetching.
@@ -156,6 +175,7 @@ func news(known []pages.JobStatus, r ledger.Run, names []string, again string) n
 			told[s.Name] = told[s.Name] || t.Reason == notify.Failed
 			n.Troubles = append(n.Troubles, t)
 		}
+		n.Troubles = append(n.Troubles, troublesOfFiles(time.Now(), s, again)...)
 		running := runningOf(s)
 		told[s.Name] = told[s.Name] || len(running) > 0
 		n.Running = append(n.Running, running...)

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	pages "github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
 	"github.com/reportferry/reportferry/sinks"
@@ -31,6 +33,17 @@ func TestNews(t *testing.T) {
 	broken := errors.New("the sink broke")
 	ofUnit := ledger.Result{Job: "daily", Errs: []error{broken}, Failures: []ledger.Failure{{Unit: "2026-01-02", Error: "the sink broke"}}}
 	ofPlan := ledger.Result{Job: "daily", Errs: []error{broken}, Failures: []ledger.Failure{{Error: "the sink broke"}}}
+	files := seen()
+	noon := time.Now()
+	started := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	files.Pushed = []outbox.File{
+		{Name: "b.csv", Started: started(3), Ended: noon, Last: noon, Rows: 3, Accepted: 2, Conflicts: 1},
+		{Name: "a.csv", Started: started(2), Ended: noon, Last: noon, Rows: 3, Accepted: 2, Refused: 1},
+		{Name: "a.csv", Started: started(1), Ended: noon, Last: noon, Rows: 3, Refused: 3},
+		{Name: "open.csv", Started: started(1), Last: noon, Rows: 3, Refused: 1, Pending: 1},
+		{Name: "old.csv", Started: started(1), Ended: noon.Add(-outbox.Recent), Last: noon.Add(-outbox.Recent), Rows: 3, Refused: 1},
+		{Name: "good.csv", Started: started(1), Ended: noon, Last: noon, Rows: 3, Accepted: 3, Skipped: 2},
+	}
 	unknown := seen(refresh.Absent)
 	unknown.Err = errors.New("no answer")
 	for _, c := range []struct {
@@ -54,6 +67,7 @@ func TestNews(t *testing.T) {
 		{"a unit of a job without a ledger", seen(), ofUnit, "looked at; failed, 1"},
 		{"no plan", seen(refresh.Final, refresh.Broken), ofPlan, "looked at; failed 02 to 02, after 01, 1; failed, 1"},
 		{"no plan while others are at work", seen(refresh.Running), ofPlan, "looked at; running 01; failed, 1"},
+		{"rows of files that weren't taken", files, ledger.Result{}, "looked at; calm; not_taken, past, 0: a.csv@2026-01-02T00:00:00Z b.csv@2026-01-03T00:00:00Z"},
 		{"errors of several kinds", seen(refresh.Broken), ledger.Result{
 			Errs:     []error{fmt.Errorf("day: %w", sinks.ErrConflict), &adjust.Error{Status: 401, Err: adjust.ErrAuth}, &adjust.Error{Status: 400, Metric: "gone_events"}},
 			Failures: []ledger.Failure{{Unit: "a"}, {Unit: "b"}, {Unit: "c"}},

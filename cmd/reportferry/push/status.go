@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
@@ -79,8 +80,11 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 			continue // its rows weren't counted to their end
 		}
 		human.Row(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", human.Count(f.Rows), human.Count(f.Accepted), human.Count(f.Duplicates)))
-		if n := f.Refused + f.Rejected + f.Conflicts; n > 0 {
-			human.Row(w, "not taken", fmt.Sprintf("%s: refused %s, rejected %s, conflicts %s", human.Count(n), human.Count(f.Refused), human.Count(f.Rejected), human.Count(f.Conflicts)))
+		if n := f.NotTaken(); n > 0 {
+			human.Row(w, "not taken", human.Count(n)+": "+runs.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts))
+		}
+		if f.Skipped > 0 {
+			human.Row(w, "skipped", human.Plural(int(f.Skipped), "row")+" of totals, notes or nothing")
 		}
 		if f.Pending > 0 {
 			human.Row(w, "pending", human.Count(f.Pending))

@@ -64,6 +64,8 @@ type Job struct {
 	HeldBack   int              `json:"held_back" jsonschema_description:"partitions of which the answer isn't published, because it takes good rows away"`
 	Standing   int              `json:"standing" jsonschema_description:"partitions that are held back, or differ from the totals, as an earlier run has told"`
 	Rows       int64            `json:"rows"`
+	NotTaken   int64            `json:"not_taken" jsonschema_description:"rows of files that were refused, rejected by the service or in conflict with what was pushed before"`
+	Skipped    int64            `json:"skipped" jsonschema_description:"rows of files that are no records: totals, notes, empty ones"`
 	Requests   int64            `json:"requests"`
 	Retries    int64            `json:"retries"`
 	Failures   []Failure        `json:"failures"`
@@ -165,7 +167,7 @@ func jobOf(res ledger.Result) Job {
 	o := res.Outcome
 	job := Job{
 		Job: res.Job, Table: res.Table, Seconds: res.Took.Seconds(), Units: o.Windows, Held: o.Held, Left: res.Left, Stopped: res.Stopped,
-		Written: o.Written, Unchanged: o.Unchanged, Empty: o.Empty, Kept: o.Kept, Failed: o.Failed, HeldBack: o.HeldBack + o.StillHeld, Standing: o.StillHeld + o.StillDiffers, Rows: o.Rows, Requests: o.Requests, Retries: o.Retries,
+		Written: o.Written, Unchanged: o.Unchanged, Empty: o.Empty, Kept: o.Kept, Failed: o.Failed, HeldBack: o.HeldBack + o.StillHeld, Standing: o.StillHeld + o.StillDiffers, Rows: o.Rows, NotTaken: o.NotTaken(), Skipped: o.Skipped, Requests: o.Requests, Retries: o.Retries,
 		Failures: []Failure{}, Partitions: []Partition{}, Problems: append([]ledger.Problem{}, res.Problems...),
 	}
 	for i, err := range res.Errs {

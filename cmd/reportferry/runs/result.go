@@ -90,6 +90,12 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 		rows += fmt.Sprintf(", %s blank cells as NULL", human.Count(o.Nulls))
 	}
 	human.Row(w, "rows", rows)
+	if o.NotTaken() > 0 {
+		human.Row(w, "not taken", fmt.Sprintf("%s: %s", human.Count(o.NotTaken()), NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)))
+	}
+	if o.Skipped > 0 {
+		human.Row(w, "skipped", human.Plural(int(o.Skipped), "row")+" of totals, notes or nothing")
+	}
 	for _, a := range o.Altered {
 		human.Row(w, "altered", terminal.Line(fmt.Sprintf("%s of %s: %s", human.Plural(int(a.Cells), "cell"), a.Column, a.What)))
 		human.Row(w, "", terminal.Line("first "+a.First))
@@ -139,4 +145,13 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 	if o.Unseen > 0 {
 		human.Row(w, "not compared", human.Plural(o.Unseen, "final partition")+" with the service's totals; the next run tries again")
 	}
+}
+
+// NotTaken says by whom or for what rows of files weren't taken.
+func NotTaken(refused, rejected, partly, conflicts int64) string {
+	by := "rejected " + human.Count(rejected)
+	if partly > 0 {
+		by += " (" + human.Count(partly) + " taken in part)"
+	}
+	return fmt.Sprintf("refused %s, %s, conflicts %s", human.Count(refused), by, human.Count(conflicts))
 }

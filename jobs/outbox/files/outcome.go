@@ -29,6 +29,11 @@ func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) 
 	default:
 		out.Written++
 		out.Rows += r.Accepted
+		out.Refused += r.Refused
+		out.Rejected += r.Rejected
+		out.Partly += r.Partly
+		out.Conflicts += r.Conflicts
+		out.Skipped += r.Skipped
 		tell(log, r)
 	}
 	switch {
@@ -49,9 +54,9 @@ var ErrParked = errors.New("records in doubt are parked")
 func tell(log *slog.Logger, r outbox.Report) {
 	args := []any{
 		"rows", r.Rows, "accepted", r.Accepted, "duplicates", r.Duplicates, "refused", r.Refused, "rejected", r.Rejected,
-		"conflicts", r.Conflicts, "unknown", r.Unknown, "resent", r.Resent, "note", pushed(r),
+		"partly", r.Partly, "conflicts", r.Conflicts, "skipped", r.Skipped, "unknown", r.Unknown, "resent", r.Resent, "note", pushed(r),
 	}
-	if r.Refused+r.Rejected+r.Conflicts+r.Unknown+r.Pending > 0 {
+	if r.NotTaken()+r.Unknown+r.Pending > 0 {
 		log.Warn("pushed, but for some rows", args...)
 		return
 	}

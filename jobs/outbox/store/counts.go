@@ -12,9 +12,6 @@ type Counts struct {
 	Doubtful   int64 `json:"doubtful,omitempty"`
 }
 
-// Rejects is how many rows weren't taken, by the kind, by the service, or because of another row.
-func (c Counts) Rejects() int64 { return c.Rejected + c.Refused + c.Conflicts }
-
 // Tally counts the rows of a push by what became of them.
 func (p *Push) Tally() Counts {
 	if p.States == nil {
