@@ -19,6 +19,7 @@ type Push struct {
 	MaxRejects MaxRejects    // of a file, before nothing of it is sent
 	OnUnknown  string        // a record whose answer was lost: resend, or park for a person
 	WindowDays int           // files of so many days back are looked at
+	First      bool          // old files are sent although nothing that the job has pushed is on record
 	Quiet      time.Duration // a file that changed more recently waits; 0: none does
 	Rate       float64       // records a second
 	InFlight   int           // records at a time
@@ -59,6 +60,8 @@ func (p *Push) keys(resend string) []strict.Field {
 			"What comes too late, and what the service refuses, doesn't count. The default is 50% for spend, and 100%, which lets every file through, for sharing."),
 		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park", "What happens to a record that may have been taken, because its answer was lost. "+resend),
 		strict.Optional("window_days", strict.Whole(1, 30), &p.WindowDays, "14", "How many days back from today files are looked for."),
+		strict.Optional("first", strict.Bool, &p.First, "true", "Whether the job may send files that are older than a day although nothing that it has pushed is on record. "+
+			"Without the key its first run is refused then, because the ledger may have been lost, or the job renamed. Once something is on record, the key doesn't matter."),
 		strict.Optional("wait_until_quiet", quietTime, &p.Quiet, "30s", "How long a file must not have changed before a run takes it, because it may still be growing. "+
 			"true stands for 5m; 0 and false take each file at once."),
 		strict.Optional("rate", perSecond("records"), &p.Rate, "50", "Records a second."),

@@ -12,6 +12,9 @@ import (
 // ClaimName is the name of the one claim that a table is pushed under, and of the unit that does it.
 const ClaimName = "push"
 
+// Folder is the name of a table's folder in the ledger that what was pushed is in.
+const Folder = store.Folder
+
 // A hold is the right to push.
 type hold struct {
 	ctx   context.Context // ends with the caller's, and with the lease

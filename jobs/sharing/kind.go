@@ -50,7 +50,18 @@ func (k *Kind) Outbox() *outbox.Outbox { return k.outbox }
 // Plan wants the files that are due, all of them as one unit: files have their order.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	due, err := k.Due(ctx, now)
-	return files.Plan(k.outbox, due, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), err
+	if err == nil {
+		err = k.MayPush(ctx, due, now)
+	}
+	if err != nil {
+		return jobs.Plan{}, err
+	}
+	return files.Plan(k.outbox, due, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), nil
+}
+
+// MayPush refuses files of which records would be sent twice.
+func (k *Kind) MayPush(ctx context.Context, due []files.Path, now time.Time) error {
+	return k.o.MayPush(ctx, k.outbox, due, now, k.Check)
 }
 
 // Due gives the files that a run would push, in the order of their days, and of their names.

@@ -185,10 +185,17 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 		c.step("sink "+name, err, detail)
 	}
 	for _, entry := range chosen {
-		job, err := c.Job(ctx, entry, wire.Ask{})
+		job, err := c.Job(ctx, entry, wire.Ask{Now: entry.Spend != nil || entry.Sharing != nil})
 		if err != nil {
 			c.step(entry.Name, err, "")
 			continue
+		}
+		if k, pushes := job.Kind.(wire.Pusher); pushes && c.Ledger != nil {
+			due, err := k.Due(ctx, time.Now())
+			if err == nil {
+				err = k.MayPush(ctx, due, time.Now())
+			}
+			c.step(entry.Name, err, "its source can be listed; "+human.Plural(len(due), "file")+" to push")
 		}
 		list = append(list, job)
 		for _, target := range job.Targets {

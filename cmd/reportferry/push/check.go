@@ -42,6 +42,10 @@ would be refused, or a file can't be read.`,
 				if len(due) == 0 {
 					fmt.Fprintf(out, "%s: no file is due\n", c.Name)
 				}
+				if err := k.MayPush(ctx, due, time.Now()); err != nil {
+					wrong = true
+					human.Row(out, "error", human.Fold(err.Error(), 66))
+				}
 				for _, p := range due {
 					checked, err := k.Check(ctx, p)
 					if ctx.Err() != nil || err != nil && checked.Rows == 0 && jobs.Denied(err) {

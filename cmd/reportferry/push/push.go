@@ -58,6 +58,7 @@ func (g *group) on(cmd *cobra.Command, a wire.PushAsk, do func(ctx context.Conte
 // push makes the command push: a run of the job with the files that are named, or those that are due.
 func (g *group) push() *cobra.Command {
 	var deadline *wire.Deadline
+	var first bool
 	cmd := &cobra.Command{
 		Use:   "push [file|url...]",
 		Short: "Push files, or what is due of the job's source",
@@ -67,6 +68,11 @@ before is not pushed again. One of the source that changed in the last five
 minutes, or the time that wait_until_quiet says (0: none), may still be growing:
 it waits, the run says until when and ends with 0, and status doesn't count that
 as a success. A file that is named waits for nothing.
+
+Of a job of which nothing is on record, because it is new, was renamed or has
+lost its ledger, files that are older than a day are refused (2) until first:
+true stands in the config, or with --first. So are files that another job finds,
+too, when both would send the same Cost IDs.
 
 With on_unknown: park, records of which nobody knows whether they were taken are
 left for a person. A push that leaves any ends with 3 and says how many.
@@ -78,11 +84,12 @@ left for a person. A push that leaves any ends with 3 and says how many.
 				if err != nil {
 					return nil, err
 				}
-				job, err := wire.Push(ctx, s, c, wire.PushAsk{Now: true, Files: files, ShowIDs: g.showIDs})
+				job, err := wire.Push(ctx, s, c, wire.PushAsk{Now: true, Files: files, First: first, ShowIDs: g.showIDs})
 				return []jobs.Job{job}, err
 			}})
 		},
 	}
+	cmd.Flags().BoolVar(&first, "first", false, "send files that are older than a day although nothing that the job has pushed is on record")
 	deadline = g.AddRun(cmd)
 	return cmd
 }

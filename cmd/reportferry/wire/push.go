@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -29,6 +30,7 @@ import (
 type Pusher interface {
 	jobs.Kind
 	Due(ctx context.Context, now time.Time) ([]files.Path, error)
+	MayPush(ctx context.Context, due []files.Path, now time.Time) error
 	Check(ctx context.Context, p files.Path) (files.Checked, error)
 	Outbox() *outbox.Outbox
 }
@@ -37,6 +39,7 @@ type Pusher interface {
 type PushAsk struct {
 	Now     bool     // ignore the schedule
 	Files   []string // none: those of the job's source that are due; else these, by path or URL, and no others
+	First   bool     // send old files although nothing that the job has pushed is on record
 	ShowIDs bool     // sharing only: log the devices whose records weren't taken
 }
 
@@ -60,7 +63,15 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 		Job: c.Name, Table: c.Table, Run: s.RunID, Ledger: s.Ledger, Lease: s.Config.Lease,
 		MaxRejects:  &outbox.Most{Count: int64(p.MaxRejects.Count), Share: float64(p.MaxRejects.Share)},
 		ParkUnknown: p.OnUnknown == "park", InFlight: max(1, p.InFlight/max(1, s.Task.count)),
-		SpoolDir: s.Spool, Log: s.Log,
+		SpoolDir: s.Spool, Log: s.Log, First: p.First || a.First, Others: map[string]files.Source{},
+	}
+	for _, other := range s.Config.Jobs {
+		if c.Spend == nil || other.Spend == nil || other.Name == c.Name || costColumn(other.Spend) != costColumn(c.Spend) {
+			continue
+		}
+		if out.Others[other.Name], err = files.ParseSource(other.Spend.Source); err != nil {
+			return out, refuse(fmt.Errorf("source of %s: %w", other.Name, err))
+		}
 	}
 	shelf := &out.Shelf
 	shelf.Window, shelf.IgnoreSchedule = p.WindowDays, a.Now
@@ -91,6 +102,9 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 	}
 	return out, nil
 }
+
+// costColumn is the column that a job takes Cost IDs from.
+func costColumn(s *config.Spend) string { return cmp.Or(s.Columns["cost_id"], "cost_id") }
 
 // buckets are the schemes of places that hold files: sources, rejects, ledgers and raw answers are such places, and not every sink is.
 var buckets = []string{"file", "gs", "s3", "azblob"}

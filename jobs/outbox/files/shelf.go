@@ -40,15 +40,13 @@ func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) ([]Path
 			latest[f.Name] = f
 		}
 	}
-	now = now.In(s.Zone)
-	found, err := list(ctx, s.Bucket, s.Source, now.AddDate(0, 0, -s.Window), now)
+	found, err := s.found(ctx, now)
 	if err != nil {
 		return nil, err
 	}
 	var paths []Path
-	for _, key := range found {
-		p := Path{Name: key, Bucket: s.Bucket, Key: key}
-		due, err := s.due(ctx, p, latest[key], now)
+	for _, p := range found {
+		due, err := s.due(ctx, p, latest[p.Key], now.In(s.Zone))
 		if err != nil {
 			return nil, err
 		}
@@ -57,6 +55,16 @@ func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) ([]Path
 		}
 	}
 	return paths, nil
+}
+
+// found gives all files of the source, due or not.
+func (s Shelf) found(ctx context.Context, now time.Time) (paths []Path, err error) {
+	now = now.In(s.Zone)
+	keys, err := list(ctx, s.Bucket, s.Source, now.AddDate(0, 0, -s.Window), now)
+	for _, key := range keys {
+		paths = append(paths, Path{Name: key, Bucket: s.Bucket, Key: key})
+	}
+	return paths, err
 }
 
 // due tells whether there is something to do for a file.

@@ -57,3 +57,26 @@ func (s Source) keys(day string) (pattern *regexp.Regexp, prefix string) {
 	quoted := strings.ReplaceAll(regexp.QuoteMeta(glob), `\*`, `[^/]*`)
 	return regexp.MustCompile(fmt.Sprintf("^%s$", quoted)), prefix
 }
+
+// place is where the keys begin, without what a URL says beside that.
+func (s Source) place() string {
+	plain, _, _ := strings.Cut(s.Bucket, "?")
+	return strings.TrimSuffix(plain, "/") + "/"
+}
+
+// near tells whether two sources may find the same file: where the first one's names begin alike, the other's do.
+func (s Source) near(other Source) bool {
+	begin := func(s Source) string {
+		fixed, _, _ := strings.Cut(s.glob, "*")
+		fixed, _, _ = strings.Cut(fixed, datePlace)
+		return s.place() + fixed
+	}
+	a, b := begin(s), begin(other)
+	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
+}
+
+// finds tells whether the file at a place is one of the source's, on any day.
+func (s Source) finds(file string) bool {
+	quoted := strings.ReplaceAll(regexp.QuoteMeta(s.place()+s.glob), regexp.QuoteMeta(datePlace), `\d{4}-\d{2}-\d{2}`)
+	return regexp.MustCompile("^" + strings.ReplaceAll(quoted, `\*`, `[^/]*`) + "$").MatchString(file)
+}

@@ -19,9 +19,12 @@ type Table struct {
 	Folder *ledger.Folder
 }
 
+// Folder is the name of that folder.
+const Folder = "outbox"
+
 // Open opens the pushes of a table. Nothing is read yet.
 func Open(l *ledger.Ledger, table string) *Table {
-	return &Table{l.Folder(table, "outbox", "what it says was sent would be sent again")}
+	return &Table{l.Folder(table, Folder, "what it says was sent would be sent again")}
 }
 
 // Location says where the records of a push are, for people.

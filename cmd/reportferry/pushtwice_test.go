@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A scene is one folder in which commands are given one after the other, a minute apart, on the clock of a bubble.
+type scene struct {
+	t     *testing.T
+	clock time.Duration // of the next command, since the bubble's beginning
+}
+
+func newScene(t *testing.T) *scene {
+	t.Chdir(t.TempDir())
+	check(t, os.Mkdir("in", 0o700))
+	return &scene{t, 10 * 365 * 24 * time.Hour}
+}
+
+// put writes a file that was changed some time before the next command.
+func (s *scene) put(path, text string, age time.Duration) {
+	s.t.Helper()
+	check(s.t, os.WriteFile(path, []byte(text), 0o600))
+	at := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(s.clock - age)
+	check(s.t, os.Chtimes(path, at, at))
+}
+
+func (s *scene) config(jobs string) {
+	s.put("reportferry.yml", "service: embedded\nledger: file://./ledger\njobs:\n"+jobs, 0)
+}
+
+// say gives a command, and wants a code and some texts.
+func (s *scene) say(code int, args string, want ...string) {
+	s.t.Helper()
+	var out bytes.Buffer
+	synctest.Test(s.t, func(t *testing.T) {
+		time.Sleep(s.clock)
+		defer time.Sleep(time.Second) // the embedded service's last goroutines
+		if got := execute(t.Context(), strings.Fields(args), &out, &out); got != code {
+			t.Errorf("%s: exit code %d, want %d: %s", args, got, code, &out)
+		}
+	})
+	s.clock += time.Minute
+	for _, w := range want {
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), w) {
+			s.t.Errorf("%s: want %q, said is\n%s", args, w, &out)
+		}
+	}
+}
+
+const spendJob = "kind: spend, rejects: file://./rejects, wait_until_quiet: 0, constants: {cost_type: cpi, cost_currency: USD, tag: t}"
+
+// A job of which nothing is on record sends no old files by itself: its ledger may have been lost, or its name may be another.
+func TestLostLedgerSendsNothingAgain(t *testing.T) {
+	s := newScene(t)
+	job := func(more string) { s.config("- {source: file://./in/*.csv, " + spendJob + ", " + more + "}\n") }
+	job("name: sp")
+	s.put("in/bad.csv", "cost_id,cost_amount\nx,1\n", time.Hour)
+	s.say(1, "spend push", "too many rejects")
+	check(t, os.Remove("in/bad.csv")) // it is on record, and nothing was sent
+	s.put("in/a.csv", "cost_id,cost_amount\nlong-enough-id-1,1\nlong-enough-id-2,1\n", 48*time.Hour)
+	s.put("in/b.csv", "cost_id,cost_amount\nlong-enough-id-3,1\nshort,1\n", 25*time.Hour)
+	s.put("in/c.csv", "cost_id,cost_amount\nlong-enough-id-4,1\n", time.Hour)
+	refused := "Files older than a day: 2 of 3; records that would go: 4, also those that were sent before"
+	for _, args := range []string{"spend push", "run", "run sp --now", "spend push in/a.csv in/b.csv in/c.csv"} {
+		s.say(2, args, refused, "first: true", "--first")
+	}
+	s.say(2, "plan", refused)
+	s.say(3, "spend check", refused)
+	s.say(2, "check", refused)
+	s.say(0, "spend status", "bad.csv")
+	s.say(3, "spend push --first", "sent 3, unchanged 0", "rows 4")
+	s.put("in/d.csv", "cost_id,cost_amount\nlong-enough-id-5,1\n", 48*time.Hour)
+	s.say(0, "spend push", "sent 1, unchanged 0") // there is history
+	job("name: other")
+	s.say(2, "spend push", "Files older than a day: 3 of 4; records that would go: 5,",
+		"The table sp of this ledger has 4 of these files: if the job had another name, table: sp goes on with it.")
+	job("name: other, table: sp")
+	s.say(0, "spend push", "other: all is up to date")
+	check(t, os.RemoveAll("ledger"))
+	s.say(2, "spend push", "would go: 5,")
+	job("name: other, first: true")
+	s.say(3, "spend push", "sent 4, unchanged 0")
+
+	// New files of a new job go at once, and the day in a name counts, however new the copy is.
+	check(t, os.RemoveAll("ledger"))
+	s.config("- {name: new, source: \"file://./in/{date}.csv\", " + spendJob + "}\n")
+	s.put("in/2009-12-28.csv", "cost_id,cost_amount\nlong-enough-id-1,1\n", time.Minute)
+	s.say(0, "spend push", "sent 1, unchanged 0")
+	check(t, os.RemoveAll("ledger"))
+	s.put("in/2009-12-26.csv", "cost_id,cost_amount\nlong-enough-id-2,1\n", time.Minute)
+	s.say(2, "spend push", "Files older than a day: 1 of 2; records that would go: 2,")
+}
+
+// Choices are sent in their order, so that an older one that comes again would go over a newer one.
+func TestLostLedgerSendsNoChoicesAgain(t *testing.T) {
+	s := newScene(t)
+	s.config("- {name: c, kind: sharing, source: file://./in/*.csv, rejects: file://./rejects, wait_until_quiet: 0, constants: {app_token: abc123def456}}\n")
+	s.put("in/a.csv", "idfa,sharing\ndevice-1,disable\n", 48*time.Hour)
+	s.say(2, "sharing push", "Files older than a day: 1 of 1; records that would go: 1,")
+	s.say(2, "run", "would go: 1,")
+	s.say(0, "sharing status", "nothing was pushed yet")
+}
+
+// Two jobs that find the same file and take Cost IDs from the same column would send each record twice.
+func TestTwoJobsOfOneFile(t *testing.T) {
+	s := newScene(t)
+	s.put("in/new.csv", "cost_id,other_id,cost_amount\nlong-enough-id-1,long-enough-id-2,1\n", time.Hour)
+	all, some := "- {name: all, source: file://./in/*.csv, "+spendJob+"}\n", "- {name: some, source: file://./in/n*.csv, "+spendJob+"}\n"
+	s.config(all + some)
+	twice := []string{"the job some finds new.csv, too", "the job all finds new.csv, too"}
+	s.say(2, "check", twice...)
+	s.say(2, "run", twice...)
+	s.say(2, "run all", twice[0])
+	s.say(2, "spend push --job some", twice[1])
+	s.say(2, "spend push --job some in/new.csv", twice[1])
+	s.say(3, "spend check --job some", twice[1])
+	s.say(0, "spend status --job all", "nothing was pushed yet")
+	s.config(all + strings.Replace(some, "n*.csv", "m*.csv", 1))
+	s.say(0, "run all", "sent 1, unchanged 0")
+	s.config(all + strings.Replace(some, "file://./in/n*.csv", `"file://./in/{date}.csv"`, 1))
+	s.put("in/2009-12-29.csv", "cost_id,cost_amount\nlong-enough-id-3,1\n", time.Hour)
+	s.say(2, "run", "the job some finds 2009-12-29.csv, too", "the job all finds 2009-12-29.csv, too")
+	s.config(all + strings.Replace(some, "kind: spend", "kind: spend, columns: {cost_id: other_id}", 1))
+	s.say(0, "run some", "sent 1, unchanged 0") // other records of the same rows
+}
