@@ -59,8 +59,14 @@ func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(co
 		plans := jobs.PlanJobs(ctx, list, time.Now())
 		for i, planned := range plans {
 			in, err := refresh.Inspection{}, planned.Err
-			if err == nil && planned.Inspect != nil {
+			switch {
+			case err != nil:
+			case planned.Inspect != nil:
 				in, err = planned.Inspect(ctx, past)
+			case planned.Brief != nil:
+				var res ledger.Result
+				res, err = planned.Brief(ctx, past)
+				in.Problems = res.Problems
 			}
 			switch {
 			case err != nil:
@@ -165,6 +171,10 @@ func writeWindow(w io.Writer, u jobs.Unit, lacking ledger.Lacking) {
 // writeProblems says what is wrong with a job's table, and what is to be known of it. Which days are missing its windows say, where nothing
 // else is due in them.
 func writeProblems(w io.Writer, p jobs.Plan, in refresh.Inspection) {
+	if p.Inspect == nil {
+		human.Problems(w, "  ", in.Problems, 0)
+		return
+	}
 	list := slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return p.Condition == string(refresh.Absent) && !p.Wrong })
 	for i, problem := range list {
 		if problem.Condition == string(refresh.Absent) && problem.Partitions == missing(in.Period, p.Units) {

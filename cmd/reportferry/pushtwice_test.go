@@ -128,3 +128,22 @@ func TestTwoJobsOfOneFile(t *testing.T) {
 	s.config(all + strings.Replace(some, "kind: spend", "kind: spend, columns: {cost_id: other_id}", 1))
 	s.say(0, "run some", "sent 1, unchanged 0") // other records of the same rows
 }
+
+// A file that waits for its time is said, and is not taken for one that is up to date.
+func TestFileThatWaitsIsSaid(t *testing.T) {
+	s := newScene(t)
+	s.config("- {name: sp, schedule: \"30 2 * * *\", source: file://./in/*.csv, " + spendJob + "}\n")
+	const waits = "1 file waits for 2009-12-29 02:30 UTC this takes it now: run sp --now"
+	s.say(0, "run", "sp: all is up to date")
+	s.put("in/a.csv", "cost_id,cost_amount\nlong-enough-id-1,1\n", time.Minute)
+	s.say(0, "plan", "sp: nothing is due "+waits)
+	s.say(0, "run", "sp: nothing was due, nothing was requested "+waits)
+	s.say(0, "plan --log-format json", `"what":"1 file waits for 2009-12-29 02:30 UTC"`)
+	s.say(0, "run sp --now", "sent 1, unchanged 0")
+	s.say(0, "run", "sp: all is up to date")
+	s.put("in/b.csv", "cost_id,cost_amount\nlong-enough-id-2,1\n", time.Minute)
+	s.put("in/c.csv", "cost_id,cost_amount\nlong-enough-id-3,1\n", time.Minute)
+	s.say(0, "run", "2 files wait for 2009-12-29 02:30 UTC")
+	s.clock += 3 * time.Hour
+	s.say(0, "run", "sent 2, unchanged 0")
+}

@@ -49,14 +49,14 @@ func (k *Kind) Outbox() *outbox.Outbox { return k.outbox }
 
 // Plan wants the files that are due, all of them as one unit: files have their order.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
-	due, err := k.Due(ctx, now)
+	due, later, err := k.due(ctx, now)
 	if err == nil {
 		err = k.MayPush(ctx, due, now)
 	}
 	if err != nil {
 		return jobs.Plan{}, err
 	}
-	return files.Plan(k.outbox, due, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), nil
+	return k.o.Plan(k.outbox, due, later, now, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), nil
 }
 
 // MayPush refuses files of which records would be sent twice.
@@ -66,20 +66,25 @@ func (k *Kind) MayPush(ctx context.Context, due []files.Path, now time.Time) err
 
 // Due gives the files that a run would push, in the order of their days, and of their names.
 func (k *Kind) Due(ctx context.Context, now time.Time) ([]files.Path, error) {
-	due, err := k.o.Shelf.Due(ctx, k.outbox, now)
+	due, _, err := k.due(ctx, now)
+	return due, err
+}
+
+func (k *Kind) due(ctx context.Context, now time.Time) (due []files.Path, later int, err error) {
+	due, later, err = k.o.Shelf.Due(ctx, k.outbox, now)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	days := map[string]string{}
 	for _, p := range due {
 		if days[p.Name], err = k.dayOf(ctx, p); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	slices.SortStableFunc(due, func(a, b files.Path) int {
 		return cmp.Or(strings.Compare(days[a.Name], days[b.Name]), strings.Compare(a.Name, b.Name))
 	})
-	return due, nil
+	return due, later, nil
 }
 
 // dayOf is the day that the file's name says, or else that of its last change.

@@ -47,14 +47,14 @@ func (k *Kind) Outbox() *outbox.Outbox { return k.outbox }
 
 // Plan wants the files that are due, all of them as one unit.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
-	due, err := k.Due(ctx, now)
+	due, later, err := k.o.Shelf.Due(ctx, k.outbox, now)
 	if err == nil {
 		err = k.MayPush(ctx, due, now)
 	}
 	if err != nil {
 		return jobs.Plan{}, err
 	}
-	return files.Plan(k.outbox, due, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), nil
+	return k.o.Plan(k.outbox, due, later, now, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), nil
 }
 
 // MayPush refuses files of which records would be sent twice.
@@ -64,5 +64,6 @@ func (k *Kind) MayPush(ctx context.Context, due []files.Path, now time.Time) err
 
 // Due gives the files that a run would push.
 func (k *Kind) Due(ctx context.Context, now time.Time) ([]files.Path, error) {
-	return k.o.Shelf.Due(ctx, k.outbox, now)
+	due, _, err := k.o.Shelf.Due(ctx, k.outbox, now)
+	return due, err
 }

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -12,9 +13,14 @@ import (
 )
 
 // Plan is what is to be done for a table: one unit, under the one claim of the outbox, that pushes the files that are due
-// one after the other. push does it.
-func Plan(o *outbox.Outbox, due []Path, push func(context.Context, *ledger.Claim) (ledger.Outcome, error)) jobs.Plan {
-	plan := jobs.Plan{Tidy: func(ctx context.Context) error { return o.Prune(ctx, time.Now()) }}
+// one after the other. push does it. So many files wait for the schedule; the plan and what becomes of it say so.
+func (o Options) Plan(out *outbox.Outbox, due []Path, later int, now time.Time, push func(context.Context, *ledger.Claim) (ledger.Outcome, error)) jobs.Plan {
+	plan := jobs.Plan{Tidy: func(ctx context.Context) error { return out.Prune(ctx, time.Now()) }}
+	if later > 0 {
+		plan.Brief = func(context.Context, ledger.Past) (ledger.Result, error) {
+			return ledger.Result{Problems: []ledger.Problem{o.waiting(later, now)}}, nil
+		}
+	}
 	if len(due) == 0 {
 		return plan
 	}
@@ -50,4 +56,16 @@ func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Co
 		}
 	}
 	return out, err
+}
+
+// waiting says that new or changed files wait until the schedule fires.
+func (o Options) waiting(files int, now time.Time) ledger.Problem {
+	what := "1 file waits"
+	if files > 1 {
+		what = fmt.Sprintf("%d files wait", files)
+	}
+	if s := o.Shelf.Schedule; s != nil {
+		what += " for " + s.Next(now.In(o.Shelf.Zone)).Format("2006-01-02 15:04 MST")
+	}
+	return ledger.Problem{Condition: "waiting", What: what, Advice: "this takes it now", Command: "run " + o.Job + " --now"}
 }

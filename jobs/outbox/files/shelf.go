@@ -25,14 +25,14 @@ type Shelf struct {
 }
 
 // Due gives the files that are new, have changed, or weren't finished. A new or changed file waits until the schedule has
-// fired after its last change; one that was begun is due at once.
-func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) ([]Path, error) {
+// fired after its last change, and is one of later; one that was begun is due at once.
+func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) (paths []Path, later int, err error) {
 	if s.Files != nil {
-		return s.Files, nil
+		return s.Files, 0, nil
 	}
 	known, err := o.Files(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	latest := map[string]outbox.File{}
 	for _, f := range known { // the latest first
@@ -42,19 +42,20 @@ func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) ([]Path
 	}
 	found, err := s.found(ctx, now)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var paths []Path
 	for _, p := range found {
-		due, err := s.due(ctx, p, latest[p.Key], now.In(s.Zone))
-		if err != nil {
-			return nil, err
-		}
-		if due {
+		isNew, due, err := s.due(ctx, p, latest[p.Key], now.In(s.Zone))
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case due:
 			paths = append(paths, p)
+		case isNew:
+			later++
 		}
 	}
-	return paths, nil
+	return paths, later, nil
 }
 
 // found gives all files of the source, due or not.
@@ -67,18 +68,18 @@ func (s Shelf) found(ctx context.Context, now time.Time) (paths []Path, err erro
 	return paths, err
 }
 
-// due tells whether there is something to do for a file.
-func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time) (bool, error) {
+// due tells whether there is something to do for a file, and whether now.
+func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time) (isNew, due bool, err error) {
 	stat, err := p.Stat(ctx)
 	switch {
 	case err != nil:
-		return false, err
+		return false, false, err
 	case known.Name != "" && known.Open():
-		return true, nil
+		return true, true, nil
 	case known.Version == stat.Version:
-		return false, nil
+		return false, false, nil
 	}
-	return s.IgnoreSchedule || refresh.Fired(s.Schedule, stat.Modified, now), nil
+	return true, s.IgnoreSchedule || refresh.Fired(s.Schedule, stat.Modified, now), nil
 }
 
 var date = lazy.Regexp(`\d{4}-\d{2}-\d{2}`)
