@@ -109,8 +109,9 @@ func (d *daemon) turn(ctx context.Context, now time.Time) (wait time.Duration, s
 		if j.schedule == nil {
 			continue
 		}
-		if !j.next.IsZero() && !wall.Before(j.next) {
-			j.next = j.schedule.Next(wall)
+		fires := !j.next.IsZero() && !wall.Before(j.next)
+		j.next = j.schedule.Next(wall) // each time: the clock may have been set back
+		if fires {
 			if j.running && !j.due {
 				d.log.Info("the job still runs, so this firing of its schedule is skipped", "job", j.name)
 			} else {

@@ -262,6 +262,32 @@ func TestWhatIsDueTogetherIsOneRun(t *testing.T) {
 	})
 }
 
+// A clock that was a day ahead, or has been set back by one, makes no job miss its hour.
+func TestAClockThatIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(10*365*24*time.Hour + 7*time.Hour)
+		s := newStage(t, "a 0 8 * * *")
+		defer s.close()
+		at := func(after time.Duration, want ...string) {
+			t.Helper()
+			s.turn(t.Context(), time.Now().Add(after))
+			s.began(want...)
+		}
+		at(0, "a of 1") // what an earlier process may have missed
+		s.end("a", 0)
+		at(24*time.Hour, "a of 1") // 07:00 of tomorrow, by a clock that is wrong
+		s.end("a", 0)
+		at(30 * time.Minute) // it is right again
+		at(time.Hour, "a of 1")
+		s.end("a", 0)
+		at(-23 * time.Hour) // wrong in the other way
+		at(-22 * time.Hour)
+		at(25*time.Hour, "a of 1")
+		s.end("a", 0)
+		s.daemon.runs.Wait()
+	})
+}
+
 // A run that fails although its jobs went well, by its record, has failed for each of them.
 func TestARunThatCannotBeRecorded(t *testing.T) {
 	played(t, []string{"a 0 8 * * *", "b 0 8 * * *"}, func(t *testing.T, s *stage, _ func(string)) {
