@@ -166,7 +166,7 @@ func TestEmulatorParameters(t *testing.T) {
 
 func TestEmulatorFiltersData(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, s := withEmulator(t, emulator.Options{}, nil)
+		c, s := withEmulator(t, emulator.Options{Readings: []string{"app-without-data=none"}}, nil)
 		got, err := c.FiltersData(t.Context(), []string{"overview_metrics", "apps"})
 		if err != nil || len(got) != 2 || len(got["apps"]) != len(s.Apps()) {
 			t.Fatalf("%v, %v", got, err)

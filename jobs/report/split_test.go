@@ -112,7 +112,7 @@ func TestOnlyWhatIsMissingIsRequested(t *testing.T) {
 // An app that the service refuses by itself is named, and the run isn't right. The others are published where totals vouch for them: those of all
 // apps, or those of the others where the service refuses the app there too.
 func TestAnAppIsRefusedByItself(t *testing.T) {
-	for name, has := range map[string]bool{"that is gone": false, "in totals too": true} {
+	for name, has := range map[string]bool{"that is gone": false, "in totals too": true, "in totals too, the first": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Readings: alone("unknown-apps=400")})
@@ -126,11 +126,16 @@ func TestAnAppIsRefusedByItself(t *testing.T) {
 					other = r.server.Apps()[1].Token
 					faults = []emulator.Fault{
 						{Query: "app_token__in=" + good + "," + other + "&", Every: 1, Kind: emulator.FaultStatus, Status: 504},
+						{Query: "app_token__in=" + other + "," + good + "&", Every: 1, Kind: emulator.FaultStatus, Status: 504},
 						{Query: "app_token__in=" + other + "&", Every: 1, Kind: emulator.FaultStatus, Status: 400},
 					}
 				}
 				r.server.SetFaults(faults)
-				r.options.Query.Filters = map[string][]string{"app_token__in": {good, other}}
+				list := []string{good, other}
+				if strings.HasSuffix(name, "first") {
+					slices.Reverse(list)
+				}
+				r.options.Query.Filters = map[string][]string{"app_token__in": list}
 				r.start(1)
 				res := r.run(t.Context())
 				day := civil.DateOf(time.Now()).AddDays(-1)

@@ -92,7 +92,6 @@ func (x *exchange) sign(req *http.Request, secret string) {
 func (x *exchange) content(secret string) (address string, body io.Reader) {
 	parameter := ""
 	if x.Credential != nil && x.Credential.Parameter != "" && secret != "" {
-		x.secrets.add(secret)
 		parameter = "&" + x.Credential.Parameter + "=" + url.QueryEscape(secret)
 	}
 	if x.Body == "" {
