@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -99,7 +100,8 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 	for len(pieces) > 0 {
 		apps := pieces[0]
 		pieces = pieces[1:]
-		path, key, got, err := f.spool(ctx, row, apps)
+		lines := &behindHeader{}
+		path, key, got, err := f.spool(ctx, row, apps, lines)
 		_, no := refusedApps(err)
 		if (no || errors.Is(err, adjust.ErrTooSlow)) && len(apps) > 1 {
 			pieces = append(halves(apps), pieces...)
@@ -112,9 +114,10 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 		if err != nil {
 			return partition.Answer{}, err
 		}
-		if got.Empty {
+		if !lines.some {
 			empty = append(empty, apps...)
-		} else {
+		}
+		if !got.Empty {
 			spooled = append(spooled, path)
 			a.None = false
 		}
@@ -138,8 +141,20 @@ func halves(apps []string) [][]string {
 	return [][]string{apps[:half], apps[half:]}
 }
 
+// behindHeader tells whether anything was written to it behind the first line.
+type behindHeader struct{ ended, some bool }
+
+func (b *behindHeader) Write(p []byte) (int, error) {
+	rest := p
+	if !b.ended {
+		_, rest, b.ended = bytes.Cut(p, []byte("\n"))
+	}
+	b.some = b.some || len(bytes.TrimSpace(rest)) > 0
+	return len(p), nil
+}
+
 // spool writes one whole answer into a file; key is that of its raw copy.
-func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string) (path, key string, got adjust.Answer, err error) {
+func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string, lines *behindHeader) (path, key string, got adjust.Answer, err error) {
 	file, err := os.CreateTemp(f.o.SpoolDir, "reportferry-*.csv")
 	if err != nil {
 		return "", "", got, err
@@ -167,7 +182,8 @@ func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string) (pat
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		_, err := io.Copy(file, kept.Tee(r))
+		*lines = behindHeader{} // of this attempt alone
+		_, err := io.Copy(io.MultiWriter(file, lines), kept.Tee(r))
 		return err
 	})
 	if err == nil {

@@ -115,8 +115,8 @@ func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 }
 
 // partitions fetches a contiguous row of partitions, and gives each answer, or why there is none, to use. A row that the service
-// is too slow for is halved; a single partition is then asked for app by app. Without apps that are refused by name it is asked for again. After an answer with a cell that isn't of its column's type each
-// partition is asked for by itself, so that only the one with that cell fails.
+// is too slow for is halved; a single partition is then asked for app by app. A row that is refused for some apps by name is asked for without
+// them. After an answer with a cell that isn't of its column's type each partition is asked for by itself, so that only the one with that cell fails.
 func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, use func([]civil.Date, partition.Answer, error) error) error {
 	if cut := f.cut(row); len(cut) > 1 {
 		var errs []error

@@ -144,8 +144,8 @@ func (f *fetch) totals(ctx context.Context, row []civil.Date) ([]table.Part, err
 }
 
 // totalsOf asks for the totals of a row of partitions. What the service is too slow for is asked for in halves: of the row, and
-// then of the apps. Those that it refuses are left out. Totals of money that a table's rows can't have, although each row is small enough, are read as doubles. Where one can't
-// be read at all, its partition has none.
+// then of the apps. Apps that it refuses are left out. Totals of money that a table's rows can't have, although each row is small enough, are
+// read as doubles. Where one can't be read at all, its partition has none.
 func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) ([]table.Part, error) {
 	filters := f.o.Query.Filters
 	if len(apps) > 0 {

@@ -70,6 +70,33 @@ func TestAppsWithoutData(t *testing.T) {
 	}
 }
 
+// An app without rows is named where a day is asked for app by app, whichever way the service says that there are none.
+func TestByAppWithoutData(t *testing.T) {
+	for _, choice := range []string{"report-empty=204", "report-empty=header", "app-without-data=400", "app-without-data=403"} {
+		t.Run(choice, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				readings := append(alone("app-without-data=empty"), choice)
+				r, log := listing(t, emulator.Options{Seed: 7, Apps: 5, Rate: -1, MaxPairs: 1, Readings: readings}, nil)
+				defer r.close()
+				r.options.Listed = false
+				r.options.Query.Filters = map[string][]string{"app_token__in": slices.Insert(r.tokens(), 3, withoutData)} // by itself among halves of halves
+				r.start(1)
+				res := r.run(t.Context())
+				day := civil.DateOf(time.Now()).AddDays(-1)
+				if e := r.records()[day]; e.Control == nil || e.Control.State != ledger.Reconciled || !strings.Contains(log.String(), withoutData) {
+					t.Errorf("%v, %+v, log %s", res.Errs, e.Control, log)
+				}
+				wide := newRig(t, emulator.Options{Seed: 7, Apps: 5, Rate: -1, Readings: alone("unknown-apps=none")}) // the same service without the limit
+				defer wide.close()
+				wide.out, wide.options = r.out, r.options
+				if n := wide.equalsTruth(day, 1); n < 50 {
+					t.Errorf("only %d cells to compare", n)
+				}
+			})
+		})
+	}
+}
+
 // A service that refuses an app in every list, and has rows of it.
 type refusesApp struct {
 	http.RoundTripper
