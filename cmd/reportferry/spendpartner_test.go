@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/slow"
+	"github.com/reportferry/reportferry/internal/telemetry/collector"
 )
 
 const partnerConfig = `
@@ -45,10 +46,12 @@ jobs:
 func TestPartnersFilesArrive(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
-	s := startService(t, "--apps", "2", "--days", "10", "--reading", "spend-auth=parameter") // and the key as a parameter
+	s := startService(t, "--apps", "2", "--days", "10", "--reading", "spend-auth=parameter,spend-parameters=query") // the key is in the address
 	dir := t.TempDir()
 	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, partnerConfig, s.url, s.url), 0o600))
 	p := &place{t: t, dir: dir, token: "secret-token-of-the-test", env: []string{"TEST_KEY=" + spendKey}, service: s}
+	steps := collector.Start(t)
+	p.env = append(p.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+steps.URL)
 	check(t, os.Mkdir(filepath.Join(dir, "in"), 0o700))
 
 	account, err := emulator.New(emutest.With(emulator.Options{Seed: 7, Apps: 2, Days: 10}))
@@ -71,9 +74,16 @@ func TestPartnersFilesArrive(t *testing.T) {
 	check(t, os.WriteFile(filepath.Join(dir, "in", "partner.xlsx"), sheet, 0o600))
 
 	for range 2 { // the second run sends nothing
-		if out, code := p.run("run"); code != 0 {
+		out, code := p.run("run", "--log-level", "debug")
+		if code != 0 {
 			t.Fatalf("exit code %d: %s", code, out)
 		}
+		if strings.Contains(out, spendKey) || !strings.Contains(out, "partner_text") {
+			t.Errorf("the key is in the log, or there is none: %s", out)
+		}
+	}
+	if raw := steps.Raw(); strings.Contains(raw, spendKey) || !strings.Contains(raw, "partner_text") {
+		t.Errorf("the key is in the trace, or there is none: %q", raw)
 	}
 	rows, err := csv.NewReader(bytes.NewReader(s.admin(t, http.MethodGet, "spend-records", nil))).ReadAll()
 	check(t, err)
