@@ -43,7 +43,7 @@ type Config struct {
 	Notify    []Notify      // who is told when something is wrong
 	Heartbeat string        // a reference to the address that is told of runs; empty: none is
 	SpoolDir  string        // folder of the spool files; empty: the system's folder for temporary files
-	States    bool          // tables that tell of the jobs' tables
+	States    string        // begins the names of the tables that tell of the jobs' tables; empty: there are none
 	Parquet   Parquet       // how files are written
 	Raw       Raw           // of jobs that don't say otherwise
 	KeepDays  int           // how long the ledger keeps what partitions were before; 0: for ever
@@ -88,7 +88,7 @@ func options(name string, env strict.Env) strict.Options {
 }
 
 func configObject(c *Config) strict.Object {
-	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, true
+	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, usualStates
 	c.Parquet.Pages = "v2"
 	parquet := strict.Optional("parquet", parquetBlock, &c.Parquet, "{pages: v1}", "How the Parquet files of all tables are written, for readers that are particular.")
 	parquet.Now = func() any { return []strict.Shown{{Key: "pages", Value: c.Parquet.Pages}} }
@@ -113,7 +113,7 @@ func configObject(c *Config) strict.Object {
 			"Folder in which finished files over 64 KiB wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
 			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
-		strict.Optional("state_tables", strict.Bool, &c.States, "false", "Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which tell which partitions are final, and what was restated. They do by default."),
+		states(&c.States),
 		parquet,
 		daysField("keep_history", &c.KeepDays, "400d", "How long the ledger keeps what partitions were before they were replaced. Without the key it keeps all of it."),
 	}, rawFields(&c.Raw, "the service's answers"), []strict.Field{
@@ -122,6 +122,10 @@ func configObject(c *Config) strict.Object {
 		checkHosts(d, c, at["service"])
 		checkReceivers(d, c, at["notify"])
 		for i := range c.Jobs {
+			if c.States != "" && strings.HasPrefix(c.Jobs[i].Table, c.States) {
+				d.Fail(at["state_tables"], "state_tables: the table %s of job %s begins with %s too, and readers take it for one of those; choose another beginning",
+					c.Jobs[i].Table, c.Jobs[i].Name, c.States)
+			}
 			if r := c.Jobs[i].Report; r != nil {
 				r.Raw = r.Raw.or(c.Raw)
 			}

@@ -132,7 +132,7 @@ func TestEveryKey(t *testing.T) {
 			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, Burst: 3, InFlight: 2, MaxURL: 6000, Attempts: 3, Patience: 90 * time.Second,
 		},
 		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", Export: "gs://bucket/status", SpoolDir: "/var/spool", Lease: 30 * time.Second,
-		KeepDays: 800, States: true, Parquet: Parquet{Pages: "v1"}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
+		KeepDays: 800, States: "_reportferry_", Parquet: Parquet{Pages: "v1"}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 		Jobs: []Job{{
 			Name: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
 			Sinks: []string{"gs://bucket/exports", below("testdata/good", "file://./out?key={table}/{date}.parquet")}, line: 22,

@@ -39,6 +39,38 @@ type Iceberg struct {
 	ExpireDays int // a state can be read for so many days after the next one replaced it; 0: for ever
 }
 
+// usualStates begins the names of the tables of states by default.
+const usualStates = "_reportferry_"
+
+// statesForm leaves room for the names of jobs' tables in the 63 bytes of a name in Postgres.
+var statesForm = strict.Matching(strict.Expr(`^[a-z_][a-z0-9_]{0,30}_$`), "how their names begin: small letters, digits and underscores, with one at the end, as in reportferry_")
+
+// states is the key state_tables.
+func states(to *string) strict.Field {
+	f := strict.Optional("state_tables", strict.Shape[string]{
+		Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
+			switch v, ok := strict.Word.Read(d, n, key); {
+			case !ok || v == "false":
+				return "", ok
+			case v == "true":
+				return usualStates, true
+			}
+			return statesForm.Read(d, n, key)
+		},
+		Schema: func() *jsonschema.Schema {
+			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{strict.Bool.Schema(), statesForm.Schema()}}
+		},
+	}, to, "reportferry_", "Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which tell which partitions are final, and what was "+
+		"restated, or how their names begin instead: Athena reads no folder that begins with an underscore. The next run that fetches something writes all of them under a new name, and those of the old one stay as they are.")
+	f.Now = func() any {
+		if *to == "" {
+			return strict.Spelled("false")
+		}
+		return *to
+	}
+	return f
+}
+
 // expiry leaves the states of a night and a day: a query that has begun reads files of the state that it began with, and a put that
 // was interrupted finds in the states what became of it.
 var expiry = daysAs(`^([2-9]|[1-9][0-9]{1,4})d$`, "a number of days from 2d to 99999d, such as 30d")

@@ -302,3 +302,26 @@ func TestIcebergCalls(t *testing.T) {
 		return said, sum
 	})
 }
+
+// The table of states has the name that the config asks for, and so have the views that read it.
+func TestNamesOfStateTablesInIceberg(t *testing.T) {
+	server := sinktest.StartCatalog(t)
+	l := newLake(t, server, server.URI, startService(t, "--days", "30", "--apps", "1"), 3, living)
+	l.edit(t, "ledger: ", named)
+	l.untilCode(0, "run")
+	var names []string
+	for id, err := range l.catalog.ListTables(t.Context(), table.Identifier{l.namespace}) {
+		check(t, err)
+		names = append(names, id[len(id)-1])
+	}
+	slices.Sort(names)
+	if got := strings.Join(names, " "); got != "installs reportferry_partitions_installs" {
+		t.Errorf("the namespace has %s", got)
+	}
+	for _, dialect := range []string{"trino", "spark", "duckdb"} {
+		out, code := l.run("views", "installs", "--dialect", dialect)
+		if code != 0 || !strings.Contains(out, "reportferry_partitions_installs") || !strings.Contains(out, "reportferry_freshness") || strings.Contains(out, "_reportferry_") {
+			t.Errorf("exit code %d, %s: %s", code, dialect, out)
+		}
+	}
+}

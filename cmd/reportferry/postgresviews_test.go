@@ -59,6 +59,20 @@ func TestPostgresViews(t *testing.T) {
 	}
 }
 
+// The tables of states have the names that the config asks for, and so have the views that read them.
+func TestNamesOfStateTablesInPostgres(t *testing.T) {
+	server := sinktest.StartPostgres(t)
+	w := newShelf(t, server, server.Addr, startService(t, "--days", "30", "--apps", "1"), 3, living, "")
+	w.edit(t, "ledger: ", named)
+	w.settle(t, "run")
+	w.views(t)
+	for _, name := range []string{"reportferry_partitions", "reportferry_partitions_installs", "reportferry_freshness"} {
+		if n := w.number(t, "SELECT count(*) FROM #."+name); n < 1 {
+			t.Errorf("%s has no rows", name)
+		}
+	}
+}
+
 // views makes the views of the job's table.
 func (w *shelf) views(t *testing.T) {
 	t.Helper()

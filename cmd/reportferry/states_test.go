@@ -23,7 +23,7 @@ func (p *place) told() {
 	defer l.Close() //nolint:errcheck // only read
 	table, err := l.Table(p.t.Context(), "installs")
 	check(p.t, err)
-	states, err := l.Table(p.t.Context(), sinks.Derived(state.Partitions, "installs"))
+	states, err := l.Table(p.t.Context(), sinks.Derived(state.Prefix+state.Partitions, "installs"))
 	check(p.t, err)
 	rows, seqs := map[string]int64{}, map[string]int{}
 	for _, e := range table.Sorted() {

@@ -43,9 +43,6 @@ type Column struct {
 	Type catalog.Type
 }
 
-// Freshness is the view of how fresh every table is.
-const Freshness = "_reportferry_freshness"
-
 // Create is the statement that makes a view or replaces its query.
 func (p Place) Create(v View) string {
 	return fmt.Sprintf("CREATE OR REPLACE VIEW %s AS\n%s;\n", p.Named(v.Name), v.Query)
@@ -128,12 +125,17 @@ func (p Place) Told(sort string, columns []Column, tables []string) View {
 	return View{sort, strings.Join(queries, "\nUNION ALL\n")}
 }
 
-// Fresh tells of every table how fresh it is, by what tells of partitions: a table of them, or what BigQuery itself knows.
-func (p Place) Fresh(partitions string) View {
-	if p.Name == BigQuery.Name {
-		return View{Freshness, fmt.Sprintf(known, partitions)}
+// Fresh tells of every table how fresh it is, by what tells of partitions: a table of them, or what BigQuery itself knows. It leaves out tables
+// whose names begin with an underscore, or with the prefix of those that tell of others.
+func (p Place) Fresh(prefix, partitions string) View {
+	if p.Name != BigQuery.Name {
+		return View{prefix + "freshness", fmt.Sprintf(told, p.age, partitions)}
 	}
-	return View{Freshness, fmt.Sprintf(told, p.age, partitions)}
+	besides := ""
+	if prefix[0] != '_' {
+		besides = " AND NOT STARTS_WITH(table_name, " + Text(prefix) + ")"
+	}
+	return View{prefix + "freshness", fmt.Sprintf(known, partitions, besides)}
 }
 
 // known is by what BigQuery knows of every table's partitions (https://cloud.google.com/bigquery/docs/information-schema-partitions).
@@ -145,7 +147,7 @@ const known = `SELECT
   TIMESTAMP_DIFF(CURRENT_TIMESTAMP(), MAX(last_modified_time), MINUTE) AS age_minutes,
   IF(SUM(total_rows) > 0, 'filled', 'empty') AS state
 FROM %s
-WHERE SUBSTR(table_name, 1, 1) != '_'
+WHERE SUBSTR(table_name, 1, 1) != '_'%s
 GROUP BY table_name`
 
 // told is by what the ledger has told of partitions. Its moments are in UTC, without a zone.

@@ -36,8 +36,8 @@ type Options struct {
 	Targets []ledger.Target
 	Rules   refresh.Rules // Location, Schedule and what the command line asks; the rest is the kind's own
 
-	States     bool // write the tables that tell of this one
-	Rebaseline bool // go on with other apps or another search than older snapshots have
+	States     string // begins the names of the tables that tell of this one; empty: there are none
+	Rebaseline bool   // go on with other apps or another search than older snapshots have
 
 	Apps      []string // only events of these apps
 	Search    string   // a whole slug, or part of a name
@@ -92,9 +92,9 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		rules.IgnoreSchedule = true
 	}
 	plan := jobs.Plan{Tidy: p.table.Tidy, Inspect: p.inspect, Brief: p.brief, Schema: p.schema}
-	if k.o.States {
+	if k.o.States != "" {
 		today := func(context.Context) (refresh.Rules, error) { return p.rules, nil }
-		plan.States = state.Tables{Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: today, Now: now}.Plan()
+		plan.States = state.Tables{Prefix: k.o.States, Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: today, Now: now}.Plan()
 	}
 	for _, w := range refresh.Plan(now, rules, p.table.Records()) {
 		plan.Units = append(plan.Units, jobs.Unit{

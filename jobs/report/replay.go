@@ -68,8 +68,8 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 			},
 		})
 	}
-	if r.o.States {
-		plan.States = state.Tables{Job: r.o.Job, Of: p.table, Ledger: r.o.Ledger, Warehouse: r.o.Warehouse, Rules: p.today, Now: now}.Plan()
+	if r.o.States != "" {
+		plan.States = state.Tables{Prefix: r.o.States, Job: r.o.Job, Of: p.table, Ledger: r.o.Ledger, Warehouse: r.o.Warehouse, Rules: p.today, Now: now}.Plan()
 	}
 	return plan, nil
 }

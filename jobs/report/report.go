@@ -52,8 +52,8 @@ type Options struct {
 	Start func(today civil.Date) civil.Date // first day wanted
 	Rules refresh.Rules                     // without Start and FinalAfter
 
-	States     bool // write the tables that tell of this one
-	FinalAfter int  // days after a period's end from which all columns are final; 0: as the catalogue says
+	States     string // begins the names of the tables that tell of this one; empty: there are none
+	FinalAfter int    // days after a period's end from which all columns are final; 0: as the catalogue says
 
 	Drift      Drift
 	Probe      bool     // inside the lookback, ask for totals first, and leave partitions whose totals haven't moved
@@ -191,12 +191,12 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		units = append(units, u)
 	}
 	plan := jobs.Plan{Units: units, Tidy: p.tidy, Inspect: p.inspect, Brief: p.brief, LetGo: p.letGo, Records: len(p.table.Records()), Schema: p.schema}
-	if k.o.States {
+	if k.o.States != "" {
 		if rebased > 0 && k.o.Run != "" {
 			k.o.Log.Warn("partitions are replaced by those of another meaning; until the run has ended, the views that reportferry views makes have no rows of the table",
 				"job", k.o.Job, "partitions", rebased)
 		}
-		plan.States = state.Tables{Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: p.today, Now: now}.Plan()
+		plan.States = state.Tables{Prefix: k.o.States, Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: p.today, Now: now}.Plan()
 	}
 	return plan, nil
 }

@@ -60,7 +60,7 @@ func TestAYearOfRestatements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, schedule := nightly(t, "30 2 * * *", "UTC")
 		defer r.close()
-		r.options.Events, r.options.States, r.options.Guard = nil, true, 1 // what the service takes back here may be all there is
+		r.options.Events, r.options.States, r.options.Guard = nil, state.Prefix, 1 // what the service takes back here may be all there is
 		r.options.Query.Dimensions = []string{"day", "app_token", "network"}
 		r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue", "all_revenue_total_d7", "ecpi_all"}
 		r.options.Rules.Horizons, r.options.Drift = []int{8}, report.Drift{Days: 90}
@@ -225,7 +225,7 @@ func (y *year) compare() {
 	y.t.Helper()
 	var got []string
 	finals := 0
-	parts, err := filepath.Glob(filepath.Join(y.out, state.Restatements, "table="+y.options.Table, "*", "part-0.parquet"))
+	parts, err := filepath.Glob(filepath.Join(y.out, state.Prefix+state.Restatements, "table="+y.options.Table, "*", "part-0.parquet"))
 	check(y.t, err)
 	for _, path := range parts {
 		table := readParquet(y.t, path)

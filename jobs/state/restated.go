@@ -66,7 +66,7 @@ func (s Tables) restatements(ctx context.Context, c ledger.Hold, months []civil.
 	if len(told) == 0 {
 		return nil
 	}
-	to, err := s.Of.Beside(ctx, sinks.Derived(Restatements, s.Of.Name()))
+	to, err := s.Of.Beside(ctx, sinks.Derived(s.Prefix+Restatements, s.Of.Name()))
 	if err != nil {
 		return err
 	}

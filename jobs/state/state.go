@@ -31,10 +31,14 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// The tables. In a bucket each is a folder for all jobs, with a folder of each job's table in it; in a warehouse, a table for each.
+// Prefix begins the names of the tables by default.
+const Prefix = "_reportferry_"
+
+// The kinds of tables, each of which follows the prefix. In a bucket each is a folder for all jobs, with a folder of each job's table in it; in a
+// warehouse, a table for each.
 const (
-	Partitions   = "_reportferry_partitions"
-	Restatements = "_reportferry_restatements"
+	Partitions   = "partitions"
+	Restatements = "restatements"
 )
 
 // OtherMeaning is the state of a partition whose numbers mean something else than the newest ones, or may do so after an interrupted put.
@@ -45,6 +49,7 @@ const claim = "state"
 
 // Tables are the tables that tell of one job's table.
 type Tables struct {
+	Prefix    string // of the names
 	Job       string
 	Of        *partition.Table
 	Rules     func(context.Context) (refresh.Rules, error) // with Stale and FinalAfter of the columns as they are by now
@@ -108,7 +113,7 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 	if err != nil {
 		return err
 	}
-	to, err := s.Of.Beside(ctx, sinks.Derived(Partitions, s.Of.Name()))
+	to, err := s.Of.Beside(ctx, sinks.Derived(s.Prefix+Partitions, s.Of.Name()))
 	if err != nil {
 		return err
 	}

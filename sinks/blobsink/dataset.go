@@ -63,7 +63,7 @@ func (k keyTemplate) dataset(table string) string {
 }
 
 // mixed is what is said of a table whose partitions are of two meanings.
-const mixed = "a rebaseline isn't finished: files whose state in _reportferry_partitions is 'other meaning' are of another currency, zone, filter or type"
+const mixed = "a rebaseline isn't finished: files whose state in the table of partitions is 'other meaning' are of another currency, zone, filter or type"
 
 // datasetOf describes a table.
 func (s *Sink) datasetOf(table string, schema *sinks.Schema) dataset {

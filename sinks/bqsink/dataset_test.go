@@ -202,7 +202,7 @@ func (c corner) views(t *testing.T) {
 	name := save(sums, "")
 	want := "[2026-01-31  0 0.5 <nil>]\n[2026-01-31 Ämter 4 8.000001 2.00000025]\n[2026-02-01  5 <nil> <nil>]"
 	ask("SELECT day, network, installs, CAST(cost AS STRING), ecpi FROM `"+name+"`", want)
-	name = save(place.Fresh(named("INFORMATION_SCHEMA.PARTITIONS")), c.suffix) // the dataset may have one of its own, which stays
+	name = save(place.Fresh("_reportferry_", named("INFORMATION_SCHEMA.PARTITIONS")), c.suffix) // the dataset may have one of its own, which stays
 	want = fmt.Sprint("[viewed"+c.suffix, " 20260201 ", len(filling), " filled]")
 	ask("SELECT table_name, last_period, row_count, state FROM `"+name+"` WHERE table_name = 'viewed"+c.suffix+"'", want)
 }

@@ -62,23 +62,25 @@ type reading struct {
 	told       map[string][]string // what tells of tables, by kind, as FROM has it; none yet: nil
 	partitions string              // what tells of the job's own partitions; none yet: empty
 	fresh      string              // what tells how fresh tables are
+	prefix     string              // of the names of the tables of states
 	longest    int                 // bytes of a view's name; 0: any number
 }
 
 // readingOf is the reading of a sink of a job's table. Engines of which only one reads it need no dialect.
 func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table, dialect string) (r reading, err error) {
-	own, err := toldOf(ctx, s.Ledger, []string{table})
+	prefix := cmp.Or(s.Config.States, state.Prefix)
+	own, err := toldOf(ctx, s.Ledger, prefix, []string{table})
 	if err != nil {
 		return r, err
 	}
-	partitions := sinks.Derived(state.Partitions, table)
+	partitions := sinks.Derived(prefix+state.Partitions, table)
 	switch at := target.Sink.(type) {
 	case *bqsink.Sink: // a wildcard stands for the tables of all jobs; each table that a query names is paid for
 		named := func(name string) string { return views.BigQuery.Quote(at.Named(name)) }
 		r = reading{Place: views.Place{Dialect: views.BigQuery, Table: named, Named: named}, told: map[string][]string{},
 			partitions: named(sinks.Flat(partitions)), fresh: named("INFORMATION_SCHEMA.PARTITIONS")}
 		for kind := range own {
-			r.told[kind] = []string{named(kind + "_*")}
+			r.told[kind] = []string{named(prefix + kind + "_*")}
 		}
 	case *pgsink.Sink:
 		r.Place, r.longest = views.Place{Dialect: views.Postgres, Table: at.Named, Named: at.Named}, pgsink.LongestName
@@ -94,13 +96,13 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 		quote, scan := views.DuckDB.Quote, func(table string) string { return after.Scan(at.Pattern(table), false) }
 		r.Place, r.whole, r.told = views.Place{Dialect: views.DuckDB, Table: quote, Named: quote}, after.Scan(at.Pattern(table), true), map[string][]string{}
 		for kind := range own {
-			r.told[kind] = []string{scan(sinks.Derived(kind, "*"))}
+			r.told[kind] = []string{scan(sinks.Derived(prefix+kind, "*"))}
 		}
 		r.partitions = scan(partitions)
 	default:
 		return r, fmt.Errorf("%w: no engine is known that reads %s", ledger.ErrRefused, target.Name)
 	}
-	r.fresh = cmp.Or(r.fresh, r.Named(state.Partitions))
+	r.prefix, r.fresh = prefix, cmp.Or(r.fresh, r.Named(prefix+state.Partitions))
 	if own[state.Partitions] == nil {
 		r.partitions = ""
 	}
@@ -111,11 +113,11 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 	if err != nil {
 		return r, err
 	}
-	tables, err := toldOf(ctx, s.Ledger, beside)
+	tables, err := toldOf(ctx, s.Ledger, prefix, beside)
 	r.told = map[string][]string{}
 	for kind, of := range tables {
 		for _, table := range of {
-			r.told[kind] = append(r.told[kind], r.Table(sinks.Flat(sinks.Derived(kind, table))))
+			r.told[kind] = append(r.told[kind], r.Table(sinks.Flat(sinks.Derived(prefix+kind, table))))
 		}
 	}
 	return r, err
@@ -143,11 +145,11 @@ func tablesIn(ctx context.Context, s *wire.Session, target ledger.Target) (table
 }
 
 // toldOf are those of some tables of which a table of states has rows, by its kind. A view on one that isn't there couldn't be made.
-func toldOf(ctx context.Context, l *ledger.Ledger, tables []string) (told map[string][]string, err error) {
+func toldOf(ctx context.Context, l *ledger.Ledger, prefix string, tables []string) (told map[string][]string, err error) {
 	told = map[string][]string{}
 	for _, kind := range kinds {
 		for _, table := range tables {
-			t, err := l.Table(ctx, sinks.Derived(kind, table))
+			t, err := l.Table(ctx, sinks.Derived(prefix+kind, table))
 			if err != nil {
 				return nil, err
 			}
@@ -178,13 +180,13 @@ func (r reading) views(t views.Table) (list []views.View, err error) {
 	all := r.Name != views.BigQuery.Name
 	for _, kind := range kinds {
 		if all || r.told[kind] != nil {
-			list = append(list, r.Told(kind, stateColumns(kind), r.told[kind]))
+			list = append(list, r.Told(r.prefix+kind, stateColumns(kind), r.told[kind]))
 		}
 	}
 	if all || r.told[state.Partitions] != nil {
-		list = append(list, r.Final(t, cmp.Or(r.partitions, r.Named(state.Partitions))))
+		list = append(list, r.Final(t, cmp.Or(r.partitions, r.Named(r.prefix+state.Partitions))))
 	}
-	list = append(list, r.Fresh(r.fresh))
+	list = append(list, r.Fresh(r.prefix, r.fresh))
 	for _, v := range list {
 		if r.longest > 0 && len(v.Name) > r.longest {
 			return nil, fmt.Errorf("%w: the name of the view %s is longer than the %d bytes of a name in %s; keep fewer dimensions by --by, or give the job a shorter table",

@@ -24,7 +24,7 @@ var spending = views.Table{
 
 // of is a reading of a place where partitions of two tables are told, and nothing of restatements.
 func of(p views.Place, whole string) reading {
-	r := reading{Place: p, whole: whole, partitions: p.Table("_reportferry_partitions_campaigns_daily"), fresh: p.Named(state.Partitions)}
+	r := reading{Place: p, prefix: state.Prefix, whole: whole, partitions: p.Table("_reportferry_partitions_campaigns_daily"), fresh: p.Named(state.Prefix + state.Partitions)}
 	r.told = map[string][]string{state.Partitions: {r.partitions, p.Table("_reportferry_partitions_countries")}}
 	return r
 }
@@ -110,7 +110,7 @@ func TestStatementsOfATableThatNothingIsToldOf(t *testing.T) {
 		if strings.Contains(v.Query, "NOT IN") || strings.Contains(v.Query, "_reportferry_partitions_") {
 			t.Errorf("%v", v)
 		}
-		if v.Name == spending.Name+"_final" && !strings.Contains(v.Query, p.Named(state.Partitions)) {
+		if v.Name == spending.Name+"_final" && !strings.Contains(v.Query, p.Named(state.Prefix+state.Partitions)) {
 			t.Errorf("%v", v)
 		}
 	}

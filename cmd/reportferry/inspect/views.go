@@ -171,10 +171,10 @@ func makeViews(cmd *cobra.Command, p *wire.Program, s *wire.Session, job jobs.Jo
 			switch told := len(r.told[kind]) > 0; {
 			case told || untold[kind]:
 			case r.Name == views.BigQuery.Name:
-				left = append(left, kind+", which has no rows of the job's table yet")
+				left = append(left, r.prefix+kind+", which has no rows of the job's table yet")
 			default:
 				untold[kind] = true
-				p.Note(cmd.ErrOrStderr(), "without rows: "+kind+"; print the views again when it has some")
+				p.Note(cmd.ErrOrStderr(), "without rows: "+r.prefix+kind+"; print the views again when it has some")
 			}
 		}
 	}
