@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -244,11 +245,40 @@ func TestWhichScope(t *testing.T) {
 					}
 					time.Sleep(24 * time.Hour)
 					r.ok()
+					for _, q := range r.server.Requests()[res.Outcome.Requests:] {
+						if !c.listed && strings.Contains(q.Query, "app_token__in") {
+							t.Errorf("a later run names apps: %s", q.Query)
+						}
+					}
 					if n := strings.Count(log.String(), "set app_scope"); n != min(1, len(c.want)) || !strings.Contains(log.String(), c.want) {
 						t.Errorf("it is said %d times, want %q: %s", n, c.want, log)
 					}
 				})
 			})
 		}
+	}
+}
+
+// Totals that nothing is compared with are those of the rows' own scope.
+func TestTotalsThatVouchForNothing(t *testing.T) {
+	var totals [2]string
+	for lacks := range totals {
+		synctest.Test(t, func(t *testing.T) {
+			var r *rig
+			r, _ = listing(t, emulator.Options{Seed: 3, Apps: 3, Rate: -1}, func() ledger.Scope {
+				return ledger.Scope{Source: "filters_data", Apps: r.tokens()[lacks:]}
+			})
+			defer r.close()
+			r.options.Listed, r.options.Query.Metrics = false, []string{"daus"}
+			r.ok()
+			records := r.records()
+			for _, day := range slices.SortedFunc(maps.Keys(records), civil.Date.Compare) {
+				e := records[day]
+				totals[lacks] += fmt.Sprint(e.Partition, e.Control.State, e.Control.Totals)
+			}
+		})
+	}
+	if totals[0] != totals[1] || totals[0] == "" {
+		t.Errorf("with a list that lacks an app the totals are\n%s\nand with a whole one\n%s", totals[1], totals[0])
 	}
 }
