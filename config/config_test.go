@@ -112,7 +112,7 @@ func TestExampleService(t *testing.T) {
 		BaseURL: "https://automate.adjust.com", Token: "${ADJUST_TOKEN}", AccountID: "1234",
 		CostURL: "https://app.adjust.com", Spend: Login{Token: "${PARTNER_KEY}", Header: "Authorization"},
 		S2SURL: "https://s2s.adjust.com", Sharing: Login{Token: "${S2S_TOKEN}", Header: "Authorization"},
-		Rate: 10, Burst: 1, InFlight: 8, MaxURL: 6000, Attempts: 8, Patience: 15 * time.Minute, // InFlight as the client has it by default
+		Rate: 10, Burst: 1, InFlight: 8, MaxURL: 6000, Attempts: 8, Patience: 15 * time.Minute, MaxAnswer: 1 << 30, // InFlight as the client has it by default
 	}
 	if c.Service != want {
 		t.Errorf("got %+v, want %+v", c.Service, want)
@@ -129,7 +129,7 @@ func TestEveryKey(t *testing.T) {
 		Root: rooted.Folder(below("testdata/good", "file://.")),
 		Service: Service{
 			BaseURL: "https://host.example/api", S2SURL: "https://s2s.example", CostURL: "http://127.0.0.1:8080",
-			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, Burst: 3, InFlight: 2, MaxURL: 6000, Attempts: 3, Patience: 90 * time.Second,
+			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, Burst: 3, InFlight: 2, MaxURL: 6000, Attempts: 3, Patience: 90 * time.Second, MaxAnswer: 2 << 30,
 		},
 		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", Export: "gs://bucket/status", SpoolDir: "/var/spool", Lease: 30 * time.Second,
 		KeepDays: 800, States: "_reportferry_", Parquet: Parquet{Pages: "v1"}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},

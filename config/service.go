@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type Service struct {
 	MaxURL    int           // bytes of a report's address
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
+	MaxAnswer int64         // bytes of one report's answer, unpacked
 	Spend     Login         // at CostURL; no token: none is sent
 	Sharing   Login         // at S2SURL; no token: none is sent
 
@@ -94,7 +96,7 @@ var service = strict.Shape[Service]{
 // serviceObject has no defaults of the addresses, because the interface document leaves the hosts open, and a wrong one would
 // be sent a token.
 func serviceObject(s *Service) strict.Object {
-	*s = Service{Rate: 10, Burst: 1, MaxURL: 6000, Attempts: 8, Patience: 15 * time.Minute}
+	*s = Service{Rate: 10, Burst: 1, MaxURL: 6000, Attempts: 8, Patience: 15 * time.Minute, MaxAnswer: 1 << 30}
 	return strict.Object{What: "service", Refused: otherServiceKeys, Fields: []strict.Field{
 		strict.Optional("base_url", address, &s.BaseURL, "https://automate.adjust.com", "Host of reports and app automation. All but jobs of kind spend and sharing need it."),
 		strict.Optional("s2s_url", address, &s.S2SURL, "https://s2s.adjust.com", "Host of third-party sharing. A job of kind sharing needs it."),
@@ -109,9 +111,29 @@ func serviceObject(s *Service) strict.Object {
 		strict.Optional("max_url", strict.Whole(1000, 64000), &s.MaxURL, "7500", "Bytes of a report's address at most. More metrics than it has room for are asked for in groups and joined on the dimensions, and so are lists of apps."),
 		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8", "How often one request is tried before it fails."),
 		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request and the waits between them, but for pauses that the service asks for: these are waited out, up to this time for each of attempts."),
+		strict.Optional("max_answer", size, &s.MaxAnswer, "2GiB", "How long the answer to one report may be, unpacked. Its parts are kept on the disk until they are put. A longer one is asked for again by halves, down to one partition, which then fails."),
 	}, Check: func(_ *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 		s.noBaseURL, s.noToken = at["base_url"] == nil, at["token"] == nil
 	}}
+}
+
+var sizeForm = strict.Matching(strict.Expr(`^[1-9][0-9]{0,5}(MiB|GiB)$`), "a size such as 512MiB or 1GiB")
+
+// size is a number of bytes.
+var size = strict.Shape[int64]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (int64, bool) {
+		s, ok := sizeForm.Read(d, n, key)
+		if !ok {
+			return 0, false
+		}
+		unit := int64(1 << 20)
+		if strings.HasSuffix(s, "GiB") {
+			unit = 1 << 30
+		}
+		v, err := strconv.ParseInt(s[:len(s)-len("MiB")], 10, 64)
+		return v * unit, err == nil
+	},
+	Schema: sizeForm.Schema,
 }
 
 // login is the block of another host's credential.

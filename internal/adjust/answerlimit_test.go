@@ -2,12 +2,15 @@ package adjust
 
 import (
 	"bytes"
+	"compress/gzip"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/slow"
@@ -71,4 +74,41 @@ func TestLongAnswers(t *testing.T) {
 			t.Errorf("%s: %d MiB allocated", a.name, used)
 		}
 	}
+}
+
+// A report without end, however small it is packed, ends at MaxAnswer. Who can ask for less does so at once, and nobody asks the same again.
+func TestReportsWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 1 << 20
+		var rows, asked int
+		endless := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			w.Header().Set("Content-Type", "text/csv")
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = io.WriteString(z, "day,installs\n")
+			for rows = 0; rows < 100*most; rows++ {
+				if _, err := io.WriteString(z, "2026-01-01,1\n"); err != nil {
+					return
+				}
+			}
+		})
+		for _, splittable := range []bool{false, true} {
+			asked = 0
+			c, _ := open(t, endless, func(o *Options) { o.MaxAnswer = most })
+			q := query()
+			q.Splittable = splittable
+			read := int64(0)
+			_, err := c.CSVReport(t.Context(), q, func(r io.Reader) (err error) {
+				read, err = io.Copy(io.Discard, r)
+				return err
+			})
+			if err == nil || !strings.Contains(err.Error(), "longer than 1048576 bytes unpacked (service.max_answer)") || errors.Is(err, ErrTooSlow) != splittable {
+				t.Errorf("splittable %v: %v", splittable, err)
+			}
+			if read > most || asked != 1 {
+				t.Errorf("%d bytes were given to the reader, in %d requests", read, asked)
+			}
+		}
+	})
 }

@@ -157,3 +157,24 @@ func TestAnAppIsRefusedByItself(t *testing.T) {
 		})
 	}
 }
+
+// A window whose answer is longer than one may be is asked for by halves until it fits, and is published as one that was never too long.
+func TestALongAnswerIsHalved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var whole int64
+		var files int
+		for _, halved := range []bool{false, true} {
+			r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1})
+			if halved {
+				r.client.MaxAnswer = whole / 3
+			}
+			r.start(6)
+			res := r.run(t.Context())
+			if err := errors.Join(res.Errs...); err != nil || len(r.files()) < 6 || halved && (len(r.files()) != files || res.Outcome.Requests < 4) {
+				t.Errorf("halved %v: %d files, %d requests, %v", halved, len(r.files()), res.Outcome.Requests, err)
+			}
+			whole, files = res.Outcome.CSVBytes, len(r.files())
+			r.close()
+		}
+	})
+}

@@ -24,6 +24,7 @@ type failure struct {
 	err           error
 	final         bool          // another attempt can't help
 	slow          bool          // 504, a 500 that speaks of a time-out, or a time-out
+	long          bool          // it has more bytes than an answer may
 	overload      bool          // that 500, which a query that is slow for itself doesn't get
 	odd           bool          // a 200 that is nothing of what was asked for: a page, an error, nothing
 	unreached     bool          // there was no connection
@@ -195,7 +196,7 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 		return &failure{status: http.StatusOK, err: err}
 	}
 	if x.Count {
-		b.count = &x.meter.Bytes
+		b.count, b.most = &x.meter.Bytes, x.maxAnswer
 	}
 	err := b.feed(x.Never, x.Private, x.Read)
 	switch {
@@ -205,7 +206,8 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 		return f
 	case b.broken != nil: // whatever the reader made of it
 		f := x.broken(ctx, http.StatusOK, b.broken, true)
-		f.odd = b.odd
+		f.odd, f.long = b.odd, b.long
+		f.final = f.final || f.long
 		return f
 	case err != nil:
 		return &failure{status: http.StatusOK, final: true, own: true, err: x.veil.scrubError(err)}

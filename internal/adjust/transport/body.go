@@ -38,6 +38,8 @@ type body struct {
 	from   io.Reader
 	watch  *watch
 	count  *atomic.Int64 // the meter's; may be nil
+	most   int64         // bytes; 0: any number
+	long   bool          // it has more
 	n      int64
 	broken error
 	odd    bool   // it is nothing of what was asked for
@@ -81,6 +83,10 @@ func (b *body) Read(p []byte) (int, error) {
 	b.n += int64(n)
 	if b.count != nil {
 		b.count.Add(int64(n))
+	}
+	if b.long = b.most > 0 && b.n > b.most; b.long {
+		b.broken = fmt.Errorf("the answer is longer than %d bytes unpacked (service.max_answer); ask for less at once, such as by a shorter page", b.most)
+		return 0, b.broken
 	}
 	if err != nil && err != io.EOF {
 		b.broken = fmt.Errorf("the answer broke off after %d bytes: %w", b.n, err)

@@ -14,7 +14,8 @@ var (
 	// ErrUnknown means that a record of ad spend or of third-party sharing was sent and may have been taken: no answer
 	// came, or none that says so.
 	ErrUnknown = errors.New("it isn't known whether the record was taken")
-	// ErrTooSlow means twice a 504 or a time-out on a request that its caller can split. The cure is a smaller question.
+	// ErrTooSlow means twice a 504 or a time-out, or an answer that is longer than MaxAnswer, on a request that its caller can split. The cure
+	// is a smaller question.
 	ErrTooSlow = errors.New("the query takes too long, ask for less at once")
 	// ErrAway means that other requests would fare no better now: nothing listens there, a proxy doesn't lead there, or the service asks for
 	// a pause that can't be waited out. It is in no message.

@@ -235,7 +235,7 @@ func (x *exchange) explain(f *failure) error {
 		e.Err = Ended(x.ctx, nil)
 	case f.slow && x.Splittable && f.err == nil:
 		e.Err = ErrTooSlow
-	case f.slow && x.Splittable:
+	case (f.slow || f.long) && x.Splittable:
 		e.Err = fmt.Errorf("%w: %w", ErrTooSlow, f.err)
 	case f.gone:
 		e.Err = &away{f.err}

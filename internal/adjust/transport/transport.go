@@ -46,6 +46,7 @@ type Options struct {
 	Patience  time.Duration // time of one request's attempts and of its waits between them, but for turns and pauses; default 15 minutes
 	FirstByte time.Duration // from sending to the first byte of the answer; default 5 minutes
 	Idle      time.Duration // between two pieces of the answer; default 2 minutes
+	MaxAnswer int64         // bytes of a report's answer, unpacked; default 1 GiB
 	HTTP      *http.Client  // transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its own
 	Rand      *rand.Rand    // source of the jitter, guarded by the client; default: a random seed
 	Logger    *slog.Logger  // is told of every retry; default: discards
@@ -66,6 +67,7 @@ type Client struct {
 	patience  time.Duration
 	firstByte time.Duration
 	idle      time.Duration
+	maxAnswer int64
 	agent     string
 	log       *slog.Logger
 	warned    *atomic.Int64 // when a retry of a record was last logged, in nanoseconds since 1970
@@ -82,7 +84,7 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("rate %v is not a number of requests a second", o.Rate)
 	case o.Share != Share{} && (o.Share.Index < 0 || o.Share.Index >= o.Share.Count):
 		return nil, fmt.Errorf("share %d of %d doesn't exist", o.Share.Index, o.Share.Count)
-	case o.Burst < 0, o.InFlight < 0, o.Reports < 0, o.Attempts < 0, o.Reach < 0, o.Patience < 0, o.FirstByte < 0, o.Idle < 0:
+	case o.Burst < 0, o.InFlight < 0, o.Reports < 0, o.Attempts < 0, o.Reach < 0, o.Patience < 0, o.MaxAnswer < 0, o.FirstByte < 0, o.Idle < 0:
 		return nil, errors.New("burst, in-flight cap, attempts and times must not be negative")
 	}
 	o = withDefaults(o).divided()
@@ -90,7 +92,7 @@ func New(o Options) (*Client, error) {
 		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, max(1, o.Share.of(o.InFlight))),
 		reports: newReportCap(o.Reports, o.InFlight, o.Share),
 		secrets: &secrets{}, draw: guarded(o.Rand),
-		attempts: o.Attempts, reach: &reach{attempts: o.Reach}, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle, agent: o.UserAgent,
+		attempts: o.Attempts, reach: &reach{attempts: o.Reach}, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle, maxAnswer: o.MaxAnswer, agent: o.UserAgent,
 		log: o.Logger, warned: &atomic.Int64{}, meter: &Meter{}, clock: &clock{},
 	}
 	hc := *o.HTTP
@@ -152,6 +154,7 @@ func withDefaults(o Options) Options {
 	o.Reports = min(orElse(o.Reports, fewReports), o.InFlight)
 	o.Attempts = orElse(o.Attempts, 8)
 	o.Reach = min(orElse(o.Reach, o.Attempts), o.Attempts)
+	o.MaxAnswer = orElse(o.MaxAnswer, 1<<30)
 	o.Patience = orElse(o.Patience, 15*time.Minute)
 	o.FirstByte = orElse(o.FirstByte, 5*time.Minute)
 	o.Idle = orElse(o.Idle, 2*time.Minute)
