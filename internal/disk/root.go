@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/lazy"
 )
 
 // A Root is a folder that serves as a bucket. It remembers which folders' own names are on the disk already, so that one name
@@ -72,6 +75,22 @@ func (r *Root) lasts(path string, now fs.FileInfo) bool {
 	defer r.mu.Unlock()
 	was := r.lasting[path]
 	return was != nil && os.SameFile(was, now)
+}
+
+// leftover is what CreateBeside calls a file, and gocloud's driver likewise.
+var leftover = lazy.Regexp(`\.[0-9a-z]+\.tmp$`)
+
+// Sweep removes what writers that were killed have left, once it is so old that none of them can live. What can't be removed stays.
+func (r *Root) Sweep(age time.Duration) {
+	_ = filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !leftover().MatchString(d.Name()) {
+			return nil //nolint:nilerr // others write and delete meanwhile
+		}
+		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > age {
+			_ = os.Remove(path)
+		}
+		return nil
+	})
 }
 
 func syncFolder(path string) (fs.FileInfo, error) {

@@ -67,8 +67,15 @@ func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 			return err
 		}
 	}
+	if l.root != nil {
+		l.root.Sweep(leftAfter)
+	}
 	return nil
 }
+
+// leftAfter is how old a file beside an object's place is when its writer must have been killed. One that slept for so long fails, and
+// writes again.
+const leftAfter = time.Hour
 
 // ForgetRun drops the record of a run that must not count, such as one under a wrong clock.
 func (l *Ledger) ForgetRun(ctx context.Context, id string) error { return l.drop(ctx, runKey(id)) }

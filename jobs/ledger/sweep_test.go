@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"gocloud.dev/blob/fileblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
@@ -217,5 +221,38 @@ func TestSlowSweeper(t *testing.T) {
 				t.Errorf("a's number is %d", c.number)
 			}
 		})
+	}
+}
+
+// What a killed writer has left in a folder goes with the end of a run, an hour later: no sooner, because it may live, and nothing else.
+func TestLeftoversOfKilledWritersAreSwept(t *testing.T) {
+	dir := t.TempDir()
+	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	check(t, err)
+	l := Open(Options{Bucket: bucket, Dir: dir, URL: "file://" + dir})
+	at := func(name string, age time.Duration) string {
+		path := filepath.Join(dir, name)
+		check(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		check(t, os.WriteFile(path, []byte("{"), 0o600))
+		check(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
+		return path
+	}
+	gone := []string{at("runs/x.json.1abc9.tmp", 61*time.Minute), at("tables/t/claims/2026-01-01/000001.json.3w5e11264sgsf.tmp", 48*time.Hour)}
+	kept := []string{at("tables/t/claims/2026-01-01/000002.json.zz1.tmp", 59*time.Minute), at("tables/t/other.tmp.json", 48*time.Hour), at("notes.tmp", 48*time.Hour)}
+	now := time.Now()
+	check(t, l.SaveRun(t.Context(), Run{ID: "20260101T000000.000Z-00000000", Started: now}))
+	if _, err := os.Stat(gone[0]); err != nil {
+		t.Errorf("it is swept before the run has ended: %v", err)
+	}
+	check(t, l.SaveRun(t.Context(), Run{ID: "20260101T000000.000Z-00000000", Started: now, Ended: &now}))
+	for _, path := range gone {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is left", path)
+		}
+	}
+	for _, path := range kept {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%v is gone", err)
+		}
 	}
 }
