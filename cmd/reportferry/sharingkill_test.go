@@ -32,6 +32,7 @@ jobs:
     partners: [ghostnet]
     rejects: file://%s/rejects
     wait_until_quiet: false
+    first: true
     rate: 1000000
     in_flight: 32
 `

@@ -30,6 +30,7 @@ jobs:
     columns: {cost_amount: spend, engaged_at: time}
     rejects: file://%s/rejects
     wait_until_quiet: false
+    first: true
     rate: 1000000
     in_flight: 8
 `

@@ -83,6 +83,13 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 		if n := f.NotTaken(); n > 0 {
 			human.Row(w, "not taken", human.Count(n)+": "+runs.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts))
 		}
+		for i, r := range f.Reasons {
+			if i == mostReasons {
+				human.Row(w, "", fmt.Sprintf("and %d other reasons; the rejects have them all", len(f.Reasons)-i))
+				break
+			}
+			human.Row(w, "", human.Fold(terminal.Line(r.String()), 66))
+		}
 		if f.Skipped > 0 {
 			human.Row(w, "skipped", human.Plural(int(f.Skipped), "row")+" of totals, notes or nothing")
 		}
@@ -100,3 +107,6 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 		}
 	}
 }
+
+// mostReasons of a file are shown for which rows weren't taken.
+const mostReasons = 3

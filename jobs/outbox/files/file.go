@@ -37,7 +37,7 @@ type File[V any] struct {
 	Mapping Mapping
 	Spool   string // folder of a Parquet file's copy
 
-	// Record makes a record of the values of a row: ID, Content and Value, or a Refusal, or why it is Skipped.
+	// Record makes a record of the values of a row: ID, Content and Value, or a Refusal.
 	Record func(values []string, o *outbox.Record[V])
 
 	// Show gives the fields of a record as they would be sent, for people: what identifies somebody is hidden. nil: none is shown.
@@ -63,12 +63,13 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 	var stopped error
 	err = Read(ctx, source, f.Mapping, f.Spool, func(names []string, u Understanding) { f.names, f.read = names, u }, func(l *Row) error {
 		o = outbox.Record[V]{Row: l.Row}
-		switch {
-		case l.Skipped != nil:
-			o.Skipped = l.Skipped.Reason
-		case l.Refused != nil:
+		if o.Skipped = l.Skipped; o.Skipped != "" {
+			stopped = each(&o)
+			return stopped
+		}
+		if l.Refused != nil {
 			o.Refusal = &outbox.Rejection{Field: l.Refused.Field, Reason: l.Refused.Reason}
-		default:
+		} else {
 			f.Record(l.Values, &o)
 		}
 		if sending || o.Refusal != nil {

@@ -27,17 +27,12 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return strings.TrimSpace(r.Field + " " + r.Reason) }
 
-// A Skip is why a row isn't meant to be a record: it has totals, a note, or nothing. It counts as skipped, and not as refused.
-type Skip struct{ Reason string }
-
-func (s *Skip) Error() string { return s.Reason }
-
 // A Row is one row of a file, as the file spells it.
 type Row struct {
 	Row     int64    // from 1; names and blank lines don't count
 	Values  []string // one for each field of the mapping, as the file spells it
 	Refused *Refusal // not nil: there are no values
-	Skipped *Skip    // not nil: there are none either
+	Skipped string   // why it is no record; empty: it is one. Then there are no values
 	Cells   func() []string
 }
 
@@ -58,13 +53,13 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 			return nil
 		}
 		l.Row++
-		if l.Refused, l.Skipped = nil, nil; err != nil && !errors.As(err, &l.Refused) && !errors.As(err, &l.Skipped) {
+		if l.Refused = nil; err != nil && !errors.As(err, &l.Refused) {
 			return err
 		}
-		if err == nil && bare(l.Values) && bare(l.Cells()) {
-			l.Skipped = &Skip{"has nothing in any cell"}
-		}
-		if l.Refused == nil && l.Skipped == nil {
+		switch l.Skipped = ""; {
+		case err == nil && bare(l.Values) && bare(l.Cells()):
+			l.Skipped = "is empty"
+		case l.Refused == nil:
 			m.fill(l.Values)
 		}
 		if err := each(&l); err != nil {

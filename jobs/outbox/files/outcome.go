@@ -56,6 +56,9 @@ func tell(log *slog.Logger, r outbox.Report) {
 		"rows", r.Rows, "accepted", r.Accepted, "duplicates", r.Duplicates, "refused", r.Refused, "rejected", r.Rejected,
 		"partly", r.Partly, "conflicts", r.Conflicts, "skipped", r.Skipped, "unknown", r.Unknown, "resent", r.Resent, "note", pushed(r),
 	}
+	if len(r.Reasons) > 0 {
+		args = append(args, "most", r.Reasons[0].String())
+	}
 	if r.NotTaken()+r.Unknown+r.Pending > 0 {
 		log.Warn("pushed, but for some rows", args...)
 		return

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// rows are those of one file. Its errors stop the file; a *Refusal and a *Skip are about one row alone.
+// rows are those of one file. Its errors stop the file; a *Refusal is about one row alone.
 type rows interface {
 	// next reads one row, and its fields into values; io.EOF after the last.
 	next(values []string) error

@@ -2,7 +2,9 @@ package store
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Reason is why rows of a file aren't taken, and how many they are.
@@ -10,6 +12,11 @@ type Reason struct {
 	Field  string `json:"field,omitempty"`
 	Reason string `json:"reason"`
 	Rows   int64  `json:"rows"`
+}
+
+// String is the reason for a log or a line.
+func (r Reason) String() string {
+	return fmt.Sprintf("%d of them: %s", r.Rows, strings.TrimSpace(r.Field+" "+r.Reason))
 }
 
 // mostReasons of a file are kept. A reason may quote what a row has, so there may be as many as rows.
