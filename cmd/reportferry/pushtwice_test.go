@@ -147,3 +147,49 @@ func TestFileThatWaitsIsSaid(t *testing.T) {
 	s.clock += 3 * time.Hour
 	s.say(0, "run", "sent 2, unchanged 0")
 }
+
+// A check says first what would be sent and how much that is, and then the same of what wouldn't be, sum by sum.
+func TestCheckSaysTheSums(t *testing.T) {
+	s := newScene(t)
+	s.config("- {name: sp, source: file://./in/*.csv, " + spendJob + "}\n")
+	s.put("in/a.csv", "cost_id,cost_amount\nlong-enough-id-1,1\nlong-enough-id-2,2\n", time.Hour)
+	s.say(0, "spend check", "a.csv to send 2 records: cpi USD 3 rows 2 read as CSV, utf-8, comma; decimal point the first")
+	s.say(0, "spend push")
+	s.put("in/b.csv", "cost_id,cost_amount\nlong-enough-id-1,1\nlong-enough-id-2,5\nlong-enough-id-3,4\nlong-enough-id-4,8.5\nshort,16\nlong-enough-id-6,1e3\n,\n", time.Hour)
+	s.say(3, "spend check", "b.csv to send 2 records: cpi USD 12.5 duplicates 1 row: cpi USD 1 conflicts 1 row: cpi USD 5; whose cost_id was pushed with other content "+
+		"refused 2 rows: cpi USD 16 in 1 of them skipped 1 row rows 6 read as CSV", "the first cost_id=(16 characters) cost_type=cpi cost_currency=usd cost_amount=4 tag=t")
+	s.say(3, "spend push")
+	s.say(3, "spend check in/b.csv", "b.csv to send 0 records accepted 2 records: cpi USD 12.5; before duplicates 1 row: cpi USD 1 conflicts 1 row: cpi USD 5;")
+	s.say(0, "spend check in/a.csv", "a.csv to send 0 records accepted 2 records: cpi USD 3; before rows 2")
+}
+
+// What a check or a push lacks in a file it names, unless the first row may be a record.
+func TestColumnsAreNamed(t *testing.T) {
+	s := newScene(t)
+	s.config("- {name: sp, source: file://./in/*.csv, " + spendJob + "}\n- {name: c, kind: sharing, source: file://./in/c*.csv, rejects: file://./rejects, constants: {app_token: abc123def456}}\n")
+	s.put("in/a.csv", "cost_id,Kosten,Datum\nlong-enough-id-1,1,2\n", time.Hour)
+	s.say(3, "spend check", `none of its columns cost_id, Kosten, Datum is "cost_amount", which cost_amount is taken from`)
+	s.put("in/a.csv", "long-enough-id-1,1,2\n", time.Hour)
+	s.say(3, "spend check", `none of its 3 columns is "cost_id"`)
+	s.put("in/c.csv", "idfa,sharng\ndevice-1,disable\n", time.Hour)
+	s.say(3, "sharing check in/c.csv", `no field is taken from the column "sharng"; is its name misspelt`)
+	s.put("in/c.csv", "device-1,disable\n", time.Hour)
+	s.say(3, "sharing check in/c.csv", `no field is taken from column 1 of 2`)
+}
+
+// A file that has changed is one file: what it is now, and what earlier contents of it brought.
+func TestStatusListsAFileOnce(t *testing.T) {
+	s := newScene(t)
+	s.config("- {name: sp, source: file://./in/*.csv, " + spendJob + "}\n")
+	for n, text := range []string{"long-enough-id-1,1\n", "long-enough-id-1,1\nlong-enough-id-2,1\n", "long-enough-id-1,1\nlong-enough-id-2,1\nlong-enough-id-3,1\n"} {
+		s.put("in/a.csv", "cost_id,cost_amount\n"+text, time.Duration(10-n)*time.Second)
+		s.say(0, "spend push", "sent 1, unchanged 0")
+	}
+	s.say(0, "spend status", "rows 3, accepted 1, duplicates 2 earlier 2 contents, accepted 2")
+	var out bytes.Buffer
+	if execute(t.Context(), []string{"spend", "status"}, &out, &out); strings.Count(out.String(), "a.csv: done") != 1 {
+		t.Errorf("the file is listed several times:\n%s", &out)
+	}
+	s.config("- {name: sp, source: file://./in/*.csv, first: true, " + spendJob + "}\n")
+	s.say(0, "spend reconcile --from 2009-12-20 --to 2009-12-31", " - more") // no share of what was pushed
+}

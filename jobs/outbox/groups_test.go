@@ -97,7 +97,7 @@ func TestTooManyRowsWithTwoIDs(t *testing.T) {
 	for n := range mostPairs + 1 {
 		m.lines = append(m.lines, fmt.Sprintf("a%d+b%d 1", n, n))
 	}
-	if _, err := Check(t.Context(), r.Outbox, r.ordered("f", "1", m)); err == nil || !strings.Contains(err.Error(), "more than 250000 of its rows have two IDs; split the file") {
+	if _, err := Check(t.Context(), r.Outbox, r.ordered("f", "1", m), nil); err == nil || !strings.Contains(err.Error(), "more than 250000 of its rows have two IDs; split the file") {
 		t.Error(err)
 	}
 }

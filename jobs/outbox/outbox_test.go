@@ -366,7 +366,7 @@ func TestCheckWritesNothing(t *testing.T) {
 	r := newRig(t)
 	r.do(r.push("f", lines("a 1")))
 	before := r.keys()
-	report, err := Check(t.Context(), r.Outbox, r.push("g", lines("a 1\nb 2\n# no")))
+	report, err := Check(t.Context(), r.Outbox, r.push("g", lines("a 1\nb 2\n# no")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func fileOf(p files.Path, m files.Mapping, c *checker, spool string, now time.Ti
 		r, refused := c.record((*values)(cells))
 		switch {
 		case refused != nil:
-			o.Refusal = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}
+			o.Refusal, o.Value = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}, c.cost((*values)(cells))
 			return
 		case r.Expired(now):
 			o.Expired, o.Refusal = true, r.tooOld(now)

@@ -38,10 +38,13 @@ const Decimals = mostDecimals
 const mostTags = 100
 
 // tally gives the key and the amount of each record of a file of that day. Records with other tags than the first so many are
-// summed up without one, and so are those whose tag would tell of the click.
+// summed up without one, and so are those whose tag would tell of the click. A row that doesn't say what it costs has no key.
 func tally(day string) func(Cost) (string, int64) {
 	seen := map[string]bool{}
 	return func(r Cost) (string, int64) {
+		if r.Type == "" || r.Currency == "" || r.Amount == "" {
+			return "", 0 // of a row that isn't right
+		}
 		k := Key{Day: r.day(day), Type: r.Type, Currency: r.Currency}
 		if !strings.Contains(r.Tag, r.CostID) && (seen[r.Tag] || len(seen) < mostTags) {
 			seen[r.Tag] = true

@@ -90,6 +90,14 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	return r, nil
 }
 
+// cost is what a row that isn't right would cost, as far as it says so.
+func (c *checker) cost(v *values) (r Cost) {
+	r.Type, _ = lookup(c.types, v[costType], isMissing)
+	r.Currency, _ = lookup(c.currencies, v[costCurrency], isMissing)
+	r.Amount, _ = amount(v[costAmount])
+	return r
+}
+
 // lookup finds a word that capitals don't change.
 func lookup(known map[string]string, s, complaint string) (sent, reason string) {
 	if s == "" {

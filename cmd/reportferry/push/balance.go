@@ -26,7 +26,7 @@ type balance struct {
 	Pushed     string     `json:"pushed"`
 	Report     string     `json:"report"` // empty: the report has no such row
 	Difference string     `json:"difference"`
-	Share      string     `json:"share"` // of what was pushed, in percent; empty: that was nothing
+	Share      string     `json:"share"` // of what was pushed, in percent; empty: that was nothing, or the report has more than twice as much
 	Verdict    string     `json:"verdict"`
 	Accepted   time.Time  `json:"accepted"`        // when the last of it was, or later
 	Until      *time.Time `json:"until,omitempty"` // when it won't wait any more
@@ -114,7 +114,7 @@ func (b *balance) judge(now time.Time, wait time.Duration, alone bool) {
 	d := new(big.Rat).Sub(report, b.amount)
 	half := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Mul(big.NewInt(2), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(decimals))), nil)))
 	near := func(x, y *big.Rat) bool { return new(big.Rat).Abs(new(big.Rat).Sub(x, y)).Cmp(half) <= 0 }
-	if b.Difference = plain(d); b.amount.Sign() > 0 {
+	if b.Difference = plain(d); b.amount.Sign() > 0 && d.Cmp(b.amount) <= 0 {
 		share := new(big.Rat).Mul(d, big.NewRat(100, 1))
 		if b.Share = share.Quo(share, b.amount).FloatString(1); b.Share == "-0.0" {
 			b.Share = "0.0"

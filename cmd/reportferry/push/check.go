@@ -27,11 +27,12 @@ func (g *group) check() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [file|url...]",
 		Short: "Read files as push would, and send nothing",
-		Long: `Read files as push would, and say what they were read as, what the first records
-are, which rows would be refused, and how much disk a push needs. Nothing is
-sent or recorded. Without names, it reads
-the files of the job's source that push would read. The exit code is 3 when rows
-would be refused, or a file can't be read.`,
+		Long: `Read files as push would, and say what would be sent and its sum, what wouldn't
+be, what the files were read as, what the first records are, why rows would be
+refused, and how much disk a push needs. Nothing is sent or recorded. Without
+names, it reads the files of the job's source that push would read. The exit
+code is 3 when rows would be refused, a file can't be read, or push would be
+refused.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return g.on(cmd, wire.PushAsk{Now: true, Files: names}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
 				due, err := k.Due(ctx, time.Now())
@@ -66,33 +67,26 @@ would be refused, or a file can't be read.`,
 func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files.Checked, err error) (wrong bool) {
 	r, problems := checked.Report, checked.Problems
 	fmt.Fprintln(w, terminal.Line(name))
-	if checked.Read.Kind != "" {
-		human.Row(w, "read as", readAs(c, checked.Read))
+	read := func() {
+		if checked.Read.Kind != "" {
+			human.Row(w, "read as", readAs(c, checked))
+		}
 	}
 	if err != nil && !errors.Is(err, outbox.ErrTooMany) {
+		read()
 		human.Row(w, "error", err.Error())
 		return true
 	}
+	g.writeFates(w, checked)
 	if !r.Quiet.IsZero() {
 		human.Row(w, "waiting", "it may still be growing; a push without its name takes it "+runs.DueAt(r.Quiet))
 	}
 	human.Row(w, "rows", human.Count(r.Rows))
-	to := human.Count(r.Pending + r.Unknown)
-	if r.Same || r.Accepted > 0 {
-		to += ", accepted before " + human.Count(r.Accepted)
-	}
-	human.Row(w, "to send", to)
-	if r.Duplicates > 0 {
-		human.Row(w, "duplicates", human.Count(r.Duplicates))
-	}
-	if r.Conflicts > 0 {
-		human.Row(w, "conflicts", human.Count(r.Conflicts)+" "+g.conflict)
-	}
+	read()
 	writeRecords(w, checked)
 	human.Row(w, "disk", fmt.Sprintf("%s while it is pushed; %s read of what was pushed before", human.Size(r.Spool), human.Size(r.Index)))
 	warnings := slices.DeleteFunc(slices.Clone(problems), func(p files.Problem) bool { return !p.Sent })
 	if problems = slices.DeleteFunc(problems, func(p files.Problem) bool { return p.Sent }); len(problems) > 0 {
-		human.Row(w, "refused", human.Count(r.Refused))
 		writeProblems(w, problems)
 	}
 	for _, p := range warnings {

@@ -26,10 +26,11 @@ func (g *group) status() *cobra.Command {
 		Short: "Show what became of each file",
 		Long: `Show what became of each file: how many records the service accepted, how many
 were not taken (refused here, rejected by the service, or in conflict with what
-was pushed before), and how many are pending or unknown. A file that was refused
-as a whole, because it can't be read, lacks a column or has too many rows that
-aren't right, is there with the reason and what to do about it. The next push
-reads it again.`,
+was pushed before), and how many are pending or unknown. A file that has changed
+is shown as it is now, and with --json once for each of its contents. A file
+that was refused as a whole, because it can't be read, lacks a column or has too
+many rows that aren't right, is there with the reason and what to do about it.
+The next push reads it again.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
@@ -61,7 +62,12 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 		fmt.Fprintf(w, "%s: nothing was pushed yet\n", job)
 		return
 	}
+	contents, accepted := map[string]int{}, map[string]int64{}
 	for _, f := range files {
+		contents[f.Name]++
+		accepted[f.Name] += f.Accepted
+	}
+	for _, f := range outbox.Latest(files) {
 		state := "done " + human.Ago(now, f.Ended)
 		switch {
 		case f.Error != "" && f.Begun():
@@ -80,6 +86,9 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 			continue // its rows weren't counted to their end
 		}
 		human.Row(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", human.Count(f.Rows), human.Count(f.Accepted), human.Count(f.Duplicates)))
+		if n := contents[f.Name] - 1; n > 0 {
+			human.Row(w, "earlier", fmt.Sprintf("%s, accepted %s", human.Plural(n, "content"), human.Count(accepted[f.Name]-f.Accepted)))
+		}
 		if n := f.NotTaken(); n > 0 {
 			human.Row(w, "not taken", human.Count(n)+": "+runs.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts))
 		}

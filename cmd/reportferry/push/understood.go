@@ -1,8 +1,10 @@
 package push
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -10,24 +12,28 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
 // readAs says what a file was taken for, and how its numbers and times are spelled when they are text.
-func readAs(c config.Job, u files.Understanding) string {
-	text := u.String()
-	if c.Spend == nil || u.Kind == "Parquet" {
+func readAs(c config.Job, checked files.Checked) string {
+	text := checked.Read.String()
+	if c.Spend == nil || checked.Read.Kind == "Parquet" {
 		return human.Fold(text, 66)
 	}
-	decimal, times := "point", "as 2026-01-31T08:30:00Z"
-	if c.Spend.Format.Decimal != "" {
-		decimal = c.Spend.Format.Decimal
+	text += "; decimal " + cmp.Or(c.Spend.Format.Decimal, "point")
+	timed := func(record []files.Shown) bool {
+		return slices.ContainsFunc(record, func(f files.Shown) bool { return f.Field == "engaged_at" })
 	}
-	if c.Spend.Format.Dates != "" {
-		times = "as " + c.Spend.Format.Dates + " in " + c.Zone + ", the job's zone"
+	switch {
+	case c.Spend.Format.Dates != "":
+		text += ", times as " + c.Spend.Format.Dates + " in " + c.Zone + ", the job's zone"
+	case slices.ContainsFunc(checked.First, timed) && checked.Read.Kind != "XLSX":
+		text += ", times as 2026-01-31T08:30:00Z"
 	}
-	return human.Fold(fmt.Sprintf("%s; decimal %s, times %s", text, decimal, times), 66)
+	return human.Fold(text, 66)
 }
 
 // writeRecords writes the first records as they would be sent, and the totals of all that are right.
@@ -43,38 +49,73 @@ func writeRecords(w io.Writer, checked files.Checked) {
 		}
 		human.Row(w, label, human.Fold(strings.Join(fields, " "), 66))
 	}
-	totals := map[string]*files.Total{}
-	for text, t := range checked.Totals {
-		key, err := spend.ParseKey(text)
-		if err != nil {
-			continue // sharing has none
-		}
-		day := key.Day + "  " + key.Type + "  " + strings.ToUpper(key.Currency)
-		if totals[day] == nil {
-			totals[day] = &files.Total{}
-		}
-		totals[day].Records += t.Records
-		totals[day].Amount.Add(&totals[day].Amount, &t.Amount)
-	}
-	var days []string
-	for day := range totals {
-		days = append(days, day)
-	}
-	slices.Sort(days)
-	for i, day := range days {
+	days := addUp(checked.Totals[outbox.ToSend], func(k spend.Key) string { return k.Day + "  " + k.Type + "  " + strings.ToUpper(k.Currency) })
+	for i, day := range slices.Sorted(maps.Keys(days)) {
 		label := ""
 		if i == 0 {
-			label = "in all"
+			label = "by day"
 		}
 		if i == mostDays && len(days) > mostDays+1 {
 			human.Row(w, "", fmt.Sprintf("and %d more days, types and currencies", len(days)-mostDays))
 			break
 		}
-		sum := new(big.Rat).SetFrac(&totals[day].Amount, big.NewInt(100_000)) // in the smallest unit that the service takes
-		human.Row(w, label, fmt.Sprintf("%s  %s in %s", day, plain(sum), human.Plural(int(totals[day].Records), "record")))
+		human.Row(w, label, fmt.Sprintf("%s  %s in %s", day, amountOf(days[day]), human.Plural(int(days[day].Records), "record")))
 	}
 	if checked.Beyond > 0 {
-		human.Row(w, "", human.Plural(int(checked.Beyond), "record")+" of further days aren't among these")
+		human.Row(w, "", human.Plural(int(checked.Beyond), "record")+" of further days aren't in any of these sums")
+	}
+}
+
+// addUp adds totals up by a part of their keys.
+func addUp(totals map[string]*files.Total, by func(spend.Key) string) map[string]*files.Total {
+	sums := map[string]*files.Total{}
+	for text, t := range totals {
+		key, err := spend.ParseKey(text)
+		if err != nil {
+			continue // sharing has none
+		}
+		under := by(key)
+		if sums[under] == nil {
+			sums[under] = &files.Total{}
+		}
+		sums[under].Records += t.Records
+		sums[under].Amount.Add(&sums[under].Amount, &t.Amount)
+	}
+	return sums
+}
+
+// amountOf is a sum in the smallest unit that the service takes, as a decimal.
+func amountOf(t *files.Total) string {
+	return plain(new(big.Rat).SetFrac(&t.Amount, big.NewInt(100_000)))
+}
+
+// writeFates writes what would become of the rows, what would be sent first, and how much each of that is.
+func (g *group) writeFates(w io.Writer, c files.Checked) {
+	for _, x := range []struct {
+		fate outbox.Fate
+		rows int64
+		word string
+		note string
+	}{
+		{outbox.ToSend, c.Pending + c.Unknown, "record", ""}, {outbox.SentBefore, c.Accepted, "record", "before"}, {outbox.RejectedBefore, c.Rejected, "record", "before, by the service"},
+		{outbox.IsDuplicate, c.Duplicates, "row", ""}, {outbox.IsConflict, c.Conflicts, "row", g.conflict}, {outbox.IsRefused, c.Refused, "row", ""}, {outbox.IsSkipped, c.Skipped, "row", ""},
+	} {
+		if x.rows == 0 && x.fate != outbox.ToSend {
+			continue
+		}
+		text, summed := human.Plural(int(x.rows), x.word), int64(0)
+		sums := addUp(c.Totals[x.fate], func(k spend.Key) string { return k.Type + " " + strings.ToUpper(k.Currency) })
+		for i, of := range slices.Sorted(maps.Keys(sums)) {
+			text += map[bool]string{true: ": ", false: ", "}[i == 0] + of + " " + amountOf(sums[of])
+			summed += sums[of].Records
+		}
+		if summed > 0 && summed < x.rows {
+			text += fmt.Sprintf(" in %s of them", human.Count(summed))
+		}
+		if x.note != "" {
+			text += "; " + x.note
+		}
+		human.Row(w, string(x.fate), human.Fold(text, 66))
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 type Checked struct {
 	outbox.Report
 	Read     Understanding
-	First    [][]Shown         // the first records as they would be sent
-	Totals   map[string]*Total // of the records that are right, by the key of the push's tally
-	Beyond   int64             // records whose key came when there were too many of them
-	Problems []Problem         // why rows would be refused
+	First    [][]Shown                         // the first records as they would be sent
+	Totals   map[outbox.Fate]map[string]*Total // by what would become of the rows, and by the key of the push's tally; of those whose amounts are known
+	Beyond   int64                             // records whose key came when there were too many of them
+	Problems []Problem                         // why rows would be refused
 }
 
 // A Total is the sum of some records.
@@ -34,38 +34,41 @@ const mostTotals = 10_000
 
 // Check does what a push would do up to the sending, and writes nothing.
 func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f *File[V]) (Checked, error) {
-	c := Checked{Totals: map[string]*Total{}}
+	c := Checked{Totals: map[outbox.Fate]map[string]*Total{}}
 	p := &problems{seen: map[Refusal]*Problem{}}
-	f.looker = func(l *Row, r *outbox.Record[V]) {
-		if r.Skipped != "" {
-			return
+	totals := 0
+	push.Source = f
+	var err error
+	c.Report, err = outbox.Check(ctx, o, push, func(r *outbox.Record[V], fate outbox.Fate) {
+		if fate == outbox.IsRefused && r.Refusal != nil {
+			p.count(Refusal(*r.Refusal), r.Row)
 		}
-		if r.Refusal != nil {
-			p.count(Refusal(*r.Refusal), l.Row)
-			return
-		}
-		if f.Show != nil && len(c.First) < mostShown {
+		if fate == outbox.ToSend && f.Show != nil && len(c.First) < mostShown {
 			c.First = append(c.First, f.Show(r.Value))
 		}
 		if push.Tally == nil {
 			return
 		}
 		key, amount := push.Tally(r.Value)
-		t := c.Totals[key]
+		if key == "" {
+			return // what a row would cost isn't known
+		}
+		if c.Totals[fate] == nil {
+			c.Totals[fate] = map[string]*Total{}
+		}
+		t := c.Totals[fate][key]
 		switch {
-		case t == nil && len(c.Totals) == mostTotals:
+		case t == nil && totals == mostTotals:
 			c.Beyond++
 			return
 		case t == nil:
 			t = &Total{}
-			c.Totals[key] = t
+			c.Totals[fate][key] = t
+			totals++
 		}
 		t.Records++
 		t.Amount.Add(&t.Amount, big.NewInt(amount))
-	}
-	push.Source = f
-	var err error
-	c.Report, err = outbox.Check(ctx, o, push)
+	})
 	c.Read, c.Problems = f.read, p.list()
 	return c, err
 }

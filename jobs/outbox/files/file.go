@@ -37,15 +37,14 @@ type File[V any] struct {
 	Mapping Mapping
 	Spool   string // folder of a Parquet file's copy
 
-	// Record makes a record of the values of a row: ID, Content and Value, or a Refusal.
+	// Record makes a record of the values of a row: ID, Content and Value, or a Refusal, with as much of the Value as is right.
 	Record func(values []string, o *outbox.Record[V])
 
 	// Show gives the fields of a record as they would be sent, for people: what identifies somebody is hidden. nil: none is shown.
 	Show func(V) []Shown
 
-	names  []string
-	read   Understanding
-	looker func(l *Row, o *outbox.Record[V]) // of a check: sees every row; else nil
+	names []string
+	read  Understanding
 }
 
 // Header names the original cells.
@@ -64,6 +63,8 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 	err = Read(ctx, source, f.Mapping, f.Spool, func(names []string, u Understanding) { f.names, f.read = names, u }, func(l *Row) error {
 		o = outbox.Record[V]{Row: l.Row}
 		if o.Skipped = l.Skipped; o.Skipped != "" {
+			f.Record(l.Values, &o)
+			o = outbox.Record[V]{Row: l.Row, Skipped: l.Skipped, Value: o.Value} // for a sum of what is skipped
 			stopped = each(&o)
 			return stopped
 		}
@@ -74,9 +75,6 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 		}
 		if sending || o.Refusal != nil {
 			o.Cells = slices.Clone(l.Cells())
-		}
-		if !sending && f.looker != nil {
-			f.looker(l, &o)
 		}
 		stopped = each(&o)
 		return stopped

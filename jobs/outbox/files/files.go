@@ -56,6 +56,9 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 		if l.Refused = nil; err != nil && !errors.As(err, &l.Refused) {
 			return err
 		}
+		if err != nil {
+			clear(l.Values) // they are those of the row before
+		}
 		switch l.Skipped = ""; {
 		case err == nil && bare(l.Values) && bare(l.Cells()):
 			l.Skipped = "is empty"

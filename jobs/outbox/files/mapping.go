@@ -85,8 +85,8 @@ func (m Mapping) fill(values []string) {
 	}
 }
 
-// find gives where the fields' columns are; -1: nowhere. Its errors don't list what the file has: without a header, that
-// would be its first record.
+// find gives where the fields' columns are; -1: nowhere. Its errors list what the file has only when one of its columns is
+// known: without a header, that would be its first record.
 func (m Mapping) find(columns []string) (at []int, err error) {
 	from, must := m.sources()
 	at = make([]int, len(from))
@@ -100,14 +100,15 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 			if !must[f] {
 				continue
 			}
-			hint := "; is the row of names missing?"
+			have, hint := fmt.Sprintf("%d columns", len(columns)), "; is the row of names missing?"
 			if slices.ContainsFunc(at[:f], func(i int) bool { return i >= 0 }) || slices.ContainsFunc(from[f+1:], func(c string) bool { return slices.Contains(columns, c) }) {
+				have = "columns " + strings.Join(columns, ", ")
 				hint = fmt.Sprintf(". Say which column it is with columns: {%s: NAME}, or give all rows one value with constants: {%s: VALUE}.", name, name)
 			}
 			if i := slices.IndexFunc(columns, func(c string) bool { return letters(c) == letters(column) }); i >= 0 {
 				hint = fmt.Sprintf("; did you mean %q?", columns[i])
 			}
-			return at, fmt.Errorf("none of its %d columns is %q, which %s is taken from%s", len(columns), column, name, hint)
+			return at, fmt.Errorf("none of its %s is %q, which %s is taken from%s", have, column, name, hint)
 		}
 		if slices.Contains(columns[at[f]+1:], column) {
 			return at, fmt.Errorf("two of its columns are %q, which %s is taken from", column, name)
@@ -116,7 +117,11 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 	if m.Strict {
 		for i, column := range columns {
 			if !slices.Contains(at, i) && !slices.Contains(m.Ignore, column) {
-				return at, fmt.Errorf("no field is taken from column %d of %d; is its name misspelt, or not among those to ignore?", i+1, len(columns))
+				named := fmt.Sprintf("column %d of %d", i+1, len(columns))
+				if slices.ContainsFunc(at, func(i int) bool { return i >= 0 }) {
+					named = fmt.Sprintf("the column %q", column)
+				}
+				return at, fmt.Errorf("no field is taken from %s; is its name misspelt, or not among those to ignore?", named)
 			}
 		}
 	}

@@ -20,6 +20,15 @@ func (p *Push) Tally() Counts {
 	return p.States.Tally()
 }
 
+// Rows gives the states of the rows, also of a push that has ended; none of one that is pruned.
+func (p *Push) Rows() (*States, error) {
+	if p.States != nil {
+		return p.States, nil
+	}
+	s := &States{}
+	return s, s.Apply(p.Spans)
+}
+
 // Tally counts the rows by their states.
 func (s *States) Tally() Counts {
 	var c Counts
