@@ -143,7 +143,7 @@ func TestListsOfOtherEndpoints(t *testing.T) {
 // With a list, one day that is too much for the service is asked for app by app, without a person naming the apps.
 func TestListedAppByApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := listing(t, emulator.Options{Seed: 3, Apps: 4, Rate: -1, MaxPairs: 2}, nil)
+		r, _ := listing(t, emulator.Options{Seed: 3, Apps: 4, Rate: -1, MaxPairs: 2, Readings: []string{"app-without-data=none"}}, nil)
 		defer r.close()
 		r.options.Reconcile = report.ReconcileOff
 		r.ok()

@@ -20,7 +20,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
+// withoutData is the app that the emulator lists under some readings, and has no data of.
 const withoutData = "0app0no0data"
+
+func allBut(list []string, app string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(one string) bool { return one == app })
+}
 
 // An app that the service lists and has no data of costs nobody else's rows: it is named where the service refuses it, and the others are there.
 func TestAppsWithoutData(t *testing.T) {
