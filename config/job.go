@@ -41,8 +41,10 @@ func (j Job) AsksService() bool { return j.Spend == nil && j.Sharing == nil }
 // jobList is the list of jobs, no two of them of one name or of one table.
 func jobList() strict.Shape[[]Job] {
 	return strict.Shape[[]Job]{
-		Read:   readJobs,
-		Schema: func() *jsonschema.Schema { return strict.ArrayOf(&jsonschema.Schema{Ref: "#/$defs/job"}) },
+		Read: readJobs,
+		Schema: func() *jsonschema.Schema {
+			return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Ref: "#/$defs/job"}}
+		},
 	}
 }
 
@@ -53,6 +55,9 @@ func readJobs(d *strict.Decoder, n strict.Node, key string) ([]Job, bool) {
 	if d.Describe(n) == "a mapping" {
 		d.Fail(n, "%s: want a list, in which each job begins with a - and its name, as in - name: campaigns_daily; got a mapping", key)
 		return nil, false
+	}
+	if elements, ok := d.List(n); ok && len(elements) == 0 {
+		return nil, true // commands that need a job say so
 	}
 	for _, element := range d.Elements(n, key) {
 		j, at := readJob(d, element)

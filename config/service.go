@@ -30,7 +30,7 @@ type Service struct {
 	MaxURL    int           // bytes of a report's address
 	Attempts  int           // tries of one request
 	Patience  time.Duration // time for all tries of one request
-	MaxAnswer int64         // bytes of one report's answer, unpacked
+	MaxAnswer Size          // of one report's answer, unpacked
 	Spend     Login         // at CostURL; no token: none is sent
 	Sharing   Login         // at S2SURL; no token: none is sent
 
@@ -119,19 +119,29 @@ func serviceObject(s *Service) strict.Object {
 
 var sizeForm = strict.Matching(strict.Expr(`^[1-9][0-9]{0,5}(MiB|GiB)$`), "a size such as 512MiB or 1GiB")
 
-// size is a number of bytes.
-var size = strict.Shape[int64]{
-	Read: func(d *strict.Decoder, n strict.Node, key string) (int64, bool) {
+// A Size is a number of bytes.
+type Size int64
+
+// String is the value of the key.
+func (s Size) String() string {
+	if s%(1<<30) == 0 {
+		return strconv.FormatInt(int64(s)>>30, 10) + "GiB"
+	}
+	return strconv.FormatInt(int64(s)>>20, 10) + "MiB"
+}
+
+var size = strict.Shape[Size]{
+	Read: func(d *strict.Decoder, n strict.Node, key string) (Size, bool) {
 		s, ok := sizeForm.Read(d, n, key)
 		if !ok {
 			return 0, false
 		}
-		unit := int64(1 << 20)
+		unit := Size(1 << 20)
 		if strings.HasSuffix(s, "GiB") {
 			unit = 1 << 30
 		}
 		v, err := strconv.ParseInt(s[:len(s)-len("MiB")], 10, 64)
-		return v * unit, err == nil
+		return Size(v) * unit, err == nil
 	},
 	Schema: sizeForm.Schema,
 }

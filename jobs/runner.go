@@ -28,6 +28,9 @@ type Runner struct {
 	Over     func(ledger.Result) // likewise, as soon as a job is over, be it before the run
 }
 
+// WindowFailed is the message that is logged of each unit that fails.
+const WindowFailed = "window failed"
+
 // Progress is one step of a job, for people who wait.
 type Progress struct {
 	Job    string
@@ -218,7 +221,7 @@ func (r *Runner) over(t task, s *shift, out ledger.Outcome, err error) {
 			if panicked := new(panics.Error); errors.As(failed.Err, &panicked) {
 				log = log.With("stack", panicked.Stack)
 			}
-			log.Error("window failed", "error", failed.Err)
+			log.Error(WindowFailed, "error", failed.Err)
 		}
 	}
 	out.Windows = t.unit.size()

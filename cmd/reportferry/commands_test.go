@@ -120,7 +120,7 @@ func TestCommandsText(t *testing.T) {
 // steady takes out what differs from run to run: the time of day, which is of this machine's zone, the end of a run's ID, the room on the disk, the test's folder, and the lines of units, whose order isn't said.
 func steady(text string) string {
 	var b strings.Builder
-	text = logTime.ReplaceAllString(text, "07:00:00 $1 ")
+	text = logTime.ReplaceAllString(stampOfRun.ReplaceAllString(text, "$1 1f2e3d4c "), "07:00:00 $1 ")
 	text = freeSpace.ReplaceAllString(runID.ReplaceAllString(text, "$1-1f2e3d4c"), "12.34 GB free")
 	text = testFolder.ReplaceAllString(text, "/home/me")
 	for line := range strings.Lines(text) {
@@ -132,12 +132,13 @@ func steady(text string) string {
 }
 
 var (
+	stampOfRun = regexp.MustCompile(`(?m)^(\d\d:\d\d:\d\d) [0-9a-f]{8} `)
 	testFolder = regexp.MustCompile(`/[^\s"]*/Test[A-Za-z]+\d+/\d{3}\b`)
 	freeSpace  = regexp.MustCompile(`[0-9.]+ [kMG]?B free`)
 	logTime    = regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d (debug|info|warn|error) `)
 )
 
-var unitLine = regexp.MustCompile(`^\S+  .*  \d+/\d+  `)
+var unitLine = regexp.MustCompile(`^(\d\d:\d\d:\d\d \S+ )?\S+  .*  \d+/\d+  `)
 
 // wrapped breaks a command line as people do.
 func wrapped(args string) string {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/progress"
@@ -56,6 +57,55 @@ func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 	}
 	d.log = p.Logger(d.err)
 	return d
+}
+
+// A stamped writer puts the time and the end of the run's ID before each line, for a process that does many runs.
+type stamped struct {
+	to io.Writer
+
+	mu     sync.Mutex
+	run    string
+	inside bool // of a line
+}
+
+// Stamp is what stands before a line.
+func (s *stamped) Stamp() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stamp()
+}
+
+func (s *stamped) stamp() string {
+	return time.Now().Format(time.TimeOnly) + " " + s.run[strings.LastIndexByte(s.run, '-')+1:] + " "
+}
+
+func (s *stamped) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	for line := range strings.Lines(string(p)) {
+		if !s.inside {
+			b.WriteString(s.stamp())
+		}
+		b.WriteString(line)
+		s.inside = !strings.HasSuffix(line, "\n")
+	}
+	_, err := io.WriteString(s.to, b.String())
+	return len(p), err
+}
+
+// begins says in a log of many runs which one it is that the next lines are of.
+func (d *display) begins(run string) {
+	for _, w := range []io.Writer{d.out, d.err} {
+		if s, is := w.(*stamped); is {
+			s.mu.Lock()
+			s.run = run
+			s.mu.Unlock()
+		}
+	}
+	if _, is := d.err.(*stamped); is && !d.mute && !d.json {
+		fmt.Fprintf(d.err, "run %s begins\n", run)
+	}
 }
 
 // told receives what jobs say to people besides the log.

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -322,6 +325,32 @@ func TestInterruptedInTheFirstJob(t *testing.T) {
 		said, _ := p.run("status", "--json")
 		if strings.Count(said, `"stopped": true`) < 2 || !strings.Contains(said, `"left": 3`) {
 			t.Errorf("the record: %s", said)
+		}
+	}
+}
+
+// A full disk fails every window with the name of another file, and is one error all the same.
+func TestAFullDiskIsOneError(t *testing.T) {
+	var errs []error
+	for i := range 20 {
+		errs = append(errs, fmt.Errorf("fetch t/2026-01-%02d: %w", i+1, &fs.PathError{Op: "write", Path: fmt.Sprintf("/spool/reportferry-%x", 7919*i), Err: syscall.ENOSPC}))
+	}
+	if got := grouped(append(errs, errors.New("another"))); len(got) != 2 || !strings.HasPrefix(got[0], "no space left on the device") || !strings.HasSuffix(got[0], "(20 times)") || got[1] != "another" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A config without jobs does for the commands that need none, as a list that is empty and without the key.
+func TestNoJobs(t *testing.T) {
+	for _, list := range []string{"jobs: []\n", ""} {
+		t.Chdir(t.TempDir())
+		check(t, os.WriteFile("reportferry.yml", []byte("service: embedded\nledger: file://./ledger\n"+list), 0o600))
+		for args, want := range map[string]int{"status": 2, "run": 2, "runs": 0, "report --dimensions day --metrics installs --currency USD": 0} {
+			var out bytes.Buffer
+			code := execute(t.Context(), strings.Fields(args), &out, &out)
+			if code != want || want == 2 && !strings.Contains(out.String(), "the config has no jobs") {
+				t.Errorf("%q: %s: exit code %d, want %d: %.300s", list, args, code, want, &out)
+			}
 		}
 	}
 }

@@ -52,6 +52,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	s.Log = e.Traced(ctx, s.Log)
 	show.log = e.Traced(ctx, show.log.With("run", s.RunID))
 	s.Progress = show.told()
+	show.begins(s.RunID)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := s.OpenSpool(); err != nil {
 		return 0, err

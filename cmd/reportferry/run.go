@@ -242,7 +242,10 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 // scheduled does one run of the jobs whose schedules ask for it, with an engine that stays open. Nobody sits at a terminal, so lines are
 // written and no bars.
 func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []string, over func(job string, code int)) (code int, err error) {
-	lines := struct{ io.Writer }{cmd.ErrOrStderr()} // hides the terminal
+	out, lines := cmd.OutOrStdout(), io.Writer(&stamped{to: cmd.ErrOrStderr()})
+	if !e.JSON() {
+		out = &stamped{to: out}
+	}
 	beat := e.Heartbeat(ctx, e.Log)
 	beat.Start(ctx)
 	defer func() {
@@ -257,5 +260,5 @@ func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []
 		Jobs: func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) { return s.JobsApart(ctx, names) },
 		Over: func(res ledger.Result) { over(res.Job, jobs.ExitCode([]ledger.Result{res}, res.Stopped, true)) },
 	}
-	return once(ctx, e, r, newDisplay(e.Program, cmd.OutOrStdout(), lines))
+	return once(ctx, e, r, newDisplay(e.Program, out, lines))
 }

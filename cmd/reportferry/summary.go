@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"syscall"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
@@ -122,6 +123,9 @@ func grouped(errs []error) []string {
 	times := map[string]int{}
 	for _, err := range flat(errs) {
 		msg := err.Error()
+		if errors.Is(err, syscall.ENOSPC) { // each file has another name
+			msg = fullDisk
+		}
 		if times[msg]++; times[msg] == 1 {
 			order = append(order, msg)
 		}
@@ -147,6 +151,8 @@ func grouped(errs []error) []string {
 	}
 	return out
 }
+
+const fullDisk = "no space left on the device: a disk is full, that of spool_dir, of the ledger or of a sink in a folder; make room, and the next run goes on (check says how much is free)"
 
 // flat replaces joined errors by their parts. An error that wraps several and adds words of its own stays as it is.
 func flat(errs []error) []error {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,7 +103,7 @@ func TestServeTellsSystemd(t *testing.T) {
 			}
 			check(t, cmd.Process.Signal(syscall.SIGTERM))
 			l.until("STOPPING=1")
-			if err := cmd.Wait(); err != nil || !slices.Contains(strings.Split(out.String(), "\n"), "the config was read again; jobs: 1; new: nightly; gone: daily") {
+			if err := cmd.Wait(); err != nil || !regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d the config was read again; jobs: 1; new: nightly; gone: daily$`).MatchString(out.String()) {
 				t.Errorf("it ends with %v: %s", err, out)
 			}
 		})

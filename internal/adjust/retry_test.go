@@ -1,12 +1,14 @@
 package adjust
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -311,6 +313,26 @@ func TestMeterAndLog(t *testing.T) {
 			if !strings.Contains(log.String(), w) {
 				t.Errorf("log doesn't say %q:\n%s", w, log.String())
 			}
+		}
+	})
+}
+
+// Of retries in a row that meet the same, people read the first and how it ended; the log for machines has each.
+func TestRetriesAreSaidTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := play(status(503), status(503), status(503), status(429), status(429), csv)
+		c, _ := open(t, s, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		if _, _, err := fetch(t.Context(), c, query()); err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, m := range regexp.MustCompile(`level=(\w+) .*attempt (\d) of 8 (failed: \d+|was answered)`).FindAllStringSubmatch(log.String(), -1) {
+			said = append(said, m[1]+" "+m[2]+" "+m[3])
+		}
+		want := []string{"WARN 1 failed: 503", "INFO 2 failed: 503", "INFO 3 failed: 503", "WARN 4 failed: 429", "INFO 5 failed: 429", "WARN 6 was answered"}
+		if !slices.Equal(said, want) {
+			t.Errorf("it says %q, want %q: %s", said, want, &log)
 		}
 	})
 }

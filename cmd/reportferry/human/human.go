@@ -89,6 +89,14 @@ func Fold(text string, width int) string {
 	return strings.Join(append(lines, text), "\n")
 }
 
+// Cut ends a text of more than so many bytes with three dots.
+func Cut(text string, width int) string {
+	if len(text) <= width {
+		return text
+	}
+	return strings.ToValidUTF8(text[:width-3], "") + "..."
+}
+
 // FirstLine shortens a message that joins several errors to its first one and the number of the others. The closing table
 // of a run shows all of them.
 func FirstLine(text string) string {

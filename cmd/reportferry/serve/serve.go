@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -95,7 +96,7 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 		for i := 0; i+1 < len(args); i += 2 {
 			text += fmt.Sprintf("; %v: %v", args[i], args[i+1])
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), text)
+		fmt.Fprintln(cmd.ErrOrStderr(), time.Now().Format(time.TimeOnly)+" "+text)
 	}
 	var err error
 	if d.manager, err = managerOf(p.LookupEnv); err != nil {

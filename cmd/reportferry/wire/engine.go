@@ -100,7 +100,7 @@ func (e *Engine) service(tries int) (*adjust.Client, error) {
 	o := adjust.Options{
 		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID, MaxURL: s.MaxURL,
 		Options: transport.Options{
-			Rate: s.Rate, Burst: s.Burst, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Reach: tries, Patience: s.Patience, MaxAnswer: s.MaxAnswer,
+			Rate: s.Rate, Burst: s.Burst, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Reach: tries, Patience: s.Patience, MaxAnswer: int64(s.MaxAnswer),
 			Logger: e.Log, UserAgent: "reportferry/" + e.Version,
 		},
 	}

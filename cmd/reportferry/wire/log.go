@@ -15,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/logs"
 	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs"
 )
 
 // Logger returns a logger to w: JSON with the names of Cloud Logging for machines, or short lines for people.
@@ -81,8 +82,14 @@ func (p *Program) Traced(ctx context.Context, log *slog.Logger) *slog.Logger {
 	return log.With("logging.googleapis.com/trace", id, "logging.googleapis.com/spanId", at.SpanID().String())
 }
 
-// A lineHandler writes a record as one line of plain text: time of day, level, message, then the attributes. The time is of the
-// zone that the terminal is in.
+// Width is how many columns a line on a retry has at most.
+const Width = 100
+
+// A Stamped writer puts the time and the run before each line by itself.
+type Stamped interface{ Stamp() string }
+
+// A lineHandler writes a record as plain text: time of day, level, message, then the attributes. A
+// retry has a short line, cut where it ends. The time is of the zone that the terminal is in.
 type lineHandler struct {
 	w     io.Writer
 	mu    *sync.Mutex
@@ -95,12 +102,20 @@ func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >
 
 // Handle writes the record, without the ID of the run.
 func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == jobs.WindowFailed { // the end of the run says it, with what to do
+		return nil
+	}
 	var b strings.Builder
-	if !r.Time.IsZero() {
+	width := Width
+	if s, ok := h.w.(Stamped); ok {
+		width -= len(s.Stamp())
+	} else if !r.Time.IsZero() {
 		b.WriteString(r.Time.Format(time.TimeOnly) + " ")
 	}
+	retry := false
 	fmt.Fprintf(&b, "%s %s", strings.ToLower(r.Level.String()), terminal.Line(r.Message))
 	add := func(a slog.Attr) bool {
+		retry = retry || a.Key == "wait"
 		if a.Key != "run" { // it would be the same on every line
 			fmt.Fprintf(&b, " %s=%s", a.Key, terminal.Line(human.FirstLine(a.Value.String())))
 		}
@@ -110,10 +125,13 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 		add(a)
 	}
 	r.Attrs(add)
-	b.WriteByte('\n')
+	text := b.String()
+	if retry {
+		text = human.Cut(text, width)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, err := io.WriteString(h.w, b.String())
+	_, err := io.WriteString(h.w, text+"\n")
 	return err
 }
 

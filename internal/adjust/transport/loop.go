@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 )
@@ -32,12 +33,14 @@ type exchange struct {
 	step      int  // waits drawn
 	refreshed bool // the credential was read again
 	maybe     bool // an attempt may have taken effect
+	warned    int  // the status of the last retry that was warned of; -1: of none
+	more      int  // retries since that had the same one
 }
 
 // Do sends r until an answer is accepted, the patience or ctx ends, or another attempt can't help. All errors are an
 // *Error.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	x := exchange{Client: c, Request: r, veil: veil{c.secrets, r.Hidden, orElse(r.Blot, "[secret]")}, ctx: ctx, left: c.patience}
+	x := exchange{Client: c, Request: r, veil: veil{c.secrets, r.Hidden, orElse(r.Blot, "[secret]")}, ctx: ctx, left: c.patience, warned: -1}
 	f := x.run()
 	if x.alone {
 		x.reach.leave(f == nil || !f.unreached)
@@ -52,6 +55,9 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 func (x *exchange) run() *failure {
 	for try := 1; ; try++ {
 		f := x.once()
+		if f == nil && x.more > 0 {
+			x.log.WarnContext(x.ctx, fmt.Sprintf("%s: attempt %d of %d was answered", x.Op, x.answer.Attempts, x.attempts))
+		}
 		if f == nil || f.final {
 			return f
 		}
@@ -209,15 +215,22 @@ func (x *exchange) refresh(old string, f *failure) *failure {
 
 const warnEvery = int64(time.Second)
 
-// warn logs a retry; of records a line a second at most, because thousands of them may meet the same 429.
+// warn logs a retry; of records a line a second at most, because thousands of them may meet the same 429. Of retries in a row with the same
+// status the first is a warning, and how the last one ended.
 func (x *exchange) warn(f *failure, wait time.Duration) {
 	if x.record() {
-		now, last := time.Now().UnixNano(), x.warned.Load()
-		if now-last < warnEvery || !x.warned.CompareAndSwap(last, now) {
+		now, last := time.Now().UnixNano(), x.Client.warned.Load()
+		if now-last < warnEvery || !x.Client.warned.CompareAndSwap(last, now) {
 			return
 		}
 	}
-	x.log.WarnContext(x.ctx, fmt.Sprintf("%s: attempt %d of %d failed: %v", x.Op, x.answer.Attempts, x.attempts, f), "wait", wait, "status", f.status)
+	level := slog.LevelWarn
+	if x.more++; f.status == x.warned {
+		level = slog.LevelInfo
+	} else {
+		x.warned, x.more = f.status, 0
+	}
+	x.log.Log(x.ctx, level, fmt.Sprintf("%s: attempt %d of %d failed: %v", x.Op, x.answer.Attempts, x.attempts, f), "wait", wait, "status", f.status)
 }
 
 // explain makes the error for people of the last failure.
