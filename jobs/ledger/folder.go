@@ -26,18 +26,6 @@ func (l *Ledger) Folder(table, name, cost string) *Folder {
 	return &Folder{ledger: l, prefix: "tables/" + table + "/" + name + "/", cost: cost}
 }
 
-// Tables gives the tables that have a folder of a name.
-func (l *Ledger) Tables(ctx context.Context, name string) (tables []string, err error) {
-	keys, err := l.listAll(ctx, "tables/")
-	for _, key := range keys {
-		table, rest, _ := strings.Cut(strings.TrimPrefix(key, "tables/"), "/")
-		if strings.HasPrefix(rest, name+"/") && !slices.Contains(tables, table) {
-			tables = append(tables, table)
-		}
-	}
-	return tables, err
-}
-
 // Location is where a person finds the object.
 func (f *Folder) Location(key string) string { return f.ledger.location(f.prefix + key) }
 

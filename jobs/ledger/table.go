@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -38,6 +39,18 @@ type Table struct {
 	highest int                // the highest segment that was listed
 	shapes  map[string]Shape
 	turns   map[civil.Date]*semaphore.Weighted // by week: held to write its next object
+}
+
+// Tables gives the tables that have a folder of a name.
+func (l *Ledger) Tables(ctx context.Context, name string) (tables []string, err error) {
+	keys, err := l.listAll(ctx, "tables/")
+	for _, key := range keys {
+		table, rest, _ := strings.Cut(strings.TrimPrefix(key, "tables/"), "/")
+		if strings.HasPrefix(rest, name+"/") && !slices.Contains(tables, table) {
+			tables = append(tables, table)
+		}
+	}
+	return tables, err
 }
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.

@@ -73,60 +73,6 @@ func Do[V any](ctx context.Context, claim *ledger.Claim, o *Outbox, p Task[V]) (
 	return w.report, err
 }
 
-// Check does what Do does up to the sending, and writes nothing: neither the ledger nor the rejects. each gets every row, in a reading of
-// its own, with what would become of it; nil: nobody asks.
-func Check[V any](ctx context.Context, o *Outbox, p Task[V], each func(*Record[V], Fate)) (Report, error) {
-	w := newWork(o, p)
-	w.check = true
-	defer w.spool.Close()
-	err := w.prepare(ctx, nil)
-	if err == nil && w.report.Same {
-		w.states, err = w.resumed.Rows()
-	}
-	if each != nil && (err == nil || errors.Is(err, ErrTooMany)) {
-		err = errors.Join(err, p.Source.Read(ctx, false, func(r *Record[V]) error {
-			each(r, w.fate(r))
-			return nil
-		}))
-	}
-	if err != nil {
-		err = fmt.Errorf("check %s: %w", p.Name, err)
-	}
-	return w.report, err
-}
-
-// A Fate is what a check says of a row.
-type Fate string
-
-// The fates.
-const (
-	ToSend         Fate = "to send"  // or in doubt
-	SentBefore     Fate = "accepted" // before
-	RejectedBefore Fate = "rejected" // before, by the service
-	IsDuplicate    Fate = "duplicates"
-	IsConflict     Fate = "conflicts"
-	IsRefused      Fate = "refused"
-	IsSkipped      Fate = "skipped"
-)
-
-// fate is what would become of a row, or what became of it.
-func (w *work[V]) fate(r *Record[V]) Fate {
-	fate, known := map[store.State]Fate{
-		store.Accepted: SentBefore, store.Rejected: RejectedBefore, store.Refused: IsRefused, store.Duplicate: IsDuplicate, store.Conflict: IsConflict,
-	}[w.states.Get(r.Row)&^store.Doubt]
-	switch {
-	case r.Skipped != "":
-		return IsSkipped
-	case known:
-		return fate
-	case !w.report.Same || !w.resumed.Head.Pruned:
-		return ToSend
-	case r.Refusal != nil && !r.Expired: // what became of single rows is forgotten
-		return IsRefused
-	}
-	return SentBefore
-}
-
 // A work is one Do or Check.
 type work[V any] struct {
 	o *Outbox

@@ -230,9 +230,9 @@ func TestFiles(t *testing.T) {
 	ok := goodApp + "," + goodDevice + ",enable\n"
 	for _, test := range []struct{ name, data, want string }{
 		{"good", "app_token,idfa,sharing\n" + ok, ""},
-		{"misspelt", "app_token,idfa,sharing,partner_sharing_setings\n" + ok, "no field is taken from column 4 of 4; is its name misspelt, or not among those to ignore?"},
+		{"misspelt", "app_token,idfa,sharing,partner_sharing_setings\n" + ok, "no field is taken from the column \"partner_sharing_setings\"; is its name misspelt, or not among those to ignore?"},
 		{"ignored", "app_token,idfa,sharing,exported_at\n" + goodApp + "," + goodDevice + ",enable,x\n", ""},
-		{"no app", "idfa,sharing\n" + goodDevice + ",enable\n", `none of its 2 columns is "app_token", which app_token is taken from. Say which column it is with columns: {app_token: NAME}, or give all rows one value with constants: {app_token: VALUE}.`},
+		{"no app", "idfa,sharing\n" + goodDevice + ",enable\n", `none of its columns idfa, sharing is "app_token", which app_token is taken from. Say which column it is with columns: {app_token: NAME}, or give all rows one value with constants: {app_token: VALUE}.`},
 		{"no names", ok, `none of its 3 columns is "app_token", which app_token is taken from; is the row of names missing?`},
 		{"twice", "app_token,idfa,idfa\n" + ok, `two of its columns are "idfa", which idfa is taken from`},
 		{"a cell of 10 MB", "app_token,idfa,sharing\n" + goodApp + "," + strings.Repeat("x", 10<<20) + ",enable\n", "row 1 is longer than 262144 bytes; is a quote or a line end missing?"},

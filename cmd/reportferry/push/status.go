@@ -116,6 +116,3 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 		}
 	}
 }
-
-// mostReasons of a file are shown for which rows weren't taken.
-const mostReasons = 3

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -63,59 +62,6 @@ func writeRecords(w io.Writer, checked files.Checked) {
 	}
 	if checked.Beyond > 0 {
 		human.Row(w, "", human.Plural(int(checked.Beyond), "record")+" of further days aren't in any of these sums")
-	}
-}
-
-// addUp adds totals up by a part of their keys.
-func addUp(totals map[string]*files.Total, by func(spend.Key) string) map[string]*files.Total {
-	sums := map[string]*files.Total{}
-	for text, t := range totals {
-		key, err := spend.ParseKey(text)
-		if err != nil {
-			continue // sharing has none
-		}
-		under := by(key)
-		if sums[under] == nil {
-			sums[under] = &files.Total{}
-		}
-		sums[under].Records += t.Records
-		sums[under].Amount.Add(&sums[under].Amount, &t.Amount)
-	}
-	return sums
-}
-
-// amountOf is a sum in the smallest unit that the service takes, as a decimal.
-func amountOf(t *files.Total) string {
-	return plain(new(big.Rat).SetFrac(&t.Amount, big.NewInt(100_000)))
-}
-
-// writeFates writes what would become of the rows, what would be sent first, and how much each of that is.
-func (g *group) writeFates(w io.Writer, c files.Checked) {
-	for _, x := range []struct {
-		fate outbox.Fate
-		rows int64
-		word string
-		note string
-	}{
-		{outbox.ToSend, c.Pending + c.Unknown, "record", ""}, {outbox.SentBefore, c.Accepted, "record", "before"}, {outbox.RejectedBefore, c.Rejected, "record", "before, by the service"},
-		{outbox.IsDuplicate, c.Duplicates, "row", ""}, {outbox.IsConflict, c.Conflicts, "row", g.conflict}, {outbox.IsRefused, c.Refused, "row", ""}, {outbox.IsSkipped, c.Skipped, "row", ""},
-	} {
-		if x.rows == 0 && x.fate != outbox.ToSend {
-			continue
-		}
-		text, summed := human.Plural(int(x.rows), x.word), int64(0)
-		sums := addUp(c.Totals[x.fate], func(k spend.Key) string { return k.Type + " " + strings.ToUpper(k.Currency) })
-		for i, of := range slices.Sorted(maps.Keys(sums)) {
-			text += map[bool]string{true: ": ", false: ", "}[i == 0] + of + " " + amountOf(sums[of])
-			summed += sums[of].Records
-		}
-		if summed > 0 && summed < x.rows {
-			text += fmt.Sprintf(" in %s of them", human.Count(summed))
-		}
-		if x.note != "" {
-			text += "; " + x.note
-		}
-		human.Row(w, string(x.fate), human.Fold(text, 66))
 	}
 }
 
