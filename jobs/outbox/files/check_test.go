@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -20,5 +21,15 @@ func TestManyReasons(t *testing.T) {
 	}
 	if first := c.order[0]; *first != (Problem{Refusal{Reason: "has 1 cells"}, 2, 1, false}) {
 		t.Errorf("the first is %+v", first)
+	}
+}
+
+// An error lists the names of columns, and never what a file without names has in their place: here a value is the name of a field.
+func TestNoIDIsListedAsAColumn(t *testing.T) {
+	m := Mapping{Fields: []Field{{Name: "app_token"}, {Name: "idfa", From: Found}}, Strict: true}
+	for _, columns := range [][]string{{"abc123def456", "idfa", "5F9B6C2E-0D3A-4B1C-9E2F-111111111111", "enable"}, {"app_token", "idfa", "5F9B6C2E-0D3A-4B1C-9E2F-111111111111"}, {"idfa", "tag\rclick-one-of-somebody"}} {
+		if _, err := m.find(columns); err == nil || strings.Contains(err.Error(), "5F9B") || strings.Contains(err.Error(), "somebody") {
+			t.Errorf("%q: %v", columns, err)
+		}
 	}
 }

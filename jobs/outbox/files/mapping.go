@@ -102,7 +102,7 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 			}
 			have, hint := fmt.Sprintf("%d columns", len(columns)), "; is the row of names missing?"
 			if slices.ContainsFunc(at[:f], func(i int) bool { return i >= 0 }) || slices.ContainsFunc(from[f+1:], func(c string) bool { return slices.Contains(columns, c) }) {
-				have = "columns " + strings.Join(columns, ", ")
+				have = "columns " + shown(columns)
 				hint = fmt.Sprintf(". Say which column it is with columns: {%s: NAME}, or give all rows one value with constants: {%s: VALUE}.", name, name)
 			}
 			if i := slices.IndexFunc(columns, func(c string) bool { return letters(c) == letters(column) }); i >= 0 {
@@ -118,7 +118,7 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 		for i, column := range columns {
 			if !slices.Contains(at, i) && !slices.Contains(m.Ignore, column) {
 				named := fmt.Sprintf("column %d of %d", i+1, len(columns))
-				if slices.ContainsFunc(at, func(i int) bool { return i >= 0 }) {
+				if slices.ContainsFunc(at, func(i int) bool { return i >= 0 }) && isName(column) {
 					named = fmt.Sprintf("the column %q", column)
 				}
 				return at, fmt.Errorf("no field is taken from %s; is its name misspelt, or not among those to ignore?", named)
@@ -126,6 +126,39 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 		}
 	}
 	return at, nil
+}
+
+// mostNames of columns are listed.
+const mostNames = 30
+
+// shown lists columns, those by their numbers that may be no names.
+func shown(columns []string) string {
+	var list []string
+	for i, c := range columns[:min(len(columns), mostNames)] {
+		if !isName(c) {
+			c = fmt.Sprintf("(number %d)", i+1)
+		}
+		list = append(list, c)
+	}
+	if len(columns) > mostNames {
+		list = append(list, "...")
+	}
+	return strings.Join(list, ", ")
+}
+
+// isName tells whether a cell of the row of names may be shown: an ID in a file without names has more digits, and two lines that weren't
+// cut have a control character.
+func isName(cell string) bool {
+	digits := 0
+	for _, r := range cell {
+		if unicode.IsControl(r) {
+			return false
+		}
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	return digits < 4 && len(cell) <= 64
 }
 
 // letters is a name without what people write differently. Of letters beyond ASCII, each is itself alone.
