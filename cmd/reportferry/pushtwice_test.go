@@ -54,7 +54,7 @@ func (s *scene) say(code int, args string, want ...string) {
 
 const spendJob = "kind: spend, rejects: file://./rejects, wait_until_quiet: 0, constants: {cost_type: cpi, cost_currency: USD, tag: t}"
 
-// A job of which nothing is on record sends no old files by itself: its ledger may have been lost, or its name may be another.
+// A job without history sends no old files by itself: its ledger may have been lost, or its name may be another.
 func TestLostLedgerSendsNothingAgain(t *testing.T) {
 	s := newScene(t)
 	job := func(more string) { s.config("- {source: file://./in/*.csv, " + spendJob + ", " + more + "}\n") }

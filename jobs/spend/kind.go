@@ -57,7 +57,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return k.o.Plan(k.outbox, due, later, now, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), nil
 }
 
-// MayPush refuses files of which records would be sent twice.
+// MayPush refuses files whose records would be sent twice.
 func (k *Kind) MayPush(ctx context.Context, due []files.Path, now time.Time) error {
 	return k.o.MayPush(ctx, k.outbox, due, now, k.Check)
 }

@@ -84,7 +84,7 @@ func troublesOf(s pages.JobStatus, again string) (list []notify.Trouble) {
 	return list
 }
 
-// troublesOfFiles is the one that rows of files that a job has pushed weren't taken. Each content of a file is told of once.
+// troublesOfFiles is the one that rows of files that a job has pushed weren't taken. Each content of a file is said once.
 func troublesOfFiles(now time.Time, s pages.JobStatus, again string) (list []notify.Trouble) {
 	t := notify.Trouble{Job: s.Name, Reason: notify.NotTaken, Past: true, Do: "reportferry " + s.Kind + " status --job " + s.Name + again}
 	for _, f := range outbox.Latest(s.Pushed) {

@@ -67,10 +67,10 @@ minutes, or the time that wait_until_quiet says (0: none), may still be growing:
 it waits, the run says until when and ends with 0, and status doesn't count that
 as a success. A file that is named waits for nothing.
 
-Of a job of which nothing is on record, because it is new, was renamed or has
-lost its ledger, files that are older than a day are refused (2) until first:
-true stands in the config, or with --first. So are files that another job finds,
-too, when both would send the same Cost IDs.
+A job without history, because it is new, was renamed or has lost its ledger,
+refuses files that are older than a day (2) until first: true stands in the
+config, or with --first. Files that another job finds, too, are refused when
+both would send the same Cost IDs.
 
 With on_unknown: park, records of which nobody knows whether they were taken are
 left for a person. A push that leaves any ends with 3 and says how many.

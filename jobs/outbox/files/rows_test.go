@@ -53,14 +53,14 @@ func TestRawRows(t *testing.T) {
 func TestBareRowsAreSkipped(t *testing.T) {
 	m := Mapping{Fields: []Field{{Name: "id"}, {Name: "type"}}, Constants: map[string]string{"type": "cpi"}}
 	var got []string
-	err := Read(t.Context(), strings.NewReader("id;more\na;1\n;\n ;\t\nb;2\n"), m, t.TempDir(), func([]string, Understanding) {}, func(l *Row) error {
+	err := Read(t.Context(), strings.NewReader("id;more\na;1\n;\n ;\t\nb;2\n;3\n"), m, t.TempDir(), func([]string, Understanding) {}, func(l *Row) error {
 		if l.Skipped != "" {
 			return nil
 		}
 		got = append(got, fmt.Sprintf("%d %s", l.Row, strings.Join(l.Values, " ")))
 		return nil
 	})
-	if want := "1 a cpi, 4 b cpi"; err != nil || strings.Join(got, ", ") != want {
+	if want := "1 a cpi, 4 b cpi, 5  cpi"; err != nil || strings.Join(got, ", ") != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }

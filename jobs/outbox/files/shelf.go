@@ -101,8 +101,8 @@ func DayOf(key string) string {
 // mostAged is how old a file may be that a job without history sends without being told to.
 const mostAged = 24 * time.Hour
 
-// MayPush refuses what would send records twice: files that another job finds too, and old files of a job of which nothing is on
-// record, because its ledger was lost or its name is another now. check reads a file without sending it.
+// MayPush refuses what would send records twice: files that another job finds too, and old files of a job without history,
+// because its ledger was lost or its name is another now. check reads a file without sending it.
 func (o Options) MayPush(ctx context.Context, out *outbox.Outbox, due []Path, now time.Time, check func(context.Context, Path) (Checked, error)) error {
 	if err := o.alone(ctx, due, now); err != nil || o.First || len(due) == 0 {
 		return err
