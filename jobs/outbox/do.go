@@ -46,6 +46,7 @@ type Report struct {
 	File
 	Same    bool  // finished before with this content: nothing was done
 	Changed bool  // the name is known with other content
+	Skipped int64 // rows that are no records; no other count has them
 	Sent    int64 // records that Send was asked to send in this run
 	Resent  int64 // requests for records that the service may have had
 	Spool   int64 // bytes of disk used

@@ -40,6 +40,25 @@ func TestEachRecordOnce(t *testing.T) {
 	}
 }
 
+// Rows that are no records are counted by themselves. They are no rejects, and a file in which nothing else changes is the same.
+func TestSkippedRows(t *testing.T) {
+	r := newRig(t)
+	m := lines("a 1\n~ total\n# no\nb 2\n~ 1")
+	p := r.push("f", m)
+	p.MaxRejects = &Most{Count: 1}
+	report := r.do(p)
+	r.sent("a 1, b 2")
+	r.want(report.File, "2 accepted, 1 refused, ended")
+	r.rejected("f.rejects.csv", "3,line,is a comment,# no")
+	if report.Skipped != 2 || report.Rows != 3 {
+		t.Errorf("%d rows are skipped and %d are records, want 2 and 3", report.Skipped, report.Rows)
+	}
+	m.lines[4], m.version = "~ 2", "2"
+	if report = r.do(p); !report.Same {
+		t.Errorf("another note makes another file: %+v", report)
+	}
+}
+
 func TestChangedFile(t *testing.T) {
 	r := newRig(t)
 	m := lines("a 1\nb 2")

@@ -63,6 +63,10 @@ func (w *work[V]) known(fits func(*store.Push) bool) *store.Push {
 func (w *work[V]) validate(ctx context.Context) error {
 	w.digest = newDigest()
 	err := w.p.Source.Read(ctx, false, func(r *Record[V]) error {
+		if r.Skipped != "" {
+			w.report.Skipped++
+			return nil
+		}
 		if _, err := add(w.digest, r); err != nil {
 			return err
 		}

@@ -21,6 +21,9 @@ func (w *work[V]) reread(ctx context.Context, each func(delivery[V]) error) erro
 	}
 	differs := fmt.Errorf("%w: its second reading gave other records than the first", ErrGrowing)
 	err := w.p.Source.Read(ctx, true, func(r *Record[V]) error {
+		if r.Skipped != "" {
+			return nil
+		}
 		full, err := add(again, r)
 		if err != nil {
 			return err

@@ -19,7 +19,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/outboxtest"
 )
 
-// memo is a source in memory: one line a record, "id content" or "id+id content"; a line that begins with # is refused.
+// memo is a source in memory: one line a record, "id content" or "id+id content"; a line that begins with # is refused, and one with
+// ~ is no record.
 type memo struct {
 	lines   []string
 	version string
@@ -67,6 +68,8 @@ func lineRecord(row int64, line string) *Record[string] {
 	switch {
 	case strings.HasPrefix(line, "#"):
 		r.Refusal = &Rejection{"line", "is a comment"}
+	case strings.HasPrefix(line, "~"):
+		r.Skipped = "is a note"
 	case strings.HasPrefix(content, "old"):
 		r.Refusal, r.Expired = &Rejection{"line", "is too old"}, true
 	}

@@ -63,6 +63,10 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 	var stopped error
 	err = Read(ctx, source, f.Mapping, f.Spool, func(names []string, u Understanding) { f.names, f.read = names, u }, func(l *Row) error {
 		o = outbox.Record[V]{Row: l.Row}
+		if o.Skipped = l.Skipped; o.Skipped != "" {
+			stopped = each(&o)
+			return stopped
+		}
 		if l.Refused != nil {
 			o.Refusal = &outbox.Rejection{Field: l.Refused.Field, Reason: l.Refused.Reason}
 		} else {

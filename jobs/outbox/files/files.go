@@ -31,6 +31,7 @@ type Row struct {
 	Row     int64    // from 1; names and blank lines don't count
 	Values  []string // one for each field of the mapping, as the file spells it
 	Refused *Refusal // not nil: there are no values
+	Skipped string   // why it is no record; empty: it is one. Then there are no values
 	Cells   func() []string
 }
 
