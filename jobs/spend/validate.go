@@ -58,7 +58,10 @@ func newChecker(timed bool, more []string, zone *time.Location) *checker {
 // for the caller.
 func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	var reason string
-	if reason = text(v[costID], 12, 256); reason != "" {
+	if reason = text(v[costID], 12, 256); reason == "" {
+		reason = files.NotID(v[costID])
+	}
+	if reason != "" {
 		return r, refuse(costID, reason)
 	}
 	r.CostID = v[costID]

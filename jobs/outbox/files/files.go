@@ -44,7 +44,9 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 		return err
 	}
 	defer done()
-	begin(r.header())
+	names, read := r.header()
+	begin(names, read)
+	from, _ := m.sources()
 	l := Row{Values: make([]string, len(m.Fields)), Cells: r.cells}
 	for {
 		err := r.next(l.Values)
@@ -55,7 +57,10 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 		if l.Refused = nil; err != nil && !errors.As(err, &l.Refused) {
 			return err
 		}
-		if l.Refused == nil {
+		switch l.Skipped = m.skipped(&l, names, from); {
+		case l.Skipped != "":
+			l.Refused = nil
+		case l.Refused == nil:
 			m.fill(l.Values)
 		}
 		if err := each(&l); err != nil {

@@ -11,6 +11,7 @@ import (
 type Field struct {
 	Name string
 	From From
+	ID   bool // it says what a record is about: a row of totals has a label in its place, or nothing
 	JSON bool // an object of a JSON file is taken as its text
 
 	Number, Time bool // what Format says of such texts counts
