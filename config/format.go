@@ -21,7 +21,7 @@ var formatBlock = strict.ObjectOf(func(f *Format) strict.Object {
 		strict.Optional("separator", strict.OneOf("comma", "semicolon", "tab"), &f.Separator, "semicolon", "What stands between the cells of a CSV file. Without it, whichever of the three the row of names has most often."),
 		strict.Optional("decimal", strict.OneOf("point", "comma"), &f.Decimal, "comma", "The decimal sign of amounts that are written as text. Without it a point; an amount with a comma is then refused, not guessed at. Separators of thousands are never taken."),
 		strict.Optional("date", dateForm, &f.Dates, "DD.MM.YYYY HH:mm", "How times are written as text: YYYY or YY, MM or M, DD or D; HH, or hh with A for AM and PM; mm, ss; Z for a zone such as +02:00, ZZ for +0200. Without it as 2026-01-31T08:30:00Z or 2026-01-31 08:30:00, or as seconds since 1970. A time without a zone is of the job's zone."),
-		strict.Optional("sheet", strict.Text, &f.Sheet, "Spend", "The sheet of an XLSX file. Without it the first."),
+		strict.Optional("sheet", strict.Text, &f.Sheet, "Spend", "The sheet of an XLSX file. Without it the one that has the job's columns; where two have them, the file is refused."),
 	}}
 })
 

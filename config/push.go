@@ -53,7 +53,7 @@ var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5},
 func (p *Push) keys(resend string) []strict.Field {
 	return []strict.Field{
 		required(place("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv", "URL of the files. {date} stands for a day such as 2026-01-31, and * for any characters but a slash. "+
-			"The files are CSV, JSON Lines, Parquet or XLSX, plain or compressed by gzip or zstd.")),
+			"The files are CSV, JSON Lines, a JSON array, Parquet or XLSX, plain, compressed by gzip or zstd, or alone in a ZIP archive.")),
 		required(place("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects", "Bucket for files of the rows that were refused, with the reasons.")),
 		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%", "How much of a file may be refused before nothing of it is sent: a number of rows, or a share. The default is 50%."),
 		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park", "What happens to a record that may have been taken, because its answer was lost. "+resend),

@@ -14,7 +14,7 @@ type Format struct {
 	Separator rune   // of a CSV file's cells: comma, semicolon or tab; 0: whichever the row of names has most often
 	Decimal   rune   // of numbers that are text; 0: a point, and why a comma is refused is said
 	Dates     string // a form such as DD.MM.YYYY HH:mm of times that are text; empty: as the kind takes them
-	Sheet     string // of an XLSX file; empty: the first
+	Sheet     string // of an XLSX file; empty: the one that has the wanted columns
 	Zone      *time.Location
 }
 
@@ -26,7 +26,7 @@ var (
 
 // An Understanding is what a file was read as.
 type Understanding struct {
-	Kind      string // CSV, JSON Lines, Parquet or XLSX
+	Kind      string // CSV, JSON Lines, JSON array, Parquet or XLSX
 	Encoding  string // of text
 	Separator rune   // of a CSV file
 	Sheet     string // of an XLSX file

@@ -36,6 +36,9 @@ type Mapping struct {
 	Ignore []string // it is one of these
 
 	Format Format
+
+	// Score tells how much a row looks like that of names, of a file whose columns nobody has named yet; nil: they are named.
+	Score func(row []string) int
 }
 
 // sources are the columns of the fields; empty: the field has none. must says which the file has to have.

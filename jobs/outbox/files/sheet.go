@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// sheetRows are those of a sheet of an XLSX file, with names in its first row that isn't blank. Blank rows don't count.
+// sheetRows are those of a sheet of an XLSX file, with names in its first row that isn't blank, or below titles. Blank rows don't count.
 type sheetRows struct {
 	book    *book
+	sheet   string // name of the one that is read
 	in      *parts
 	mapping Mapping
 	speller speller
@@ -21,43 +22,70 @@ type sheetRows struct {
 	count   int64
 }
 
-func openSheet(in io.Reader, m Mapping, dir string) (r *sheetRows, done func(), err error) {
+func openSheet(b *book, m Mapping) (*sheetRows, error) {
 	s, err := m.Format.speller()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	b, remove, err := openBook(in, m.Format.Sheet, dir)
-	if err != nil {
-		return nil, nil, err
+	r := &sheetRows{book: b, mapping: m, speller: s}
+	if err = r.names(); err == nil {
+		r.at, err = m.find(r.columns)
 	}
-	defer func() {
-		if err != nil {
-			remove()
+	return r, err
+}
+
+// names goes to the row of names: the first that has all wanted columns, on whichever sheet. Where there is none, a row that has some of
+// them is taken, or else the first of the first sheet.
+func (r *sheetRows) names() error {
+	type place struct{ sheet, row, score int }
+	best, whole := place{0, 0, 0}, []string(nil)
+	for i := range r.book.sheets {
+		if r.open(i) != nil {
+			continue // it is only an error of the file when this sheet is read
 		}
-	}()
-	r = &sheetRows{book: b, mapping: m, speller: s}
-	if r.in, err = b.read(b.part); err != nil {
-		return nil, nil, err
+		for row := 0; row < mostAbove; row++ {
+			if r.advance() != nil {
+				break
+			}
+			score, is := r.mapping.names(r.cells())
+			switch {
+			case is && whole == nil:
+				best = place{i, row, score}
+			case !is && whole == nil && score > best.score:
+				best = place{i, row, score}
+			}
+			if is {
+				whole = append(whole, r.book.sheets[i].name)
+				break
+			}
+		}
+		_ = r.in.close.Close() // only read
 	}
-	if err = r.advance(); errors.Is(err, io.EOF) {
+	if len(whole) > 1 {
+		return fmt.Errorf("has %d sheets with the columns that the job wants; say which one counts by format: {sheet: NAME}", len(whole))
+	}
+	err := r.open(best.sheet)
+	for row := 0; err == nil && row <= best.row; row++ {
+		err = r.advance()
+	}
+	if errors.Is(err, io.EOF) {
 		err = errors.New("has a sheet that is empty: not even names of columns")
 	}
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		r.columns, r.count = r.cells(), 0
 	}
-	r.columns = r.cells()
-	if r.at, err = m.find(r.columns); err != nil {
-		return nil, nil, err
-	}
-	r.count = 0
-	return r, func() {
-		_ = r.in.close.Close() // only read
-		remove()
-	}, nil
+	return err
+}
+
+// open begins a sheet.
+func (r *sheetRows) open(i int) (err error) {
+	r.sheet, r.row, r.count = r.book.sheets[i].name, nil, 0
+	r.in, err = r.book.read(r.book.sheets[i].part)
+	return err
 }
 
 func (r *sheetRows) header() ([]string, Understanding) {
-	return r.columns, Understanding{Kind: "XLSX", Sheet: r.book.sheet}
+	return r.columns, Understanding{Kind: "XLSX", Sheet: r.sheet}
 }
 
 func (r *sheetRows) cells() []string {

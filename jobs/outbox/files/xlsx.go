@@ -2,6 +2,7 @@ package files
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"encoding/xml"
 	"errors"
@@ -26,19 +27,20 @@ const (
 // A book is an XLSX file: a zip of XML parts.
 type book struct {
 	zip     *zip.Reader
-	sheet   string // name of the one that is read
-	part    string // where it is
-	since04 bool   // days are counted from 1904
+	sheets  []sheet
+	since04 bool // days are counted from 1904
 	shared  []string
 	styles  []style // of numbers, by the index that cells have
 }
 
-// openBook copies the file into dir, because a zip is read from its end, and finds the sheet. No library does: those that
-// there are keep the file in memory, and give rows without saying which cells are numbers and which are texts.
-func openBook(in io.Reader, sheet, dir string) (b *book, done func(), err error) {
+// A sheet is the name of one, and the part that it is in.
+type sheet struct{ name, part string }
+
+// openZip copies the file into dir, because a zip is read from its end, and opens the workbook, or the one file, that it is.
+func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done func(), err error) {
 	file, err := os.CreateTemp(dir, "files-*.xlsx")
 	if err != nil {
-		return nil, nil, fmt.Errorf("copy an XLSX file: %w", err)
+		return nil, func() {}, fmt.Errorf("copy an XLSX file: %w", err)
 	}
 	_ = os.Remove(file.Name()) // a process that is killed must not leave the copy behind
 	remove := func() {
@@ -48,6 +50,7 @@ func openBook(in io.Reader, sheet, dir string) (b *book, done func(), err error)
 	defer func() {
 		if err != nil {
 			remove()
+			r, done = nil, func() {}
 		}
 	}()
 	parts := &entries{}
@@ -56,15 +59,66 @@ func openBook(in io.Reader, sheet, dir string) (b *book, done func(), err error)
 	case err != nil:
 		return nil, nil, fmt.Errorf("copy an XLSX file: %w", err)
 	case size > largestBook:
-		return nil, nil, fmt.Errorf("is an XLSX file of more than %d MiB; save it as CSV", largestBook>>20)
+		return nil, nil, fmt.Errorf("is an XLSX or ZIP file of more than %d MiB; save it as CSV, and pack it by gzip or zstd", largestBook>>20)
 	case parts.n > mostParts:
 		return nil, nil, fmt.Errorf("is a zip of more than %d parts; no XLSX file has as many", mostParts)
 	}
-	b = &book{}
+	b := &book{}
 	if b.zip, err = zip.NewReader(file, size); err != nil {
-		return nil, nil, fmt.Errorf("begins as an XLSX file and can't be read as one: %w", err)
+		return nil, nil, fmt.Errorf("begins as an XLSX or ZIP file and can't be read as one: %w", err)
 	}
-	return b, remove, b.open(sheet)
+	only, err := b.only()
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case only == nil:
+		if err = b.open(m.Format.Sheet); err == nil {
+			r, err = openSheet(b, m)
+		}
+		return r, remove, err
+	case zipped:
+		return nil, nil, errors.New("is a ZIP archive in a ZIP archive; unpack it")
+	}
+	inner, err := only.Open()
+	if err != nil {
+		return nil, nil, fmt.Errorf("is a ZIP archive whose file can't be read: %w", err)
+	}
+	unpacked := &expanding{r: inner, packed: &counter{n: int64(min(only.CompressedSize64, largestBook))}}
+	r, closed, err := openPlain(bufio.NewReaderSize(unpacked, readAhead), func() { _ = inner.Close() }, m, dir, true) // only read
+	return r, func() { closed(); remove() }, err
+}
+
+// only gives the one file of a ZIP archive that somebody has packed; nil: it is an Excel file. Any other is named as what it is.
+func (b *book) only() (only *zip.File, err error) {
+	packed := 0
+	for _, f := range b.zip.File {
+		base := path.Base(f.Name)
+		switch {
+		case f.Name == "xl/workbook.bin":
+			return nil, errors.New("is an XLSB file, Excel's binary form; save it as XLSX or CSV")
+		case f.Name == "_rels/.rels" || f.Name == "[Content_Types].xml":
+			only, packed = nil, -mostParts
+		case f.Name == "mimetype":
+			return nil, errors.New("is an OpenDocument file, such as ODS; save it as XLSX or CSV")
+		case strings.HasSuffix(f.Name, ".iwa"):
+			return nil, errors.New("is a file of Apple Numbers; export it as XLSX or CSV")
+		case strings.HasSuffix(f.Name, "/"), strings.HasPrefix(f.Name, "__MACOSX/"), base == ".DS_Store", base == "Thumbs.db":
+		default:
+			only = f
+			packed++
+		}
+	}
+	switch {
+	case packed < 0:
+		return nil, nil
+	case packed == 0:
+		return nil, errors.New("is a ZIP archive without a file")
+	case packed > 1:
+		return nil, fmt.Errorf("is a ZIP archive of %d files, and one is read; unpack it", packed)
+	case only.Flags&1 != 0:
+		return nil, errors.New("is a ZIP archive with a password; unpack it")
+	}
+	return only, nil
 }
 
 // entries counts the marks of a zip's parts in what it is given, before the directory takes memory.
@@ -103,8 +157,8 @@ func (b *book) open(want string) error {
 			b.since04 = attribute(at, "date1904") == "1" || attribute(at, "date1904") == "true"
 		case "sheet":
 			name, link := attribute(at, "name"), links.target[attribute(at, "id")]
-			if names++; b.part == "" && link != "" && (want == "" || name == want) {
-				b.sheet, b.part = name, link
+			if names++; link != "" && (want == "" || name == want) {
+				b.sheets = append(b.sheets, sheet{name, link})
 			}
 		}
 		return nil
@@ -112,9 +166,9 @@ func (b *book) open(want string) error {
 	switch {
 	case err != nil:
 		return err
-	case b.part == "" && want != "":
+	case b.sheets == nil && want != "":
 		return fmt.Errorf("none of its %d sheets has the name that format: {sheet} says", names)
-	case b.part == "":
+	case b.sheets == nil:
 		return errors.New("is an XLSX file without a sheet")
 	}
 	if err := b.readStyles(links.byType("/styles")); err != nil {
