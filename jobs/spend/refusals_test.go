@@ -101,6 +101,7 @@ func TestRefusals(t *testing.T) {
 		notDecimal = "isn't a plain decimal number such as 1.25"
 		notType    = "is none of cpc, cpi, cpe, cpm"
 		notMoney   = "isn't a currency of ISO 4217, nor one listed under currencies"
+		otherSign  = "has the sign of another currency than cost_currency"
 		notTime    = "isn't a time such as 2026-01-31T08:30:00Z"
 		blankEnds  = "begins or ends with a blank"
 	)
@@ -179,7 +180,13 @@ func TestRefusals(t *testing.T) {
 	bad(costAmount, "NaN", notDecimal)
 	bad(costAmount, "Infinity", notDecimal)
 	bad(costAmount, "-inf", notDecimal)
-	bad(costAmount, "$1", notDecimal)
+	bad(costAmount, "€1", otherSign)
+	bad(costAmount, "EUR1", otherSign)
+	bad(costAmount, "x1", notDecimal)
+	bad(costAmount, "$$1", notDecimal)
+	bad(costAmount, "$", notDecimal)
+	bad(costAmount, "$-1", "is negative")
+	bad(costAmount, "-$1", notDecimal)
 	bad(costAmount, "١٢", notDecimal) // Arabic digits
 	bad(costAmount, "-1", "is negative")
 	bad(costAmount, "-0", "is negative")
@@ -251,6 +258,9 @@ func TestRecords(t *testing.T) {
 		{costCurrency, "ZWG", Cost{Currency: "zwg"}}, // Zimbabwe since 2024
 		{costCurrency, "qqq", Cost{Currency: "qqq"}}, // of the config
 		{costAmount, "1.100000", Cost{Amount: "1.1"}},
+		{costAmount, "$1.10", Cost{Amount: "1.1"}},
+		{costAmount, "US$.10", Cost{Amount: "0.1"}},
+		{costAmount, "Usd0.1", Cost{Amount: "0.1"}},
 		{costAmount, "0", Cost{Amount: "0"}},
 		{costAmount, "0.00000", Cost{Amount: "0"}},
 		{costAmount, "00.50", Cost{Amount: "0.5"}},
