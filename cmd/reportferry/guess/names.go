@@ -12,7 +12,8 @@ import (
 // are of exports in English, German and French.
 var synonyms = map[string][]string{
 	"cost_id": {
-		"costid", "clickid", "impressionid", "engagementid", "clickidentifier", "clicktrackingid", "transactionid",
+		"costid", "clickid", "impressionid", "engagementid", "clickidentifier", "clicktrackingid", "transactionid", "auctionid", "auctionid64", "bidid", "visitid",
+		"gclid", "fbclid", "ttclid", "msclkid", "clickref", "trackingid",
 		"klickid", "klickkennung", "impressionsid", "idclic", "idduclic", "clicid", "identifiantclic", "identifiantduclic", "identifiantdeclic",
 	},
 	"cost_type": {
@@ -20,20 +21,67 @@ var synonyms = map[string][]string{
 		"kostenart", "kostenmodell", "abrechnungsmodell", "abrechnungsart", "preismodell", "typedecout", "typecout", "modeledecout", "modeletarifaire", "modeledetarification",
 	},
 	"cost_currency": {
-		"costcurrency", "currency", "currencycode", "spendcurrency", "billingcurrency", "accountcurrency", "isocurrency", "curr",
+		"costcurrency", "currency", "currencycode", "spendcurrency", "billingcurrency", "accountcurrency", "isocurrency", "curr", "advertisercurrency", "buyercurrency", "advertisercurrencycode", "advertisercurrencycodeid",
 		"wahrung", "waehrung", "wahrungscode", "waehrungscode", "devise", "codedevise", "monnaie",
 	},
 	"cost_amount": {
-		"costamount", "cost", "costs", "spend", "adspend", "amount", "amountspent", "campaigncost", "campaignspend", "mediacost", "mediaspend", "totalcost", "totalspend", "netcost",
+		"costamount", "cost", "costs", "spend", "adspend", "amount", "amountspent", "campaigncost", "campaignspend", "mediacost", "mediaspend", "totalcost", "totalspend", "netcost", "clickcost", "impressioncost", "costvalue", "advertisercost", "advertisercostinadvertisercurrency", "mediacostdollarscpm", "price", "clickprice", "pricepaid", "cpc", "cpm",
 		"kosten", "ausgaben", "werbeausgaben", "werbekosten", "betrag", "ausgegebenerbetrag", "mediakosten", "kampagnenkosten", "gesamtkosten",
 		"cout", "couts", "depense", "depenses", "montant", "montantdepense", "coutcampagne", "coutdelacampagne", "couttotal",
 	},
 	"tag": {"tag", "tags", "label", "etikett", "schlagwort", "etiquette", "libelle"},
 	"engaged_at": {
-		"engagedat", "clicktime", "clicktimestamp", "clickdatetime", "clickdate", "impressiontime", "engagementtime", "datetime", "timestamp", "eventtime", "time", "date",
+		"engagedat", "clicktime", "clicktimestamp", "clickdatetime", "clickdate", "impressiontime", "engagementtime", "datetime", "timestamp", "eventtime", "eventtimestamp", "clickedat", "logentrytime", "eventcreatedon", "visittimestamp",
+		"impressiontimestamp", "attributedtouchtime", "datereceived", "unixtimestamp", "time", "date",
 		"klickzeit", "klickzeitpunkt", "klickdatum", "zeitpunkt", "datumuhrzeit", "datumzeit", "zeit", "datum",
 		"heureduclic", "dateduclic", "dateheure", "dateetheure", "horodatage", "heure",
 	},
+}
+
+// daily are the names of what reports count by day: periods, what is bought, and counts, in the order of which.
+var daily = [3][]string{
+	{"day", "date", "reportdate", "gregoriandate", "timeperiod", "reportingstarts", "reportingends", "datestart", "datestop", "byday", "stattimeday", "starttime", "endtime", "week", "month", "hour",
+		"tag", "datum", "tagesdatum", "jour", "auswertungsbeginn", "auswertungsende", "debutdesrapports", "findesrapports"},
+	{"campaign", "campaignname", "campaignid", "adgroup", "adgroupname", "adgroupid", "adset", "adsetname", "adsetid", "ad", "adname", "adid", "account", "accountname", "accountnumber", "keyword",
+		"kampagne", "kampagnenname", "anzeigengruppe", "anzeigengruppenname", "campagne", "nomdelacampagne", "adsquadname"},
+	{"impressions", "impr", "clicks", "taps", "swipes", "swipeups", "installs", "conversions", "reach", "ctr", "ctrall", "avgcpc", "averagecpc", "avgcpt", "linkclicks", "results", "paidimpressions", "installstotal", "tapinstalls",
+		"impressionen", "klicks", "clics", "reichweite", "couverture", "resultate", "resultats"},
+}
+
+// score tells how many cells of a row are names of columns that are known.
+func score(row []string) (n int) {
+	for _, cell := range row {
+		name := fold(cell)
+		known := func(list []string) bool { return slices.Contains(list, name) }
+		is := slices.ContainsFunc(daily[:], known)
+		for field := range synonyms {
+			rank, _ := named(field, cell, func(string) bool { return true })
+			is = is || rank >= 0
+		}
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// Sums tells whether the file has sums of a period by campaign, or by what else is bought, as platforms report them: by what, for people.
+func (f *File) Sums() (by string, so bool) {
+	var found [len(daily)]string
+	for i, list := range daily {
+		for _, column := range f.Names {
+			if found[i] == "" && slices.Contains(list, fold(column)) {
+				found[i] = column
+			}
+		}
+	}
+	switch {
+	case found[1] == "" || found[0] == "" && found[2] == "":
+		return "", false
+	case found[0] == "":
+		return found[1], true
+	}
+	return found[0] + " and " + found[1], true
 }
 
 var accents = strings.NewReplacer("ä", "a", "à", "a", "â", "a", "á", "a", "é", "e", "è", "e", "ê", "e", "ë", "e", "î", "i", "ï", "i", "ô", "o", "ö", "o", "ó", "o",

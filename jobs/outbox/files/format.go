@@ -45,6 +45,9 @@ func word(words map[string]rune, sign rune) string {
 	return ""
 }
 
+// SeparatorWord is the word of a config for the separator; empty: there is none.
+func (u Understanding) SeparatorWord() string { return word(Separators, u.Separator) }
+
 // String says what was understood, in the words of a config.
 func (u Understanding) String() string {
 	var parts []string
