@@ -97,6 +97,7 @@ func TestShapes(t *testing.T) {
 		"a row of Latin-1":             {[]byte(titles + names + row + "a-1,1,\xe9\n"), one + "; refused: campaign is not UTF-8, first on line 6, column 7; if the file is Windows-1252, say so by format: {encoding: windows-1252}"},
 		"second sheet":                 {workbook(t, "Spend of a partner", "id,amount,campaign\na-1,1.25,x"), one},
 		"titles on a sheet":            {workbook(t, "Spend of a partner\nfrom,2026-11-01\nid,amount,campaign\na-1,1.25,x\nTotal,1.25"), one + "; skipped: is a row of totals"},
+		"an empty cell on a sheet":     {workbook(t, "id,amount,campaign\na-1,,x\n,1.25,"), "a-1||x; |1.25|"},
 		"two such sheets":              {workbook(t, "id,amount,campaign\na-1,1.25,x", "id,amount,campaign\na-2,1.25,x"), "error: has 2 sheets with the columns that the job wants; say which one counts by format: {sheet: NAME}"},
 		"some names on a sheet":        {workbook(t, "Spend", "title\nid,campaign\na-1,x"), lacks},
 		"a ZIP of one CSV":             {zipped(t, "spend.csv", names+row), one},

@@ -144,7 +144,7 @@ func (r *sheetRows) advance() error {
 
 func (r *sheetRows) readRow() error {
 	r.row = r.row[:0]
-	for {
+	for at := 0; ; at++ { // a cell that doesn't say its column stands behind the one before it, also behind an empty one
 		start, end, err := r.in.next()
 		switch {
 		case err != nil:
@@ -152,9 +152,9 @@ func (r *sheetRows) readRow() error {
 		case end == "row":
 			return nil
 		case start == nil || start.Name.Local != "c":
+			at--
 			continue
 		}
-		at := len(r.row)
 		if ref := attribute(*start, "r"); ref != "" {
 			at = columnOf(ref)
 		}
