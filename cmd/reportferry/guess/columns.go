@@ -136,3 +136,13 @@ func (f *File) misread(at int, why string) string {
 	f.Date = form
 	return ""
 }
+
+// Duplicate names a column that is there twice; empty: none is.
+func (f *File) Duplicate() string {
+	for i, name := range f.Names {
+		if slices.Contains(f.Names[i+1:], name) {
+			return name
+		}
+	}
+	return ""
+}

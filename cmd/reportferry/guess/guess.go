@@ -117,13 +117,3 @@ func (f *File) objects() error {
 	}
 	return nil
 }
-
-// Duplicate names a column that is there twice; empty: none is.
-func (f *File) Duplicate() string {
-	for i, name := range f.Names {
-		if slices.Contains(f.Names[i+1:], name) {
-			return name
-		}
-	}
-	return ""
-}

@@ -2,9 +2,7 @@ package push
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -115,17 +113,4 @@ func fieldsOf(flag string, said []string, own map[string]string) (map[string]str
 		fields[name] = value
 	}
 	return fields, nil
-}
-
-// create writes a file that isn't there yet.
-func create(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return exit.Refused(fmt.Errorf("%s is there already, and isn't written over", path))
-	}
-	if err == nil {
-		_, err = f.Write(text)
-		err = errors.Join(err, f.Close())
-	}
-	return err
 }
