@@ -126,6 +126,19 @@ func many(n int) string {
 	return b.String()
 }
 
+// Sums of a period, by what is bought, with or without counts, are told from single clicks.
+func TestSums(t *testing.T) {
+	for names, want := range map[string]string{
+		"Day,Campaign,Cost,Clicks": "Day and Campaign", "Clicks,Cost,Date": "Date", "Campaign name,Amount spent (EUR),Impressions": "Campaign name", "day,campaign,cost": "day and campaign",
+		"click_id,date,cost": "", "campaign,click_id,cost": "", "cost": "", "clicks,cost": "",
+	} {
+		f := &File{Names: strings.Split(names, ",")}
+		if by, so := f.Sums(); by != want || so != (want != "") {
+			t.Errorf("%s: sums by %q, %t; want %q", names, by, so, want)
+		}
+	}
+}
+
 // Every form is one that a config takes.
 func TestDateForms(t *testing.T) {
 	for _, form := range forms {

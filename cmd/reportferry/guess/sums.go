@@ -31,21 +31,19 @@ func score(row []string) (n int) {
 	return n
 }
 
-// Sums tells whether the file has sums of a period by campaign, or by what else is bought, as platforms report them: by what, for people.
+// Sums tells whether the file has sums of a period, or by campaign or what else is bought, as platforms report them: by what, for people.
 func (f *File) Sums() (by string, so bool) {
-	var found [len(daily)]string
-	for i, list := range daily {
-		for _, column := range f.Names {
-			if found[i] == "" && slices.Contains(list, fold(column)) {
-				found[i] = column
-			}
+	var found []string
+	for _, list := range daily {
+		if at := slices.IndexFunc(f.Names, func(column string) bool { return slices.Contains(list, fold(column)) }); at >= 0 {
+			found = append(found, f.Names[at])
 		}
 	}
-	switch {
-	case found[1] == "" || found[0] == "" && found[2] == "":
+	if len(found) < 2 {
 		return "", false
-	case found[0] == "":
-		return found[1], true
 	}
-	return found[0] + " and " + found[1], true
+	if len(found) == len(daily) || !slices.Contains(daily[2], fold(found[1])) {
+		return found[0] + " and " + found[1], true
+	}
+	return found[0], true
 }

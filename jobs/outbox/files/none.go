@@ -35,7 +35,7 @@ var (
 	placeholder = lazy.Regexp(`^(\$?\{+[A-Za-z][\w. :-]*\}+|\[+[A-Za-z][\w. :-]*\]+|__[A-Za-z]\w*__|%+[A-Za-z]\w*%+|<[A-Za-z][\w. :-]*>)$`)
 	uuid        = lazy.Regexp(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
 	// scientific is a number as spreadsheets and programs write a long one of which they have kept the first digits only.
-	scientific = lazy.Regexp(`^[+-]?\d([.,]\d+[eE][+-]?|[eE]\+)\d{1,3}$`)
+	scientific = lazy.Regexp(`^[+-]?\d[.,]\d+[eE][+-]?\d{1,3}$`)
 	// fraction is a whole number as programs write one of a column of numbers with gaps in it.
 	fraction = lazy.Regexp(`^[+-]?\d+[.,]0+$`)
 )

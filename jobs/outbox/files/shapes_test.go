@@ -92,6 +92,7 @@ func TestShapes(t *testing.T) {
 		"sep=;":                        {[]byte("sep=;\r\n" + strings.ReplaceAll(names+row, ",", ";")), one},
 		`"sep=` + "\t" + `"`:           {[]byte("\ufeff\"SEP=\t\"\n" + titles + strings.ReplaceAll(names+row, ",", "\t")), one},
 		"sep=, and titles of ;":        {[]byte("sep=,\n;;;;;;\n" + names + row), one},
+		"a broken row below sep=":      {[]byte("sep=,\n" + names + "a-1,\"1\"2,x\n"), "refused: line 3 has a quote in the wrong place"},
 		"sep=|":                        {[]byte("sep=|\nid|amount|campaign\n"), "error: begins with sep=|; want a comma, a semicolon or a tab between its cells"},
 		"a broken row below titles":    {[]byte(titles + names + "a-1,\"1\"2,x\n"), "refused: line 5 has a quote in the wrong place"},
 		"a row of Latin-1":             {[]byte(titles + names + row + "a-1,1,\xe9\n"), one + "; refused: campaign is not UTF-8, first on line 6, column 7; if the file is Windows-1252, say so by format: {encoding: windows-1252}"},

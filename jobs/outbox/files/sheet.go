@@ -144,7 +144,8 @@ func (r *sheetRows) advance() error {
 
 func (r *sheetRows) readRow() error {
 	r.row = r.row[:0]
-	for at := 0; ; at++ { // a cell that doesn't say its column stands behind the one before it, also behind an empty one
+	next := 0 // a cell that doesn't say its column stands behind the one before it, also behind an empty one
+	for {
 		start, end, err := r.in.next()
 		switch {
 		case err != nil:
@@ -152,12 +153,13 @@ func (r *sheetRows) readRow() error {
 		case end == "row":
 			return nil
 		case start == nil || start.Name.Local != "c":
-			at--
 			continue
 		}
+		at := next
 		if ref := attribute(*start, "r"); ref != "" {
 			at = columnOf(ref)
 		}
+		next = at + 1
 		if at < len(r.row) {
 			return fmt.Errorf("row %d has cells that aren't in the order of their columns", r.count+1)
 		}
