@@ -26,6 +26,9 @@ var signs = map[string]string{
 
 // cutSign parts an amount from the sign of a currency, or its code, before it.
 func cutSign(s string) (sign, digits string) {
+	if s == "" || s[0] >= '0' && s[0] <= '9' {
+		return "", s // nearly all
+	}
 	if i := strings.IndexAny(s, "-.0123456789"); i > 0 {
 		return s[:i], s[i:]
 	}

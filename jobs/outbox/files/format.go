@@ -102,7 +102,7 @@ func (f Format) Spell(field Field, text string) (string, *Refusal) {
 func (s *speller) spell(f *Field, text string) (plain string, refused *Refusal) {
 	switch {
 	case f.Number:
-		if strings.Trim(text, "0123456789") == "" || s.decimal != ',' && s.thousands != "." && strings.Trim(text, "-.0123456789") == "" {
+		if s.plain(text) {
 			return text, nil
 		}
 		sign, digits := cutSign(text)
@@ -116,6 +116,19 @@ func (s *speller) spell(f *Field, text string) (plain string, refused *Refusal) 
 		return at.Format(time.RFC3339Nano), nil
 	}
 	return text, nil
+}
+
+// plain tells whether a number is one in its plain spelling, as nearly all are.
+func (s *speller) plain(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9', c == '-':
+		case c == '.' && s.decimal != ',' && s.thousands != ".":
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // cutSign parts a number from the signs of a currency before and behind it, such as "EUR" or "€". What has no digit has no sign.

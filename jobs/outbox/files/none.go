@@ -94,7 +94,7 @@ func plainID(s string) bool {
 			letter = true
 		}
 	}
-	return digit && letter && len(s) != 32 && len(s) != 40 && len(s) != 64 && !strings.ContainsRune("{[<_%$", rune(s[0]))
+	return digit && letter && len(s) != 32 && len(s) != 40 && len(s) != 64 && strings.IndexByte("{[<_%$", s[0]) < 0
 }
 
 // IsUUID tells whether an ID has the form that the advertising IDs of Apple and Google have: 8-4-4-4-12 hexadecimal digits (RFC 9562, 4).

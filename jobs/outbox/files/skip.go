@@ -14,6 +14,9 @@ var totals = []string{"total", "totals", "grand total", "sub total", "subtotal",
 
 // isTotal tells whether a cell is the label of a row of totals, such as "Total: 5 clicks".
 func isTotal(cell string) bool {
+	if cell != "" && cell[0] < utf8.RuneSelf && strings.IndexByte(" \ttgsoiTGSOI", cell[0]) < 0 {
+		return false // nearly all
+	}
 	cell = strings.ToLower(strings.TrimSpace(cell))
 	for _, word := range totals {
 		rest, is := strings.CutPrefix(cell, word)
@@ -35,7 +38,9 @@ func isTotal(cell string) bool {
 }
 
 // absent tells whether a cell has nothing in it, or the dashes that stand for nothing in a row of totals.
-func absent(cell string) bool { return strings.Trim(cell, " \t\u00a0-–—") == "" }
+func absent(cell string) bool {
+	return cell == "" || (cell[0] < '0' || cell[0] >= utf8.RuneSelf) && strings.Trim(cell, " \t\u00a0-–—") == ""
+}
 
 // skipped gives the reason why a row is no record; empty: it is one, right or not. A row is left out only when it can't be a record that is
 // written wrongly: it has no ID, or a label in its place, and a note has no amount either. names and cells are those of the file.
