@@ -166,6 +166,9 @@ func (d *sketch) format() []draft.Key {
 		add("thousands", f.Thousands)
 	}
 	add("date", f.Date)
+	if f.Read.Alike > 0 {
+		add("sheet", f.Read.Sheet)
+	}
 	if keys == nil {
 		return nil
 	}

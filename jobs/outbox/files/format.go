@@ -33,6 +33,7 @@ type Understanding struct {
 	Encoding  string // of text
 	Separator rune   // of a CSV file
 	Sheet     string // of an XLSX file
+	Alike     int    // its other sheets whose names of columns fit as well, while nobody has named them
 }
 
 // word is the word of a config for a sign.

@@ -134,6 +134,17 @@ func TestShapes(t *testing.T) {
 	if got, err := rowsOf(t, declared, workbook(t, "id,amount,campaign\na-1,1.25,x", "id,amount,campaign\na-2,1.25,x")); err != nil || fmt.Sprint(got) != "[a-2|1.25|x]" {
 		t.Error(got, err)
 	}
+	optional := Mapping{Fields: []Field{{Name: "id", ID: true}, {Name: "amount", Number: true}, {Name: "at", From: Found}}}
+	if got, err := rowsOf(t, optional, workbook(t, "id,at\nb,2026", "id,amount\na,1")); err != nil || fmt.Sprint(got) != "[a|1|]" {
+		t.Error(got, err)
+	}
+	for sheets, want := range map[string]Understanding{"x,y|name 1,b|name 2,c": {Kind: "XLSX", Sheet: "Sheet 2", Alike: 1}, "name 1,name 2|name 1,c": {Kind: "XLSX", Sheet: "Sheet 1"}} {
+		var got Understanding
+		score := Mapping{Score: func(row []string) int { return strings.Count(strings.Join(row, " "), "name") }}
+		if err := Read(t.Context(), bytes.NewReader(workbook(t, strings.Split(sheets, "|")...)), score, t.TempDir(), func(_ []string, u Understanding) { got = u }, func(*Row) error { return nil }); err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", sheets, got, err, want)
+		}
+	}
 	// Names that nobody has said are known by what they look like.
 	looks := Mapping{Score: func(row []string) (n int) {
 		for _, cell := range row {

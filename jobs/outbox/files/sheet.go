@@ -13,6 +13,7 @@ import (
 type sheetRows struct {
 	book    *book
 	sheet   string // name of the one that is read
+	alike   int    // other sheets whose names of columns fit as well
 	in      *parts
 	mapping Mapping
 	speller speller
@@ -38,31 +39,34 @@ func openSheet(b *book, m Mapping) (*sheetRows, error) {
 // them is taken, or else the first of the first sheet.
 func (r *sheetRows) names() error {
 	type place struct{ sheet, row, score int }
-	best, whole := place{0, 0, 0}, []string(nil)
+	var best place
+	whole := 0 // sheets that have all wanted columns
 	for i := range r.book.sheets {
 		if r.open(i) != nil {
 			continue // it is only an error of the file when this sheet is read
 		}
-		for row := 0; row < mostAbove; row++ {
-			if r.advance() != nil {
-				break
-			}
+		top := place{sheet: i}
+		for row := 0; row < mostAbove && r.advance() == nil; row++ {
 			score, is := r.mapping.names(r.cells())
-			switch {
-			case is && whole == nil:
-				best = place{i, row, score}
-			case !is && whole == nil && score > best.score:
-				best = place{i, row, score}
+			if score > top.score || is {
+				top = place{i, row, score}
 			}
 			if is {
-				whole = append(whole, r.book.sheets[i].name)
+				top.score += mostColumns // more than any that lacks one
+				whole++
 				break
 			}
 		}
+		switch {
+		case top.score > best.score:
+			best, r.alike = top, 0
+		case top.score > 0 && top.score == best.score:
+			r.alike++
+		}
 		_ = r.in.close.Close() // only read
 	}
-	if len(whole) > 1 {
-		return fmt.Errorf("has %d sheets with the columns that the job wants; say which one counts by format: {sheet: NAME}", len(whole))
+	if whole > 1 {
+		return fmt.Errorf("has %d sheets with the columns that the job wants; say which one counts by format: {sheet: NAME}", whole)
 	}
 	err := r.open(best.sheet)
 	for row := 0; err == nil && row <= best.row; row++ {
@@ -85,7 +89,7 @@ func (r *sheetRows) open(i int) (err error) {
 }
 
 func (r *sheetRows) header() ([]string, Understanding) {
-	return r.columns, Understanding{Kind: "XLSX", Sheet: r.sheet}
+	return r.columns, Understanding{Kind: "XLSX", Sheet: r.sheet, Alike: r.alike}
 }
 
 func (r *sheetRows) cells() []string {
