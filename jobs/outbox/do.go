@@ -44,13 +44,13 @@ type Task[V any] struct {
 // A Report is what came of a push, or of a check.
 type Report struct {
 	File
-	Same    bool  // finished before with this content: nothing was done
-	Changed bool  // the name is known with other content
-	Skipped int64 // rows that are no records; no other count has them
-	Sent    int64 // records that Send was asked to send in this run
-	Resent  int64 // requests for records that the service may have had
-	Spool   int64 // bytes of disk used
-	Index   int64 // bytes read of what was pushed before
+	Same    bool      // finished before with this content: nothing was done
+	Changed bool      // the name is known with other content
+	Sent    int64     // records that Send was asked to send in this run
+	Resent  int64     // requests for records that the service may have had
+	Spool   int64     // bytes of disk used
+	Quiet   time.Time // of a check: a push leaves the file until then, because it may still be growing; zero: it doesn't
+	Index   int64     // bytes read of what was pushed before
 }
 
 // Do pushes what is missing of a file, under the table's claim, named ClaimName: it reads the file, finds what was sent already, sends the rest, and writes the
@@ -97,6 +97,7 @@ type work[V any] struct {
 	states  *store.States
 
 	refusals store.Tallied
+	skipped  int64 // rows that are no records
 	digest   *digest
 	spool    *store.Spool
 	report   Report
@@ -181,7 +182,7 @@ func (w *work[V]) do(h hold) error {
 func (w *work[V]) begin(p *store.Push) {
 	started := w.start(time.Now().UTC())
 	p.ID = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
-	p.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records}
+	p.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records, Skipped: w.skipped}
 	p.Head.Refusals = w.refusals.List()
 }
 

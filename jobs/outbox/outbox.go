@@ -82,6 +82,7 @@ type File struct {
 	Started, Ended        time.Time
 	Last                  time.Time // when something was last put on record; once it has ended, when it did
 	Rows                  int64
+	Skipped               int64 // beside those: rows of totals, notes and empty ones
 	Pending               int64 // to be sent
 	Accepted              int64
 	Rejected              int64 // by the service
@@ -124,7 +125,7 @@ func fileOf(p *store.Push, c store.Counts) File {
 		last = p.At
 	}
 	return File{
-		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.Run, Started: h.Started, Ended: h.Ended, Last: last, Rows: h.Rows,
+		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.Run, Started: h.Started, Ended: h.Ended, Last: last, Rows: h.Rows, Skipped: h.Skipped,
 		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Unknown: c.Unknown, Refused: c.Refused,
 		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.Sums), Rejects: h.Rejects, Error: h.Error,
 		Reasons: p.Reasons(),

@@ -40,25 +40,6 @@ func TestEachRecordOnce(t *testing.T) {
 	}
 }
 
-// Rows that are no records are counted by themselves. They are no rejects, and a file in which nothing else changes is the same.
-func TestSkippedRows(t *testing.T) {
-	r := newRig(t)
-	m := lines("a 1\n~ total\n# no\nb 2\n~ 1")
-	p := r.push("f", m)
-	p.MaxRejects = &Most{Count: 1}
-	report := r.do(p)
-	r.sent("a 1, b 2")
-	r.want(report.File, "2 accepted, 1 refused, ended")
-	r.rejected("f.rejects.csv", "3,line,is a comment,# no")
-	if report.Skipped != 2 || report.Rows != 3 {
-		t.Errorf("%d rows are skipped and %d are records, want 2 and 3", report.Skipped, report.Rows)
-	}
-	m.lines[4], m.version = "~ 2", "2"
-	if report = r.do(p); !report.Same {
-		t.Errorf("another note makes another file: %+v", report)
-	}
-}
-
 func TestChangedFile(t *testing.T) {
 	r := newRig(t)
 	m := lines("a 1\nb 2")
@@ -215,6 +196,22 @@ func TestUnknownIsParked(t *testing.T) {
 	}
 	r.want(r.do(p).File, "3 accepted, 1 doubtful, ended")
 	r.sent("b 2")
+}
+
+// Rows of totals, notes and empty ones are counted, are no rejects, and don't make the file another one.
+func TestSkippedRows(t *testing.T) {
+	r := newRig(t)
+	p := r.push("f", lines("~ report of May\na 1\n~ sub total\nb 2\n~ total 3\n~ made by hand"))
+	p.MaxRejects = &Most{Count: 0}
+	r.want(r.do(p).File, "2 accepted, 4 skipped, ended")
+	r.sent("a 1, b 2")
+	r.rejected("f.rejects.csv", "")
+	later := lines("~ report of May\na 1\n~ sub total\nb 2\n~ total, corrected")
+	later.version = "2"
+	if report := r.do(r.push("f", later)); !report.Same {
+		t.Errorf("another row of totals makes the file another one: %+v", report)
+	}
+	r.sent("")
 }
 
 func TestTooManyRejects(t *testing.T) {

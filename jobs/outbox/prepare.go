@@ -15,7 +15,11 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*store.IndexWriter,
 		return err
 	}
 	if age := time.Since(w.stat.Modified); w.p.Quiet > 0 && age < w.p.Quiet {
-		return &QuietError{Age: age, Quiet: w.p.Quiet, Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
+		quiet := &QuietError{Age: age, Quiet: w.p.Quiet, Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
+		if !w.check {
+			return quiet
+		}
+		w.report.Quiet = quiet.Due
 	}
 	if w.pushes, w.orphans, err = w.o.table.Pushes(ctx); err != nil {
 		return err
@@ -43,7 +47,7 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*store.IndexWriter,
 	w.report.Spool = w.spool.End
 	p := w.resumed
 	if p == nil {
-		p = &store.Push{Head: store.Head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Rows: w.digest.records}}
+		p = &store.Push{Head: store.Head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Rows: w.digest.records, Skipped: w.skipped}}
 	}
 	w.report.File = fileOf(p, c)
 	return w.p.MaxRejects.exceeded(c.Rejects(), w.digest.records)
@@ -64,7 +68,7 @@ func (w *work[V]) validate(ctx context.Context) error {
 	w.digest = newDigest()
 	err := w.p.Source.Read(ctx, false, func(r *Record[V]) error {
 		if r.Skipped != "" {
-			w.report.Skipped++
+			w.skipped++
 			return nil
 		}
 		if _, err := add(w.digest, r); err != nil {

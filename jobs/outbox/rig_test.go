@@ -19,8 +19,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/outboxtest"
 )
 
-// memo is a source in memory: one line a record, "id content" or "id+id content"; a line that begins with # is refused, and one with
-// ~ is no record.
+// memo is a source in memory: one line a record, "id content" or "id+id content"; a line that begins with # is refused, and one with ~ skipped.
 type memo struct {
 	lines   []string
 	version string
@@ -66,10 +65,10 @@ func lineRecord(row int64, line string) *Record[string] {
 		r.Also, r.Content = hashes(second, id+content)
 	}
 	switch {
-	case strings.HasPrefix(line, "#"):
-		r.Refusal = &Rejection{"line", "is a comment"}
 	case strings.HasPrefix(line, "~"):
 		r.Skipped = "is a note"
+	case strings.HasPrefix(line, "#"):
+		r.Refusal = &Rejection{"line", "is a comment"}
 	case strings.HasPrefix(content, "old"):
 		r.Refusal, r.Expired = &Rejection{"line", "is too old"}, true
 	}
@@ -194,7 +193,7 @@ func (r *rig) want(f File, want string) {
 		n    int64
 	}{
 		{"pending", f.Pending}, {"accepted", f.Accepted}, {"rejected", f.Rejected}, {"unknown", f.Unknown}, {"refused", f.Refused},
-		{"duplicates", f.Duplicates}, {"conflicts", f.Conflicts}, {"doubtful", f.Doubtful},
+		{"duplicates", f.Duplicates}, {"conflicts", f.Conflicts}, {"doubtful", f.Doubtful}, {"skipped", f.Skipped},
 	} {
 		if c.n != 0 {
 			fmt.Fprintf(&b, "%d %s, ", c.n, c.name)

@@ -39,10 +39,11 @@ type Head struct {
 	Version string    `json:"version"`
 	Digest  string    `json:"digest"`
 	Started time.Time `json:"started"`
-	Ended   time.Time `json:"ended,omitzero"` // zero: open
-	Rows    int64     `json:"rows"`           // those that are records
-	Records int64     `json:"records"`        // in the object of records
-	Sum     string    `json:"xxh64"`          // of that object; empty: it isn't written yet, and nothing was sent
+	Ended   time.Time `json:"ended,omitzero"`    // zero: open
+	Rows    int64     `json:"rows"`              // those that are records, or should be
+	Skipped int64     `json:"skipped,omitempty"` // the others: totals, notes, empty ones
+	Records int64     `json:"records"`           // in the object of records
+	Sum     string    `json:"xxh64"`             // of that object; empty: it isn't written yet, and nothing was sent
 	Pruned  bool      `json:"pruned,omitempty"`
 	Rejects string    `json:"rejects,omitempty"`
 	Error   string    `json:"error,omitempty"` // why nothing of it is sent, or nothing more
