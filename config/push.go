@@ -54,7 +54,7 @@ var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5},
 func (p *Push) keys(resend string) []strict.Field {
 	return []strict.Field{
 		required(place("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv", "URL of the files. {date} stands for a day such as 2026-01-31, and * for any characters but a slash. "+
-			"The files are CSV, JSON Lines, Parquet or XLSX, plain or compressed by gzip or zstd.")),
+			"The files are CSV, JSON Lines, a JSON array, Parquet or XLSX, plain, compressed by gzip or zstd, or alone in a ZIP archive.")),
 		required(place("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects", "Bucket for files of the rows that were refused, with the reasons.")),
 		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%", "How many rows of a file, or what share of them, may be no records before the file is taken for one of another kind and nothing of it is sent. "+
 			"What comes too late, and what the service refuses, doesn't count. The default is 50% for spend, and 100%, which lets every file through, for sharing."),

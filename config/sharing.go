@@ -13,6 +13,7 @@ type Sharing struct {
 	Ignore    []string          // columns of the files that no field is taken from
 	Partners  []string          // IDs or names that settings may name beside the service's thirteen
 	Objects   bool              // settings of partners are sent as form objects
+	OnlyUUIDs bool              // IDs that aren't UUIDs are refused; else they are sent with a warning
 	SendLate  bool              // records of a device that a file of a later day had are sent too; else they are rejected
 }
 
@@ -36,7 +37,7 @@ func sharingKeys(j *Job) strict.Object {
 	s := &Sharing{Push: pushDefaults}
 	s.MaxRejects.Share = 1 // one bad device doesn't hold back what the others have chosen
 	j.Sharing = s
-	onLate, form := "reject", "object"
+	onLate, onMalformed, form := "reject", "send", "object"
 	return strict.Object{
 		Fields: append(s.keys("resend sends it again, and then the device's later ones; park leaves it and those for a person."),
 			strict.Optional("columns", byField("columns", sharingFields, strict.Text, nil), &s.Columns, "{device_id: id}", "Columns of the files that a record's fields are taken from, where they aren't of the same names."),
@@ -44,10 +45,11 @@ func sharingKeys(j *Job) strict.Object {
 			strict.Optional("ignore", strict.TextsOf(strict.Text), &s.Ignore, "[exported_at]", "Columns of the files that aren't read. Any other column that no field is taken from is a mistake."),
 			strict.Optional("partners", strict.TextsOf(partnerName), &s.Partners, "['42', Some Network (43)]", "Names or IDs of partners, or both as name (ID), that are known beside the service's thirteen. Others are sent, too, with a warning."),
 			strict.Optional("settings", strict.OneOf("object", "form_objects"), &form, "form_objects", "How settings of partners are sent. object is one JSON object, as the service's SDKs send it, and form_objects a list of objects with partnerName, key and value, as its page describes them. Which of the two the service takes wasn't tried."),
+			strict.Optional("on_malformed_id", strict.OneOf("send", "reject"), &onMalformed, "reject", "What happens to a record whose ID isn't of the form that those of Apple and Google have, 8-4-4-4-12 hexadecimal digits. send sends it with a warning, and reject rejects it."),
 			strict.Optional("on_late", strict.OneOf("reject", "send"), &onLate, "send", "What happens to a record of a device that a file of a later day had. reject rejects it, and send sends it, though it replaces newer choices."),
 		),
 		Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
-			s.SendLate, s.Objects = onLate == "send", form == "form_objects"
+			s.SendLate, s.OnlyUUIDs, s.Objects = onLate == "send", onMalformed == "reject", form == "form_objects"
 			checkTwice(d, s.Columns, s.Constants, at)
 		},
 	}

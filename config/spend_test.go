@@ -17,7 +17,7 @@ func TestSpend(t *testing.T) {
 	want := &Spend{
 		Push: Push{Source: "gs://bucket/spend/{date}/*.csv", Rejects: "gs://bucket/spend-rejects/", MaxRejects: MaxRejects{Share: 0.025},
 			OnUnknown: "park", WindowDays: 3, Rate: 500, InFlight: 64},
-		Format:     Format{"windows-1252", "semicolon", "comma", "DD.MM.YYYY HH:mm", "Spend"},
+		Format:     Format{"windows-1252", "semicolon", "comma", "point", "DD.MM.YYYY HH:mm", "Spend"},
 		Columns:    map[string]string{"cost_id": "click_id", "cost_amount": "spend", "engaged_at": "click_time"},
 		Constants:  map[string]string{"cost_type": "CPC", "cost_currency": "qqq", "tag": "partner"},
 		Currencies: []string{"QQQ"}, SendOther: true,

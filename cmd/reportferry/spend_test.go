@@ -125,8 +125,8 @@ func TestSpendText(t *testing.T) {
 	want := "\ufeff" + `click_id,cost_currency,spend,click_time,rejected_field,rejected_because,write_instead,rejected_row,rejected_file
 tooshort,USD,1,2009-12-29T00:00:00Z,cost_id,has 8 characters; want 12 to 256,"the Cost ID that the click or impression was served with, of 12 to 256 characters",61,2009-12-29/partner.csv
 long-enough-but-old,USD,1,2009-01-01T00:00:00Z,engaged_at,is more than seven days ago (362 days): expired,"nothing: the service takes spend for seven days after the click or impression, and this row comes too late",62,2009-12-29/partner.csv
-long-enough-id,USD,1e3,2009-12-29T00:00:00Z,cost_amount,isn't a plain decimal number such as 1.25,"a number such as 1.25, without sign or currency, of at most five decimals",63,2009-12-29/partner.csv
-long-enough-ie,USD,1e3,2009-12-29T00:00:00Z,cost_amount,isn't a plain decimal number such as 1.25,"a number such as 1.25, without sign or currency, of at most five decimals",64,2009-12-29/partner.csv
+long-enough-id,USD,1e3,2009-12-29T00:00:00Z,cost_amount,isn't a plain decimal number such as 1.25,"a number such as 1.25, not below zero, of at most five decimals",63,2009-12-29/partner.csv
+long-enough-ie,USD,1e3,2009-12-29T00:00:00Z,cost_amount,isn't a plain decimal number such as 1.25,"a number such as 1.25, not below zero, of at most five decimals",64,2009-12-29/partner.csv
 `
 	if string(rejects) != want {
 		t.Errorf("rejects:\n%s", rejects)

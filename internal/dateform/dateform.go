@@ -11,7 +11,7 @@ import (
 
 // words are what a form consists of, and how Go spells each. What two words have in common stands once in a form.
 var words = map[string]struct{ layout, part string }{
-	"YYYY": {"2006", "year"}, "YY": {"06", "year"}, "MM": {"01", "month"}, "M": {"1", "month"}, "DD": {"02", "day"}, "D": {"2", "day"},
+	"YYYY": {"2006", "year"}, "YY": {"06", "year"}, "MMM": {"Jan", "month"}, "MM": {"01", "month"}, "M": {"1", "month"}, "DD": {"02", "day"}, "D": {"2", "day"},
 	"HH": {"15", "hour"}, "H": {"15", "hour"}, "hh": {"03", "half"}, "h": {"3", "half"}, "mm": {"04", "minute"}, "ss": {"05", "second"},
 	"A": {"PM", "AM or PM"}, "a": {"pm", "AM or PM"}, "Z": {"Z07:00", "zone"}, "ZZ": {"-0700", "zone"},
 }
@@ -19,7 +19,7 @@ var words = map[string]struct{ layout, part string }{
 // between are the characters that stand for themselves.
 const between = " .,/:-T"
 
-var errForm = errors.New("want a form such as DD.MM.YYYY HH:mm: YYYY or YY, MM or M, DD or D; HH, or hh with A; mm, ss; Z for +02:00, ZZ for +0200")
+var errForm = errors.New("want a form such as DD.MM.YYYY HH:mm: YYYY or YY, MM or M, or MMM for Jan, DD or D; HH, or hh with A; mm, ss; Z for +02:00, ZZ for +0200")
 
 // Layout is the layout of package time for a form. A form has year, month and day, and says whatever it says once.
 func Layout(form string) (string, error) {
@@ -59,4 +59,17 @@ func Layout(form string) (string, error) {
 		return "", errForm
 	}
 	return layout.String(), nil
+}
+
+// spellings are the ways of writing AM and PM, and the blanks before them, that programs have in English.
+var spellings = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "A.M.", "AM", "P.M.", "PM", "A. M.", "AM", "P. M.", "PM")
+
+// Parse reads a time by a layout of Layout. Where the layout has AM or PM, it takes them in any capitals, as a.m. and p.m., and behind any
+// blank. A time without a zone is of zone.
+func Parse(layout, text string, zone *time.Location) (time.Time, error) {
+	if i := strings.Index(strings.ToUpper(layout), "PM"); i >= 0 {
+		layout = layout[:i] + "PM" + layout[i+2:]
+		text = spellings.Replace(strings.ToUpper(text))
+	}
+	return time.ParseInLocation(layout, text, zone)
 }

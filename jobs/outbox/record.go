@@ -39,7 +39,7 @@ type Record[V any] struct {
 	Value   V
 	Refusal *Rejection // not nil: it isn't sent
 	Expired bool       // refused by the clock alone: it may have been good in an earlier reading. ID and Content count
-	Skipped string     // why the row is no record, such as one of totals: it is counted, and neither sent nor refused. Empty: it is one
+	Skipped string     // why the row is no record, such as "is a row of totals"; then nothing else counts. Empty: it is one
 	Cells   []string   // as they stand in the file
 }
 

@@ -18,15 +18,16 @@ func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledge
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
 	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
-		var n noted
+		var n notes
 		push, err := k.push(ctx, p, client, &n)
 		if err != nil {
 			return outbox.Report{}, fmt.Errorf("push %s: %w", p.Name, err)
 		}
 		report, err := outbox.Do(ctx, c, k.outbox, push)
-		if n.rows > 0 {
-			k.o.Log.Warn("partners that aren't known", "job", k.o.Job, "run", k.o.Run, "window", p.Name, "rows", n.rows, "first", n.first,
-				"note", "sent as they are named, and the service judges; a name or an ID under partners of the job is known")
+		for i, w := range warnings {
+			if n[i].rows > 0 {
+				k.o.Log.Warn(w.log, "job", k.o.Job, "run", k.o.Run, "window", p.Name, "rows", n[i].rows, "first", n[i].first, "note", w.note)
+			}
 		}
 		return report, err
 	})
@@ -35,7 +36,7 @@ func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledge
 }
 
 // push is what is done with a file.
-func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client, n *noted) (outbox.Task[Choice], error) {
+func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client, n *notes) (outbox.Task[Choice], error) {
 	day, err := k.dayOf(ctx, p)
 	return outbox.Task[Choice]{
 		Name: p.Name, Source: k.file(p, n), Order: day,
@@ -76,14 +77,16 @@ func (r Choice) device() string {
 
 // Check does what a push would do up to the sending, and writes nothing.
 func (k *Kind) Check(ctx context.Context, p files.Path) (files.Checked, error) {
-	var n noted
+	var n notes
 	push, err := k.push(ctx, p, nil, &n)
 	if err != nil {
 		return files.Checked{}, err
 	}
 	c, err := files.Check(ctx, k.outbox, push, k.file(p, &n))
-	if n.rows > 0 {
-		c.Problems = append(c.Problems, files.Problem{Refusal: files.Refusal{Reason: strangePartner}, Rows: n.rows, First: n.first, Sent: true})
+	for i, w := range warnings {
+		if n[i].rows > 0 {
+			c.Problems = append(c.Problems, files.Problem{Refusal: files.Refusal{Reason: w.reason}, Rows: n[i].rows, First: n[i].first, Sent: true})
+		}
 	}
 	return c, err
 }

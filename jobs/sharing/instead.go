@@ -30,6 +30,7 @@ var right = map[string]string{
 	names[metric]:          "all, or one of " + strings.Join(Metrics, ", "),
 	names[value]:           "true or false",
 	saysNothing:            "enable or disable under sharing, or settings, or options",
+	noForm:                 "the device's ID as its system has it, such as 38400000-8cf0-11bd-b23e-10b96e40000d",
 	noDevice:               "the device's ID under idfa or gps_adid",
 	late.Reason:            "nothing, if what was pushed last is right; on_late: send sends this row too",
 }

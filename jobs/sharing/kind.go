@@ -28,6 +28,9 @@ type Options struct {
 	// as one object, as its SDKs do.
 	FormObjects bool
 
+	// RejectMalformed refuses IDs that don't have the form of Apple's and Google's, instead of sending them with a warning.
+	RejectMalformed bool
+
 	SendLate bool // send records of a device of which a file of a later day was sent, instead of rejecting them
 	ShowIDs  bool // log the devices whose records weren't taken
 }
@@ -101,7 +104,7 @@ func (k *Kind) dayOf(ctx context.Context, p files.Path) (string, error) {
 func (k *Kind) mapping() files.Mapping {
 	m := files.Mapping{Columns: k.o.Columns, Constants: k.o.Constants, Strict: true, Ignore: k.o.Ignore}
 	for f, name := range names {
-		one := files.Field{Name: name, From: files.Found, JSON: field(f) == partnerSettings || field(f) == options}
+		one := files.Field{Name: name, From: files.Found, ID: field(f) == idfa || field(f) == gpsAdID || field(f) == deviceID, JSON: field(f) == partnerSettings || field(f) == options}
 		if field(f) == appToken {
 			one.From = files.Own
 		}
@@ -110,34 +113,21 @@ func (k *Kind) mapping() files.Mapping {
 	return m
 }
 
-// file is one whose records are sent; n takes note of those that name partners that aren't known here.
-func (k *Kind) file(p files.Path, n *noted) *files.File[Choice] {
+// file is one whose records are sent; n takes note of those that a person should look at.
+func (k *Kind) file(p files.Path, n *notes) *files.File[Choice] {
 	return &files.File[Choice]{Path: p, Mapping: k.mapping(), Spool: k.o.SpoolDir, Record: func(cells []string, o *outbox.Record[Choice]) {
 		r, refused := k.check.record((*values)(cells))
+		malformed := refused == nil && r.malformed()
+		if malformed && k.o.RejectMalformed {
+			refused = &files.Refusal{Reason: noForm}
+		}
 		if refused != nil {
 			o.Refusal = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}
 			return
 		}
 		o.ID, o.Also = r.IDs()
 		o.Content, o.Value = r.Content(), r
-		if r.Strange {
-			n.note(o.Row)
-		}
+		n[strange].note(o.Row, r.Strange)
+		n[malformedID].note(o.Row, malformed)
 	}}
-}
-
-// strangePartner is what people are told of records that name partners that aren't known here.
-const strangePartner = "names a partner that isn't known here; it is sent as it is, and the service judges"
-
-// A noted counts rows of a file that is read twice.
-type noted struct{ rows, first, last int64 }
-
-func (n *noted) note(row int64) {
-	if row <= n.last {
-		return
-	}
-	if n.rows++; n.first == 0 {
-		n.first = row
-	}
-	n.last = row
 }

@@ -273,7 +273,7 @@ func TestRefusedAndDown(t *testing.T) {
 // Check counts the reasons and sends nothing.
 func TestCheck(t *testing.T) {
 	r := newRig(t, emulator.Options{}, "")
-	r.put(t, 0, "a.csv", "APP,device-1,disable,", "APP,,disable,", "APP,,disable,")
+	r.put(t, 0, "a.csv", "APP,38400000-8cf0-11bd-b23e-10b96e40000d,disable,", "APP,,disable,", "APP,,disable,")
 	k := New(r.o)
 	due, err := k.Due(t.Context(), time.Now())
 	if err != nil || len(due) != 1 {

@@ -208,6 +208,43 @@ func TestNamesOfAPartner(t *testing.T) {
 	}
 }
 
+// An ID that isn't of the form of an advertising ID is sent with a warning that says in which rows, or refused if the job says so.
+func TestMalformedIDs(t *testing.T) {
+	const good = "5f9b6c2e-0D3A-4b1c-9e2f-111111111111"
+	for _, reject := range []bool{false, true} {
+		r := newRig(t, emulator.Options{}, "")
+		r.o.RejectMalformed = reject
+		r.putLines(t, "a.jsonl",
+			`{"app_token":"APP","idfa":"`+good+`","gps_adid":"`+good+`","sharing":"enable"}`,
+			`{"app_token":"APP","idfa":"5F9B6C2E0D3A4B1C9E2F111111111111","sharing":"disable"}`,
+			`{"app_token":"APP","idfa":"`+good+`","gps_adid":"g5f9b6c2-0D3A-4b1c-9e2f-11111111111","sharing":"disable"}`,
+			`{"app_token":"APP","device_id":"someone","id_type":"idfa","sharing":"disable"}`)
+		k := New(r.o)
+		due, err := k.Due(t.Context(), time.Now())
+		if err != nil || len(due) != 1 {
+			t.Fatal(due, err)
+		}
+		report, err := k.Check(t.Context(), due[0])
+		want := files.Problem{Refusal: files.Refusal{Reason: warnings[malformedID].reason}, Rows: 3, First: 2, Sent: true}
+		if reject {
+			want.Refusal, want.Sent = files.Refusal{Reason: noForm}, false
+		}
+		if err != nil && !reject || len(report.Problems) != 1 || report.Problems[0] != want {
+			t.Errorf("%+v, %v; want %+v", report.Problems, err, want)
+		}
+		r.o.MaxRejects = nil
+		if res := r.run(); len(res.Errs) > 0 || res.Outcome.Requests != map[bool]int64{false: 4, true: 1}[reject] {
+			t.Errorf("reject %t: %+v", reject, res)
+		}
+		if log := r.log.String(); strings.Contains(log, "rows=3 first=2") == reject {
+			t.Errorf("reject %t: %s", reject, log)
+		}
+		if got := strings.Count(r.rejected(t, 0, "a.jsonl"), noForm); got != map[bool]int{false: 0, true: 3}[reject] {
+			t.Errorf("reject %t: %d rejects", reject, got)
+		}
+	}
+}
+
 // Whom nobody knows is sent as named, with a warning that says in which rows; a contradiction is nobody's.
 func TestStrangePartners(t *testing.T) {
 	r := newRig(t, emulator.Options{SharingPartners: []string{"new net"}, Readings: []string{"sharing-partner=any", "sharing-refusal=400"}}, "")
@@ -222,7 +259,7 @@ func TestStrangePartners(t *testing.T) {
 		t.Fatal(due, err)
 	}
 	report, err := k.Check(t.Context(), due[0])
-	if want := (files.Problem{Refusal: files.Refusal{Reason: strangePartner}, Rows: 3, First: 2, Sent: true}); err != nil || len(report.Problems) != 1 || report.Problems[0] != want {
+	if want := (files.Problem{Refusal: files.Refusal{Reason: warnings[strange].reason}, Rows: 3, First: 2, Sent: true}); err != nil || len(report.Problems) != 2 || report.Problems[0] != want {
 		t.Errorf("%+v, %v", report.Problems, err)
 	}
 	if res := r.run(); len(res.Errs) > 0 || res.Outcome.Requests != 5 {

@@ -32,7 +32,10 @@ func read(t testing.TB, data []byte, o Options) (records []Choice, refused []str
 		o.Partners = known
 	}
 	k := &Kind{o: o, check: checker{o.Partners}}
-	err = k.file(files.Path{Name: "x", Bucket: bucket, Key: "x"}, &noted{}).Read(ctx, true, func(r *outbox.Record[Choice]) error {
+	err = k.file(files.Path{Name: "x", Bucket: bucket, Key: "x"}, &notes{}).Read(ctx, true, func(r *outbox.Record[Choice]) error {
+		if r.Skipped != "" {
+			return nil
+		}
 		if r.Refusal != nil {
 			refused = append(refused, fmt.Sprintf("%d: %s", r.Row, strings.TrimSpace(r.Refusal.Field+" "+r.Refusal.Reason)))
 			return nil
@@ -82,6 +85,13 @@ func TestRefusals(t *testing.T) {
 	bad("idfa has 10485760 characters; at most 128", idfa, strings.Repeat("a", 10<<20))
 	bad("idfa is all zeros, as of every device that hides its ID", idfa, "00000000-0000-0000-0000-000000000000")
 	bad("gps_adid is all zeros, as of every device that hides its ID", idfa, "", gpsAdID, "0")
+	for _, none := range []string{"null", "None", "nil", "NaN", "na", "undefined", "unknown", "not_set", "no-idfa", "idfa", "GAID", "advertising_id", "-1", "limited", "d41d8cd98f00b204e9800998ecf8427e",
+		"da39a3ee5e6b4b0d3255bfef95601890afd80709", "9f89c84a559f573636a47ff8daed0d33"} {
+		bad("idfa is a way of writing that there is no ID", idfa, none)
+	}
+	bad("idfa has neither letters nor digits", idfa, "-")
+	bad("idfa is one character over and over", idfa, "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF")
+	bad("gps_adid is a placeholder that the program which wrote the file hasn't filled in", idfa, "", gpsAdID, "__CALLBACK_ID__")
 	bad("id_type is neither idfa nor gps_adid", idfa, "", deviceID, "x")
 	bad("id_type is neither idfa nor gps_adid", idfa, "", deviceID, "x", idType, "idfv")
 	bad("device_id "+strange, idfa, "", deviceID, "x y", idType, "idfa")

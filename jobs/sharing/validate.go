@@ -84,11 +84,10 @@ func deviceName(id string) string {
 	if id == "" {
 		return ""
 	}
-	reason := token(id, 128)
-	if reason == "" && strings.Trim(id, "0-") == "" {
-		reason = "is all zeros, as of every device that hides its ID"
+	if reason := token(id, 128); reason != "" {
+		return reason
 	}
-	return reason
+	return files.NotID(id)
 }
 
 // settings takes the settings as a whole, or one of them from three columns.
@@ -126,7 +125,10 @@ func (c checker) settings(r *Choice, v *values) *files.Refusal {
 	return nil
 }
 
-const isMissing = "is missing"
+const (
+	isMissing = "is missing"
+	noForm    = "has an ID that isn't one of Apple or Google: theirs have 8-4-4-4-12 hexadecimal digits"
+)
 
 // token gives the reason why s isn't a text of letters, digits, dots, dashes and underscores.
 func token(s string, most int) string {

@@ -2,7 +2,10 @@ package spend
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/bojanz/currency"
 )
 
 const (
@@ -10,6 +13,37 @@ const (
 	// mostDigits before the point. The service takes a float, which holds 15 to 17 digits in all.
 	mostDigits = 12
 )
+
+// signs are those of currencies, in small letters, and the currencies that they may stand for (Unicode CLDR's symbols and narrow symbols).
+var signs = map[string]string{
+	"$":   "usd aud cad nzd mxn ars clp cop sgd hkd twd bbd bsd bmd bzd bnd kyd dop fjd gyd jmd lrd nad srd sbd ttd xcd uyu",
+	"us$": "usd", "a$": "aud", "au$": "aud", "c$": "cad", "ca$": "cad", "nz$": "nzd", "hk$": "hkd", "s$": "sgd", "nt$": "twd", "mx$": "mxn", "r$": "brl",
+	"€": "eur", "£": "gbp egp fkp gip lbp sdg shp syp", "¥": "jpy cny", "￥": "jpy cny", "cn¥": "cny", "jp¥": "jpy", "円": "jpy", "元": "cny twd hkd",
+	"₹": "inr", "rs": "inr pkr lkr npr mur", "rs.": "inr pkr lkr npr mur", "₩": "krw", "₽": "rub", "руб.": "rub", "₺": "try", "tl": "try", "₴": "uah", "₫": "vnd",
+	"฿": "thb", "₱": "php cup", "₪": "ils", "₦": "ngn", "zł": "pln", "kč": "czk", "kr": "sek nok dkk isk", "kr.": "sek nok dkk isk", "ft": "huf", "lei": "ron mdl",
+	"лв.": "bgn", "fr.": "chf", "sfr.": "chf", "rp": "idr", "rm": "myr", "r": "zar", "₡": "crc", "₲": "pyg", "₵": "ghs", "₸": "kzt", "₼": "azn", "₾": "gel",
+}
+
+// cutSign parts an amount from the sign of a currency, or its code, before it.
+func cutSign(s string) (sign, digits string) {
+	if s == "" || s[0] >= '0' && s[0] <= '9' {
+		return "", s // nearly all
+	}
+	if i := strings.IndexAny(s, "-.0123456789"); i > 0 {
+		return s[:i], s[i:]
+	}
+	return "", s
+}
+
+// isSign tells whether a sign may stand for a currency, and whether it stands for any.
+func isSign(sign, code string) (of, known bool) {
+	sign = strings.ToLower(sign)
+	codes := strings.Fields(signs[sign])
+	if sign == "" {
+		return false, false
+	}
+	return sign == code || slices.Contains(codes, code), len(codes) > 0 || currency.IsValid(strings.ToUpper(sign))
+}
 
 // amount gives the one spelling of a plain decimal number, or the reason why it isn't taken. Digits are counted, never
 // computed: a float would make 0.1 of many numbers that aren't.

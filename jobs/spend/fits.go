@@ -1,23 +1,53 @@
 package spend
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs/outbox/files"
+)
 
 // Fields are the names of a record's fields.
 func Fields() []string { return names[:] }
 
-// Fits gives the reason why a cell can't be the value of a field; empty: it can. It is what a row would be refused for, but for
+// Fits gives the reason why a cell of a file in a format can't be the value of a field; empty: it can. It is what a row would be refused for, but for
 // the age of the record and what the job says of its currencies.
-func Fits(name, cell string) string {
+func Fits(name, cell string, format files.Format) string {
 	v := values{"made-up-cost-id", types[0], "usd", "1", "tag", ""}
 	c := newChecker(false, nil, time.UTC)
-	for f := range names {
-		if names[f] == name {
-			v[f] = cell
-			c.timed = field(f) == engagedAt
+	for f, field := range mapping(nil, nil, format).Fields {
+		if field.Name != name {
+			continue
+		}
+		plain, refused := format.Spell(field, cell)
+		if refused != nil {
+			return refused.Reason
+		}
+		v[f] = plain
+		c.timed = name == names[engagedAt]
+	}
+	if sign, _ := cutSign(v[costAmount]); sign != "" {
+		v[costCurrency] = strings.ToLower(sign)
+		if codes := strings.Fields(signs[v[costCurrency]]); len(codes) > 0 {
+			v[costCurrency] = codes[0]
 		}
 	}
 	if _, refused := c.record(&v); refused != nil {
 		return refused.Reason
+	}
+	return ""
+}
+
+// Currency is the one currency whose sign or code stands in an amount; empty: none does, or the sign may stand for several.
+func Currency(amount string, format files.Format) string {
+	plain, _ := format.Spell(mapping(nil, nil, format).Fields[costAmount], amount)
+	sign, _ := cutSign(plain)
+	codes := strings.Fields(signs[strings.ToLower(sign)])
+	switch _, known := isSign(sign, ""); {
+	case len(codes) == 1:
+		return strings.ToUpper(codes[0])
+	case len(codes) == 0 && known:
+		return strings.ToUpper(sign)
 	}
 	return ""
 }

@@ -220,3 +220,22 @@ func TestRefusedRows(t *testing.T) {
 		t.Errorf("records %+v, cells %q", o.records, o.cells)
 	}
 }
+
+// A Parquet file may have IDs as DOUBLE, of which fifteen digits are right.
+func TestRoundedIDs(t *testing.T) {
+	type row struct {
+		ID     float64 `parquet:"cost_id"`
+		Type   string  `parquet:"cost_type"`
+		Code   string  `parquet:"cost_currency"`
+		Amount float64 `parquet:"cost_amount"`
+		Tag    string  `parquet:"tag"`
+	}
+	var b bytes.Buffer
+	if err := parquet.Write(&b, []row{{120217112345678912, "cpi", "usd", 1, "t"}, {123456789012345, "cpi", "usd", 1.5, "t"}}); err != nil {
+		t.Fatal(err)
+	}
+	o := readAll(t, b.Bytes(), plain)
+	if len(o.records) != 1 || o.records[0].CostID != "123456789012345" || len(o.refused) != 1 || o.refused[0] != "1: cost_id is a number that a spreadsheet or a program has rounded; export the column as text" || o.err != nil {
+		t.Errorf("%+v", o)
+	}
+}

@@ -15,7 +15,7 @@ var right = map[string]string{
 	names[costID]:       "the Cost ID that the click or impression was served with, of 12 to 256 characters",
 	names[costType]:     strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
 	names[costCurrency]: "a code of ISO 4217 such as EUR, or one that the job lists under currencies",
-	names[costAmount]:   "a number such as 1.25, without sign or currency, of at most five decimals",
+	names[costAmount]:   "a number such as 1.25, not below zero, of at most five decimals",
 	names[tag]:          "a label of 1 to 128 characters",
 	names[engagedAt]:    "a time such as 2026-01-31T08:30:00Z",
 	conflict.Reason:     "nothing, if what was pushed first is right; on_conflict: send sends this row too",

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
@@ -343,5 +344,23 @@ func TestShow(t *testing.T) {
 		if strings.Contains(shown, "4711") || !strings.Contains(shown, want) {
 			t.Error(shown)
 		}
+	}
+}
+
+// Rows of totals and notes are neither refused nor sent, whatever their share is, and a rejects file is UTF-8 though the file isn't.
+func TestNotesAndEncodings(t *testing.T) {
+	r := newRig(t, "partner-key")
+	text, n := r.file(1, 5)
+	r.put(t, today(1)+"/a.csv", text+"caf\xe9-caf\xe9-caf\xe9\x81,EUR,1,"+time.Now().UTC().Format(time.RFC3339)+"\nTotal,,5,\n\xa9 2026 M\xfcller & S\xf6hne\n,,,\nTotal: all,,,\n")
+	r.o.MaxRejects = &outbox.Most{Count: 1}
+	if res := r.run(t); len(res.Errs) > 0 || res.Outcome.Rows != int64(n) {
+		t.Errorf("%+v", res)
+	}
+	if f := r.pushed(t); f.Refused != 1 || f.Rows != int64(n)+1 {
+		t.Errorf("%+v", f)
+	}
+	data, err := r.rejects.ReadAll(t.Context(), today(1)+"/a.csv"+files.RejectsSuffix)
+	if err != nil || !utf8.Valid(data) || !strings.Contains(string(data), "café-café-café\ufffd") || !strings.Contains(string(data), "is not UTF-8, first on line 6, column 4") {
+		t.Errorf("%q, %v", data, err)
 	}
 }

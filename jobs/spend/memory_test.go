@@ -29,8 +29,8 @@ func TestLongFilesInMemory(t *testing.T) {
 		name, head, row string
 		m               files.Mapping
 	}{
-		{"plain", columnNames + ",engaged_at\n", "%016x,cpi,EUR,%d.%02d,Frühling,2026-01-31T08:30:00Z\n", mapping(nil, nil, files.Format{})},
-		{"semicolons", "cost_id;cost_type;cost_currency;cost_amount;tag;engaged_at\n", "%016x;cpi;EUR;%d,%02d;Fr\xfchling;31.01.2026 08:30\n", mapping(nil, nil, f)},
+		{"plain", columnNames + ",engaged_at\n", "id%014x,cpi,EUR,%d.%02d,Frühling,2026-01-31T08:30:00Z\n", mapping(nil, nil, files.Format{})},
+		{"semicolons", "cost_id;cost_type;cost_currency;cost_amount;tag;engaged_at\n", "id%014x;cpi;EUR;%d,%02d;Fr\xfchling;31.01.2026 08:30\n", mapping(nil, nil, f)},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			in := &growing{head: kind.head, row: kind.row, rows: rows}
@@ -42,7 +42,7 @@ func TestLongFilesInMemory(t *testing.T) {
 				if l.refused != nil {
 					return l.refused
 				}
-				if want := fmt.Sprintf("%016x", n); c.CostID != want || c.Tag != "Frühling" || !c.Engaged.Equal(at) || c.Amount != amountOf(n) {
+				if want := fmt.Sprintf("id%014x", n); c.CostID != want || c.Tag != "Frühling" || !c.Engaged.Equal(at) || c.Amount != amountOf(n) {
 					return fmt.Errorf("row %d is %+v", n, c)
 				}
 				n++

@@ -17,7 +17,7 @@ func mapping(columns, constants map[string]string, format files.Format) files.Ma
 		if field(f) == engagedAt {
 			from = files.Found
 		}
-		m.Fields = append(m.Fields, files.Field{Name: name, From: from, Number: field(f) == costAmount, Time: field(f) == engagedAt})
+		m.Fields = append(m.Fields, files.Field{Name: name, From: from, ID: field(f) == costID, Number: field(f) == costAmount, Time: field(f) == engagedAt})
 	}
 	return m
 }

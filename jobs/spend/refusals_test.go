@@ -71,7 +71,10 @@ type line struct {
 func read(ctx context.Context, in io.Reader, r reader, dir string, names func([]string), each func(*line) error) error {
 	return files.Read(ctx, in, r.Mapping, dir, func(n []string, _ files.Understanding) { names(n) }, func(l *files.Row) error {
 		mine := line{row: l.Row, refused: l.Refused, cells: l.Cells}
-		if l.Refused == nil {
+		switch {
+		case l.Skipped != "":
+			mine.refused = &files.Refusal{Reason: "skipped: it " + l.Skipped}
+		case l.Refused == nil:
 			mine.record, mine.refused = r.record((*values)(l.Values))
 		}
 		return each(&mine)
@@ -98,6 +101,7 @@ func TestRefusals(t *testing.T) {
 		notDecimal = "isn't a plain decimal number such as 1.25"
 		notType    = "is none of cpc, cpi, cpe, cpm"
 		notMoney   = "isn't a currency of ISO 4217, nor one listed under currencies"
+		otherSign  = "has the sign of another currency than cost_currency"
 		notTime    = "isn't a time such as 2026-01-31T08:30:00Z"
 		blankEnds  = "begins or ends with a blank"
 	)
@@ -121,6 +125,25 @@ func TestRefusals(t *testing.T) {
 	bad(costID, goodID+"\u00a0", blankEnds)
 	bad(costID, "\u2003"+goodID, blankEnds)
 	bad(costID, "            ", blankEnds)
+	for _, seen := range []string{"\u00a0", "\u00ad", "\u034f", "\u061c", "\u115f", "\u180e", "\u200b", "\u200d", "\u200e", "\u202e", "\u2028", "\u202f", "\u2060", "\u2800", "\u3000", "\u3164", "\ufe0f", "\ufeff", "\uffa0", "\U000e0041"} {
+		bad(costID, "inside"+seen+"the-id", fmt.Sprintf("holds the invisible character %U", []rune(seen)[0]))
+	}
+	const rounded = "is a number that a spreadsheet or a program has rounded; export the column as text"
+	for _, number := range []string{"1.20217112345678E+17", "1,20217112345678E+17", "1.2021711234567891e+17", "1.20217112345E17", "-1.20217112345678E+17", "120217112345678912.0", "120217112345.00"} {
+		bad(costID, number, rounded)
+	}
+	const none = "is a way of writing that there is no ID"
+	for _, word := range []string{"(not provided)", "NOT AVAILABLE", "not applicable", "not_determined", "[object Object]", "Limit Ad Tracking", "__HIVE_DEFAULT_PARTITION__",
+		"java.util.Optional.empty", "d41d8cd98f00b204e9800998ecf8427e", "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855", "9f89c84a559f573636a47ff8daed0d33"} {
+		bad(costID, word, none)
+	}
+	bad(costID, "00000000-0000-0000-0000-000000000000", "is all zeros, as of every device that hides its ID")
+	bad(costID, "ffffffff-FFFF-ffff-ffff-ffffffffffff", "is one character over and over")
+	bad(costID, "------------", "has neither letters nor digits")
+	bad(costID, "############", "has neither letters nor digits")
+	for _, macro := range []string{"{transaction_id}", "{{ad.click_id}}", "${CLICK_ID_1}", "__CLICK_ID2__", "%%CLICK_ID_UNESC%%", "[transaction_id]", "<click-identifier>"} {
+		bad(costID, macro, "is a placeholder that the program which wrote the file hasn't filled in")
+	}
 	bad(costType, "", "is missing")
 	bad(costType, "cpa", notType)
 	bad(costType, " cpc", notType)
@@ -157,7 +180,13 @@ func TestRefusals(t *testing.T) {
 	bad(costAmount, "NaN", notDecimal)
 	bad(costAmount, "Infinity", notDecimal)
 	bad(costAmount, "-inf", notDecimal)
-	bad(costAmount, "$1", notDecimal)
+	bad(costAmount, "€1", otherSign)
+	bad(costAmount, "EUR1", otherSign)
+	bad(costAmount, "x1", notDecimal)
+	bad(costAmount, "$$1", notDecimal)
+	bad(costAmount, "$", notDecimal)
+	bad(costAmount, "$-1", "is negative")
+	bad(costAmount, "-$1", notDecimal)
 	bad(costAmount, "١٢", notDecimal) // Arabic digits
 	bad(costAmount, "-1", "is negative")
 	bad(costAmount, "-0", "is negative")
@@ -215,6 +244,13 @@ func TestRecords(t *testing.T) {
 		{costID, strings.Repeat("é", 12), Cost{CostID: strings.Repeat("é", 12)}},
 		{costID, strings.Repeat("𝄞", 256), Cost{CostID: strings.Repeat("𝄞", 256)}},
 		{costID, "3P4OXS8dMAQbqn4Y inner blank", Cost{CostID: "3P4OXS8dMAQbqn4Y inner blank"}},
+		{costID, "120217112345678912", Cost{CostID: "120217112345678912"}},
+		{costID, "12345678901e4567", Cost{CostID: "12345678901e4567"}}, // hexadecimal
+		{costID, "1e34567890123456", Cost{CostID: "1e34567890123456"}},
+		{costID, "{5F9B6C2E-0D3A-4B1C-9E2F-111111111112}", Cost{CostID: "{5F9B6C2E-0D3A-4B1C-9E2F-111111111112}"}},
+		{costID, "total-0f8fad5bd9cb", Cost{CostID: "total-0f8fad5bd9cb"}},
+		{costID, "null-island-0001", Cost{CostID: "null-island-0001"}},
+		{tag, "❤️ 👩‍💻", Cost{Tag: "❤️ 👩‍💻"}},
 		{costType, "CPM", Cost{Type: "cpm"}},
 		{costType, "Cpe", Cost{Type: "cpe"}},
 		{costCurrency, "EUR", Cost{Currency: "eur"}},
@@ -222,6 +258,9 @@ func TestRecords(t *testing.T) {
 		{costCurrency, "ZWG", Cost{Currency: "zwg"}}, // Zimbabwe since 2024
 		{costCurrency, "qqq", Cost{Currency: "qqq"}}, // of the config
 		{costAmount, "1.100000", Cost{Amount: "1.1"}},
+		{costAmount, "$1.10", Cost{Amount: "1.1"}},
+		{costAmount, "US$.10", Cost{Amount: "0.1"}},
+		{costAmount, "Usd0.1", Cost{Amount: "0.1"}},
 		{costAmount, "0", Cost{Amount: "0"}},
 		{costAmount, "0.00000", Cost{Amount: "0"}},
 		{costAmount, "00.50", Cost{Amount: "0.5"}},

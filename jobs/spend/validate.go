@@ -58,7 +58,10 @@ func newChecker(timed bool, more []string, zone *time.Location) *checker {
 // for the caller.
 func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	var reason string
-	if reason = text(v[costID], 12, 256); reason != "" {
+	if reason = text(v[costID], 12, 256); reason == "" {
+		reason = files.NotID(v[costID])
+	}
+	if reason != "" {
 		return r, refuse(costID, reason)
 	}
 	r.CostID = v[costID]
@@ -68,7 +71,16 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	if r.Currency, reason = lookup(c.currencies, v[costCurrency], "isn't a currency of ISO 4217, nor one listed under currencies"); reason != "" {
 		return r, refuse(costCurrency, reason)
 	}
-	if r.Amount, reason = amount(v[costAmount]); reason != "" {
+	sign, digits := cutSign(v[costAmount])
+	switch of, known := isSign(sign, r.Currency); {
+	case of:
+		r.Amount, reason = amount(digits)
+	case known:
+		reason = "has the sign of another currency than cost_currency"
+	default:
+		r.Amount, reason = amount(v[costAmount])
+	}
+	if reason != "" {
 		return r, refuse(costAmount, reason)
 	}
 	if reason = text(v[tag], 1, 128); reason != "" {

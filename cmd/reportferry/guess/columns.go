@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/reportferry/reportferry/jobs/outbox/files"
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
@@ -19,9 +19,10 @@ type Field struct {
 }
 
 // Columns finds the columns of the fields, by their names and by what their cells hold: a column whose cells can't be sent as
-// the field isn't taken for it, whatever it is called. currency is what the name of the amount says; it may be empty.
-func (f *File) Columns() (fields []Field, currency string) {
-	isCurrency := func(code string) bool { return spend.Fits("cost_currency", code) == "" }
+// the field isn't taken for it, whatever it is called. given are those that a person has named, and a field of none has the empty name there.
+// currency is what the name of the amount, or the signs in its cells, say; it may be empty.
+func (f *File) Columns(given map[string]string) (fields []Field, currency string) {
+	isCurrency := func(code string) bool { return spend.Fits("cost_currency", code, files.Format{}) == "" }
 	taken := map[int]bool{}
 	for _, name := range spend.Fields() {
 		type candidate struct {
@@ -30,7 +31,14 @@ func (f *File) Columns() (fields []Field, currency string) {
 		}
 		var found []candidate
 		for at, column := range f.Names {
-			if rank, of := named(name, column, isCurrency); rank >= 0 && !taken[at] {
+			rank, of := named(name, column, isCurrency)
+			if want, is := given[name]; is {
+				rank = -1
+				if column == want {
+					rank = 0
+				}
+			}
+			if rank >= 0 && !taken[at] {
 				found = append(found, candidate{at, rank, of})
 			}
 		}
@@ -48,7 +56,9 @@ func (f *File) Columns() (fields []Field, currency string) {
 			case why != "":
 			case field.Column == "":
 				field.Column, taken[c.at] = column, true
-				currency = cmp.Or(currency, c.currency)
+				if name == "cost_amount" {
+					currency = cmp.Or(c.currency, f.signs(c.at))
+				}
 			default:
 				field.Also = append(field.Also, column)
 			}
@@ -56,6 +66,21 @@ func (f *File) Columns() (fields []Field, currency string) {
 		fields = append(fields, field)
 	}
 	return fields, currency
+}
+
+// signs is the one currency whose sign or code stands in the cells of a column; empty: none does, or several.
+func (f *File) signs(at int) (one string) {
+	for _, row := range f.Rows {
+		if at >= len(row) {
+			continue
+		}
+		code := spend.Currency(row[at], f.format())
+		if code == "" || one != "" && one != code {
+			return ""
+		}
+		one = code
+	}
+	return one
 }
 
 // misfit is why a column can't be a field: more than half of the cells that were looked at can't be sent.
@@ -67,20 +92,36 @@ func (f *File) misfit(field string, at int) string {
 			continue
 		}
 		all++
-		cell := row[at]
-		if field == "cost_amount" && f.Decimal == "comma" {
-			cell = strings.NewReplacer(",", ".", ".", ",").Replace(cell)
-		}
-		if why := spend.Fits(field, cell); why != "" {
+		if why := spend.Fits(field, row[at], f.format()); why != "" {
 			if bad++; first == "" {
 				first = why
 			}
 		}
 	}
 	if 2*bad <= all {
-		return ""
+		return f.repeated(field, at)
 	}
 	return fmt.Sprintf("of %d cells %d can't be sent; the first %s", all, bad, first)
+}
+
+// repeated is why a column can't be the Cost IDs though its cells may be some: they are the same in many rows, as the ID of a campaign is.
+func (f *File) repeated(field string, at int) string {
+	differ, all := map[string]bool{}, 0
+	for _, row := range f.Rows {
+		if at < len(row) {
+			differ[row[at]] = true
+			all++
+		}
+	}
+	if field != "cost_id" || all < 4 || 2*len(differ) >= all {
+		return ""
+	}
+	return fmt.Sprintf("its %d cells have %d IDs: they aren't those of clicks or impressions", all, len(differ))
+}
+
+// format is how the file is written, as far as it was found out.
+func (f *File) format() files.Format {
+	return files.Format{Decimal: files.Decimals[f.Decimal], Thousands: files.Thousands[f.Thousands], Dates: f.Date}
 }
 
 // misread is why a column can't hold times though its form was looked for; empty: Date has it.
@@ -93,5 +134,15 @@ func (f *File) misread(at int, why string) string {
 		return fmt.Sprintf("%s reads them as well as %s; say which under format, date, and name the column", form, other)
 	}
 	f.Date = form
+	return ""
+}
+
+// Duplicate names a column that is there twice; empty: none is.
+func (f *File) Duplicate() string {
+	for i, name := range f.Names {
+		if slices.Contains(f.Names[i+1:], name) {
+			return name
+		}
+	}
 	return ""
 }

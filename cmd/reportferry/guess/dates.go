@@ -10,8 +10,8 @@ import (
 // forms are those of times in partners' files, in the config's words. Of those that read all the same cells, the days of two
 // of them tell which it is, or nobody can.
 var forms = func() (all []string) {
-	for _, day := range []string{"YYYY-MM-DD", "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "MM-DD-YYYY", "YYYYMMDD", "D.M.YYYY", "D/M/YYYY", "M/D/YYYY", "DD.MM.YY", "DD/MM/YY", "MM/DD/YY"} {
-		for _, clock := range []string{"", " HH:mm", " HH:mm:ss", " hh:mm A", " hh:mm:ss A", "THH:mm:ss", "THH:mm"} {
+	for _, day := range []string{"YYYY-MM-DD", "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "MM-DD-YYYY", "YYYYMMDD", "D.M.YYYY", "D/M/YYYY", "M/D/YYYY", "DD.MM.YY", "DD/MM/YY", "MM/DD/YY", "MMM D, YYYY"} {
+		for _, clock := range []string{"", " HH:mm", " HH:mm:ss", " hh:mm A", " hh:mm:ss A", " h:mm A", " h:mm:ss A", "THH:mm:ss", "THH:mm"} {
 			all = append(all, day+clock)
 		}
 	}
@@ -44,7 +44,7 @@ func (f *File) times(at int, layout string) (all []time.Time) {
 		if at >= len(row) || strings.TrimSpace(row[at]) == "" {
 			continue
 		}
-		t, err := time.Parse(layout, row[at])
+		t, err := dateform.Parse(layout, row[at], time.UTC)
 		if err != nil {
 			return nil
 		}

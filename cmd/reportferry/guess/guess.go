@@ -4,66 +4,45 @@
 //	file ── Look ── File: encoding, separator, decimals, names, first rows ── Columns ── Field: its column, or why there is none
 //
 // A guess is for a person to look at: whatever isn't plain from the file itself is in File.Notes. What a run does, only the
-// config says that is made of it.
+// config says that is made of it. The file is read as a run reads it.
 package guess
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
 // A File is what the beginning of a file shows.
 type File struct {
-	Kind      string // CSV, JSON Lines, XLSX or Parquet
-	Encoding  string // of CSV, as the config calls it
-	Separator string // of CSV: comma, semicolon or tab
+	Read      files.Understanding
 	Decimal   string // of amounts: point or comma
+	Thousands string // between their thousands, as the config calls it; empty: nothing
 	Date      string // the form of the times, where a job doesn't read it by itself; Columns finds it
 	Names     []string
 	Rows      [][]string // the first ones
+	Skipped   int        // rows of totals, notes and empty ones among them
 	Notes     []string   // what the file doesn't say by itself
 }
 
-const (
-	mostHead = 256 << 10 // bytes that are looked at
-	mostRows = 200
-)
+// mostRows are looked at.
+const mostRows = 200
 
-// Look reads the beginning of a file. dir is for a Parquet file's copy.
+// Look reads the beginning of a file. dir is for a Parquet, XLSX or ZIP file's copy.
 func Look(ctx context.Context, path, dir string) (*File, error) {
-	head, err := headOf(path)
-	if err != nil {
-		return nil, err
-	}
-	f := &File{Decimal: "point"}
-	begin := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
-	switch {
-	case len(begin) == 0:
-		return nil, errors.New("the file is empty: not even names of columns")
-	case bytes.HasPrefix(head, []byte("PAR1")):
-		f.Kind = "Parquet"
-		err = f.rowsOf(ctx, path, dir)
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		f.Kind = "XLSX"
-		err = f.rowsOf(ctx, path, dir)
-	case begin[0] == '{':
-		f.Kind = "JSON Lines"
-		err = f.objects(head)
-	default:
-		f.Kind = "CSV"
-		err = f.text(head)
+	f, err := look(ctx, path, dir, files.Format{})
+	if foreign := func(row []string) bool { return !utf8.ValidString(strings.Join(row, "")) }; err != nil && strings.Contains(err.Error(), "is not UTF-8") || err == nil && slices.ContainsFunc(f.Rows, foreign) {
+		f, err = look(ctx, path, dir, files.Format{Encoding: "windows-1252"})
+		if err == nil {
+			f.Notes = append(f.Notes, "the file isn't UTF-8 and doesn't say what it is; it was taken for Windows-1252: look whether names with accents are right")
+		}
 	}
 	if err == nil {
 		f.decimals()
@@ -71,72 +50,56 @@ func Look(ctx context.Context, path, dir string) (*File, error) {
 	return f, err
 }
 
-// headOf is the beginning of a file, as it is inside gzip or zstd.
-func headOf(path string) (head []byte, err error) {
-	file, err := os.Open(path)
+var errEnough = errors.New("enough")
+
+// look reads names and first rows as a run would.
+func look(ctx context.Context, path, dir string, format files.Format) (*File, error) {
+	in, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // only read
-	in := bufio.NewReader(file)
-	var inner io.Reader = in
-	switch first, _ := in.Peek(4); {
-	case bytes.HasPrefix(first, []byte{0x1f, 0x8b}):
-		if inner, err = gzip.NewReader(in); err != nil {
-			return nil, fmt.Errorf("gzip: %w", err)
-		}
-	case bytes.Equal(first, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
-		if err != nil {
-			return nil, fmt.Errorf("zstd: %w", err)
-		}
-		defer z.Close()
-		inner = z
-	}
-	return io.ReadAll(io.LimitReader(inner, mostHead))
-}
-
-var errEnough = errors.New("enough")
-
-// rowsOf reads names and first rows as a run would.
-func (f *File) rowsOf(ctx context.Context, path, dir string) error {
-	in, err := os.Open(path)
-	if err != nil {
-		return err
-	}
 	defer in.Close() //nolint:errcheck // only read
-	err = files.Read(ctx, in, files.Mapping{}, dir, func(names []string, _ files.Understanding) { f.Names = slices.Clone(names) }, func(r *files.Row) error {
-		if f.Rows = append(f.Rows, slices.Clone(r.Cells())); len(f.Rows) == mostRows {
+	f := &File{Decimal: "point"}
+	err = files.Read(ctx, in, files.Mapping{Score: score, Format: format}, dir, func(names []string, u files.Understanding) {
+		f.Names, f.Read = slices.Clone(names), u
+	}, func(r *files.Row) error {
+		switch {
+		case r.Skipped != "":
+			f.Skipped++
+		case r.Refused == nil:
+			f.Rows = append(f.Rows, slices.Clone(r.Cells()))
+		}
+		if len(f.Rows) == mostRows {
 			return errEnough
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		return nil
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
 	}
-	return err
+	if strings.TrimSpace(strings.Join(f.Names, "")) == "" {
+		return nil, errors.New("is empty: not even names of columns")
+	}
+	if strings.HasPrefix(f.Read.Kind, "JSON") {
+		return f, f.objects()
+	}
+	return f, nil
 }
 
-// objects takes the keys of the first lines for names, in the order in which they come up.
-func (f *File) objects(head []byte) error {
-	in := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(head, []byte("\ufeff"))))
-	in.UseNumber()
+// objects takes the keys of the first objects for names, in the order in which they come up.
+func (f *File) objects() error {
+	lines := f.Rows
+	f.Names, f.Rows = nil, nil
 	at := map[string]int{}
-	for len(f.Rows) < mostRows {
-		if open, err := in.Token(); err != nil || open != json.Delim('{') {
-			break
-		}
+	for _, line := range lines {
+		in := json.NewDecoder(strings.NewReader(line[0]))
+		in.UseNumber()
+		_, _ = in.Token() // its first brace: the line is an object
 		row := make([]string, len(f.Names))
-		whole := true
-		for whole && in.More() {
-			key, err := in.Token()
+		for in.More() {
+			key, _ := in.Token()
 			var value any
-			if err == nil {
-				err = in.Decode(&value)
-			}
-			if whole = err == nil; !whole {
-				break
-			}
+			_ = in.Decode(&value) // valid, as the reader says
 			name, _ := key.(string)
 			i, known := at[name]
 			if !known {
@@ -147,13 +110,10 @@ func (f *File) objects(head []byte) error {
 				row[i] = fmt.Sprint(value)
 			}
 		}
-		if _, err := in.Token(); err != nil || !whole {
-			break // the line is cut where the head ends, or isn't right: a check will say
-		}
 		f.Rows = append(f.Rows, row)
 	}
 	if len(f.Rows) == 0 {
-		return errors.New("its first line isn't a JSON object")
+		return errors.New("it has no JSON object")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package guess
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +27,8 @@ func looked(t *testing.T, text string) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	fields, currency := f.Columns()
-	said := []string{strings.Join(strings.Fields(strings.Join([]string{f.Kind, f.Encoding, f.Separator, f.Decimal, f.Date, currency}, " ")), " ")}
+	fields, currency := f.Columns(nil)
+	said := []string{strings.Join(strings.Fields(strings.Join([]string{strings.ReplaceAll(f.Read.String(), ",", ""), f.Decimal, f.Thousands, f.Date, currency}, " ")), " ")}
 	for _, x := range fields {
 		switch {
 		case x.Column != "":
@@ -88,19 +89,52 @@ func TestForms(t *testing.T) {
 		"gzip":         {packed(t, german), "CSV utf-8 semicolon comma" + fields},
 		"tabs":         {strings.ReplaceAll(german, ";", "\t"), "CSV utf-8 tab comma" + fields},
 		"times":        {strings.ReplaceAll(german, "Uhrzeit für alle", "Datum"), "CSV utf-8 semicolon comma DD.MM.YYYY HH:mm" + fields + "; engaged_at=Datum"},
-		"american":     {"click_id,cost,time\nclick-000000001,\"1,000.25\",01/31/2026 08:00 PM\n", "CSV utf-8 comma point MM/DD/YYYY hh:mm A; cost_id=click_id; cost_amount not cost; engaged_at=time"},
+		"american":     {"click_id,cost,time\nclick-000000001,\"1,000.25\",01/31/2026 08:00 PM\n", "CSV utf-8 comma point comma MM/DD/YYYY hh:mm A; cost_id=click_id; cost_amount=cost; engaged_at=time"},
+		"signs":        {"click_id\tcost\nclick-000000001\t€1.234,50\nclick-000000002\t0,25 €\n", "CSV utf-8 tab comma point EUR; cost_id=click_id; cost_amount=cost"},
+		"dollars":      {"click_id\tcost\nclick-000000001\t$1,234\nclick-000000002\t$0.25\n", "CSV utf-8 tab point comma; cost_id=click_id; cost_amount=cost"},
+		"blanks":       {"click_id;cost\nclick-000000001;1 234,50 zł\n", "CSV utf-8 semicolon comma space PLN; cost_id=click_id; cost_amount=cost"},
+		"Swiss":        {"click_id;cost\nclick-000000001;CHF 1’234.50\n", "CSV utf-8 semicolon point apostrophe CHF; cost_id=click_id; cost_amount=cost"},
+		"millions":     {"click_id;cost\nclick-000000001;1.234.567\nclick-000000002;1,5\n", "CSV utf-8 semicolon comma point; cost_id=click_id; cost_amount=cost"},
+		"unclear":      {"click_id;cost\nclick-000000001;1,250\n", "CSV utf-8 semicolon point; cost_id=click_id; cost_amount not cost"},
+		"small hours":  {"click_id,cost,time\nclick-000000001,1,1/31/2026 8:00:05 pm\n", "CSV utf-8 comma point M/D/YYYY h:mm:ss A; cost_id=click_id; cost_amount=cost; engaged_at=time"},
+		"months":       {"click_id;cost;time\nclick-000000001;1;Jan 31, 2026 08:00\n", "CSV utf-8 semicolon point MMM D, YYYY HH:mm; cost_id=click_id; cost_amount=cost; engaged_at=time"},
+		"titles":       {"Report: cost;x\n\nClick ID;Cost\nclick-000000001;1.5\nTotal;1.5\n", "CSV utf-8 semicolon point; cost_id=Click ID; cost_amount=Cost"},
+		"sep":          {"sep=;\nClick ID;Cost\nclick-000000001;1.5\n", "CSV utf-8 semicolon point; cost_id=Click ID; cost_amount=Cost"},
+		"array":        {`[{"clickId":"click-000000001","spend":1.25}]`, "JSON array utf-8 point; cost_id=clickId; cost_amount=spend"},
+		"campaigns":    {"click_id,cost\n" + strings.Repeat("campaign-00000001,1\n", 4), "CSV utf-8 comma point; cost_id not click_id; cost_amount=cost"},
 		"either":       {"click_id,cost,time\nclick-000000001,1.25,01/02/2026\n", "CSV utf-8 comma point; cost_id=click_id; cost_amount=cost; engaged_at not time"},
 		"days":         {"click_id,cost,time\nclick-000000001,1.25,2026-01-02\n", "CSV utf-8 comma point YYYY-MM-DD; cost_id=click_id; cost_amount=cost; engaged_at=time"},
 		"quoted":       {"click_id;note;cost\nclick-000000001;\"a,b,c\";1.25\n", "CSV utf-8 semicolon point; cost_id=click_id; cost_amount=cost"},
-		"lines":        {`{"clickId":"click-000000001","spend":1.25}` + "\n" + `{"currency":"EUR","clickId":"click-000000002","spend":2,"more":{"a":[1]}}` + "\n", "JSON Lines point; cost_id=clickId; cost_currency=currency; cost_amount=spend"},
+		"lines":        {`{"clickId":"click-000000001","spend":1.25}` + "\n" + `{"currency":"EUR","clickId":"click-000000002","spend":2,"more":{"a":[1]}}` + "\n", "JSON Lines utf-8 point; cost_id=clickId; cost_currency=currency; cost_amount=spend"},
 		"parquet":      {parquetFile(t), "Parquet point; cost_id=click_id; cost_amount=spend; engaged_at=time"},
-		"empty":        {" \n", "error: the file is empty: not even names of columns"},
-		"NUL":          {"a\x00b,c\n", "error: it holds NUL bytes: it is no CSV, JSON Lines, XLSX or Parquet"},
-		"no object":    {"{\n", "error: its first line isn't a JSON object"},
-		"cut":          {"click_id,spend\n" + strings.Repeat("click-000000001,1.25\n", 20_000), "CSV utf-8 comma point; cost_id=click_id; cost_amount=spend"},
+		"empty":        {" \n", "error: is empty: not even names of columns"},
+		"NUL":          {"a\x00b,c\n", "error: holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, or no text at all; want CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd"},
+		"no object":    {"{\n", "error: it has no JSON object"},
+		"cut":          {"click_id,spend\n" + many(20_000), "CSV utf-8 comma point; cost_id=click_id; cost_amount=spend"},
 	} {
 		if got := looked(t, c.text); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func many(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "click-%09d,1.25\n", i)
+	}
+	return b.String()
+}
+
+// Sums of a period, by what is bought, with or without counts, are told from single clicks.
+func TestSums(t *testing.T) {
+	for names, want := range map[string]string{
+		"Day,Campaign,Cost,Clicks": "Day and Campaign", "Clicks,Cost,Date": "Date", "Campaign name,Amount spent (EUR),Impressions": "Campaign name", "day,campaign,cost": "day and campaign",
+		"click_id,date,cost": "", "campaign,click_id,cost": "", "cost": "", "clicks,cost": "",
+	} {
+		f := &File{Names: strings.Split(names, ",")}
+		if by, so := f.Sums(); by != want || so != (want != "") {
+			t.Errorf("%s: sums by %q, %t; want %q", names, by, so, want)
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 // are of exports in English, German and French.
 var synonyms = map[string][]string{
 	"cost_id": {
-		"costid", "clickid", "impressionid", "engagementid", "clickidentifier", "clicktrackingid", "transactionid",
+		"costid", "clickid", "impressionid", "engagementid", "clickidentifier", "clicktrackingid", "transactionid", "auctionid", "auctionid64", "bidid", "visitid",
+		"gclid", "fbclid", "ttclid", "msclkid", "clickref", "trackingid",
 		"klickid", "klickkennung", "impressionsid", "idclic", "idduclic", "clicid", "identifiantclic", "identifiantduclic", "identifiantdeclic",
 	},
 	"cost_type": {
@@ -20,17 +21,18 @@ var synonyms = map[string][]string{
 		"kostenart", "kostenmodell", "abrechnungsmodell", "abrechnungsart", "preismodell", "typedecout", "typecout", "modeledecout", "modeletarifaire", "modeledetarification",
 	},
 	"cost_currency": {
-		"costcurrency", "currency", "currencycode", "spendcurrency", "billingcurrency", "accountcurrency", "isocurrency", "curr",
+		"costcurrency", "currency", "currencycode", "spendcurrency", "billingcurrency", "accountcurrency", "isocurrency", "curr", "advertisercurrency", "buyercurrency", "advertisercurrencycode", "advertisercurrencycodeid",
 		"wahrung", "waehrung", "wahrungscode", "waehrungscode", "devise", "codedevise", "monnaie",
 	},
 	"cost_amount": {
-		"costamount", "cost", "costs", "spend", "adspend", "amount", "amountspent", "campaigncost", "campaignspend", "mediacost", "mediaspend", "totalcost", "totalspend", "netcost",
+		"costamount", "cost", "costs", "spend", "adspend", "amount", "amountspent", "campaigncost", "campaignspend", "mediacost", "mediaspend", "totalcost", "totalspend", "netcost", "clickcost", "impressioncost", "costvalue", "advertisercost", "advertisercostinadvertisercurrency", "mediacostdollarscpm", "price", "clickprice", "pricepaid", "cpc", "cpm",
 		"kosten", "ausgaben", "werbeausgaben", "werbekosten", "betrag", "ausgegebenerbetrag", "mediakosten", "kampagnenkosten", "gesamtkosten",
 		"cout", "couts", "depense", "depenses", "montant", "montantdepense", "coutcampagne", "coutdelacampagne", "couttotal",
 	},
 	"tag": {"tag", "tags", "label", "etikett", "schlagwort", "etiquette", "libelle"},
 	"engaged_at": {
-		"engagedat", "clicktime", "clicktimestamp", "clickdatetime", "clickdate", "impressiontime", "engagementtime", "datetime", "timestamp", "eventtime", "time", "date",
+		"engagedat", "clicktime", "clicktimestamp", "clickdatetime", "clickdate", "impressiontime", "engagementtime", "datetime", "timestamp", "eventtime", "eventtimestamp", "clickedat", "logentrytime", "eventcreatedon", "visittimestamp",
+		"impressiontimestamp", "attributedtouchtime", "datereceived", "unixtimestamp", "time", "date",
 		"klickzeit", "klickzeitpunkt", "klickdatum", "zeitpunkt", "datumuhrzeit", "datumzeit", "zeit", "datum",
 		"heureduclic", "dateduclic", "dateheure", "dateetheure", "horodatage", "heure",
 	},

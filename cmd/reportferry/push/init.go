@@ -2,10 +2,10 @@ package push
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,11 +13,14 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/guess"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/spend"
 )
 
 // init makes the command spend init.
 func (g *group) init() *cobra.Command {
-	var into string
+	var d sketch
+	var columns, constants []string
+	var costType, tag string
 	cmd := &cobra.Command{
 		Use:   "init <file>",
 		Short: "Write the config of a job that pushes files such as this one",
@@ -25,58 +28,89 @@ func (g *group) init() *cobra.Command {
 columns are which fields of a record, and write the config of a job that pushes
 such files. Nothing is sent.
 
-Columns are found by their names, in English, German and French, and by what
-their cells hold. A field that no column fits is said, and stands in the config
-as a comment that you fill in: one value for all records, under constants. The
-type of the cost is never guessed.
+The row of names may stand below titles, on any sheet. Columns are found by
+their names, in English, German and French, and by what their cells hold;
+--column says what isn't found. A field that no column has gets one value for
+all records by --constant, --cost-type or --tag. The type of the cost is never
+guessed, and the tag is the file's name if nothing else is said. When a field is
+still missing, or the file has sums of a day, which the service doesn't take
+without Cost IDs, nothing is written and the exit code is 2.
 
 The config goes to standard output, or with -o into a new file; one that is
 there is never written over. What was found goes to the other of the two.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if into != "" {
-				if _, err := os.Lstat(into); err == nil {
-					return exit.Refused(fmt.Errorf("%s is there already, and isn't written over; name a new file with -o", into))
+			if d.into != "" {
+				if _, err := os.Lstat(d.into); err == nil {
+					return exit.Refused(fmt.Errorf("%s is there already, and isn't written over; name a new file with -o", d.into))
 				}
 			}
-			f, err := guess.Look(cmd.Context(), args[0], os.TempDir())
-			if err == nil && f.Duplicate() != "" {
-				err = fmt.Errorf("two of its columns are %q; rename one of them", f.Duplicate())
+			var err error
+			if d.columns, err = fieldsOf("--column", columns, nil); err == nil {
+				d.constants, err = fieldsOf("--constant", constants, map[string]string{"cost_type": costType, "tag": tag})
 			}
 			if err != nil {
-				return exit.Refused(fmt.Errorf("look at %s: %w", args[0], err))
+				return exit.Usage(err)
 			}
-			d := sketch{file: f, path: args[0], into: into}
-			d.fields, d.currency = f.Columns()
+			d.path, d.job = args[0], cmp.Or(g.job, "spend")
+			if d.file, err = guess.Look(cmd.Context(), d.path, os.TempDir()); err == nil {
+				err = d.find()
+			}
+			if err != nil {
+				return exit.Refused(fmt.Errorf("look at %s: %w", d.path, err))
+			}
+			out := cmd.OutOrStdout()
+			if d.into == "" {
+				out = cmd.ErrOrStderr()
+			}
+			d.tell(out)
+			if missing := d.missing(); missing != nil {
+				return exit.Refused(fmt.Errorf("no config is written: %w", missing))
+			}
 			text := d.config().YAML()
-			if _, err := config.Parse(cmp.Or(into, "the config"), text, func(string) (string, bool) { return "x", true }); err != nil {
-				return fmt.Errorf("the config that was made of %s isn't right: %w", args[0], err)
+			if _, err := config.Parse(cmp.Or(d.into, "the config"), text, func(string) (string, bool) { return "x", true }); err != nil {
+				return exit.Refused(fmt.Errorf("the config that was made of %s isn't right: %w", d.path, err))
 			}
-			if into == "" {
-				d.tell(cmd.ErrOrStderr(), "")
+			if d.into == "" {
 				_, err = terminal.Data(cmd.OutOrStdout()).Write(text)
-				return err
+			} else {
+				err = create(d.into, text)
 			}
-			if err := create(into, text); err != nil {
-				return err
+			if err == nil {
+				d.next(out)
 			}
-			d.tell(cmd.OutOrStdout(), into)
-			return nil
+			return err
 		},
 	}
-	cmd.Flags().StringVarP(&into, "output", "o", "", "`file` to write, which mustn't be there yet; default: standard output")
+	fs := cmd.Flags()
+	fs.StringVarP(&d.into, "output", "o", "", "`file` to write, which mustn't be there yet; default: standard output")
+	fs.StringArrayVar(&columns, "column", nil, "`field=name` of the column that a field of a record is taken from")
+	fs.StringArrayVar(&constants, "constant", nil, "`field=value` that is the same in all records, such as cost_currency=EUR")
+	fs.StringVar(&costType, "cost-type", "", "what is paid for: cpc, cpi, cpe or cpm")
+	fs.StringVar(&tag, "tag", "", "label for finding the records again; default: the file's name")
+	fs.StringVar(&d.baseURL, "base-url", "", "`URL` of the service's reports, where it isn't the usual one")
+	fs.StringVar(&d.costURL, "cost-url", "", "`URL` that spend is pushed to, where it isn't the usual one")
+	fs.StringVar(&d.key, "key", "", "environment `variable` with the partner's own key, where the service asks for one")
 	return cmd
 }
 
-// create writes a file that isn't there yet.
-func create(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return exit.Refused(fmt.Errorf("%s is there already, and isn't written over", path))
+// fieldsOf reads the values of a flag that speaks of fields, beside those that have flags of their own.
+func fieldsOf(flag string, said []string, own map[string]string) (map[string]string, error) {
+	fields := map[string]string{}
+	for name, value := range own {
+		if value != "" {
+			fields[name] = value
+		}
 	}
-	if err == nil {
-		_, err = f.Write(text)
-		err = errors.Join(err, f.Close())
+	for _, one := range said {
+		name, value, is := strings.Cut(one, "=")
+		switch {
+		case !is || value == "" || !slices.Contains(spend.Fields(), name):
+			return nil, fmt.Errorf("%s %s: want a field and its value, such as %s=...; the fields are %s", flag, one, spend.Fields()[0], strings.Join(spend.Fields(), ", "))
+		case fields[name] != "":
+			return nil, fmt.Errorf("%s: %s is said twice", flag, name)
+		}
+		fields[name] = value
 	}
-	return err
+	return fields, nil
 }

@@ -3,178 +3,183 @@ package push
 import (
 	"cmp"
 	"fmt"
-	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/guess"
-	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/want"
 	"github.com/reportferry/reportferry/config/draft"
 	"github.com/reportferry/reportferry/internal/lazy"
-	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/outbox/files"
+	"github.com/reportferry/reportferry/jobs/spend"
 )
 
 // A sketch is what a job will be that pushes files like one.
 type sketch struct {
-	file     *guess.File
-	path     string
-	into     string // the config's file; empty: the standard output
+	file      *guess.File
+	path      string
+	into      string            // the config's file; empty: the standard output
+	columns   map[string]string // that a person has named, by field
+	constants map[string]string
+	job       string
+	key       string // environment variable with the partner's key; empty: there is none
+	baseURL   string // empty: the usual one
+	costURL   string
+
 	fields   []guess.Field
-	currency string // that the name of a column says
+	currency string // that the name or the cells of the amount's column say
 }
 
-// needs says what a field that no column fits takes, and an example of it.
+// needs says what a field takes that no column fits, and the flag that gives it; engaged_at isn't needed.
 var needs = map[string][2]string{
-	"cost_id":       {"the ID that the click or impression was served with; each record has its own, so a column must have it", "click_id"},
-	"cost_type":     {"cpc, cpi, cpe or cpm: what is paid for", "cpi"},
-	"cost_currency": {"a code of ISO 4217", "EUR"},
-	"cost_amount":   {"what a record costs", "1.25"},
-	"tag":           {"a label for finding the records again", "partner-a"},
+	"cost_id":       {"the ID that the click or impression was served with", "--column cost_id=NAME"},
+	"cost_type":     {"what is paid for", "--cost-type cpc, or cpi, cpe or cpm"},
+	"cost_currency": {"a code of ISO 4217", "--constant cost_currency=EUR"},
+	"cost_amount":   {"what a record costs", "--column cost_amount=NAME, or --constant cost_amount=1.25"},
 }
 
-// byName tells whether a field has one value, which the name of the amount's column says.
-func (d sketch) byName(f guess.Field) bool {
-	return f.Name == "cost_currency" && f.Column == "" && d.currency != ""
+// find finds the columns, and refuses a file that no config can be made for.
+func (d *sketch) find() error {
+	if name := d.file.Duplicate(); name != "" {
+		return fmt.Errorf("two of its columns are %q; rename one of them", name)
+	}
+	given := maps.Clone(d.columns)
+	for name := range d.constants {
+		if given[name] != "" {
+			return fmt.Errorf("%s is taken from column %q, and is to have one value for all records as well; want one of the two", name, given[name])
+		}
+		given[name] = ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.columns)) {
+		if !slices.Contains(d.file.Names, d.columns[name]) {
+			return fmt.Errorf("none of its columns is %q; it has %s", d.columns[name], d.names())
+		}
+	}
+	d.fields, d.currency = d.file.Columns(given)
+	for _, f := range d.fields {
+		if f.Column == "" && f.Wrong != "" && d.columns[f.Name] != "" {
+			return fmt.Errorf("column %q can't be %s: %s", f.Wrong, f.Name, f.Why)
+		}
+	}
+	if by, sums := d.file.Sums(); sums && d.fields[0].Column == "" {
+		return fmt.Errorf("it has sums by %s, and no ID of a click or impression. The service takes spend for single clicks and impressions alone: "+
+			"its interface /cost wants the Cost ID of each, and has no place for the sum of a day. Ask the platform for a report or log by click or impression "+
+			"with that ID; if one of the columns is the ID, name it by --column cost_id=NAME. The columns are %s", by, d.names())
+	}
+	if d.constants["tag"] == "" && d.fields[slices.Index(spend.Fields(), "tag")].Column == "" {
+		d.constants["tag"] = d.tag()
+	}
+	if d.currency != "" && d.constants["cost_currency"] == "" && d.fields[slices.Index(spend.Fields(), "cost_currency")].Column == "" {
+		d.constants["cost_currency"] = d.currency
+	}
+	return nil
+}
+
+// names are those of the file's columns.
+func (d *sketch) names() string {
+	most := 40
+	names := d.file.Names[:min(len(d.file.Names), most)]
+	text := strings.Join(names, ", ")
+	if more := len(d.file.Names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// tag is the file's name without its day and its endings, or the job's.
+func (d *sketch) tag() string {
+	stem, _, _ := strings.Cut(filepath.Base(d.path), ".")
+	stem = strings.Trim(dayInName().ReplaceAllString(stem, ""), " -_")
+	if stem == "" || spend.Fits("tag", stem, files.Format{}) != "" {
+		return d.job
+	}
+	return stem
+}
+
+// missing says which fields have neither a column nor a value; nil: none.
+func (d *sketch) missing() error {
+	var all []string
+	for _, f := range d.fields {
+		if need, is := needs[f.Name]; is && f.Column == "" && d.constants[f.Name] == "" {
+			all = append(all, fmt.Sprintf("%s is missing (%s); give it by %s", f.Name, need[0], need[1]))
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return fmt.Errorf("%s. The columns are %s", strings.Join(all, ". "), d.names())
 }
 
 var dayInName = lazy.Regexp(`\d{4}-\d{2}-\d{2}`)
 
 // config is the job as a draft.
-func (d sketch) config() draft.Config {
+func (d *sketch) config() draft.Config {
 	var columns, constants []draft.Key
-	filled := false
 	for _, f := range d.fields {
-		need := needs[f.Name]
-		switch {
+		switch value := d.constants[f.Name]; {
 		case f.Column != "":
 			columns = append(columns, draft.Key{Name: f.Name, Value: f.Column})
-		case d.byName(f):
-			constants = append(constants, draft.Key{Name: f.Name, Value: d.currency, Comment: "as the name of the amount's column says"})
-			filled = true
-		case f.Name == "cost_id":
-			columns = append(columns, draft.Key{Name: f.Name, Value: draft.Off{Value: need[1]}, Comment: "required: name the column"})
-		case need[0] != "":
-			constants = append(constants, draft.Key{Name: f.Name, Value: draft.Off{Value: need[1]}, Comment: "required: " + need[0]})
+		case value != "":
+			constants = append(constants, draft.Key{Name: f.Name, Value: value})
 		}
 	}
 	more := []draft.Key{
 		{Name: "source", Value: d.source(), Comment: "{date} is a day such as 2026-01-31; * any characters but a slash"},
 	}
 	more = append(more, d.format()...)
-	more = append(more, section("columns", columns, len(columns) > 0 && d.fields[0].Column == "", "Columns of the files, by the fields of a record.")...)
-	more = append(more, section("constants", constants, !filled, "One value for all records.")...)
+	more = append(more, draft.Key{Name: "columns", Value: columns, Comment: "Columns of the files, by the fields of a record."})
+	if constants != nil {
+		more = append(more, draft.Key{Name: "constants", Value: constants, Comment: "One value for all records."})
+	}
 	more = append(more, draft.Key{Name: "rejects", Value: "file://./rejects", Comment: "rows that weren't taken, and why"})
+	key := draft.Key{Name: "spend", Value: draft.Off{Value: []draft.Key{{Name: "token", Value: "${PARTNER_KEY}"}}}, Comment: "The partner's own key, where the service asks for one."}
+	if d.key != "" {
+		key.Value = []draft.Key{{Name: "token", Value: "${" + d.key + "}"}}
+	}
 	return draft.Config{
 		Comment: []string{"Spend as in " + strings.ReplaceAll(filepath.Base(d.path), "\n", " ") + "."},
-		Service: draft.Service{More: []draft.Key{
-			{Name: "cost_url", Value: "https://app.adjust.com", Comment: "where spend is pushed to"},
-			{Name: "spend", Value: draft.Off{Value: []draft.Key{{Name: "token", Value: "${PARTNER_KEY}"}}}, Comment: "The partner's own key, where the service asks for one."},
+		Service: draft.Service{BaseURL: d.baseURL, More: []draft.Key{
+			{Name: "cost_url", Value: cmp.Or(d.costURL, "https://app.adjust.com"), Comment: "where spend is pushed to"}, key,
 		}},
 		Ledger: "file://./ledger",
-		Jobs:   []draft.Job{{Name: "spend", Kind: "spend", Schedule: "30 2 * * *", More: more}},
+		Jobs:   []draft.Job{{Name: d.job, Kind: "spend", Schedule: "30 2 * * *", More: more}},
 	}
 }
 
 // format says how the files are written, as far as a job has to be told or a person wants to see it.
-func (d sketch) format() []draft.Key {
+func (d *sketch) format() []draft.Key {
 	var keys []draft.Key
 	f := d.file
-	if f.Kind == "CSV" {
-		keys = append(keys, draft.Key{Name: "encoding", Value: f.Encoding}, draft.Key{Name: "separator", Value: f.Separator})
+	add := func(name, value string) {
+		if value != "" {
+			keys = append(keys, draft.Key{Name: name, Value: value})
+		}
 	}
-	if f.Kind != "Parquet" {
-		keys = append(keys, draft.Key{Name: "decimal", Value: f.Decimal})
+	if f.Read.Kind == "CSV" {
+		add("encoding", f.Read.Encoding)
+		add("separator", f.Read.SeparatorWord())
 	}
-	if f.Date != "" {
-		keys = append(keys, draft.Key{Name: "date", Value: f.Date})
+	if f.Read.Kind != "Parquet" {
+		add("decimal", f.Decimal)
+		add("thousands", f.Thousands)
 	}
-	return section("format", keys, false, "How the files are written.")
-}
-
-// section is a mapping, or nothing, or a comment when all of it is one.
-func section(name string, keys []draft.Key, off bool, comment string) []draft.Key {
-	if len(keys) == 0 {
+	add("date", f.Date)
+	if f.Read.Alike > 0 {
+		add("sheet", f.Read.Sheet)
+	}
+	if keys == nil {
 		return nil
 	}
-	for _, k := range keys {
-		_, isOff := k.Value.(draft.Off)
-		off = off && isOff
-	}
-	if off {
-		for i := range keys {
-			keys[i].Value = keys[i].Value.(draft.Off).Value
-		}
-		return []draft.Key{{Name: name, Value: draft.Off{Value: keys}, Comment: comment}}
-	}
-	return []draft.Key{{Name: name, Value: keys, Comment: comment}}
+	return []draft.Key{{Name: "format", Value: keys, Comment: "How the files are written."}}
 }
 
 // source is the URL of files like this one: those of other days, if its name has one.
-func (d sketch) source() string {
+func (d *sketch) source() string {
 	path := want.RelativeTo(filepath.Dir(d.into), d.path)
 	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") {
 		path = "./" + path
 	}
 	return "file://" + dayInName().ReplaceAllString(path, "{date}")
-}
-
-// tell says what was found, what is missing, and what comes next. config is the file that was written; empty: none was.
-func (d sketch) tell(w io.Writer, config string) {
-	say := func(format string, args ...any) {
-		fmt.Fprintln(w, human.Fold(terminal.Line(fmt.Sprintf(format, args...)), 80))
-	}
-	f := d.file
-	how := f.Kind
-	if f.Kind == "CSV" {
-		how += ", " + f.Encoding + ", a " + f.Separator + " between cells"
-	}
-	if f.Kind != "Parquet" {
-		how += ", a " + f.Decimal + " before decimals"
-	}
-	if f.Date != "" {
-		how += ", times as " + f.Date
-	}
-	say("%s: %s; %s looked at", d.path, how, human.Plural(len(f.Rows), "row"))
-	grid := human.Grid{Heads: []string{"  field", "column"}, Most: []int{0, 60}}
-	for _, x := range d.fields {
-		from := cmp.Or(x.Column, "-")
-		if d.byName(x) {
-			from = "(" + d.currency + ", as the amount's column is called)"
-		}
-		grid.Rows = append(grid.Rows, []string{"  " + x.Name, from})
-	}
-	grid.Write(w)
-	missing := false
-	for _, x := range d.fields {
-		if len(x.Also) > 0 {
-			say("%s: %s would fit as well; %s was taken", x.Name, strings.Join(x.Also, ", "), x.Column)
-		}
-		if x.Wrong != "" && x.Column == "" {
-			say("%s: %s fits by its name, and not by its cells: %s", x.Name, x.Wrong, x.Why)
-		}
-		need := needs[x.Name]
-		switch {
-		case x.Column != "" || need[0] == "" || d.byName(x):
-			continue
-		case x.Name == "cost_id":
-			say("%s is required: %s", x.Name, need[0])
-		default:
-			say("%s is required: %s; constants can give it, such as constants: {%s: %s}", x.Name, need[0], x.Name, need[1])
-		}
-		missing = true
-	}
-	for _, note := range f.Notes {
-		say("%s", note)
-	}
-	var first []string
-	if config == "" {
-		config = "spend.yml"
-		first = append(first, "with the config saved as "+config)
-	}
-	if missing {
-		first = append(first, "with what is required filled in")
-	}
-	next := strings.TrimSuffix("Next, "+strings.Join(first, " and "), ", ") + ":"
-	fmt.Fprintf(w, "%s\n  reportferry spend check --config %s %s\n", next, config, terminal.Line(d.path))
 }

@@ -28,7 +28,7 @@ func (s *Session) sharing(ctx context.Context, c config.Job, a PushAsk) (jobs.Jo
 	}
 	o := sharing.Options{
 		Options: p, Columns: entry.Columns, Constants: entry.Constants, Ignore: entry.Ignore, Partners: sharing.NewPartners(entry.Partners),
-		FormObjects: entry.Objects, SendLate: entry.SendLate, ShowIDs: a.ShowIDs,
+		FormObjects: entry.Objects, SendLate: entry.SendLate, RejectMalformed: entry.OnlyUUIDs, ShowIDs: a.ShowIDs,
 	}
 	if s.RunID != "" { // only a run sends anything, and needs the credential
 		if o.Client, err = s.sharingClient(ctx, entry); err != nil {

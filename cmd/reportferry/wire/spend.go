@@ -42,7 +42,8 @@ func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job,
 
 // formatOf translates how files are written.
 func formatOf(f config.Format) files.Format {
-	return files.Format{Encoding: f.Encoding, Separator: files.Separators[f.Separator], Decimal: files.Decimals[f.Decimal], Dates: f.Dates, Sheet: f.Sheet}
+	return files.Format{Encoding: f.Encoding, Separator: files.Separators[f.Separator], Decimal: files.Decimals[f.Decimal], Thousands: files.Thousands[f.Thousands],
+		Dates: f.Dates, Sheet: f.Sheet}
 }
 
 // spendClient makes the client of the ad spend host. It has a rate limit of its own and never sends the API token; without a

@@ -194,3 +194,12 @@ func styleOf(id, form string) style {
 	}
 	return padded
 }
+
+func attribute(at xml.StartElement, name string) string {
+	for _, a := range at.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}

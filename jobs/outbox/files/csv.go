@@ -2,7 +2,6 @@ package files
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -15,7 +14,7 @@ import (
 // mostColumns of a file.
 const mostColumns = 1000
 
-// csvRows are those of a CSV file (RFC 4180) with names in its first row. Lines end in LF or CRLF, also in one file;
+// csvRows are those of a CSV file (RFC 4180) with names in its first row, or below lines of titles. Lines end in LF or CRLF, also in one file;
 // blank ones don't count.
 type csvRows struct {
 	in      *bounded
@@ -24,6 +23,7 @@ type csvRows struct {
 	mapping Mapping
 	speller speller
 	foreign string // why a text that isn't UTF-8 isn't taken, once there was one
+	above   int    // lines of titles over the names
 	columns []string
 	at      []int // columns of the fields
 	last    []string
@@ -33,13 +33,21 @@ type csvRows struct {
 }
 
 func newCSVRows(in *bufio.Reader, m Mapping, s speller, encoding string) (*csvRows, error) {
-	separator, err := separatorOf(in, m.Format.Separator)
+	head, err := in.Peek(readAhead)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	found, err := m.heading(head)
+	if err == nil && found.separator == 0 {
+		found.separator, err = separatorOf(head)
+	}
 	if err != nil {
 		return nil, err
 	}
+	_, _ = in.Discard(found.skip) // it has just been seen
 	b := &bounded{r: in, left: longestRow}
-	r := &csvRows{in: b, csv: csv.NewReader(b), mapping: m, speller: s, read: Understanding{Kind: "CSV", Encoding: encoding, Separator: separator}}
-	r.csv.Comma = separator
+	r := &csvRows{in: b, csv: csv.NewReader(b), mapping: m, speller: s, above: found.lines, read: Understanding{Kind: "CSV", Encoding: encoding, Separator: found.separator}}
+	r.csv.Comma = found.separator
 	r.csv.FieldsPerRecord = -1
 	r.csv.ReuseRecord = true
 	header, err := r.csv.Read()
@@ -53,8 +61,7 @@ func newCSVRows(in *bufio.Reader, m Mapping, s speller, encoding string) (*csvRo
 	case err != nil:
 		return nil, err
 	case !utf8.ValidString(strings.Join(header, "")):
-		line, _ := r.csv.FieldPos(0)
-		return nil, errors.New("the row of names " + notUTF8(line, b.text(r.csv.InputOffset())))
+		return nil, errors.New("the row of names " + notUTF8(r.line(), b.text(r.csv.InputOffset())))
 	case len(header) > mostColumns:
 		return nil, fmt.Errorf("has %d columns; at most %d", len(header), mostColumns)
 	}
@@ -68,19 +75,6 @@ func newCSVRows(in *bufio.Reader, m Mapping, s speller, encoding string) (*csvRo
 		return nil, fmt.Errorf("%w%s", err, strangeEnds(header))
 	}
 	return r, nil
-}
-
-// strangeEnds says what else a row of names may suffer from.
-func strangeEnds(header []string) string {
-	for _, name := range header {
-		switch {
-		case strings.Contains(name, "\r"):
-			return " Lines must end in LF or CRLF; here a carriage return stands alone."
-		case len(header) == 1 && strings.ContainsAny(name, ",;\t|"):
-			return " Cells must be separated by commas, semicolons or tabs, and format: {separator} may say by which."
-		}
-	}
-	return ""
 }
 
 func (r *csvRows) header() ([]string, Understanding) { return r.columns, r.read }
@@ -121,45 +115,18 @@ func (r *csvRows) next(values []string) error {
 	return nil
 }
 
+// line is where in the file the last row begins.
+func (r *csvRows) line() int {
+	line, _ := r.csv.FieldPos(0)
+	return r.above + line
+}
+
 // undecoded refuses a row for a field that isn't UTF-8. All such rows of a file have one reason, with the place of the first.
 func (r *csvRows) undecoded(field int) error {
 	if r.foreign == "" {
-		line, _ := r.csv.FieldPos(0)
-		r.foreign = notUTF8(line, r.in.text(r.csv.InputOffset()))
+		r.foreign = notUTF8(r.line(), r.in.text(r.csv.InputOffset()))
 	}
 	return &Refusal{r.mapping.Fields[field].Name, r.foreign}
-}
-
-// separatorOf is what is declared, or whichever of comma, semicolon and tab the row of names has most often outside of
-// quotes. Nothing is guessed where two are as frequent.
-func separatorOf(in *bufio.Reader, declared rune) (rune, error) {
-	if declared != 0 {
-		return declared, nil
-	}
-	head, err := in.Peek(readAhead)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
-	}
-	var counts [256]int
-	quoted := false
-	for _, c := range bytes.TrimLeft(head, "\r\n") {
-		if c == '\n' && !quoted {
-			break
-		}
-		if quoted = quoted != (c == '"'); !quoted {
-			counts[c]++
-		}
-	}
-	best, tie := ',', false
-	for _, c := range ";\t" {
-		if counts[c] > 0 && counts[c] >= counts[best] {
-			best, tie = c, counts[c] == counts[best]
-		}
-	}
-	if tie {
-		return 0, errors.New("has two kinds of separators as often as each other in its row of names; say which one counts by format: {separator: comma}, or semicolon, or tab")
-	}
-	return best, nil
 }
 
 // broken says what is wrong with a row that can't be cut into cells. When that can only be this row, it is refused.
@@ -171,15 +138,14 @@ func (r *csvRows) broken(err error) error {
 	case !errors.As(err, &p):
 		return err
 	case p.StartLine != p.Line:
-		return fmt.Errorf("row %d: a quote opens on line %d and isn't closed rightly; the rows after it can't be told apart", r.count, p.StartLine)
+		return fmt.Errorf("row %d: a quote opens on line %d and isn't closed rightly; the rows after it can't be told apart", r.count, r.above+p.StartLine)
 	}
 	r.last = []string{r.in.text(r.csv.InputOffset())} // as it stands there: it can't be cut
-	return &Refusal{Reason: fmt.Sprintf("line %d has a quote in the wrong place", p.Line)}
+	return &Refusal{Reason: fmt.Sprintf("line %d has a quote in the wrong place", r.above+p.Line)}
 }
 
 // uneven refuses a row of too few or too many cells. Over several lines it may have swallowed other rows.
 func (r *csvRows) uneven(row []string) error {
-	line, _ := r.csv.FieldPos(0)
 	names := len(r.columns)
 	if r.again != nil {
 		names = r.again.width
@@ -187,7 +153,7 @@ func (r *csvRows) uneven(row []string) error {
 	reason := fmt.Sprintf("has %d cells, the names are %d", len(row), names)
 	for _, cell := range row {
 		if strings.Contains(cell, "\n") {
-			return fmt.Errorf("row %d, from line %d, %s; a quote may be missing, and the rows after it can't be told apart", r.count, line, reason)
+			return fmt.Errorf("row %d, from line %d, %s; a quote may be missing, and the rows after it can't be told apart", r.count, r.line(), reason)
 		}
 		if strings.Contains(cell, "\r") {
 			reason += "; a carriage return stands alone in it, where lines must end in LF or CRLF"

@@ -1,11 +1,15 @@
 package files
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -78,4 +82,104 @@ func (e *expanding) Read(p []byte) (int, error) {
 		err = fmt.Errorf("decompress: %w", err)
 	}
 	return n, err
+}
+
+// openZip copies the file into dir, because a zip is read from its end, and opens the workbook, or the one file, that it is.
+func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done func(), err error) {
+	file, err := os.CreateTemp(dir, "files-*.xlsx")
+	if err != nil {
+		return nil, func() {}, fmt.Errorf("copy an XLSX file: %w", err)
+	}
+	_ = os.Remove(file.Name()) // a process that is killed must not leave the copy behind
+	remove := func() {
+		_ = file.Close()           // only read
+		_ = os.Remove(file.Name()) // where an open file can't be removed
+	}
+	defer func() {
+		if err != nil {
+			remove()
+			r, done = nil, func() {}
+		}
+	}()
+	parts := &entries{}
+	size, err := io.Copy(io.MultiWriter(file, parts), io.LimitReader(in, largestBook+1))
+	switch {
+	case err != nil:
+		return nil, nil, fmt.Errorf("copy an XLSX file: %w", err)
+	case size > largestBook:
+		return nil, nil, fmt.Errorf("is an XLSX or ZIP file of more than %d MiB; save it as CSV, and pack it by gzip or zstd", largestBook>>20)
+	case parts.n > mostParts:
+		return nil, nil, fmt.Errorf("is a zip of more than %d parts; no XLSX file has as many", mostParts)
+	}
+	b := &book{}
+	if b.zip, err = zip.NewReader(file, size); err != nil {
+		return nil, nil, fmt.Errorf("begins as an XLSX or ZIP file and can't be read as one: %w", err)
+	}
+	only, err := b.only()
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case only == nil:
+		if err = b.open(m.Format.Sheet); err == nil {
+			r, err = openSheet(b, m)
+		}
+		return r, remove, err
+	case zipped:
+		return nil, nil, errors.New("is a ZIP archive in a ZIP archive; unpack it")
+	}
+	inner, err := only.Open()
+	if err != nil {
+		return nil, nil, fmt.Errorf("is a ZIP archive whose file can't be read: %w", err)
+	}
+	unpacked := &expanding{r: inner, packed: &counter{n: int64(min(only.CompressedSize64, largestBook))}}
+	r, closed, err := openPlain(bufio.NewReaderSize(unpacked, readAhead), func() { _ = inner.Close() }, m, dir, true) // only read
+	return r, func() { closed(); remove() }, err
+}
+
+// only gives the one file of a ZIP archive that somebody has packed; nil: it is an Excel file. Any other is named as what it is.
+func (b *book) only() (only *zip.File, err error) {
+	packed := 0
+	for _, f := range b.zip.File {
+		base := path.Base(f.Name)
+		switch {
+		case f.Name == "xl/workbook.bin":
+			return nil, errors.New("is an XLSB file, Excel's binary form; save it as XLSX or CSV")
+		case f.Name == "_rels/.rels" || f.Name == "[Content_Types].xml":
+			only, packed = nil, -mostParts
+		case f.Name == "mimetype":
+			return nil, errors.New("is an OpenDocument file, such as ODS; save it as XLSX or CSV")
+		case strings.HasSuffix(f.Name, ".iwa"):
+			return nil, errors.New("is a file of Apple Numbers; export it as XLSX or CSV")
+		case strings.HasSuffix(f.Name, "/"), strings.HasPrefix(f.Name, "__MACOSX/"), base == ".DS_Store", base == "Thumbs.db":
+		default:
+			only = f
+			packed++
+		}
+	}
+	switch {
+	case packed < 0:
+		return nil, nil
+	case packed == 0:
+		return nil, errors.New("is a ZIP archive without a file")
+	case packed > 1:
+		return nil, fmt.Errorf("is a ZIP archive of %d files, and one is read; unpack it", packed)
+	case only.Flags&1 != 0:
+		return nil, errors.New("is a ZIP archive with a password; unpack it")
+	}
+	return only, nil
+}
+
+// entries counts the marks of a zip's parts in what it is given, before the directory takes memory.
+type entries struct {
+	n    int
+	tail []byte
+}
+
+func (e *entries) Write(p []byte) (int, error) {
+	mark := []byte("PK\x01\x02")
+	e.n += bytes.Count(p, mark)
+	e.tail = append(e.tail, p[:min(len(p), len(mark)-1)]...)
+	e.n += bytes.Count(e.tail, mark) // across two writes
+	e.tail = append(e.tail[:0], p[max(0, len(p)-len(mark)+1):]...)
+	return len(p), nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -181,4 +182,25 @@ func notUTF8(line int, text string) string {
 		}
 	}
 	return reason + "; if the file is Windows-1252, say so by format: {encoding: windows-1252}"
+}
+
+// inUTF8 gives the cells of a row in UTF-8, whatever the file is in. A text that isn't UTF-8, and that nobody has declared, is most
+// likely Windows-1252; a byte that stands for nothing in it becomes U+FFFD, which no field takes.
+func inUTF8(cells []string) []string {
+	cells = slices.Clone(cells)
+	for i, cell := range cells {
+		if utf8.ValidString(cell) {
+			continue
+		}
+		var text strings.Builder
+		for _, b := range []byte(cell) {
+			if r := charmap.Windows1252.DecodeByte(b); inWindows(b) {
+				text.WriteRune(r)
+			} else {
+				text.WriteRune(utf8.RuneError)
+			}
+		}
+		cells[i] = text.String()
+	}
+	return cells
 }

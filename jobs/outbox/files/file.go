@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"time"
 
 	"gocloud.dev/blob"
@@ -74,7 +73,7 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 			f.Record(l.Values, &o)
 		}
 		if sending || o.Refusal != nil {
-			o.Cells = slices.Clone(l.Cells())
+			o.Cells = inUTF8(l.Cells())
 		}
 		stopped = each(&o)
 		return stopped

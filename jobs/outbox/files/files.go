@@ -1,5 +1,5 @@
-// Package files reads the files that push kinds take: CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd, from any
-// bucket. Without it, each kind would have its own idea of what a damaged or hostile file may do to a run, and of which
+// Package files reads the files that push kinds take: CSV, JSON Lines, a JSON array, Parquet or XLSX, plain, under gzip or zstd or alone in
+// a ZIP archive, from any bucket. Without it, each kind would have its own idea of what a damaged or hostile file may do to a run, and of which
 // file is due.
 //
 //	Shelf.Due ─ Plan: one unit for the table ─ Push: file by file ─ File.Read ─ decompress ─ rows ─ Mapping ─ Record
@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -45,7 +44,9 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 		return err
 	}
 	defer done()
-	begin(r.header())
+	names, read := r.header()
+	begin(names, read)
+	from, _ := m.sources()
 	l := Row{Values: make([]string, len(m.Fields)), Cells: r.cells}
 	for {
 		err := r.next(l.Values)
@@ -59,10 +60,10 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 		if err != nil {
 			clear(l.Values) // they are those of the row before
 		}
-		switch l.Skipped = ""; {
-		case err == nil && bare(l.Values) && bare(l.Cells()):
-			l.Skipped = "is empty"
-		case l.Refused == nil:
+		if l.Skipped = m.skipped(&l, names, from); l.Skipped != "" {
+			l.Refused = nil
+		}
+		if l.Refused == nil {
 			m.fill(l.Values)
 		}
 		if err := each(&l); err != nil {
@@ -72,9 +73,4 @@ func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(n
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// bare tells whether nothing stands in any of some cells.
-func bare(cells []string) bool {
-	return !slices.ContainsFunc(cells, func(s string) bool { return strings.TrimSpace(s) != "" })
 }

@@ -188,3 +188,56 @@ func (s *scan) text() {
 	}
 	s.pos++
 }
+
+// array gives the elements of a JSON array as lines. It only looks for where they end; whether they are JSON, their own line tells.
+type array struct {
+	in     *bufio.Reader
+	depth  int
+	quoted bool
+	escape bool
+	ended  bool
+}
+
+func (a *array) Read(p []byte) (int, error) {
+	for n := 0; ; {
+		c, err := a.in.ReadByte()
+		if errors.Is(err, io.EOF) && !a.ended {
+			err = errors.New("is a JSON array that ends before its last bracket; it was cut")
+		}
+		if err != nil {
+			return n, err
+		}
+		if p[n] = a.next(c); n+1 == len(p) || p[n] == '\n' {
+			return n + 1, nil
+		}
+		n++
+	}
+}
+
+// next is what stands for a character: a line end for a comma between elements, and a blank for the brackets around them.
+func (a *array) next(c byte) byte {
+	switch {
+	case a.ended && bytes.IndexByte([]byte(" \t\r\n"), c) < 0:
+		return '!' // what follows the array is no JSON, and a line of its own
+	case a.escape:
+		a.escape = false
+	case a.quoted:
+		a.escape, a.quoted = c == '\\', c != '"'
+	case c == '"':
+		a.quoted = true
+	case c == '[' || c == '{':
+		if a.depth++; a.depth == 1 {
+			return ' '
+		}
+	case c == ']' || c == '}':
+		if a.depth--; a.depth == 0 {
+			a.ended = true
+			return '\n'
+		}
+	case c == ',' && a.depth == 1:
+		return '\n'
+	case c == '\n' || c == '\r':
+		return ' '
+	}
+	return c
+}

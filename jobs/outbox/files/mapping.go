@@ -11,6 +11,7 @@ import (
 type Field struct {
 	Name string
 	From From
+	ID   bool // it says what a record is about: a row of totals has a label in its place, or nothing
 	JSON bool // an object of a JSON file is taken as its text
 
 	Number, Time bool // what Format says of such texts counts
@@ -35,6 +36,9 @@ type Mapping struct {
 	Ignore []string // it is one of these
 
 	Format Format
+
+	// Score tells how much a row looks like that of names, of a file whose columns nobody has named yet; nil: they are named.
+	Score func(row []string) int
 }
 
 // sources are the columns of the fields; empty: the field has none. must says which the file has to have.

@@ -118,6 +118,9 @@ func (r *parquetRows) next(values []string) (err error) {
 				return &Refusal{r.mapping.Fields[f].Name, fmt.Sprintf("is longer than %d bytes", longestRow)}
 			}
 			values[f] = r.texts[i](r.row[i])
+			if r.mapping.Fields[f].ID && len(values[f]) > 15 && (r.row[i].Kind() == parquet.Double || r.row[i].Kind() == parquet.Float) {
+				return &Refusal{r.mapping.Fields[f].Name, isRounded}
+			}
 			if r.words[i] {
 				var refused *Refusal
 				if values[f], refused = r.speller.spell(&r.mapping.Fields[f], values[f]); refused != nil {

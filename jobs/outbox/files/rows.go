@@ -23,19 +23,24 @@ const longestRow = 256 << 10
 
 var errLongRow = fmt.Errorf("is longer than %d bytes; is a quote or a line end missing?", longestRow)
 
-// openRows tells by its first bytes what a file is, and by nothing else: names lie. dir is for a Parquet file's copy.
+// openRows tells by its first bytes what a file is, and by nothing else: names lie. dir is for the copy of a file that is read from its end.
 func openRows(in io.Reader, m Mapping, dir string) (rows, func(), error) {
-	none := func() {}
 	plain, done, err := decompress(in)
 	if err != nil {
-		return nil, none, err
+		return nil, func() {}, err
 	}
+	return openPlain(plain, done, m, dir, false)
+}
+
+// openPlain opens what isn't compressed any more; zipped says that it is the one file of a ZIP archive. done is called once what it has is no
+// longer needed.
+func openPlain(plain *bufio.Reader, done func(), m Mapping, dir string, zipped bool) (r rows, closed func(), err error) {
 	head, err := plain.Peek(4096)
 	if err != nil && !errors.Is(err, io.EOF) {
 		done()
-		return nil, none, err
+		return nil, func() {}, err
 	}
-	var r rows
+	closed = done
 	switch {
 	case len(head) == 0:
 		err = errors.New("is empty: not even names of columns")
@@ -43,16 +48,14 @@ func openRows(in io.Reader, m Mapping, dir string) (rows, func(), error) {
 		defer done() // all of it is copied
 		p, remove, err := openParquet(plain, m, dir)
 		if err != nil {
-			return nil, none, err
+			return nil, func() {}, err
 		}
 		return p, remove, nil
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		defer done()
-		s, remove, err := openSheet(plain, m, dir)
-		if err != nil {
-			return nil, none, err
-		}
-		return s, remove, nil
+		return openZip(plain, m, dir, zipped)
+	case bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		err = errors.New("is a ZIP archive without a file")
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
 		err = errors.New("is an XLS file of an older Excel, or an XLSX file with a password; save it as XLSX or CSV")
 	default:
@@ -60,9 +63,9 @@ func openRows(in io.Reader, m Mapping, dir string) (rows, func(), error) {
 	}
 	if err != nil {
 		done()
-		return nil, none, err
+		return nil, func() {}, err
 	}
-	return r, done, nil
+	return r, closed, nil
 }
 
 // openText tells what a text is once its encoding is known.
@@ -84,6 +87,12 @@ func openText(plain *bufio.Reader, m Mapping) (rows, error) {
 			"want CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd")
 	case len(first) > 0 && first[0] == '{':
 		return newJSONRows(text, m, s, encoding), nil
+	case len(first) > 0 && first[0] == '[':
+		r := newJSONRows(&array{in: text}, m, s, encoding)
+		r.read.Kind = "JSON array"
+		return r, nil
+	case len(first) > 0 && first[0] == '<':
+		return nil, errors.New("is HTML or XML, as some pages give it the name of an Excel file; open it in a spreadsheet and save it as XLSX or CSV")
 	}
 	return newCSVRows(text, m, s, encoding)
 }

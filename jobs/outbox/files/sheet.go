@@ -9,9 +9,11 @@ import (
 	"strings"
 )
 
-// sheetRows are those of a sheet of an XLSX file, with names in its first row that isn't blank. Blank rows don't count.
+// sheetRows are those of a sheet of an XLSX file, with names in its first row that isn't blank, or below titles. Blank rows don't count.
 type sheetRows struct {
 	book    *book
+	sheet   string // name of the one that is read
+	alike   int    // other sheets whose names of columns fit as well
 	in      *parts
 	mapping Mapping
 	speller speller
@@ -21,43 +23,73 @@ type sheetRows struct {
 	count   int64
 }
 
-func openSheet(in io.Reader, m Mapping, dir string) (r *sheetRows, done func(), err error) {
+func openSheet(b *book, m Mapping) (*sheetRows, error) {
 	s, err := m.Format.speller()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	b, remove, err := openBook(in, m.Format.Sheet, dir)
-	if err != nil {
-		return nil, nil, err
+	r := &sheetRows{book: b, mapping: m, speller: s}
+	if err = r.names(); err == nil {
+		r.at, err = m.find(r.columns)
 	}
-	defer func() {
-		if err != nil {
-			remove()
+	return r, err
+}
+
+// names goes to the row of names: the first that has all wanted columns, on whichever sheet. Where there is none, a row that has some of
+// them is taken, or else the first of the first sheet.
+func (r *sheetRows) names() error {
+	type place struct{ sheet, row, score int }
+	var best place
+	whole := 0 // sheets that have all wanted columns
+	for i := range r.book.sheets {
+		if r.open(i) != nil {
+			continue // it is only an error of the file when this sheet is read
 		}
-	}()
-	r = &sheetRows{book: b, mapping: m, speller: s}
-	if r.in, err = b.read(b.part); err != nil {
-		return nil, nil, err
+		top := place{sheet: i}
+		for row := 0; row < mostAbove && r.advance() == nil; row++ {
+			score, is := r.mapping.names(r.cells())
+			if score > top.score || is {
+				top = place{i, row, score}
+			}
+			if is {
+				top.score += mostColumns // more than any that lacks one
+				whole++
+				break
+			}
+		}
+		switch {
+		case top.score > best.score:
+			best, r.alike = top, 0
+		case top.score > 0 && top.score == best.score:
+			r.alike++
+		}
+		_ = r.in.close.Close() // only read
 	}
-	if err = r.advance(); errors.Is(err, io.EOF) {
+	if whole > 1 {
+		return fmt.Errorf("has %d sheets with the columns that the job wants; say which one counts by format: {sheet: NAME}", whole)
+	}
+	err := r.open(best.sheet)
+	for row := 0; err == nil && row <= best.row; row++ {
+		err = r.advance()
+	}
+	if errors.Is(err, io.EOF) {
 		err = errors.New("has a sheet that is empty: not even names of columns")
 	}
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		r.columns, r.count = r.cells(), 0
 	}
-	r.columns = r.cells()
-	if r.at, err = m.find(r.columns); err != nil {
-		return nil, nil, err
-	}
-	r.count = 0
-	return r, func() {
-		_ = r.in.close.Close() // only read
-		remove()
-	}, nil
+	return err
+}
+
+// open begins a sheet.
+func (r *sheetRows) open(i int) (err error) {
+	r.sheet, r.row, r.count = r.book.sheets[i].name, nil, 0
+	r.in, err = r.book.read(r.book.sheets[i].part)
+	return err
 }
 
 func (r *sheetRows) header() ([]string, Understanding) {
-	return r.columns, Understanding{Kind: "XLSX", Sheet: r.book.sheet}
+	return r.columns, Understanding{Kind: "XLSX", Sheet: r.sheet, Alike: r.alike}
 }
 
 func (r *sheetRows) cells() []string {
@@ -116,6 +148,7 @@ func (r *sheetRows) advance() error {
 
 func (r *sheetRows) readRow() error {
 	r.row = r.row[:0]
+	next := 0 // a cell that doesn't say its column stands behind the one before it, also behind an empty one
 	for {
 		start, end, err := r.in.next()
 		switch {
@@ -126,10 +159,11 @@ func (r *sheetRows) readRow() error {
 		case start == nil || start.Name.Local != "c":
 			continue
 		}
-		at := len(r.row)
+		at := next
 		if ref := attribute(*start, "r"); ref != "" {
 			at = columnOf(ref)
 		}
+		next = at + 1
 		if at < len(r.row) {
 			return fmt.Errorf("row %d has cells that aren't in the order of their columns", r.count+1)
 		}

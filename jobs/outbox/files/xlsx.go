@@ -2,12 +2,9 @@ package files
 
 import (
 	"archive/zip"
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
 	"strings"
 )
@@ -26,61 +23,14 @@ const (
 // A book is an XLSX file: a zip of XML parts.
 type book struct {
 	zip     *zip.Reader
-	sheet   string // name of the one that is read
-	part    string // where it is
-	since04 bool   // days are counted from 1904
+	sheets  []sheet
+	since04 bool // days are counted from 1904
 	shared  []string
 	styles  []style // of numbers, by the index that cells have
 }
 
-// openBook copies the file into dir, because a zip is read from its end, and finds the sheet. No library does: those that
-// there are keep the file in memory, and give rows without saying which cells are numbers and which are texts.
-func openBook(in io.Reader, sheet, dir string) (b *book, done func(), err error) {
-	file, err := os.CreateTemp(dir, "files-*.xlsx")
-	if err != nil {
-		return nil, nil, fmt.Errorf("copy an XLSX file: %w", err)
-	}
-	_ = os.Remove(file.Name()) // a process that is killed must not leave the copy behind
-	remove := func() {
-		_ = file.Close()           // only read
-		_ = os.Remove(file.Name()) // where an open file can't be removed
-	}
-	defer func() {
-		if err != nil {
-			remove()
-		}
-	}()
-	parts := &entries{}
-	size, err := io.Copy(io.MultiWriter(file, parts), io.LimitReader(in, largestBook+1))
-	switch {
-	case err != nil:
-		return nil, nil, fmt.Errorf("copy an XLSX file: %w", err)
-	case size > largestBook:
-		return nil, nil, fmt.Errorf("is an XLSX file of more than %d MiB; save it as CSV", largestBook>>20)
-	case parts.n > mostParts:
-		return nil, nil, fmt.Errorf("is a zip of more than %d parts; no XLSX file has as many", mostParts)
-	}
-	b = &book{}
-	if b.zip, err = zip.NewReader(file, size); err != nil {
-		return nil, nil, fmt.Errorf("begins as an XLSX file and can't be read as one: %w", err)
-	}
-	return b, remove, b.open(sheet)
-}
-
-// entries counts the marks of a zip's parts in what it is given, before the directory takes memory.
-type entries struct {
-	n    int
-	tail []byte
-}
-
-func (e *entries) Write(p []byte) (int, error) {
-	mark := []byte("PK\x01\x02")
-	e.n += bytes.Count(p, mark)
-	e.tail = append(e.tail, p[:min(len(p), len(mark)-1)]...)
-	e.n += bytes.Count(e.tail, mark) // across two writes
-	e.tail = append(e.tail[:0], p[max(0, len(p)-len(mark)+1):]...)
-	return len(p), nil
-}
+// A sheet is the name of one, and the part that it is in.
+type sheet struct{ name, part string }
 
 // open reads what the book says of itself.
 func (b *book) open(want string) error {
@@ -103,8 +53,8 @@ func (b *book) open(want string) error {
 			b.since04 = attribute(at, "date1904") == "1" || attribute(at, "date1904") == "true"
 		case "sheet":
 			name, link := attribute(at, "name"), links.target[attribute(at, "id")]
-			if names++; b.part == "" && link != "" && (want == "" || name == want) {
-				b.sheet, b.part = name, link
+			if names++; link != "" && (want == "" || name == want) {
+				b.sheets = append(b.sheets, sheet{name, link})
 			}
 		}
 		return nil
@@ -112,9 +62,9 @@ func (b *book) open(want string) error {
 	switch {
 	case err != nil:
 		return err
-	case b.part == "" && want != "":
+	case b.sheets == nil && want != "":
 		return fmt.Errorf("none of its %d sheets has the name that format: {sheet} says", names)
-	case b.part == "":
+	case b.sheets == nil:
 		return errors.New("is an XLSX file without a sheet")
 	}
 	if err := b.readStyles(links.byType("/styles")); err != nil {
@@ -167,13 +117,4 @@ func (b *book) readStrings(part string) error {
 		b.shared = append(b.shared, s)
 		return err
 	})
-}
-
-func attribute(at xml.StartElement, name string) string {
-	for _, a := range at.Attr {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-	return ""
 }

@@ -1,0 +1,86 @@
+package guess
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// A writing is how one amount is written: which signs stand in it, as far as they can be read in one way only.
+type writing struct{ decimal, thousands rune }
+
+// writingOf reads the signs of an amount, without those of a currency. unclear tells that three digits behind a single comma may be decimals or a
+// thousand.
+func writingOf(cell string) (w writing, unclear bool) {
+	var signs []rune
+	digits := 0 // behind the last sign
+	for _, r := range strings.TrimFunc(cell, func(r rune) bool { return !unicode.IsDigit(r) }) {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+			continue
+		case unicode.IsSpace(r):
+			r = ' '
+		case r == '’':
+			r = '\''
+		case r != ',' && r != '.' && r != '\'':
+			return writing{}, false
+		}
+		signs, digits = append(signs, r), 0
+	}
+	n := len(signs)
+	switch {
+	case n == 0:
+	case n > 1 && signs[0] != signs[n-1]:
+		w = writing{signs[n-1], signs[0]}
+	case n > 1 || signs[0] == ' ' || signs[0] == '\'':
+		w.thousands = signs[0]
+	case digits == 3:
+		return w, signs[0] == ','
+	default:
+		w.decimal = signs[0]
+	}
+	return w, false
+}
+
+// words are the signs of amounts in a config.
+var words = map[rune]string{',': "comma", '.': "point", ' ': "space", '\'': "apostrophe"}
+
+// decimals finds out which signs stand in amounts: before the decimals, and between thousands.
+func (f *File) decimals() {
+	decimal, thousands, unclear := map[rune]int{}, map[rune]int{}, 0
+	for at, name := range f.Names {
+		if rank, _ := named("cost_amount", name, func(string) bool { return true }); rank < 0 {
+			continue
+		}
+		for _, row := range f.Rows {
+			if at >= len(row) {
+				continue
+			}
+			w, either := writingOf(row[at])
+			decimal[w.decimal]++
+			thousands[w.thousands]++
+			if either {
+				unclear++
+			}
+		}
+	}
+	if decimal[','] > 0 && decimal['.'] == 0 {
+		f.Decimal = "comma"
+	} else if decimal[','] > 0 {
+		f.Notes = append(f.Notes, fmt.Sprintf("%d amounts have a decimal comma, and %d a decimal point: all are taken for points", decimal[','], decimal['.']))
+	}
+	most := 0
+	for sign, n := range thousands {
+		if sign != 0 && words[sign] != f.Decimal && (n > most || n == most && words[sign] < f.Thousands) {
+			most, f.Thousands = n, words[sign]
+		}
+	}
+	switch {
+	case unclear == 0 || f.Decimal == "comma" || f.Thousands == "comma":
+	case decimal['.'] > 0: // the comma is something else, and stands before three digits
+		f.Thousands = "comma"
+	default:
+		f.Notes = append(f.Notes, "amounts such as 1,250 may be a thousand and more, or one and a quarter: say which under format, decimal or thousands")
+	}
+}

@@ -1,0 +1,49 @@
+package guess
+
+import (
+	"slices"
+)
+
+// daily are the names of what reports count by day: periods, what is bought, and counts, in the order of which.
+var daily = [3][]string{
+	{"day", "date", "reportdate", "gregoriandate", "timeperiod", "reportingstarts", "reportingends", "datestart", "datestop", "byday", "stattimeday", "starttime", "endtime", "week", "month", "hour",
+		"tag", "datum", "tagesdatum", "jour", "auswertungsbeginn", "auswertungsende", "debutdesrapports", "findesrapports"},
+	{"campaign", "campaignname", "campaignid", "adgroup", "adgroupname", "adgroupid", "adset", "adsetname", "adsetid", "ad", "adname", "adid", "account", "accountname", "accountnumber", "keyword",
+		"kampagne", "kampagnenname", "anzeigengruppe", "anzeigengruppenname", "campagne", "nomdelacampagne", "adsquadname"},
+	{"impressions", "impr", "clicks", "taps", "swipes", "swipeups", "installs", "conversions", "reach", "ctr", "ctrall", "avgcpc", "averagecpc", "avgcpt", "linkclicks", "results", "paidimpressions", "installstotal", "tapinstalls",
+		"impressionen", "klicks", "clics", "reichweite", "couverture", "resultate", "resultats"},
+}
+
+// score tells how many cells of a row are names of columns that are known.
+func score(row []string) (n int) {
+	for _, cell := range row {
+		name := fold(cell)
+		known := func(list []string) bool { return slices.Contains(list, name) }
+		is := slices.ContainsFunc(daily[:], known)
+		for field := range synonyms {
+			rank, _ := named(field, cell, func(string) bool { return true })
+			is = is || rank >= 0
+		}
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// Sums tells whether the file has sums of a period, or by campaign or what else is bought, as platforms report them: by what, for people.
+func (f *File) Sums() (by string, so bool) {
+	var found []string
+	for _, list := range daily {
+		if at := slices.IndexFunc(f.Names, func(column string) bool { return slices.Contains(list, fold(column)) }); at >= 0 {
+			found = append(found, f.Names[at])
+		}
+	}
+	if len(found) < 2 {
+		return "", false
+	}
+	if len(found) == len(daily) || !slices.Contains(daily[2], fold(found[1])) {
+		return found[0] + " and " + found[1], true
+	}
+	return found[0], true
+}

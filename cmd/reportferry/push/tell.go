@@ -1,0 +1,86 @@
+package push
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/internal/terminal"
+)
+
+// say writes a line for people.
+func say(w io.Writer, format string, args ...any) {
+	fmt.Fprintln(w, human.Fold(terminal.Line(fmt.Sprintf(format, args...)), 80))
+}
+
+// tell says what was found.
+func (d *sketch) tell(w io.Writer) {
+	f := d.file
+	how := f.Read.String()
+	if f.Read.Kind != "Parquet" {
+		how += "; a " + f.Decimal + " before decimals"
+		if f.Thousands != "" {
+			how += " and a " + f.Thousands + " between thousands"
+		}
+	}
+	if f.Date != "" {
+		how += "; times as " + f.Date
+	}
+	looked := human.Plural(len(f.Rows), "row") + " looked at"
+	if f.Skipped > 0 {
+		looked += fmt.Sprintf(", and %d of totals and notes skipped", f.Skipped)
+	}
+	say(w, "%s: %s; %s", d.path, how, looked)
+	grid := human.Grid{Heads: []string{"  field", "from"}, Most: []int{0, 60}}
+	for _, x := range d.fields {
+		from := "-"
+		switch value := d.constants[x.Name]; {
+		case x.Column != "":
+			from = "column " + x.Column
+		case value != "":
+			from = value + " in all records"
+		}
+		grid.Rows = append(grid.Rows, []string{"  " + x.Name, from})
+	}
+	grid.Write(w)
+	say(w, "columns: %s", d.names())
+	for _, x := range d.fields {
+		if len(x.Also) > 0 {
+			say(w, "%s: %s would fit as well; %s was taken", x.Name, strings.Join(x.Also, ", "), x.Column)
+		}
+		if x.Wrong != "" && x.Column == "" {
+			say(w, "%s: %s fits by its name, and not by its cells: %s", x.Name, x.Wrong, x.Why)
+		}
+	}
+	for _, note := range f.Notes {
+		say(w, "%s", note)
+	}
+}
+
+// next says what comes next.
+func (d *sketch) next(w io.Writer) {
+	saved, config := "", d.into
+	if config == "" {
+		config = "spend.yml"
+		saved = ", with the config saved as " + config
+	}
+	fmt.Fprintf(w, "Next%s:\n  reportferry spend check --config %s %s\n", saved, config, terminal.Line(d.path))
+}
+
+// create writes a file that isn't there yet.
+func create(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return exit.Refused(fmt.Errorf("%s is there already, and isn't written over", path))
+	}
+	if err == nil {
+		_, err = f.Write(text)
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}

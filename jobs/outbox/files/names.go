@@ -1,0 +1,145 @@
+package files
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/lazy"
+)
+
+// mostAbove are the lines of titles that may stand above the names, such as "Report: Spend" and a range of days.
+const mostAbove = 50
+
+// names tells how many of the wanted columns a row has, and whether it is the row of names.
+func (m Mapping) names(row []string) (score int, is bool) {
+	if m.Score != nil {
+		score = m.Score(row)
+		return score, false
+	}
+	again := readAgain(row)
+	columns, _ := again.cells(slices.Clone(row))
+	if again.ofLines(columns) {
+		return len(columns), true
+	}
+	from, _ := m.sources()
+	for _, column := range from {
+		if column != "" && slices.Contains(columns, column) {
+			score++
+		}
+	}
+	if score == 0 || len(row) > mostColumns {
+		return 0, false
+	}
+	_, err := m.find(columns)
+	return score, err == nil
+}
+
+// A heading is where the names of a CSV file stand.
+type heading struct {
+	skip, lines int  // bytes and lines above them
+	separator   rune // of their cells; 0: nobody knows yet
+}
+
+// heading finds the row of names in the beginning of a CSV file: the first that has all wanted columns, whatever stands above it, by whichever
+// separator. Where there is none, a row that has some of them is taken below titles, for the sake of what is said of it.
+func (m Mapping) heading(head []byte) (found heading, err error) {
+	declared := m.Format.Separator
+	first, own, err := separatorLine(head, declared)
+	if err != nil {
+		return found, err
+	}
+	if own != 0 {
+		declared, found.lines = own, 1
+	}
+	found.skip, found.separator = first, declared
+	separators := []rune{declared}
+	if declared == 0 {
+		separators = []rune{',', ';', '\t'}
+	}
+	best := 0
+	for at, line := first, found.lines; at < len(head) && line < mostAbove; line++ {
+		for _, separator := range separators {
+			in := csv.NewReader(bytes.NewReader(head[at:]))
+			in.Comma, in.FieldsPerRecord = separator, -1
+			row, err := in.Read()
+			if err != nil {
+				continue
+			}
+			switch score, is := m.names(row); {
+			case is:
+				return heading{at, line, separator}, nil
+			case score > best && (at > first || m.Score != nil):
+				best, found = score, heading{at, line, separator}
+			case score > best:
+				best = score
+			}
+		}
+		next := bytes.IndexByte(head[at:], '\n')
+		if next < 0 {
+			break
+		}
+		at += next + 1
+	}
+	return found, nil
+}
+
+// separatorLine reads a first line by which Excel is told the separator, such as sep=; and gives its length. Without one, own is 0.
+func separatorLine(head []byte, declared rune) (length int, own rune, err error) {
+	match := sepLine().FindSubmatch(head)
+	if match == nil {
+		return 0, 0, nil
+	}
+	own = []rune(string(match[1]))[0]
+	switch {
+	case word(Separators, own) == "":
+		return 0, 0, fmt.Errorf("begins with sep=%c; want a comma, a semicolon or a tab between its cells", own)
+	case declared != 0 && declared != own:
+		return 0, 0, fmt.Errorf("begins with sep=%c, and the job's format says separator: %s", own, word(Separators, declared))
+	}
+	return len(match[0]), own, nil
+}
+
+// sepLine is a line of Excel's own, which it takes for no row.
+var sepLine = lazy.Regexp(`^"?[sS][eE][pP]=([^\r\n"])"?\r?\n`)
+
+// strangeEnds says what else a row of names may suffer from.
+func strangeEnds(header []string) string {
+	for _, name := range header {
+		switch {
+		case strings.Contains(name, "\r"):
+			return " Lines must end in LF or CRLF; here a carriage return stands alone."
+		case len(header) == 1 && strings.ContainsAny(name, ",;\t|"):
+			return " Cells must be separated by commas, semicolons or tabs, and format: {separator} may say by which."
+		}
+	}
+	return ""
+}
+
+// separatorOf is whichever of comma, semicolon and tab the row of names has most often outside of
+// quotes. Nothing is guessed where two are as frequent.
+func separatorOf(head []byte) (rune, error) {
+	var counts [256]int
+	quoted := false
+	for _, c := range bytes.TrimLeft(head, "\r\n") {
+		if c == '\n' && !quoted {
+			break
+		}
+		if quoted = quoted != (c == '"'); !quoted {
+			counts[c]++
+		}
+	}
+	best, tie := ',', false
+	for _, c := range ";\t" {
+		if counts[c] > 0 && counts[c] >= counts[best] {
+			best, tie = c, counts[c] == counts[best]
+		}
+	}
+	if tie {
+		return 0, errors.New("has two kinds of separators as often as each other in its row of names; say which one counts by format: {separator: comma}, or semicolon, or tab")
+	}
+	return best, nil
+}

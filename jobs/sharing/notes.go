@@ -1,0 +1,45 @@
+package sharing
+
+import (
+	"github.com/reportferry/reportferry/jobs/outbox/files"
+)
+
+// malformed tells whether an ID that the record has isn't a UUID, as those of Apple and Google are (developer.apple.com,
+// advertisingIdentifier; developer.android.com, AdvertisingIdClient.Info).
+func (r Choice) malformed() bool {
+	return r.IDFA != "" && !files.IsUUID(r.IDFA) || r.GPSAdID != "" && !files.IsUUID(r.GPSAdID)
+}
+
+// Notes, by their places in warnings.
+const (
+	strange = iota
+	malformedID
+)
+
+// warnings are what people are told of records that are sent all the same: in the log, with a note, and by a check.
+var warnings = [...]struct{ log, note, reason string }{
+	strange: {
+		"partners that aren't known", "sent as they are named, and the service judges; a name or an ID under partners of the job is known",
+		"names a partner that isn't known here; it is sent as it is, and the service judges",
+	},
+	malformedID: {
+		"IDs that don't have the form of an advertising ID", "sent as they are; with on_malformed_id: reject they are refused",
+		noForm + "; it is sent as it is, unless the job says on_malformed_id: reject",
+	},
+}
+
+// notes count the rows of each kind of a file that is read twice.
+type notes [len(warnings)]noted
+
+// A noted counts rows.
+type noted struct{ rows, first, last int64 }
+
+func (n *noted) note(row int64, so bool) {
+	if !so || row <= n.last {
+		return
+	}
+	if n.rows++; n.first == 0 {
+		n.first = row
+	}
+	n.last = row
+}
