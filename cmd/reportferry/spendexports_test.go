@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// An export is a file in the shape of a platform's own: the names of its columns are those of the platform's documents, its numbers are made up.
+// An export is a file in the shape of a platform's own: the names of its columns are those of the page beside it, as far as that shows them, and
+// its numbers are made up.
 // In its text HOUR is an hour of yesterday as 2026-01-31T08, DAY that day, US the day as 1/31/2026, and EPOCH a time of that day in seconds.
 type export struct {
 	name, text string
@@ -53,10 +54,10 @@ var exports = []export{
 	// developers.google.com/adwords/api/docs/appendix/reports, display names; titles above and rows of totals below.
 	{name: "google.csv", sums: "Day and Campaign",
 		text: "Campaign report\n\"January 1, 2026 - January 31, 2026\"\nDay,Campaign,Campaign ID,Currency,Cost,Impressions,Clicks\nDAY,Summer,20123456789,EUR,\"1,234.50\",10,2\nTotal: Account, --, --,EUR,\"1,234.50\",10,2\n"},
-	// facebook.com/business/help, the names of an export of Ads Manager.
+	// After an export of Meta's Ads Manager; no document of its names was read.
 	{name: "meta.csv", sums: "Reporting starts and Campaign name",
 		text: "Reporting starts,Reporting ends,Campaign name,Campaign delivery,Results,Reach,Impressions,Amount spent (EUR)\nDAY,DAY,Summer,active,3,50,90,12.5\n"},
-	// ads.tiktok.com/help, the names of an export of the campaigns.
+	// After an export of TikTok's campaigns; no document of its names was read.
 	{name: "tiktok.csv", sums: "By Day and Campaign name",
 		text: "Campaign name,Campaign ID,By Day,Cost,Impressions,Clicks,Currency\nSummer,1801234567890123456,DAY,12.50,900,4,USD\nTotal of 1 results,-,-,12.50,900,4,USD\n"},
 	// learn.microsoft.com/en-us/advertising/guides/reports: header, names as the columns, and a footer.

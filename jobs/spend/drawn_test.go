@@ -6,14 +6,23 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/memblob"
+
 	"github.com/reportferry/reportferry/internal/slow"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
@@ -358,6 +367,138 @@ func packedZip(t *testing.T, parts ...string) []byte {
 
 // Two hundred drawn files, each pushed twice: every amount is in the service's books once and right, every refusal is in the rejects with its row and
 // field, rows that are no records are skipped, and nothing is sent twice.
+// take puts a drawn file, packed or not, where the job of a table finds it, and has the job read it as it is written.
+func (r *rig) take(t *testing.T, d *drawn, key, table string) {
+	t.Helper()
+	data := d.bytes(t)
+	switch {
+	case d.kind != "xlsx" && d.chance(5):
+		data = packedZip(t, "spend.csv", string(data))
+	case d.chance(6):
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := w.Write(data); err != nil || w.Close() != nil {
+			t.Fatal(err)
+		}
+		data = b.Bytes()
+	}
+	r.o.Job, r.o.Table = table, table
+	r.put(t, key, string(data))
+	r.o.Columns, r.o.Format, r.o.Constants = d.taken, d.format, map[string]string{"cost_type": "cpc", "tag": "drawn"}
+}
+
+// hasBooked holds the service's books against what they must have, of which so many records may have come twice.
+func (r *rig) hasBooked(t *testing.T, want map[string]string, twice int64) {
+	t.Helper()
+	got := map[string]string{}
+	for _, record := range r.server.SpendRecords() {
+		got[record.CostID] = record.Amount + " " + record.Currency
+	}
+	for id, amount := range want {
+		if got[id] != amount {
+			t.Errorf("%q is %q in the books, want %q", id, got[id], amount)
+		}
+	}
+	if books := r.server.Spend(); books.Records != len(want) || len(got) != len(want) || int64(books.Duplicates) > twice || books.Replaced != 0 {
+		t.Errorf("%d records, want %d, of which %d may have come twice; %+v", len(got), len(want), twice, books)
+	}
+}
+
+// Drawn files are pushed by runs that end at any moment, and then the ledger is lost, or an older one is restored as the page on recovery
+// says: every amount is right, and what came twice was counted as doubtful.
+func TestDrawnFilesWhateverHappens(t *testing.T) {
+	slow.Test(t)
+	const many = 100
+	r := newRig(t, "partner-key")
+	r.o.MaxRejects = nil
+	dice := rand.New(rand.NewPCG(43, 0))
+	want := map[string]string{}
+	var doubtful int64
+	stopped := map[string]int{}
+	for n := range many {
+		table := fmt.Sprintf("drawn_%d", n)
+		bucket := memblob.OpenBucket(nil)
+		open := func(b *blob.Bucket) {
+			r.ledger = ledger.Open(ledger.Options{Bucket: b, URL: "mem://"})
+			r.o.Ledger = r.ledger
+		}
+		push := func(id int) string {
+			d, before := draw(1000+4*n+id, dice), len(want)
+			for id, amount := range d.books {
+				want[id] = amount
+			}
+			key := fmt.Sprintf("%s/%04d-%d.csv", today(3), n, id)
+			r.take(t, d, key, table)
+			r.o.First = true // which counts only while nothing was sent
+			ctx, cancel := context.WithCancel(t.Context())
+			after := before + dice.IntN(len(d.books)+2)
+			go func() {
+				for ctx.Err() == nil && r.server.Spend().Records < after {
+					runtime.Gosched()
+				}
+				cancel()
+			}()
+			r.runIn(ctx, t)
+			cancel()
+			switch sent := r.server.Spend().Records; {
+			case sent == before:
+				stopped["before"]++
+			case sent < len(want):
+				stopped["within"]++
+			}
+			if res := r.run(t); len(res.Errs) > 0 {
+				t.Fatalf("file %d of %d goes on: %v", id, n, res.Errs)
+			}
+			r.o.First = false
+			return key
+		}
+		open(bucket)
+		first := push(0)
+		older := memblob.OpenBucket(nil)
+		for it := bucket.List(nil); ; {
+			o, err := it.Next(t.Context())
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			data, err := bucket.ReadAll(t.Context(), o.Key)
+			if err != nil || older.WriteAll(t.Context(), o.Key, data, nil) != nil {
+				t.Fatal(err)
+			}
+		}
+		second := push(1)
+		pushed, err := outbox.New(outbox.Options{Ledger: r.ledger, Table: table}).Files(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range pushed {
+			doubtful += f.Doubtful
+		}
+		if n%2 == 0 { // lost
+			open(memblob.OpenBucket(nil))
+			if res := r.run(t); len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) || !strings.Contains(res.Errs[0].Error(), "first: true") {
+				t.Errorf("without a ledger: %v", res.Errs)
+			}
+		} else { // restored, and what came after the copy is taken away
+			open(older)
+			if err := r.source.Delete(t.Context(), second); err != nil {
+				t.Fatal(err)
+			}
+			r.run(t)
+		}
+		r.hasBooked(t, want, doubtful)
+		for _, key := range []string{first, second} {
+			_ = r.source.Delete(t.Context(), key) // it may be gone
+		}
+		if t.Failed() {
+			t.Fatalf("after file %d", n)
+		}
+	}
+	t.Logf("%d files, %d records, %d doubtful, stopped %v, %d came twice", 2*many, len(want), doubtful, stopped, r.server.Spend().Duplicates)
+	if stopped["within"] < many/10 {
+		t.Errorf("only %d runs were stopped", stopped["within"])
+	}
+}
+
 func TestDrawnFiles(t *testing.T) {
 	slow.Test(t)
 	const many = 200
@@ -368,23 +509,8 @@ func TestDrawnFiles(t *testing.T) {
 	refused, skipped := 0, 0
 	for n := range many {
 		d := draw(n, dice)
-		data := d.bytes(t)
-		switch {
-		case d.kind != "xlsx" && d.chance(5):
-			data = packedZip(t, "spend.csv", string(data))
-		case d.chance(6):
-			var b bytes.Buffer
-			w := gzip.NewWriter(&b)
-			if _, err := w.Write(data); err != nil || w.Close() != nil {
-				t.Fatal(err)
-			}
-			data = b.Bytes()
-		}
-		r.o.Job = fmt.Sprintf("drawn_%d", n/20) // all pushes of a table are looked at for each
-		r.o.Table = r.o.Job
 		key := fmt.Sprintf("%s/%04d.csv", today(1), n)
-		r.put(t, key, string(data))
-		r.o.Columns, r.o.Format, r.o.Constants = d.taken, d.format, map[string]string{"cost_type": "cpc", "tag": "drawn"}
+		r.take(t, d, key, fmt.Sprintf("drawn_%d", n/20)) // all pushes of a table are looked at for each
 		said := fmt.Sprintf("file %d, %s, %q, %+v", n, d.kind, d.sep, d.format)
 		checked, err := New(r.o).Check(t.Context(), files.Path{Name: key, Bucket: r.source, Key: key})
 		if err != nil || checked.Skipped != int64(d.skipped) || checked.Duplicates != int64(d.duplicate) {
@@ -415,18 +541,7 @@ func TestDrawnFiles(t *testing.T) {
 			want[id] = amount
 		}
 	}
-	got := map[string]string{}
-	for _, record := range r.server.SpendRecords() {
-		got[record.CostID] = record.Amount + " " + record.Currency
-	}
-	for id, amount := range want {
-		if got[id] != amount {
-			t.Errorf("%q is %q in the books, want %q", id, got[id], amount)
-		}
-	}
-	if books := r.server.Spend(); books.Records != len(want) || len(got) != len(want) || books.Duplicates+books.Replaced != 0 {
-		t.Errorf("%d records, want %d; %+v", len(got), len(want), books)
-	}
+	r.hasBooked(t, want, 0)
 	if len(want) < 10*many || refused < 2*many || skipped < many/4 {
 		t.Errorf("%d records, %d refused and %d skipped are few", len(want), refused, skipped)
 	}

@@ -84,13 +84,18 @@ func newRigReading(t *testing.T, key string, readings []string, faults ...emulat
 // run is one night.
 func (r *rig) run(t *testing.T) ledger.Result {
 	t.Helper()
+	return r.runIn(t.Context(), t)
+}
+
+func (r *rig) runIn(ctx context.Context, t *testing.T) ledger.Result {
+	t.Helper()
 	r.runs++
 	o := r.o
 	o.Run = fmt.Sprintf("run-%d", r.runs)
 	k := New(o)
 	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: k}}
 	runner := &jobs.Runner{Ledger: r.ledger, Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
-	return runner.RunJobs(context.Background(), list, jobs.PlanJobs(context.Background(), list, time.Now()))[0]
+	return runner.RunJobs(ctx, list, jobs.PlanJobs(context.WithoutCancel(ctx), list, time.Now()))[0]
 }
 
 func (r *rig) put(t *testing.T, key, data string) {
