@@ -42,7 +42,7 @@ func TestAlteredCells(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Days: 20, Readings: []string{"report-numbers=decimal"}})
+				r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Days: 20, Readings: documented()})
 				defer r.close()
 				r.options.Events, r.options.FailText = nil, c.fail
 				r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token", "os_name", "country_code"}, strings.Split(c.metrics, ",")

@@ -54,7 +54,7 @@ func spoilt(text, day string, before int, change func(cell string) string) strin
 func TestOneBadCellFailsOneDay(t *testing.T) {
 	for cell, total := range map[string]string{"1234567890123.5": "2469135802468.25", "many": "", "--1": "--1"} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Days: 20})
+			r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Days: 20, Readings: documented()})
 			defer r.close()
 			r.options.Events = nil
 			r.options.Query.Dimensions = []string{"day", "app_token", "campaign"}
@@ -85,7 +85,7 @@ func TestOneBadCellFailsOneDay(t *testing.T) {
 // A day whose rows hold money that its total can't, because the total has more digits, is published and agrees with it.
 func TestTotalsBeyondTwelveDigits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Days: 20})
+		r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Days: 20, Readings: documented()})
 		defer r.close()
 		r.options.Events = nil
 		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token", "country_code"}, []string{"installs", "cost"}

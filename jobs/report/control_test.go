@@ -223,7 +223,7 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, emulator.Options{Seed: 7, Apps: 4, Rate: -1})
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 4, Rate: -1, Readings: documented()})
 				defer r.close()
 				l := &liar{RoundTripper: r.client.HTTP.Transport}
 				r.client.HTTP = &http.Client{Transport: l}
@@ -278,7 +278,7 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 // A period that isn't over may count on between two answers. What differs is recorded, and is no alarm.
 func TestAnUnfinishedPeriodMayMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Readings: []string{"report-header=asked"}})
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Readings: documented()})
 		defer r.close()
 		time.Sleep(6 * time.Hour)
 		l := &liar{RoundTripper: r.client.HTTP.Transport}

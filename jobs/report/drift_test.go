@@ -27,7 +27,7 @@ import (
 // for rows have the dimension campaign.
 func watched(t *testing.T, days int) (*rig, *liar) {
 	t.Helper()
-	r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Days: days + 5})
+	r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Days: days + 5, Readings: documented()})
 	schedule, err := refresh.ParseSchedule("0 6 * * *", "UTC")
 	check(t, err)
 	r.options.Rules.Schedule, r.client.Attempts = schedule, 3

@@ -105,7 +105,7 @@ func TestProbeWithoutTotals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, emulator.Options{Seed: 7, Apps: 3, Rate: -1})
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 3, Rate: -1, Readings: documented()})
 				defer r.close()
 				l := &liar{RoundTripper: r.client.HTTP.Transport}
 				r.client.HTTP = &http.Client{Transport: l}

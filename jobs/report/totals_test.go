@@ -67,7 +67,7 @@ func TestRequestsOfALoad(t *testing.T) {
 // totals of that moment.
 func TestTotalsOfAnEarlierMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Days: 40})
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Days: 40, Readings: documented()})
 		defer r.close()
 		l := &liar{RoundTripper: r.client.HTTP.Transport}
 		r.client.HTTP = &http.Client{Transport: l}
@@ -101,7 +101,7 @@ func TestTotalsOfAnEarlierMoment(t *testing.T) {
 // When the totals of a quarter can't be had, each window asks for its own.
 func TestTotalsOfAQuarterFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Days: 40})
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Days: 40, Readings: documented()})
 		defer r.close()
 		l := &liar{RoundTripper: r.client.HTTP.Transport}
 		r.client.HTTP, r.client.Attempts = &http.Client{Transport: l}, 2
@@ -192,7 +192,7 @@ func TestALittleMoves(t *testing.T) {
 // The window that asks for the totals of all fails at its rows, and takes its request back: the next window asks for all in its place.
 func TestTotalsOfAWindowThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Days: 40})
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Days: 40, Readings: documented()})
 		defer r.close()
 		l := &liar{RoundTripper: r.client.HTTP.Transport}
 		r.client.HTTP, r.client.InFlight = &http.Client{Transport: l}, 3
