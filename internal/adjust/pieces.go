@@ -22,13 +22,18 @@ var errFull = fmt.Errorf("%w: its rows, which are joined in memory, have too man
 var errRepeated = errors.New("two rows have the same dimensions, so that groups of metrics can't be joined on them: divide the metrics among several tables")
 
 // Requests is how many requests CSVReport makes of a query, unless the service is too slow for one: more than one where the offset of its
-// zone changes in its days, or no address holds its metrics or its list of apps. Of a query that can't be sent it is 1.
+// zone changes in its days, or no address holds its metrics or its list of apps. Of a query that can't be sent it is 1. A nil client has the
+// usual length of addresses.
 func (c *Client) Requests(q ReportQuery) int {
 	query, err := q.Encode()
 	if err != nil {
 		return 1
 	}
-	parts, err := q.parts(c.reports("csv_report")+"?", query, c.maxURL)
+	address, most := "", UsualMaxURL
+	if c != nil {
+		address, most = c.reports("csv_report")+"?", c.maxURL
+	}
+	parts, err := q.parts(address, query, most)
 	if err != nil {
 		return 1
 	}

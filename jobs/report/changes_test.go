@@ -335,6 +335,11 @@ func (c *change) night() {
 		}
 	})
 	o := c.options
+	if kept := o.Warehouse.Expiration; kept > 0 {
+		if day := civil.DateOf(time.Now().Add(-kept)); day.After(c.gone) {
+			c.gone = day
+		}
+	}
 	o.Targets = []ledger.Target{target}
 	o.Rebaseline = c.turning && c.asMeant(o.Query) && c.client.HTTP.Transport == c.honest // because it lets another account in
 	c.log.Reset()
@@ -383,11 +388,6 @@ func (c *change) compareRenamed(res ledger.Result) {
 func (c *change) compare(o report.Options, res ledger.Result) {
 	meant := c.recordedMeanings()
 	truths, now := c.truths(meant), c.published()
-	if kept := c.options.Warehouse.Expiration; kept > 0 {
-		if day := civil.DateOf(time.Now().Add(-kept)); day.After(c.gone) {
-			c.gone = day
-		}
-	}
 	var wrong []string
 	for n, was := range c.right {
 		is, e, truth := now[n], c.record(n.day), truths[meant[n.day]][n]
