@@ -77,8 +77,12 @@ func (c *Client) inPieces(ctx context.Context, q ReportQuery, parts []part, read
 		}
 		if err != nil {
 			var failed *Error
-			if errors.Is(err, errRepeated) && errors.As(err, &failed) {
+			switch {
+			case !errors.As(err, &failed):
+			case errors.Is(err, errRepeated):
 				failed.AnyDays = true
+			case len(failed.Apps) > 0 && len(failed.Apps) < len(q.Filters[appTokenIn]): // all of a group, and not of the list
+				failed.AnyDays = false
 			}
 			return got, err
 		}

@@ -99,7 +99,7 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 	second.Resent += a.Resent
 	second.Started = a.Started
 	switch {
-	case failed == nil, errors.Is(failed, ErrDuplicate), unread && errors.Is(failed, ErrRejected):
+	case failed == nil, errors.Is(failed, ErrDuplicate):
 		c.spend.takesQuery.Store(true)
 	case errors.Is(failed, ErrAuth): // the query was read, and a refusal of all records is for a person
 	case errors.As(failed, &e) && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests && !errors.Is(failed, ErrUnknown):

@@ -126,7 +126,7 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, us
 		return errors.Join(errs...)
 	}
 	a, err := f.ask(ctx, row, c)
-	if named, _ := refusedApps(err); f.leaveOut(named, err) {
+	if named, _ := refusedApps(err); !errors.Is(err, jobs.ErrStop) && f.leaveOut(named, err) {
 		return f.partitions(ctx, row, c, use)
 	}
 	if errors.Is(err, adjust.ErrTooSlow) && len(row) > 1 {

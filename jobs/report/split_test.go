@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -175,6 +176,60 @@ func TestALongAnswerIsHalved(t *testing.T) {
 			}
 			whole, files = res.Outcome.CSVBytes, len(r.files())
 			r.close()
+		}
+	})
+}
+
+// An app that the service refuses is left out also where it is all that one address asks for, because the list has no room in fewer.
+func TestARefusedAppOfAGroup(t *testing.T) {
+	const gone = "zgone1234567"
+	alone := 0
+	for most := 1300; most > 1100 && alone == 0; most -= 6 {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, emulator.Options{Seed: 7, Apps: 60, Rate: -1, Days: 5, Readings: append(documented(), "unknown-apps=400")})
+			defer r.close()
+			r.options.Events, r.client.MaxURL = nil, most
+			r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token"}, []string{"installs"}
+			var list []string
+			for _, app := range r.server.Apps() {
+				list = append(list, app.Token)
+			}
+			r.options.Query.Filters = map[string][]string{"app_token__in": append(list, gone)}
+			r.start(1)
+			res := r.run(t.Context())
+			for _, q := range r.server.Requests() {
+				if strings.Contains(q.Query, "app_token__in="+gone+"&") && strings.Contains(q.Query, "dimensions=day,app_token") {
+					alone++
+				}
+			}
+			if err := errors.Join(res.Errs...); len(r.files()) != 1 || alone > 0 && (err == nil || !strings.Contains(err.Error(), "the service refuses the apps "+gone)) {
+				t.Errorf("addresses of %d bytes: %d files, %v", most, len(r.files()), err)
+			}
+		})
+	}
+	if alone == 0 {
+		t.Error("the app was never asked for alone")
+	}
+}
+
+// What panics while totals are asked for keeps no other window from asking.
+func TestAPanicWhileTotalsAreAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
+		defer r.close()
+		r.options.Events = nil
+		next, panicked := r.client.HTTP.Transport, false
+		r.client.HTTP = &http.Client{Transport: roundTrip(func(q *http.Request) (*http.Response, error) {
+			if v := q.URL.Query(); v.Get("dimensions") == "day" && !panicked {
+				panicked = true
+				panic("on purpose")
+			}
+			return next.RoundTrip(q)
+		})}
+		r.parallel = 4
+		r.start(28)
+		if res := r.run(t.Context()); !panicked || len(r.files()) != 28 {
+			t.Errorf("%d files, %v", len(r.files()), res.Errs)
 		}
 	})
 }

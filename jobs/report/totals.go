@@ -59,19 +59,26 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 	if err := b.asking.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
+	stopped := false // the others wait until the runner ends them
+	defer func() {
+		if !stopped { // also when asking has panicked
+			b.asking.Release(1)
+		}
+	}()
 	if b.totals == nil && b.err == nil {
 		if err := f.totalsTrial.begin(ctx); err != nil {
+			stopped = true
 			return nil, err
 		}
 		parts, err := f.firstTotals(ctx, b.row)
 		if err = f.totalsTrial.verdict(err); errors.Is(err, jobs.ErrStop) {
+			stopped = true
 			return nil, err
 		}
 		if ctx.Err() == nil {
 			b.totals, b.err = byPartition(parts), err
 		}
 	}
-	defer b.asking.Release(1)
 	return b.totals, errors.Join(b.err, ctx.Err())
 }
 

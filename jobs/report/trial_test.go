@@ -96,7 +96,7 @@ func TestAnAddressThatIsTooLong(t *testing.T) {
 			r.start(28)
 			r.parallel, r.client.InFlight = 4, 4
 			res := r.run(t.Context())
-			if text := errors.Join(res.Errs...); text == nil || !strings.Contains(text.Error(), "bytes, which is too long for the service: divide the metrics") {
+			if text := errors.Join(res.Errs...); text == nil || !strings.Contains(text.Error(), "bytes, which is too long for the service: set a smaller max_url under service, or divide the metrics") {
 				t.Errorf("%d: errors %v", status, res.Errs)
 			}
 			if res.Outcome.Requests > 2 {

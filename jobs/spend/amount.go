@@ -24,17 +24,6 @@ var signs = map[string]string{
 	"лв.": "bgn", "fr.": "chf", "sfr.": "chf", "rp": "idr", "rm": "myr", "r": "zar", "₡": "crc", "₲": "pyg", "₵": "ghs", "₸": "kzt", "₼": "azn", "₾": "gel",
 }
 
-// cutSign parts an amount from the sign of a currency, or its code, before it.
-func cutSign(s string) (sign, digits string) {
-	if s == "" || s[0] >= '0' && s[0] <= '9' {
-		return "", s // nearly all
-	}
-	if i := strings.IndexAny(s, "-.0123456789"); i > 0 {
-		return s[:i], s[i:]
-	}
-	return "", s
-}
-
 // isSign tells whether a sign may stand for a currency, and whether it stands for any.
 func isSign(sign, code string) (of, known bool) {
 	sign = strings.ToLower(sign)

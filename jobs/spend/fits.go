@@ -26,7 +26,7 @@ func Fits(name, cell string, format files.Format) string {
 		v[f] = plain
 		c.timed = name == names[engagedAt]
 	}
-	if sign, _ := cutSign(v[costAmount]); sign != "" {
+	if sign, _ := files.CutSign(v[costAmount]); sign != "" {
 		v[costCurrency] = strings.ToLower(sign)
 		if codes := strings.Fields(signs[v[costCurrency]]); len(codes) > 0 {
 			v[costCurrency] = codes[0]
@@ -41,7 +41,7 @@ func Fits(name, cell string, format files.Format) string {
 // Currency is the one currency whose sign or code stands in an amount; empty: none does, or the sign may stand for several.
 func Currency(amount string, format files.Format) string {
 	plain, _ := format.Spell(mapping(nil, nil, format).Fields[costAmount], amount)
-	sign, _ := cutSign(plain)
+	sign, _ := files.CutSign(plain)
 	codes := strings.Fields(signs[strings.ToLower(sign)])
 	switch _, known := isSign(sign, ""); {
 	case len(codes) == 1:

@@ -71,7 +71,7 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	if r.Currency, reason = lookup(c.currencies, v[costCurrency], "isn't a currency of ISO 4217, nor one listed under currencies"); reason != "" {
 		return r, refuse(costCurrency, reason)
 	}
-	sign, digits := cutSign(v[costAmount])
+	sign, digits := files.CutSign(v[costAmount])
 	switch of, known := isSign(sign, r.Currency); {
 	case of:
 		r.Amount, reason = amount(digits)

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,12 +85,13 @@ func TestReportCapAfterSlowQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newReportCap(fewReports, UsualInFlight, Share{})
 		var wg sync.WaitGroup
-		for i := range 120 {
+		var answers atomic.Int32
+		for range 120 {
 			wg.Go(func() {
 				p, _ := c.enter(t.Context())
 				p.sent()
 				time.Sleep(time.Second)
-				if i%7 == 0 && i < 60 {
+				if i := answers.Add(1); i%7 == 0 && i < 60 {
 					p.leave(&failure{status: http.StatusGatewayTimeout, slow: true})
 				} else {
 					p.leave(nil)

@@ -106,7 +106,7 @@ func (s *speller) spell(f *Field, text string) (plain string, refused *Refusal) 
 		if s.plain(text) {
 			return text, nil
 		}
-		sign, digits := cutSign(text)
+		sign, digits := CutSign(text)
 		digits, refused = s.number(f, digits)
 		return sign + digits, refused
 	case f.Time && s.layout != "" && text != "":
@@ -132,18 +132,32 @@ func (s *speller) plain(text string) bool {
 	return true
 }
 
-// cutSign parts a number from the signs of a currency before and behind it, such as "EUR" or "€". What has no digit has no sign.
-func cutSign(text string) (sign, digits string) {
-	first, last := strings.IndexAny(text, "-.,0123456789"), strings.LastIndexAny(text, ".,0123456789")
-	if first < 0 || last < first || !strings.ContainsAny(text, "0123456789") {
-		return "", text
+// CutSign parts a number from the signs of a currency before and behind it, such as "EUR", "€" or "Rs.": a point right behind a letter is one of
+// an abbreviation. What has no digit has no sign.
+func CutSign(text string) (sign, digits string) {
+	first, last := -1, 0
+	var before rune
+	for i, r := range text {
+		switch digit := r >= '0' && r <= '9'; {
+		case digit, r == '-' && first < 0, (r == '.' || r == ',') && !unicode.IsLetter(before):
+			if first < 0 {
+				first = i
+			}
+			if r != '-' {
+				last = i + 1
+			}
+		}
+		before = r
 	}
-	before, behind := text[:first], text[last+1:]
-	switch sign = strings.TrimFunc(before, unicode.IsSpace) + strings.TrimFunc(behind, unicode.IsSpace); {
-	case sign == "", before != "" && behind != "" && sign != before && sign != behind, strings.ContainsAny(sign, "0123456789.,-"):
+	if first == 0 && last == len(text) || !strings.ContainsAny(text, "0123456789") || last <= first {
+		return "", text // nearly all
+	}
+	ahead, behind := text[:first], text[last:]
+	switch sign = strings.TrimFunc(ahead, unicode.IsSpace) + strings.TrimFunc(behind, unicode.IsSpace); {
+	case sign == "", ahead != "" && behind != "" && sign != ahead && sign != behind, strings.ContainsAny(sign, "0123456789,-"):
 		return "", text // blanks alone, or something on either side
 	}
-	return sign, text[first : last+1]
+	return sign, text[first:last]
 }
 
 // number reads a decimal comma and a separator of thousands where they are declared. A comma that isn't may stand between thousands: nothing is

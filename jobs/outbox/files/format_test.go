@@ -16,7 +16,8 @@ func TestSpell(t *testing.T) {
 		text, want string
 	}{
 		{Format{}, "1.25", "1.25"}, {Format{}, "-1", "-1"}, {Format{}, "abc", "abc"}, {Format{}, "1e5", "1e5"}, {Format{}, "", ""},
-		{Format{}, "$1.25", "$1.25"}, {Format{}, "1.25 €", "€1.25"}, {Format{}, "EUR\u00a01.25", "EUR1.25"}, {Format{}, "R$ 1.25", "R$1.25"}, {Format{}, "$5 USD", "$5 USD"}, {Format{}, " 1", " 1"},
+		{Format{}, "$1.25", "$1.25"}, {Format{}, "1.25 €", "€1.25"}, {Format{}, "EUR\u00a01.25", "EUR1.25"}, {Format{}, "R$ 1.25", "R$1.25"},
+		{Format{}, "Rs.500", "Rs.500"}, {Format{}, "500 kr.", "kr.500"}, {Format{}, "€.5", "€.5"}, {Format{Decimal: ','}, "Rs. 1,25", "Rs.1.25"}, {Format{}, "$5 USD", "$5 USD"}, {Format{}, " 1", " 1"},
 		{Format{}, "$1,234.50", which}, {Format{}, "1,234", "amount has a comma: if it is the decimal sign, say so by format: {decimal: comma}; if it separates thousands, by format: {thousands: comma}"},
 		{Format{Thousands: ','}, "$1,234,567.5", "$1234567.5"}, {Format{Thousands: ','}, "1,234", "1234"}, {Format{Thousands: ','}, "1234.5", "1234.5"}, {Format{Thousands: ','}, "-1,234", "-1234"},
 		{Format{Thousands: ','}, "1,23", group}, {Format{Thousands: ','}, "1234,567", group}, {Format{Thousands: ','}, "12,34,567", group}, {Format{Thousands: ','}, "1,2345", group},
