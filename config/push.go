@@ -61,7 +61,7 @@ func (p *Push) keys(resend string) []strict.Field {
 		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park", "What happens to a record that may have been taken, because its answer was lost. "+resend),
 		strict.Optional("window_days", strict.Whole(1, 30), &p.WindowDays, "14", "How many days back from today files are looked for."),
 		strict.Optional("first", strict.Bool, &p.First, "true", "Whether the job may send files that are older than a day although nothing that it has pushed is on record. "+
-			"Without the key its first run is refused then, because the ledger may have been lost, or the job renamed. Once something is on record, the key doesn't matter."),
+			"Without the key its first run is refused then, because the ledger may have been lost, or the job renamed. Take it out once something is on record: as long as it stands there, a lost ledger isn't noticed."),
 		strict.Optional("wait_until_quiet", quietTime, &p.Quiet, "30s", "How long a file must not have changed before a run takes it, because it may still be growing. "+
 			"true stands for 5m; 0 and false take each file at once."),
 		strict.Optional("rate", perSecond("records"), &p.Rate, "50", "Records a second."),

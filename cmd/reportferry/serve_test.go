@@ -84,6 +84,35 @@ func TestServeByTheSchedule(t *testing.T) {
 	}
 }
 
+// A push at the same tick as a report goes out although the token of reports can't be read.
+func TestServePushesWithoutTheReportsToken(t *testing.T) {
+	s := startService(t, "--apps", "1", "--days", "5")
+	dir := t.TempDir()
+	check(t, os.MkdirAll(filepath.Join(dir, "in"), 0o755))
+	check(t, os.WriteFile(filepath.Join(dir, "in", "a.csv"), fmt.Appendf(nil, "cost_id,cost_amount,time\nclick-000000001,1.25,%s\n", time.Now().UTC().Format(time.RFC3339)), 0o600))
+	config := fmt.Sprintf(`service: {base_url: %[1]s, cost_url: %[1]s, token: "${file:%[2]s/none}", spend: {token: "${TEST_KEY}"}}
+ledger: file://%[2]s/ledger
+spool_dir: %[2]s/spool
+jobs:
+  - {name: daily, kind: report, schedule: "* * * * *", sinks: ["file://%[2]s/out"], start: -2d, currency: USD, dimensions: [day], metrics: [installs]}
+  - {name: sp, kind: spend, schedule: "* * * * *", source: "file://%[2]s/in/*.csv", rejects: "file://%[2]s/rejects", wait_until_quiet: 0, columns: {engaged_at: time}, constants: {cost_type: cpi, cost_currency: USD, tag: x}}
+`, s.url, dir)
+	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), []byte(config), 0o600))
+	p := &place{t: t, dir: dir, token: "any", env: []string{"TEST_KEY=" + spendKey}, service: s}
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	cmd, out := p.command(ctx, "serve", "--listen=")
+	check(t, cmd.Start())
+	for ctx.Err() == nil && s.books(t).Records == 0 {
+		time.Sleep(50 * time.Millisecond)
+	}
+	check(t, cmd.Process.Signal(os.Interrupt))
+	_ = cmd.Wait() // it was told to end
+	if s.books(t).Records != 1 || !strings.Contains(out.String(), "service.token") {
+		t.Errorf("%d records are pushed: %s", s.books(t).Records, out)
+	}
+}
+
 // The process answers /healthz and /readyz on the loopback, and ends with 0 when it is told to; until then it says that it ends.
 // What is due at a tick is one run with one record, and a job whose bucket can't be opened keeps none of the others from it.
 func TestServeDoesATickAsOneRun(t *testing.T) {

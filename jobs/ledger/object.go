@@ -47,7 +47,7 @@ func decodeObject(data string, content any) error {
 			return err
 		}
 		if e.Version != objectVersion {
-			return fmt.Errorf("version %d, this program reads version %d", e.Version, objectVersion)
+			return &versionError{e.Version}
 		}
 		sum, text = e.Sum, string(e.Content)
 	}
@@ -76,6 +76,13 @@ func plainEnvelope(data string) (sum, content string, plain bool) {
 
 func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
 
+// A versionError is an object of another version than this program reads.
+type versionError struct{ version int }
+
+func (e *versionError) Error() string {
+	return fmt.Sprintf("it is of version %d, and this program reads version %d", e.version, objectVersion)
+}
+
 // A DamagedError is a ledger object that can't be trusted.
 type DamagedError struct {
 	Location string // where a person finds it
@@ -86,6 +93,10 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
+	var newer *versionError
+	if errors.As(e.Err, &newer) && newer.version > objectVersion {
+		return fmt.Sprintf("ledger: %s was written by a newer version of reportferry: %v; use that one; delete nothing", e.Location, e.Err)
+	}
 	if e.Gone != "" {
 		return fmt.Sprintf("ledger: %s is gone: %v; restore it from a copy, or delete all of %s: what was recorded there "+
 			"then counts as missing and is fetched again", e.Location, e.Err, e.Gone)

@@ -162,5 +162,5 @@ func (t *Table) ScopeOf(ctx context.Context, e Record) (s Scope, err error) {
 	if err = t.ledger.read(ctx, key, &s); isNotFound(err) {
 		return s, t.gone(key, "the record of "+e.Partition.String())
 	}
-	return s, err
+	return s, t.needed(err)
 }

@@ -166,7 +166,7 @@ func (t *Table) shape(ctx context.Context, id, named string) (s Shape, err error
 	if err := t.ledger.read(ctx, key, &s); isNotFound(err) {
 		return s, t.gone(key, named)
 	} else if err != nil {
-		return s, err
+		return s, t.needed(err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -285,6 +286,15 @@ func (t *Table) check(key string, b batch, segment int) error {
 		}
 	}
 	return nil
+}
+
+// needed says of a damaged object that records name what deleting it would cost.
+func (t *Table) needed(err error) error {
+	var damaged *DamagedError
+	if errors.As(err, &damaged) {
+		damaged.Cost = "records name it, so that without a copy of it all of " + t.ledger.location("tables/"+t.name) + " has to go, and counts as missing then"
+	}
+	return err
 }
 
 // gone is the error of an object that isn't there, though another object says that it was.

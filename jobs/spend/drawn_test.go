@@ -478,6 +478,21 @@ func TestDrawnFilesWhateverHappens(t *testing.T) {
 			if res := r.run(t); len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) || !strings.Contains(res.Errs[0].Error(), "first: true") {
 				t.Errorf("without a ledger: %v", res.Errs)
 			}
+			new := fmt.Sprintf("%s/%04d-2.csv", today(0), n) // pushed by name, it is all that is on record
+			d := draw(1000+4*n+2, dice)
+			for id, amount := range d.books {
+				want[id] = amount
+			}
+			r.take(t, d, new, table)
+			r.o.Shelf.Files = []files.Path{{Name: new, Bucket: r.source, Key: new}}
+			if res := r.run(t); len(res.Errs) > 0 {
+				t.Errorf("a new file by its name: %v", res.Errs)
+			}
+			r.o.Shelf.Files = nil
+			if res := r.run(t); len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) {
+				t.Errorf("with a new file on record: %v", res.Errs)
+			}
+			_ = r.source.Delete(t.Context(), new)
 		} else { // restored, and what came after the copy is taken away
 			open(older)
 			if err := r.source.Delete(t.Context(), second); err != nil {

@@ -100,7 +100,7 @@ run of it that long has ended without a failure.`,
 				if err := errors.Join(damaged, err); err != nil {
 					return err
 				}
-				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" || status.AnyWrong(t.Problems) }) {
+				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" || t.Unsure != "" || status.AnyWrong(t.Problems) }) {
 					return exit.Silent(jobs.ExitSome)
 				}
 				return nil

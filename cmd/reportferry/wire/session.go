@@ -69,6 +69,11 @@ func (s *Session) JobsApart(ctx context.Context, names []string) ([]jobs.Job, er
 	var list []jobs.Job
 	for _, c := range chosen {
 		job, err := s.Job(ctx, c, s.Asked)
+		if err == nil && c.AsksService() {
+			if _, err = s.Token.Token(ctx); err != nil {
+				err = fmt.Errorf("service.token: %w", exit.Refused(err))
+			}
+		}
 		if err != nil {
 			job = jobs.Job{Name: c.Name, Table: c.Table, Kind: unmade{err}}
 		}
@@ -105,7 +110,8 @@ func (s *Session) watched(job string, c *adjust.Client) *adjust.Client {
 // AskService tells whether one of the jobs asks the host of reports and app automation, which wants the API token.
 func (s *Session) AskService(list []jobs.Job) bool {
 	return slices.ContainsFunc(list, func(j jobs.Job) bool {
-		return slices.ContainsFunc(s.Config.Jobs, func(c config.Job) bool { return c.Name == j.Name && c.AsksService() })
+		_, never := j.Kind.(unmade)
+		return !never && slices.ContainsFunc(s.Config.Jobs, func(c config.Job) bool { return c.Name == j.Name && c.AsksService() })
 	})
 }
 

@@ -76,7 +76,7 @@ type Options struct {
 	Quiet       time.Duration // a file that was modified more recently waits for the next run
 	InFlight    int
 
-	First  bool              // the job may begin with old files, although nothing of it is on record; a person has said so
+	First  bool              // files may be sent that are older than what is on record; a person has said so
 	Others map[string]Source // where other jobs find their files, by the jobs' names, that would send the same records of a file
 
 	SpoolDir string

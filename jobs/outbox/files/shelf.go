@@ -98,31 +98,48 @@ func DayOf(key string) string {
 	return ""
 }
 
-// mostAged is how old a file may be that a job without history sends without being told to.
+// mostAged is how much older than what is on record of a job a file may be that the job sends without being told to.
 const mostAged = 24 * time.Hour
 
-// MayPush refuses what would send records twice: files that another job finds too, and old files of a job without history,
-// because its ledger was lost or its name is another now. check reads a file without sending it.
+// MayPush refuses what would send records twice: files that another job finds too, and unknown files that are older than the first push on
+// record, or old when there is none, because the ledger was lost or the job's name is another now. check reads a file without sending it.
 func (o Options) MayPush(ctx context.Context, out *outbox.Outbox, due []Path, now time.Time, check func(context.Context, Path) (Checked, error)) error {
-	if err := o.alone(ctx, due, now); err != nil || o.First || len(due) == 0 {
+	if err := o.alone(ctx, due, now); err != nil || len(due) == 0 {
 		return err
 	}
 	known, err := out.Files(ctx)
-	if err != nil || slices.ContainsFunc(known, outbox.File.Begun) {
+	if err != nil {
 		return err
+	}
+	since, names := now, map[string]bool{}
+	for _, f := range known {
+		if names[f.Name] = true; f.Begun() && f.Started.Before(since) {
+			since = f.Started
+		}
+	}
+	nothing := !slices.ContainsFunc(known, outbox.File.Begun)
+	if nothing {
+		clear(names)
 	}
 	old := 0
 	for _, p := range due {
+		if names[p.Name] {
+			continue
+		}
 		stat, err := p.Stat(ctx)
 		if err != nil {
 			return err
 		}
 		day, err := time.ParseInLocation(time.DateOnly, DayOf(p.Key), o.Shelf.Zone)
-		if now.Sub(stat.Modified) > mostAged || err == nil && o.Shelf.Source.dated() && now.Sub(day.AddDate(0, 0, 1)) > mostAged {
+		if since.Sub(stat.Modified) > mostAged || err == nil && o.Shelf.Source.dated() && since.Sub(day.AddDate(0, 0, 1)) > mostAged {
 			old++
 		}
 	}
-	if old == 0 {
+	switch {
+	case old == 0 && o.First && !nothing:
+		o.Log.Warn("first: true says nothing any more; take it out of the job: as long as it is there, a lost ledger isn't noticed, and all is sent again", "job", o.Job)
+		return nil
+	case old == 0, o.First:
 		return nil
 	}
 	records, unread := int64(0), ""
@@ -142,8 +159,13 @@ func (o Options) MayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: nothing that it has pushed is on record. Files older than a day: %d of %d; records that would go: %d%s, also those that were sent before. %s"+
-		"If nothing of them was ever sent, say so by first: true in the job, or by push --first; if the ledger was lost, push only files that are new", ledger.ErrRefused, old, len(due), records, unread, elsewhere)
+	what := "nothing that it has pushed is on record. Files older than a day"
+	if !nothing {
+		what = fmt.Sprintf("what it has pushed is on record since %s. Files that are older by more than a day", since.In(o.Shelf.Zone).Format("2006-01-02 15:04 MST"))
+	}
+	return fmt.Errorf("%w: %s: %d of %d; records that would go: %d%s, also those that were sent before. %s"+
+		"If nothing of them was ever sent, say so by push --first, or for the first run by first: true in the job. If the ledger was lost, restore it, or move the files that were pushed out of the source for good",
+		ledger.ErrRefused, what, old, len(due), records, unread, elsewhere)
 }
 
 // elsewhere says which other tables of the ledger have files of these names or digests.
