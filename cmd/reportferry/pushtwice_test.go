@@ -75,7 +75,11 @@ func TestLostLedgerSendsNothingAgain(t *testing.T) {
 	s.say(0, "spend status", "bad.csv")
 	s.say(3, "spend push --first", "sent 3, unchanged 0", "rows 4")
 	s.put("in/d.csv", "cost_id,cost_amount\nlong-enough-id-5,1\n", 48*time.Hour)
+	s.say(2, "spend push", "what it has pushed is on record since", "Files that are older by more than a day: 1 of 1; records that would go: 1,")
+	s.say(0, "spend push --first", "sent 1, unchanged 0")
+	s.put("in/e.csv", "cost_id,cost_amount\nlong-enough-id-5,1\n", 20*time.Hour)
 	s.say(0, "spend push", "sent 1, unchanged 0") // there is history
+	check(t, os.Remove("in/e.csv"))
 	job("name: other")
 	s.say(2, "spend push", "Files older than a day: 3 of 4; records that would go: 5,",
 		"The table sp of this ledger has 4 of these files: if the job had another name, table: sp goes on with it.")
@@ -83,6 +87,9 @@ func TestLostLedgerSendsNothingAgain(t *testing.T) {
 	s.say(0, "spend push", "other: all is up to date")
 	check(t, os.RemoveAll("ledger"))
 	s.say(2, "spend push", "would go: 5,")
+	s.say(0, "spend push in/c.csv", "sent 1, unchanged 0")
+	s.say(2, "run", "what it has pushed is on record since", "Files that are older by more than a day: 3 of 3;") // one new file is no history of theirs
+	check(t, os.RemoveAll("ledger"))
 	job("name: other, first: true")
 	s.say(3, "spend push", "sent 4, unchanged 0")
 

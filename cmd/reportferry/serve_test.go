@@ -90,6 +90,8 @@ func TestServePushesWithoutTheReportsToken(t *testing.T) {
 	dir := t.TempDir()
 	check(t, os.MkdirAll(filepath.Join(dir, "in"), 0o755))
 	check(t, os.WriteFile(filepath.Join(dir, "in", "a.csv"), fmt.Appendf(nil, "cost_id,cost_amount,time\nclick-000000001,1.25,%s\n", time.Now().UTC().Format(time.RFC3339)), 0o600))
+	earlier := time.Now().Add(-10 * time.Minute)
+	check(t, os.Chtimes(filepath.Join(dir, "in", "a.csv"), earlier, earlier)) // its schedule has fired since
 	config := fmt.Sprintf(`service: {base_url: %[1]s, cost_url: %[1]s, token: "${file:%[2]s/none}", spend: {token: "${TEST_KEY}"}}
 ledger: file://%[2]s/ledger
 spool_dir: %[2]s/spool
