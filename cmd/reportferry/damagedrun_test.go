@@ -28,7 +28,7 @@ func TestADamagedRunBlindsNothing(t *testing.T) {
 			args, says string
 			code       int
 		}{
-			{"status", "campaigns_daily: 2009-12-17", 0}, {"status nightly_spend --max-age 1000h", "nightly_spend: no run", 3}, {"gaps networks_total", "networks_total: no gaps", 0},
+			{"status", "campaigns_daily: 2009-12-17", 3}, {"status nightly_spend --max-age 1000h", "nightly_spend: no run", 3}, {"gaps networks_total", "networks_total: no gaps", 0},
 			{"runs", "networks_total", 0}, {"runs last", "networks_total", 0}, {"runs --job networks_total", "networks_total", 0},
 		} {
 			check(t, os.WriteFile(filepath.Join("ledger", name), []byte(`{"v":1,"xxh64":"0","content":{}}`+"\n"), 0o600))
