@@ -106,7 +106,7 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 			human.Row(w, "pending", human.Count(f.Pending))
 		}
 		if f.Unknown > 0 {
-			human.Row(w, "unknown", human.Count(f.Unknown)+"; "+g.kind+" requeue has them sent again")
+			human.Row(w, "unknown", human.Count(f.Unknown)+"; the next run sends them again, or with on_unknown: park "+g.kind+" requeue does")
 		}
 		if f.Doubtful > 0 {
 			human.Row(w, "doubtful", human.Count(f.Doubtful)+" may have been sent more than once")
