@@ -69,6 +69,7 @@ func TestDiff(t *testing.T) {
 				if pieces {
 					o.MaxPairs = 1
 				}
+				o.Readings = append(documented(), o.Readings...)
 				r := newRig(t, o)
 				defer r.close()
 				var tokens []string

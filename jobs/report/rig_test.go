@@ -190,7 +190,8 @@ func (r *rig) truthOf(first, last civil.Date) (header []string, rows [][]string)
 	}
 	body, err := io.ReadAll(res.Body)
 	check(r.t, err)
-	all, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff")))).ReadAll()
+	body = bytes.ToValidUTF8(bytes.TrimPrefix(body, []byte("\ufeff")), []byte("\ufffd")) // as a table has it
+	all, err := csv.NewReader(bytes.NewReader(body)).ReadAll()
 	check(r.t, err)
 	return asAsked(r.t, slices.Concat(q.Dimensions, metrics), all)
 }

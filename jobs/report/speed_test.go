@@ -40,7 +40,7 @@ func TestTheLimiterIsKeptFull(t *testing.T) {
 		inFlight          = burst + rate*2 + 1 // a burst and what is sent while it is answered
 	)
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: days + 5, Rate: rate, Burst: burst, Latency: latency})
+		r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: days + 5, Rate: rate, Burst: burst, Latency: latency, Readings: documented()})
 		defer r.close()
 		r.options.Events = nil // it is asked for under a lock, and while others wait for one a bubble's clock stands still
 		r.options.Rules.Page = 1
@@ -73,7 +73,7 @@ func TestTheLimiterIsKeptFull(t *testing.T) {
 func TestAServiceAtExactlyOurRate(t *testing.T) {
 	for _, c := range []struct{ rate, page int }{{10, 7}, {10, 1}, {50, 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: 65, Rate: float64(c.rate), Burst: 1})
+			r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: 65, Rate: float64(c.rate), Burst: 1, Readings: documented()})
 			defer r.close()
 			r.options.Events = nil
 			r.options.Rules.Page = c.page
@@ -94,7 +94,7 @@ const nightRate = 10 // the client's default
 // wholeNight makes what a night is: 60 days by 12 apps at the rate that is the default, from a service that takes two seconds for an answer,
 // and any number at a time.
 func wholeNight(t testing.TB, reconcile report.Reconcile) *rig {
-	r := newRig(t, emulator.Options{Seed: 7, Rate: -1, Latency: 2 * time.Second})
+	r := newRig(t, emulator.Options{Seed: 7, Rate: -1, Latency: 2 * time.Second, Readings: documented()})
 	r.options.Reconcile = reconcile
 	r.client.Rate, r.client.InFlight, r.parallel = nightRate, 42, 42
 	r.start(60)

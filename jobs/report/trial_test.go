@@ -66,7 +66,7 @@ func TestTheFirstQueryHoldsUpTheOthersShortly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Latency: c.latency})
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Latency: c.latency, Readings: documented()})
 				defer r.close()
 				r.options.Events = nil
 				r.start(70)

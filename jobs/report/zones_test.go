@@ -70,6 +70,7 @@ func TestDaysOfAZoneByName(t *testing.T) {
 func zoned(t *testing.T, loc *time.Location, day civil.Date, o emulator.Options) *rig {
 	time.Sleep(time.Until(day.AddDays(12).In(loc).Add(6 * time.Hour)))
 	o.Seed, o.Apps, o.Days, o.Rate, o.Readings = 3, 2, 40, -1, []string{"zone-names=ignored"}
+	o.Readings = append(documented(), o.Readings...)
 	r := newRig(t, o)
 	r.options.Rules.Location, r.options.Rules.Lookback = loc, 0
 	r.options.Query.UTCOffset, r.options.Query.Zone = "", loc
@@ -89,7 +90,7 @@ func sameInZone(t *testing.T, loc *time.Location, by string, day civil.Date) {
 	}
 	r.from(day.AddDays(-9))
 	r.ok()
-	named := newRig(t, emulator.Options{Seed: 3, Apps: 2, Days: 40, Rate: -1, Readings: []string{"zone-names=taken"}})
+	named := newRig(t, emulator.Options{Seed: 3, Apps: 2, Days: 40, Rate: -1, Readings: alone("zone-names=taken")})
 	defer named.close()
 	named.options = r.options
 	cells := 0
@@ -195,7 +196,7 @@ func TestWholeTableInAZone(t *testing.T) {
 		r.options.Query.Dimensions, r.options.Rules.Period = []string{"app_token", "network"}, refresh.Whole
 		r.from(spring.AddDays(-5))
 		r.ok()
-		named := newRig(t, emulator.Options{Seed: 3, Apps: 2, Days: 40, Rate: -1, Readings: []string{"zone-names=taken"}})
+		named := newRig(t, emulator.Options{Seed: 3, Apps: 2, Days: 40, Rate: -1, Readings: alone("zone-names=taken")})
 		defer named.close()
 		named.options = r.options
 		header, rows := named.truthOf(spring.AddDays(-5), civil.DateOf(time.Now().In(havana)).AddDays(-1))
