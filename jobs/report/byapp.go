@@ -40,9 +40,9 @@ func without(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(app string) bool { return slices.Contains(other, app) })
 }
 
-// refusedApps are those that the service names in a refusal. of tells whether there is one that may be about some of the apps of the request,
+// refusedApps are those that the service names in a refusal. some tells whether there is one that may be about some of the apps of the request,
 // named or not.
-func refusedApps(err error) (named []string, of bool) {
+func refusedApps(err error) (apps []string, some bool) {
 	var answer *adjust.Error
 	if !errors.As(err, &answer) {
 		return nil, false

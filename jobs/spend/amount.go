@@ -25,7 +25,7 @@ var signs = map[string]string{
 }
 
 // isSign tells whether a sign may stand for a currency, and whether it stands for any.
-func isSign(sign, code string) (of, known bool) {
+func isSign(sign, code string) (same, known bool) {
 	sign = strings.ToLower(sign)
 	codes := strings.Fields(signs[sign])
 	if sign == "" {

@@ -45,9 +45,9 @@ type drawn struct {
 	skipped, duplicate, between int
 }
 
-func (d *drawn) chance(of int) bool { return d.dice.IntN(of) == 0 }
+func (d *drawn) chance(sides int) bool { return d.dice.IntN(sides) == 0 }
 
-func pick[T any](d *drawn, of ...T) T { return of[d.dice.IntN(len(of))] }
+func pick[T any](d *drawn, choices ...T) T { return choices[d.dice.IntN(len(choices))] }
 
 // id is a Cost ID that no other row of any file has.
 func (d *drawn) id() string {

@@ -72,8 +72,8 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 		return r, refuse(costCurrency, reason)
 	}
 	sign, digits := files.CutSign(v[costAmount])
-	switch of, known := isSign(sign, r.Currency); {
-	case of:
+	switch same, known := isSign(sign, r.Currency); {
+	case same:
 		r.Amount, reason = amount(digits)
 	case known:
 		reason = "has the sign of another currency than cost_currency"

@@ -37,9 +37,9 @@ const mostRows = 200
 
 // Look reads the beginning of a file. dir is for a Parquet, XLSX or ZIP file's copy.
 func Look(ctx context.Context, path, dir string) (*File, error) {
-	f, err := look(ctx, path, dir, files.Format{})
+	f, err := read(ctx, path, dir, files.Format{})
 	if foreign := func(row []string) bool { return !utf8.ValidString(strings.Join(row, "")) }; err != nil && strings.Contains(err.Error(), "is not UTF-8") || err == nil && slices.ContainsFunc(f.Rows, foreign) {
-		f, err = look(ctx, path, dir, files.Format{Encoding: "windows-1252"})
+		f, err = read(ctx, path, dir, files.Format{Encoding: "windows-1252"})
 		if err == nil {
 			f.Notes = append(f.Notes, "the file isn't UTF-8 and doesn't say what it is; it was taken for Windows-1252: look whether names with accents are right")
 		}
@@ -52,8 +52,8 @@ func Look(ctx context.Context, path, dir string) (*File, error) {
 
 var errEnough = errors.New("enough")
 
-// look reads names and first rows as a run would.
-func look(ctx context.Context, path, dir string, format files.Format) (*File, error) {
+// read reads names and first rows as a run would.
+func read(ctx context.Context, path, dir string, format files.Format) (*File, error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return nil, err

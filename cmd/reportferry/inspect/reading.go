@@ -69,7 +69,7 @@ type reading struct {
 // readingOf is the reading of a sink of a job's table. Engines of which only one reads it need no dialect.
 func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table, dialect string) (r reading, err error) {
 	prefix := cmp.Or(s.Config.States, state.Prefix)
-	own, err := toldOf(ctx, s.Ledger, prefix, []string{table})
+	own, err := stateTablesOf(ctx, s.Ledger, prefix, []string{table})
 	if err != nil {
 		return r, err
 	}
@@ -113,7 +113,7 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 	if err != nil {
 		return r, err
 	}
-	tables, err := toldOf(ctx, s.Ledger, prefix, beside)
+	tables, err := stateTablesOf(ctx, s.Ledger, prefix, beside)
 	r.told = map[string][]string{}
 	for kind, of := range tables {
 		for _, table := range of {
@@ -144,9 +144,9 @@ func tablesIn(ctx context.Context, s *wire.Session, target ledger.Target) (table
 	return tables, nil
 }
 
-// toldOf are those of some tables of which a table of states has rows, by its kind. A view on one that isn't there couldn't be made.
-func toldOf(ctx context.Context, l *ledger.Ledger, prefix string, tables []string) (told map[string][]string, err error) {
-	told = map[string][]string{}
+// stateTablesOf are those of some tables of which a table of states has rows, by its kind. A view on one that isn't there couldn't be made.
+func stateTablesOf(ctx context.Context, l *ledger.Ledger, prefix string, tables []string) (byKind map[string][]string, err error) {
+	byKind = map[string][]string{}
 	for _, kind := range kinds {
 		for _, table := range tables {
 			t, err := l.Table(ctx, sinks.Derived(prefix+kind, table))
@@ -154,11 +154,11 @@ func toldOf(ctx context.Context, l *ledger.Ledger, prefix string, tables []strin
 				return nil, err
 			}
 			if len(t.Records()) > 0 {
-				told[kind] = append(told[kind], table)
+				byKind[kind] = append(byKind[kind], table)
 			}
 		}
 	}
-	return told, nil
+	return byKind, nil
 }
 
 // views are the views of a table, in the order in which they can be made: some read others. BigQuery makes none on a table that isn't

@@ -46,22 +46,22 @@ type heading struct {
 
 // heading finds the row of names in the beginning of a CSV file: the first that has all wanted columns, whatever stands above it, by whichever
 // separator. Where there is none, a row that has some of them is taken below titles, for the sake of what is said of it.
-func (m Mapping) heading(head []byte) (found heading, err error) {
+func (m Mapping) heading(head []byte) (h heading, err error) {
 	declared := m.Format.Separator
 	first, own, err := separatorLine(head, declared)
 	if err != nil {
-		return found, err
+		return h, err
 	}
 	if own != 0 {
-		declared, found.lines = own, 1
+		declared, h.lines = own, 1
 	}
-	found.skip, found.separator = first, declared
+	h.skip, h.separator = first, declared
 	separators := []rune{declared}
 	if declared == 0 {
 		separators = []rune{',', ';', '\t'}
 	}
 	best := 0
-	for at, line := first, found.lines; at < len(head) && line < mostAbove; line++ {
+	for at, line := first, h.lines; at < len(head) && line < mostAbove; line++ {
 		for _, separator := range separators {
 			in := csv.NewReader(bytes.NewReader(head[at:]))
 			in.Comma, in.FieldsPerRecord = separator, -1
@@ -73,7 +73,7 @@ func (m Mapping) heading(head []byte) (found heading, err error) {
 			case is:
 				return heading{at, line, separator}, nil
 			case score > best && (at > first || m.Score != nil):
-				best, found = score, heading{at, line, separator}
+				best, h = score, heading{at, line, separator}
 			case score > best:
 				best = score
 			}
@@ -84,7 +84,7 @@ func (m Mapping) heading(head []byte) (found heading, err error) {
 		}
 		at += next + 1
 	}
-	return found, nil
+	return h, nil
 }
 
 // separatorLine reads a first line by which Excel is told the separator, such as sep=; and gives its length. Without one, own is 0.

@@ -44,11 +44,11 @@ func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) (paths 
 			latest[f.Name] = f
 		}
 	}
-	found, err := s.found(ctx, now)
+	all, err := s.files(ctx, now)
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, p := range found {
+	for _, p := range all {
 		isNew, due, err := s.due(ctx, p, latest[p.Key], now.In(s.Zone))
 		switch {
 		case err != nil:
@@ -62,8 +62,8 @@ func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) (paths 
 	return paths, later, nil
 }
 
-// found gives all files of the source, due or not.
-func (s Shelf) found(ctx context.Context, now time.Time) (paths []Path, err error) {
+// files gives all files of the source, due or not.
+func (s Shelf) files(ctx context.Context, now time.Time) (paths []Path, err error) {
 	now = now.In(s.Zone)
 	keys, err := list(ctx, s.Bucket, s.Source, now.AddDate(0, 0, -s.Window), now)
 	for _, key := range keys {
@@ -199,11 +199,11 @@ func (o Options) alone(ctx context.Context, due []Path, now time.Time) error {
 		if !o.Shelf.Source.near(o.Others[other]) {
 			continue
 		}
-		found, err := o.Shelf.found(ctx, now)
+		all, err := o.Shelf.files(ctx, now)
 		if err != nil {
 			return err
 		}
-		for _, p := range append(found, due...) {
+		for _, p := range append(all, due...) {
 			if p.Bucket == o.Shelf.Bucket && o.Others[other].finds(o.Shelf.Source.place()+p.Key) {
 				return fmt.Errorf("%w: the job %s finds %s, too, and takes cost_id from the same column: each of its records would be sent twice; narrow the source of one of the two", ledger.ErrRefused, other, p.Name)
 			}
