@@ -39,10 +39,8 @@ func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) (paths 
 		return nil, 0, err
 	}
 	latest := map[string]outbox.File{}
-	for _, f := range known { // the latest first
-		if _, newer := latest[f.Name]; !newer {
-			latest[f.Name] = f
-		}
+	for _, f := range outbox.Latest(known) {
+		latest[f.Name] = f
 	}
 	all, err := s.files(ctx, now)
 	if err != nil {
