@@ -40,13 +40,13 @@ import (
 func main() {
 	crashBySignal()
 	limitHeap()
+	parquet.Version = version()
 	os.Exit(execute(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // execute runs one command line and gives its exit code. Everything that is printed is escaped here, whoever wrote it.
 func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	p := newProgram()
-	parquet.Version = version()
 	running.Store(p)
 	stdout, stderr := terminal.NewWriter(rawOut), terminal.NewWriter(rawErr)
 	defer func() { _ = errors.Join(stdout.Flush(), stderr.Flush()) }() // what is flushed is at most half a character
