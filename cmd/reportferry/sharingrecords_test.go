@@ -22,6 +22,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/sharing"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
@@ -50,7 +51,7 @@ func (c *consents) each(do func(file, row int, r consent)) {
 	numbers := make([]int32, c.devices+1)
 	partners := []string{"applovin", "google", "tiktok", "partner_7", "all", "dynamic_callbacks", ""}
 	spellings := []string{"facebook", "34", "Facebook (34)", "Partner_3"} // of the last one
-	metrics := append(emulator.SharingMetrics(), "all", "session", "install")
+	metrics := append(slices.Clone(sharing.Metrics), "all", "session", "install")
 	c.rejected = 0
 	for file, rows := range c.files {
 		for row := 1; row <= rows; row++ {

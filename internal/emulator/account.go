@@ -82,9 +82,6 @@ func ReadingRows() int { return reading.Rows() }
 // ReadingRow is one of these rows; row 0 has all defaults.
 func ReadingRow(n int) []string { return reading.Row(n) }
 
-// SharingMetrics lists the metrics that sharing can be set for, sorted, without `all`.
-func SharingMetrics() []string { return sharing.Metrics() }
-
 // Apps lists the account's apps, those that app automation made last, so that a test can build what it expects.
 func (s *Server) Apps() []facts.App {
 	apps := s.world.Account().Apps

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -170,8 +171,8 @@ func TestExplainAgrees(t *testing.T) {
 	client, app := server.Client(), server.Apps()[0].Token
 	// Of the IDs that reports have, the service's pages tell one: the others have to be said.
 	partners := NewPartners([]string{"42", "applovin (20034)"})
-	if !slices.Equal(slices.Sorted(slices.Values(Metrics)), emulator.SharingMetrics()) {
-		t.Fatalf("metrics %v, the emulator has %v", Metrics, emulator.SharingMetrics())
+	if has := slices.Sorted(maps.Keys(server.SharingOf(app, "", "nobody").Partners["facebook"])); !slices.Equal(slices.Sorted(slices.Values(Metrics)), has) {
+		t.Fatalf("metrics %v, the emulator has %v", Metrics, has)
 	}
 	names := append(partners.List(), all)
 	metrics := append(slices.Clone(Metrics), all, "session", "install")

@@ -2,15 +2,16 @@ package sharing
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"hash/maphash"
-	"maps"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator/reading"
 	"github.com/reportferry/reportferry/internal/emulator/store"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 // deviceKey names a device of an app.
@@ -49,13 +50,11 @@ type books struct {
 	log      *store.Log
 	kept     bool // an answer waits for the log
 	hash     maphash.Seed
+	answers  wire.Counter
 
 	mu         sync.Mutex
 	devices    map[deviceKey]*device
 	underWay   map[deviceKey]int
-	statuses   map[int]int
-	refused    map[string]int
-	faults     int
 	records    int
 	duplicates int
 	overlaps   int
@@ -71,25 +70,8 @@ func newBooks(partners *partnerNames) *books {
 // clear empties devices and counts; the caller holds the lock, or is alone.
 func (b *books) clear() {
 	b.devices, b.underWay = map[deviceKey]*device{}, map[deviceKey]int{}
-	b.statuses, b.refused = map[int]int{}, map[string]int{}
-	b.faults, b.records, b.duplicates, b.overlaps = 0, 0, 0, 0
-}
-
-// faulted counts a request that a fault answered.
-func (b *books) faulted() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.faults++
-}
-
-// answered counts an answer, and why it was refused.
-func (b *books) answered(status int, refused string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.statuses[status]++
-	if refused != "" {
-		b.refused[refused]++
-	}
+	b.answers.Clear()
+	b.records, b.duplicates, b.overlaps = 0, 0, 0
 }
 
 // enter notes that a request of these devices is under way, until leave.
@@ -182,13 +164,11 @@ func (b *books) devicesOf(req request) (list []*device) {
 
 // Summary is what arrived at /third_party_sharing.
 type Summary struct {
-	Statuses   map[int]int    `json:"statuses"`   // answers by status, those of scripted faults left out
-	Refused    map[string]int `json:"refused"`    // why, in fixed words
-	Faulted    int            `json:"faulted"`    // answered by a scripted fault, and not taken
-	Records    int            `json:"records"`    // arrivals that were taken
-	Devices    int            `json:"devices"`    // different ones: app, type of ID and ID
-	Duplicates int            `json:"duplicates"` // arrivals with the content of the same device's one before
-	Overlaps   int            `json:"overlaps"`   // that came while one of the same device was under way
+	wire.Counts
+	Records    int `json:"records"`    // arrivals that were taken
+	Devices    int `json:"devices"`    // different ones: app, type of ID and ID
+	Duplicates int `json:"duplicates"` // arrivals with the content of the same device's one before
+	Overlaps   int `json:"overlaps"`   // that came while one of the same device was under way
 }
 
 // summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
@@ -196,8 +176,7 @@ type Summary struct {
 func (b *books) summary() Summary {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return Summary{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: b.records,
-		Devices: len(b.devices), Duplicates: b.duplicates, Overlaps: b.overlaps}
+	return Summary{Counts: b.answers.Counts(), Records: b.records, Devices: len(b.devices), Duplicates: b.duplicates, Overlaps: b.overlaps}
 }
 
 // reset forgets all devices, the log and the counts.
@@ -213,13 +192,13 @@ func (b *books) reset() error {
 
 // replay makes the books of what the log of a kept file comes to.
 func (b *books) replay() error {
-	err := b.eachLine(func(line string) error {
+	err := b.log.Lines(context.Background(), func(line string) error {
 		req, _, err := b.parseLine(line)
 		if err != nil {
 			return err
 		}
 		b.book(req, []byte(line)[contentOf([]byte(line)):])
-		b.statuses[req.status]++
+		b.answers.Answer(req.status, "")
 		return nil
 	})
 	if err != nil {

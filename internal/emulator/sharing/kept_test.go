@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/emulator/sharing"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 // admin asks an admin call, from this machine.
@@ -98,7 +99,7 @@ func TestSharingIsKept(t *testing.T) {
 		if got := arrivals(t, s, "B 2"); !reflect.DeepEqual(got, []string{options}) {
 			t.Errorf("%s: %q", name, got)
 		}
-		want := emulator.SharingBooks{Statuses: map[int]int{200: 5, 202: 1, 400: 1}, Refused: map[string]int{"No valid part": 1}, Records: 6, Devices: 3, Duplicates: 1}
+		want := emulator.SharingBooks{Counts: wire.Counts{Statuses: map[int]int{200: 5, 202: 1, 400: 1}, Refused: map[string]int{"No valid part": 1}}, Records: 6, Devices: 3, Duplicates: 1}
 		if name == "again" {
 			want.Refused, want.Statuses = map[string]int{}, map[int]int{200: 5, 202: 1}
 		}

@@ -70,18 +70,6 @@ func contentOf(line []byte) int {
 	return at
 }
 
-// eachLine hands out the log.
-func (b *books) eachLine(use func(line string) error) error {
-	return b.log.Rows(context.Background(), func(lines string) error {
-		for line := range strings.Lines(lines) {
-			if err := use(strings.TrimSuffix(line, "\n")); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 var errNoLine = errors.New("a line that isn't one")
 
 // parseLine reads what line writes. Partners that aren't known any more stay known by their lines.
@@ -146,7 +134,7 @@ func (b *books) arrivals(yield func(Arrival) bool) error {
 		return fmt.Errorf("read the log of sharing: %w", err)
 	}
 	n := 0
-	err := b.eachLine(func(line string) error {
+	err := b.log.Lines(context.Background(), func(line string) error {
 		fields := strings.Split(line, ",")
 		req, received, err := b.parseLine(line) // its partners are known by now
 		if err != nil {

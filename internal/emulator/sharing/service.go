@@ -109,8 +109,8 @@ func (s *Service) Reset() error { return s.books.reset() }
 func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	req, bad, refused := s.read(r)
 	if x.Fault.Refuses() {
-		req = request{}   // of no device
-		s.books.faulted() // before the client can look at the books
+		req = request{}         // of no device
+		s.books.answers.Fault() // before the client can look at the books
 	}
 	leave := s.books.enter(req)
 	defer leave()
@@ -128,7 +128,7 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 		answer = s.taken(&bad)
 	}
 	leave() // before the client can send its next one
-	s.books.answered(answer.Status, refused)
+	s.books.answers.Answer(answer.Status, refused)
 	x.Deliver(answer, failed)
 }
 

@@ -199,7 +199,7 @@ func TestSharingEncodings(t *testing.T) {
 			t.Errorf("%s: %d %s", c.name, status, answer)
 		}
 		got := s.SharingOf(s.Apps()[0].Token, "", aDevice)
-		others := slices.Clone(emulator.SharingMetrics())
+		others := slices.Clone(sharing.Metrics())
 		if len(off(got, "google")) != 15 || len(off(got, "dynamic_callbacks")) != 15 {
 			t.Errorf("%s: google %q, callbacks %q aren't shared, want all", c.name, off(got, "google"), off(got, "dynamic_callbacks"))
 		}
@@ -338,7 +338,7 @@ func TestSharingKnowsPartnersAndMetrics(t *testing.T) {
 		}
 	}
 	sorted := slices.Sorted(slices.Values(metrics))
-	if got := emulator.SharingMetrics(); !slices.Equal(got, sorted) {
+	if got := sharing.Metrics(); !slices.Equal(got, sorted) {
 		t.Errorf("metrics %q", got)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -49,35 +48,19 @@ type books struct {
 	keep *store.Log  // nil: nothing is kept
 	read reading.Set // what is refused, and what a Cost ID that is there already means
 
-	mu       sync.Mutex
-	records  map[string]booked // by Cost ID
-	rows     map[int]*factRow  // by the fact's id
-	dirty    map[int]bool      // rows that the facts lack
-	statuses map[int]int
-	refused  map[string]int
-	faults   int
-	same     int // arrivals of what was there
-	other    int // that replaced what was there
-	tooLate  int // that changed nothing because the window was over
+	answers wire.Counter
+
+	mu      sync.Mutex
+	records map[string]booked // by Cost ID
+	rows    map[int]*factRow  // by the fact's id
+	dirty   map[int]bool      // rows that the facts lack
+	same    int               // arrivals of what was there
+	other   int               // that replaced what was there
+	tooLate int               // that changed nothing because the window was over
 }
 
 func newBooks(read reading.Set) *books {
-	return &books{read: read, records: map[string]booked{}, rows: map[int]*factRow{}, dirty: map[int]bool{}, statuses: map[int]int{}, refused: map[string]int{}}
-}
-
-func (b *books) faulted() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.faults++
-}
-
-func (b *books) answered(status int, refused string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.statuses[status]++
-	if refused != "" {
-		b.refused[refused]++
-	}
+	return &books{read: read, records: map[string]booked{}, rows: map[int]*factRow{}, dirty: map[int]bool{}}
 }
 
 // take books a record, and returns when it is kept.
@@ -160,9 +143,7 @@ func (b *books) book(rec record, e facts.Engagement, found bool, now time.Time) 
 
 // Summary is what arrived at /cost.
 type Summary struct {
-	Statuses   map[int]int    `json:"statuses"`   // answers by status, those of scripted faults left out
-	Refused    map[string]int `json:"refused"`    // why, in fixed words
-	Faulted    int            `json:"faulted"`    // answered by a scripted fault, and not taken
+	wire.Counts
 	Records    int            `json:"records"`    // different Cost IDs that were taken
 	Duplicates int            `json:"duplicates"` // arrivals of a Cost ID with the content that it had
 	Replaced   int            `json:"replaced"`   // arrivals with other content, which replaced it
@@ -195,8 +176,7 @@ func (s *Service) Summary() Summary {
 	b, now := s.books, s.opts.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := Summary{Statuses: maps.Clone(b.statuses), Refused: maps.Clone(b.refused), Faulted: b.faults, Records: len(b.records),
-		Duplicates: b.same, Replaced: b.other, TooLate: b.tooLate, States: map[string]int{}, Totals: []Total{}}
+	out := Summary{Counts: b.answers.Counts(), Records: len(b.records), Duplicates: b.same, Replaced: b.other, TooLate: b.tooLate, States: map[string]int{}, Totals: []Total{}}
 	for _, r := range b.records {
 		out.States[r.stateAt(now)]++
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator/store"
@@ -40,26 +39,24 @@ func (s *Service) openBooks() error {
 		return nil
 	}
 	s.books.keep = store.NewLog(s.world.Store, "spend")
-	if err := s.books.keep.Rows(context.Background(), s.bookAgain); err != nil {
+	if err := s.books.keep.Lines(context.Background(), s.bookAgain); err != nil {
 		return fmt.Errorf("read the log of spend: %w", err)
 	}
 	return nil
 }
 
-func (s *Service) bookAgain(lines string) error {
-	for line := range strings.Lines(lines) {
-		var l logLine
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			return err
-		}
-		rec, refused := l.Values.check()
-		if refused != "" {
-			return fmt.Errorf("a record that isn't one: %s", refused)
-		}
-		now := time.Unix(l.Received, 0)
-		e, found := s.world.FindEngagement(rec.costID, now)
-		s.books.book(rec, e, found, now)
-		s.books.statuses[http.StatusOK]++
+func (s *Service) bookAgain(line string) error {
+	var l logLine
+	if err := json.Unmarshal([]byte(line), &l); err != nil {
+		return err
 	}
+	rec, refused := l.Values.check()
+	if refused != "" {
+		return fmt.Errorf("a record that isn't one: %s", refused)
+	}
+	now := time.Unix(l.Received, 0)
+	e, found := s.world.FindEngagement(rec.costID, now)
+	s.books.book(rec, e, found, now)
+	s.books.answers.Answer(http.StatusOK, "")
 	return nil
 }

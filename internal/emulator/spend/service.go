@@ -58,7 +58,7 @@ func (s *Service) Publish() error { return s.books.publish(s.world.Store) }
 // Serve answers POST /cost.
 func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	if x.Fault.Refuses() {
-		s.books.faulted() // before the client can look at the books
+		s.books.answers.Fault() // before the client can look at the books
 	}
 	if x.Struck(r, plain) {
 		return
@@ -70,7 +70,7 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 		status, refused = http.StatusInternalServerError, "books: not written"
 	}
 	reply := s.reply(status, refused)
-	s.books.answered(reply.Status, refused)
+	s.books.answers.Answer(reply.Status, refused)
 	x.Deliver(reply, plain)
 }
 

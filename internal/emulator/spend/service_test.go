@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/emulator/spend"
+	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
 // with changes one parameter; an empty value takes it away.
@@ -310,7 +311,7 @@ func TestSpendTwice(t *testing.T) {
 	send("cpi", "eur", "3", b, "y")
 	send("cpe", "isk", "70", c, "z") // of no known rate
 	got := s.Spend()
-	want := emulator.SpendBooks{Statuses: map[int]int{200: 10}, Refused: map[string]int{}, Records: 3, Duplicates: 3, Replaced: 4,
+	want := emulator.SpendBooks{Counts: wire.Counts{Statuses: map[int]int{200: 10}, Refused: map[string]int{}}, Records: 3, Duplicates: 3, Replaced: 4,
 		States: map[string]int{"matched": 2, "unrated": 1},
 		Totals: []spend.Total{{Day: "2026-03-13", CostType: "cpc", Currency: "usd", Records: 1, Amount: "1.5"},
 			{Day: "2026-03-13", CostType: "cpi", Currency: "eur", Records: 1, Amount: "3"}}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 )
@@ -115,16 +116,18 @@ func (l *Log) Erase() error {
 	})
 }
 
-// Rows hands out what one transaction each wrote, in their order.
-func (l *Log) Rows(ctx context.Context, use func(lines string) error) error {
+// Lines hands out the lines in their order, without their ends.
+func (l *Log) Lines(ctx context.Context, use func(line string) error) error {
 	return l.store.Query(ctx, "SELECT lines FROM "+l.table+" ORDER BY id", nil, func(rows *sql.Rows) error {
 		for rows.Next() {
 			var lines string
 			if err := rows.Scan(&lines); err != nil {
 				return err
 			}
-			if err := use(lines); err != nil {
-				return err
+			for line := range strings.Lines(lines) {
+				if err := use(strings.TrimSuffix(line, "\n")); err != nil {
+					return err
+				}
 			}
 		}
 		return rows.Err()
