@@ -23,6 +23,9 @@ type Push struct {
 	Quiet      time.Duration // a file that changed more recently waits; 0: none does
 	Rate       float64       // records a second
 	InFlight   int           // records at a time
+
+	Columns   map[string]string // field -> column of the files; a field that is in neither map has the column of its own name, where there is one
+	Constants map[string]string // field -> its value in every record
 }
 
 // MaxRejects is how much of a file may be refused: a share of its rows when Share is above 0, else a number of them.
@@ -50,15 +53,33 @@ const usualQuiet = 5 * time.Minute
 
 var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5}, WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}
 
-// keys are those that fill p; resend says what the word of on_unknown does for the kind.
-func (p *Push) keys(resend string) []strict.Field {
+// A record is what a kind sends of each row.
+type record struct {
+	fields   []recordField
+	own      []string // fields of which each record has its own value
+	constant string   // an example of constants
+	column   string   // and of columns
+	look     func(d *strict.Decoder, constants map[string]string, at map[string]strict.Node)
+	resend   string // what the word of on_unknown does
+}
+
+// keys are those that fill p.
+func (p *Push) keys(r record) []strict.Field {
+	constants := func(d *strict.Decoder, f map[string]string, at map[string]strict.Node) {
+		for _, name := range r.own {
+			if at[name] != nil {
+				d.Fail(at[name], "constants: %s can't be constant, because each record has its own", name)
+			}
+		}
+		r.look(d, f, at)
+	}
 	return []strict.Field{
 		required(place("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv", "URL of the files. {date} stands for a day such as 2026-01-31, and * for any characters but a slash. "+
 			"The files are CSV, JSON Lines, a JSON array, Parquet or XLSX, plain, compressed by gzip or zstd, or alone in a ZIP archive.")),
 		required(place("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects", "Bucket for files of the rows that were refused, with the reasons.")),
 		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%", "How many rows of a file, or what share of them, may be no records before the file is taken for one of another kind and nothing of it is sent. "+
 			"What comes too late, and what the service refuses, doesn't count. The default is 50% for spend, and 100%, which lets every file through, for sharing."),
-		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park", "What happens to a record that may have been taken, because its answer was lost. "+resend),
+		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park", "What happens to a record that may have been taken, because its answer was lost. "+r.resend),
 		strict.Optional("window_days", strict.Whole(1, 30), &p.WindowDays, "14", "How many days back from today files are looked for."),
 		strict.Optional("first", strict.Bool, &p.First, "true", "Whether the job may send files that are older than a day although nothing that it has pushed is on record. "+
 			"Without the key its first run is refused then, because the ledger may have been lost, or the job renamed. Take it out once something is on record: as long as it stands there, a lost ledger isn't noticed."),
@@ -66,6 +87,8 @@ func (p *Push) keys(resend string) []strict.Field {
 			"true stands for 5m; 0 and false take each file at once."),
 		strict.Optional("rate", perSecond("records"), &p.Rate, "50", "Records a second."),
 		strict.Optional("in_flight", strict.Whole(1, 1000), &p.InFlight, "16", "Records at a time."),
+		strict.Optional("columns", byField("columns", r.fields, strict.Text, nil), &p.Columns, r.column, "Columns of the files that a record's fields are taken from, where they aren't of the same names."),
+		strict.Optional("constants", byField("constants", r.fields, strict.Word, constants), &p.Constants, r.constant, "Values of fields that are the same in every record, instead of columns."),
 	}
 }
 
@@ -215,9 +238,9 @@ func notField(fields []recordField) func(string) string {
 }
 
 // checkTwice refuses a field that comes from a column and is constant too.
-func checkTwice(d *strict.Decoder, columns, constants map[string]string, at map[string]strict.Node) {
-	for name := range columns {
-		if constants[name] != "" {
+func (p *Push) checkTwice(d *strict.Decoder, at map[string]strict.Node) {
+	for name := range p.Columns {
+		if p.Constants[name] != "" {
 			d.Fail(at["constants"], "constants: %s is taken from a column already", name)
 		}
 	}

@@ -8,13 +8,11 @@ import (
 // Sharing is what a job of kind sharing pushes to the service's endpoint of third-party sharing.
 type Sharing struct {
 	Push
-	Columns   map[string]string // field -> column of the files; a field that is in neither map has the column of its own name, where there is one
-	Constants map[string]string // field -> its value in every record
-	Ignore    []string          // columns of the files that no field is taken from
-	Partners  []string          // IDs or names that settings may name beside the service's thirteen
-	Objects   bool              // settings of partners are sent as form objects
-	OnlyUUIDs bool              // IDs that aren't UUIDs are refused; else they are sent with a warning
-	SendLate  bool              // records of a device that a file of a later day had are sent too; else they are rejected
+	Ignore    []string // columns of the files that no field is taken from
+	Partners  []string // IDs or names that settings may name beside the service's thirteen
+	Objects   bool     // settings of partners are sent as form objects
+	OnlyUUIDs bool     // IDs that aren't UUIDs are refused; else they are sent with a warning
+	SendLate  bool     // records of a device that a file of a later day had are sent too; else they are rejected
 }
 
 // sharingFields are the fields of a record of sharing.
@@ -39,9 +37,10 @@ func sharingKeys(j *Job) strict.Object {
 	j.Sharing = s
 	onLate, onMalformed, form := "reject", "send", "object"
 	return strict.Object{
-		Fields: append(s.keys("resend sends it again, and then the device's later ones; park leaves it and those for a person."),
-			strict.Optional("columns", byField("columns", sharingFields, strict.Text, nil), &s.Columns, "{device_id: id}", "Columns of the files that a record's fields are taken from, where they aren't of the same names."),
-			strict.Optional("constants", byField("constants", sharingFields, strict.Word, checkSharingConstants), &s.Constants, "{app_token: abc123def456}", "Values of fields that are the same in every record, instead of columns."),
+		Fields: append(s.keys(record{
+			fields: sharingFields, own: []string{"idfa", "gps_adid", "device_id"}, column: "{device_id: id}", constant: "{app_token: abc123def456}", look: checkSharingConstants,
+			resend: "resend sends it again, and then the device's later ones; park leaves it and those for a person.",
+		}),
 			strict.Optional("ignore", strict.TextsOf(strict.Text), &s.Ignore, "[exported_at]", "Columns of the files that aren't read. Any other column that no field is taken from is a mistake."),
 			strict.Optional("partners", strict.TextsOf(partnerName), &s.Partners, "['42', Some Network (43)]", "Names or IDs of partners, or both as name (ID), that are known beside the service's thirteen. Others are sent, too, with a warning."),
 			strict.Optional("settings", strict.OneOf("object", "form_objects"), &form, "form_objects", "How settings of partners are sent. object is one JSON object, as the service's SDKs send it, and form_objects a list of objects with partnerName, key and value, as its page describes them. Which of the two the service takes wasn't tried."),
@@ -50,7 +49,7 @@ func sharingKeys(j *Job) strict.Object {
 		),
 		Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 			s.SendLate, s.OnlyUUIDs, s.Objects = onLate == "send", onMalformed == "reject", form == "form_objects"
-			checkTwice(d, s.Columns, s.Constants, at)
+			s.checkTwice(d, at)
 		},
 	}
 }
@@ -59,11 +58,6 @@ var partnerName = strict.Matching(strict.Expr(`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x
 
 // checkSharingConstants finds what would be the reason to refuse every record.
 func checkSharingConstants(d *strict.Decoder, f map[string]string, at map[string]strict.Node) {
-	for _, name := range []string{"idfa", "gps_adid", "device_id"} {
-		if at[name] != nil {
-			d.Fail(at[name], "constants: %s can't be constant, because each record has its own", name)
-		}
-	}
 	for name, allowed := range map[string][2]string{"id_type": {"idfa", "gps_adid"}, "sharing": {"enable", "disable"}, "value": {"true", "false"}} {
 		if s := f[name]; s != "" && !catalog.SameWord(s, allowed[0]) && !catalog.SameWord(s, allowed[1]) {
 			d.Fail(at[name], "constants: %s %q; allowed: %s, %s", name, s, allowed[0], allowed[1])

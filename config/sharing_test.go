@@ -15,9 +15,10 @@ func TestSharing(t *testing.T) {
 	}
 	want := &Sharing{
 		Push: Push{Source: "gs://bucket/choices/{date}/*.jsonl.gz", Rejects: "gs://bucket/choices-rejects", MaxRejects: MaxRejects{Count: 10},
-			OnUnknown: "park", WindowDays: 7, Quiet: usualQuiet, Rate: 500, InFlight: 64},
-		Columns:   map[string]string{"device_id": "id", "id_type": "kind", "sharing": "choice"},
-		Constants: map[string]string{"app_token": "abc123def456"}, Ignore: []string{"exported_at", "user id"},
+			OnUnknown: "park", WindowDays: 7, Quiet: usualQuiet, Rate: 500, InFlight: 64,
+			Columns:   map[string]string{"device_id": "id", "id_type": "kind", "sharing": "choice"},
+			Constants: map[string]string{"app_token": "abc123def456"}},
+		Ignore:   []string{"exported_at", "user id"},
 		Partners: []string{"applemusic", "42", "Some Network"}, Objects: true, OnlyUUIDs: true, SendLate: true,
 	}
 	if got := c.Jobs[0]; got.Sinks != nil || !reflect.DeepEqual(got.Sharing, want) {

@@ -15,10 +15,8 @@ import (
 type Spend struct {
 	Push
 	Format     Format
-	Columns    map[string]string // field -> column of the files; a field that is in neither map has the column of its own name
-	Constants  map[string]string // field -> its value in every record
-	Currencies []string          // codes beside those of ISO 4217
-	SendOther  bool              // a Cost ID with other content than before is sent too; else it is rejected
+	Currencies []string // codes beside those of ISO 4217
+	SendOther  bool     // a Cost ID with other content than before is sent too; else it is rejected
 }
 
 // spendFields are the fields of a record of spend.
@@ -37,16 +35,17 @@ func spendKeys(j *Job) strict.Object {
 	j.Spend = s
 	onConflict := "reject"
 	return strict.Object{
-		Fields: append(s.keys("resend sends it again, which the Cost ID makes the same spend; park leaves it for a person."),
+		Fields: append(s.keys(record{
+			fields: spendFields, own: []string{"cost_id", "engaged_at"}, column: "{cost_id: click_id}", constant: "{cost_type: cpc}", look: checkSpendConstants,
+			resend: "resend sends it again, which the Cost ID makes the same spend; park leaves it for a person.",
+		}),
 			strict.Optional("format", formatBlock, &s.Format, "{separator: semicolon, decimal: comma}", "How the files are written, where they don't say it themselves."),
-			strict.Optional("columns", byField("columns", spendFields, strict.Text, nil), &s.Columns, "{cost_id: click_id}", "Columns of the files that a record's fields are taken from, where they aren't of the same names."),
-			strict.Optional("constants", byField("constants", spendFields, strict.Word, checkSpendConstants), &s.Constants, "{cost_type: cpc}", "Values of fields that are the same in every record, instead of columns."),
 			strict.Optional("currencies", strict.TextsOf(currencyCode), &s.Currencies, "[XTS]", "Currency codes that are taken beside those of ISO 4217."),
 			strict.Optional("on_conflict", strict.OneOf("reject", "send"), &onConflict, "send", "What happens to a Cost ID that was sent with other content before. reject rejects the record, and send sends it too."),
 		),
 		Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 			s.SendOther = onConflict == "send"
-			checkTwice(d, s.Columns, s.Constants, at)
+			s.checkTwice(d, at)
 			code := strings.ToUpper(s.Constants["cost_currency"])
 			listed := slices.ContainsFunc(s.Currencies, func(more string) bool { return catalog.SameWord(code, more) })
 			if codeForm.MatchString(code) && !money.IsValid(code) && !listed {
@@ -67,11 +66,6 @@ var (
 
 // checkSpendConstants finds what would be the reason to refuse every record.
 func checkSpendConstants(d *strict.Decoder, f map[string]string, at map[string]strict.Node) {
-	for _, name := range []string{"cost_id", "engaged_at"} {
-		if at[name] != nil {
-			d.Fail(at[name], "constants: %s can't be constant, because each record has its own", name)
-		}
-	}
 	types := []string{"cpc", "cpi", "cpe", "cpm"}
 	if s := f["cost_type"]; s != "" && !slices.Contains(types, catalog.Fold(s)) {
 		d.Fail(at["cost_type"], "constants: cost_type %q; allowed: %s", s, strings.Join(types, ", "))

@@ -16,10 +16,10 @@ func TestSpend(t *testing.T) {
 	}
 	want := &Spend{
 		Push: Push{Source: "gs://bucket/spend/{date}/*.csv", Rejects: "gs://bucket/spend-rejects/", MaxRejects: MaxRejects{Share: 0.025},
-			OnUnknown: "park", WindowDays: 3, Rate: 500, InFlight: 64},
+			OnUnknown: "park", WindowDays: 3, Rate: 500, InFlight: 64,
+			Columns:   map[string]string{"cost_id": "click_id", "cost_amount": "spend", "engaged_at": "click_time"},
+			Constants: map[string]string{"cost_type": "CPC", "cost_currency": "qqq", "tag": "partner"}},
 		Format:     Format{"windows-1252", "semicolon", "comma", "point", "DD.MM.YYYY HH:mm", "Spend"},
-		Columns:    map[string]string{"cost_id": "click_id", "cost_amount": "spend", "engaged_at": "click_time"},
-		Constants:  map[string]string{"cost_type": "CPC", "cost_currency": "qqq", "tag": "partner"},
 		Currencies: []string{"QQQ"}, SendOther: true,
 	}
 	if got := c.Jobs[0]; got.Table != "spend_log" || got.Sinks != nil || !reflect.DeepEqual(got.Spend, want) {
@@ -27,7 +27,7 @@ func TestSpend(t *testing.T) {
 	}
 	second := &Spend{
 		Push: Push{Source: below("testdata/good", "file://./in/spend.parquet"), Rejects: below("testdata/good", "file://./in"), OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10,
-			InFlight: 8}, Constants: map[string]string{"cost_amount": "0.10000"},
+			InFlight: 8, Constants: map[string]string{"cost_amount": "0.10000"}},
 	}
 	if got := c.Jobs[1].Spend; !reflect.DeepEqual(got, second) {
 		t.Errorf("second: %+v\nwant %+v", got, second)

@@ -23,7 +23,7 @@ func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledge
 		if err != nil {
 			return outbox.Report{}, fmt.Errorf("push %s: %w", p.Name, err)
 		}
-		report, err := outbox.Do(ctx, c, k.outbox, push)
+		report, err := outbox.Do(ctx, c, k.Outbox(), push)
 		for i, w := range warnings {
 			if n[i].rows > 0 {
 				k.o.Log.Warn(w.log, "job", k.o.Job, "run", k.o.Run, "window", p.Name, "rows", n[i].rows, "first", n[i].first, "note", w.note)
@@ -82,7 +82,7 @@ func (k *Kind) Check(ctx context.Context, p files.Path) (files.Checked, error) {
 	if err != nil {
 		return files.Checked{}, err
 	}
-	c, err := files.Check(ctx, k.outbox, push, k.file(p, &n))
+	c, err := files.Check(ctx, k.Outbox(), push, k.file(p, &n))
 	for i, w := range warnings {
 		if n[i].rows > 0 {
 			c.Problems = append(c.Problems, files.Problem{Refusal: files.Refusal{Reason: w.reason}, Rows: n[i].rows, First: n[i].first, Sent: true})

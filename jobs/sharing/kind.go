@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
@@ -37,57 +35,31 @@ type Options struct {
 
 // Kind is the kind of a sharing job.
 type Kind struct {
-	o      Options
-	check  checker
-	outbox *outbox.Outbox
+	files.Pusher
+
+	o     Options
+	check checker
 }
 
 // New makes the kind. Nothing is read yet.
 func New(o Options) *Kind {
-	return &Kind{o: o, check: checker{o.Partners}, outbox: o.Outbox()}
+	k := &Kind{o: o, check: checker{o.Partners}}
+	k.Pusher = files.NewPusher(o.Options, files.Ways{Order: k.order, Push: k.do, Check: k.Check})
+	return k
 }
 
-// Outbox is what is known of the job's files.
-func (k *Kind) Outbox() *outbox.Outbox { return k.outbox }
-
-// Plan wants the files that are due, all of them as one unit: files have their order.
-func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
-	due, later, err := k.due(ctx, now)
-	if err == nil {
-		err = k.MayPush(ctx, due, now)
-	}
-	if err != nil {
-		return jobs.Plan{}, err
-	}
-	return k.o.Plan(k.outbox, due, later, now, func(ctx context.Context, c *ledger.Claim) (ledger.Outcome, error) { return k.do(ctx, c, due) }), nil
-}
-
-// MayPush refuses files whose records would be sent twice.
-func (k *Kind) MayPush(ctx context.Context, due []files.Path, now time.Time) error {
-	return k.o.MayPush(ctx, k.outbox, due, now, k.Check)
-}
-
-// Due gives the files that a run would push, in the order of their days, and of their names.
-func (k *Kind) Due(ctx context.Context, now time.Time) ([]files.Path, error) {
-	due, _, err := k.due(ctx, now)
-	return due, err
-}
-
-func (k *Kind) due(ctx context.Context, now time.Time) (due []files.Path, later int, err error) {
-	due, later, err = k.o.Shelf.Due(ctx, k.outbox, now)
-	if err != nil {
-		return nil, 0, err
-	}
+// order puts files in the order of their days, and of their names.
+func (k *Kind) order(ctx context.Context, due []files.Path) (err error) {
 	days := map[string]string{}
 	for _, p := range due {
 		if days[p.Name], err = k.dayOf(ctx, p); err != nil {
-			return nil, 0, err
+			return err
 		}
 	}
 	slices.SortStableFunc(due, func(a, b files.Path) int {
 		return cmp.Or(strings.Compare(days[a.Name], days[b.Name]), strings.Compare(a.Name, b.Name))
 	})
-	return due, later, nil
+	return nil
 }
 
 // dayOf is the day that the file's name says, or else that of its last change.

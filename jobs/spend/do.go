@@ -19,7 +19,7 @@ func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledge
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
 	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
-		return outbox.Do(ctx, c, k.outbox, k.push(p, client))
+		return outbox.Do(ctx, c, k.Outbox(), k.push(p, client))
 	})
 	out.Measure(m.Totals())
 	return out, err
@@ -67,7 +67,7 @@ func (r Cost) day(file string) string {
 func (k *Kind) Check(ctx context.Context, p files.Path) (files.Checked, error) {
 	f := k.file(p)
 	f.Show = Cost.show
-	return files.Check(ctx, k.outbox, k.push(p, nil), f)
+	return files.Check(ctx, k.Outbox(), k.push(p, nil), f)
 }
 
 // show gives the fields as they are sent. The Cost ID, which stands for a person's click, is hidden, and so is a tag that has it.

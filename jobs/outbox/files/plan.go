@@ -14,26 +14,72 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
+// A Pusher is what is the same in every kind that pushes files: what a kind adds are its functions.
+type Pusher struct {
+	o      Options
+	outbox *outbox.Outbox
+	ways   Ways
+}
+
+// Ways are how a kind does with its files what is its own.
+type Ways struct {
+	Order func(context.Context, []Path) error // puts those that are due in the order in which they are pushed; nil: as they are found
+	Push  func(context.Context, *ledger.Claim, []Path) (ledger.Outcome, error)
+	Check func(context.Context, Path) (Checked, error) // reads a file without sending it
+}
+
+// NewPusher makes the outbox of the job's table. Nothing is read yet.
+func NewPusher(o Options, w Ways) Pusher { return Pusher{o: o, outbox: o.Outbox(), ways: w} }
+
+// Outbox is what is known of the job's files.
+func (p *Pusher) Outbox() *outbox.Outbox { return p.outbox }
+
+// Due gives the files that a run would push, in their order.
+func (p *Pusher) Due(ctx context.Context, now time.Time) ([]Path, error) {
+	due, _, err := p.due(ctx, now)
+	return due, err
+}
+
+func (p *Pusher) due(ctx context.Context, now time.Time) (due []Path, later int, err error) {
+	due, later, err = p.o.Shelf.Due(ctx, p.outbox, now)
+	if err == nil && p.ways.Order != nil {
+		err = p.ways.Order(ctx, due)
+	}
+	return due, later, err
+}
+
+// MayPush refuses files whose records would be sent twice.
+func (p *Pusher) MayPush(ctx context.Context, due []Path, now time.Time) error {
+	return p.o.mayPush(ctx, p.outbox, due, now, p.ways.Check)
+}
+
 // Plan is what is to be done for a table: one unit, under the one claim of the outbox, that pushes the files that are due
-// one after the other. push does it. So many files wait for the schedule; the plan and what becomes of it say so.
-func (o Options) Plan(out *outbox.Outbox, due []Path, later int, now time.Time, push func(context.Context, *ledger.Claim) (ledger.Outcome, error)) jobs.Plan {
-	plan := jobs.Plan{Tidy: func(ctx context.Context) error { return out.Prune(ctx, time.Now()) }}
+// one after the other. Where files wait for the schedule, the plan and what becomes of it say so.
+func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
+	due, later, err := p.due(ctx, now)
+	if err == nil {
+		err = p.MayPush(ctx, due, now)
+	}
+	if err != nil {
+		return jobs.Plan{}, err
+	}
+	plan := jobs.Plan{Tidy: func(ctx context.Context) error { return p.outbox.Prune(ctx, time.Now()) }}
 	if later > 0 {
 		plan.Brief = func(context.Context, ledger.Past) (ledger.Result, error) {
-			return ledger.Result{Problems: []ledger.Problem{o.waiting(later, now)}}, nil
+			return ledger.Result{Problems: []ledger.Problem{p.o.waiting(later, now)}}, nil
 		}
 	}
 	if len(due) == 0 {
-		return plan
+		return plan, nil
 	}
 	u := jobs.Unit{Name: outbox.ClaimName, Do: func(ctx context.Context, h ledger.Hold) (ledger.Outcome, error) {
-		return push(ctx, h[0]) // the unit has one claim
+		return p.ways.Push(ctx, h[0], due) // the unit has one claim
 	}}
-	for _, p := range due {
-		u.Files = append(u.Files, p.Name)
+	for _, one := range due {
+		u.Files = append(u.Files, one.Name)
 	}
 	plan.Units = []jobs.Unit{u}
-	return plan
+	return plan, nil
 }
 
 // Push pushes files one after the other, and counts and logs what came of each. One that fails doesn't stop those after it,

@@ -99,10 +99,10 @@ func DayOf(key string) string {
 // mostAged is how much older than what is on record of a job a file may be that the job sends without being told to.
 const mostAged = 24 * time.Hour
 
-// MayPush refuses what would send records twice: files that another job finds too, and unknown files that were changed long before the first push
+// mayPush refuses what would send records twice: files that another job finds too, and unknown files that were changed long before the first push
 // on record, or are old when there is none, because the ledger was lost or the job's name is another now. A file of an earlier day may come late.
 // check reads a file without sending it.
-func (o Options) MayPush(ctx context.Context, out *outbox.Outbox, due []Path, now time.Time, check func(context.Context, Path) (Checked, error)) error {
+func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, now time.Time, check func(context.Context, Path) (Checked, error)) error {
 	if err := o.alone(ctx, due, now); err != nil || len(due) == 0 {
 		return err
 	}
