@@ -15,7 +15,7 @@
 // so. Each method says why.
 //
 // Shapes come from the interface document kept with the emulator, and where that shows none from the pages of
-// dev.adjust.com named beside each type. Fields of answers that this version doesn't know are kept, in Unknown.
+// dev.adjust.com named beside each type. What may be in fields of other names is looked for in Unknown.
 //
 // What the documents leave open of ad spend is guessed here: the key is a Bearer token unless SpendAuth names another
 // header or a parameter, and none is sent without one; 429 and 503, which aren't among the documented answers, mean that nothing was taken;
@@ -34,6 +34,7 @@
 package adjust
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,8 @@ type (
 	Meter = transport.Meter
 	// Waits are what requests wait for at the moment; see package transport.
 	Waits = transport.Waits
+	// Text is a string of an answer, or what else came in its place; see package transport.
+	Text = transport.Text
 )
 
 // The errors that any endpoint's error may be.
@@ -98,7 +101,7 @@ func (a RecordAuth) check() error {
 
 // credential is a with the header's name in full; denied is ErrAuth in the endpoint's words.
 func (a RecordAuth) credential(denied error) *transport.Credential {
-	return &transport.Credential{Header: http.CanonicalHeaderKey(orElse(a.Header, "Authorization")), Parameter: a.Parameter, Source: a.Key, Denied: denied}
+	return &transport.Credential{Header: http.CanonicalHeaderKey(cmp.Or(a.Header, "Authorization")), Parameter: a.Parameter, Source: a.Key, Denied: denied}
 }
 
 // Client asks the service. It is safe for concurrent use. A read function given to it must not ask through the same
@@ -134,7 +137,7 @@ func newClient(o Options) (*Client, error) {
 	case base == nil && o.FirstByte == 0:
 		o.FirstByte = 30 * time.Second
 	}
-	c := &Client{base: base, maxURL: orElse(o.MaxURL, UsualMaxURL), mostHeld: mostHeld, account: o.AccountID, token: o.Token}
+	c := &Client{base: base, maxURL: cmp.Or(o.MaxURL, UsualMaxURL), mostHeld: mostHeld, account: o.AccountID, token: o.Token}
 	if cost != nil {
 		denied := errSpendAuth
 		if o.SpendAuth.Key == nil {
@@ -167,24 +170,20 @@ func (c *Client) CloseIdle() { c.transport.CloseIdle() }
 func (c *Client) ClockWarning() string { return c.transport.ClockWarning() }
 
 // Metered is the same client, with the same limiter and transport, that counts into m.
-func (c *Client) Metered(m *Meter) *Client {
-	d := *c
-	d.transport = c.transport.Metered(m)
-	return &d
-}
+func (c *Client) Metered(m *Meter) *Client { return c.over(c.transport.Metered(m)) }
 
 // Watched is the same client, with the same limiter and transport, that shows in w what it waits for.
-func (c *Client) Watched(w *Waits) *Client {
-	d := *c
-	d.transport = c.transport.Watched(w)
-	return &d
-}
+func (c *Client) Watched(w *Waits) *Client { return c.over(c.transport.Watched(w)) }
 
 // Asking is the same client, with the same limiter and transport, that asks may before each attempt leaves the process,
 // after all waiting. An error of may ends the request, and nothing of that attempt is sent.
 func (c *Client) Asking(may func(context.Context) error) *Client {
+	return c.over(c.transport.Asking(may))
+}
+
+func (c *Client) over(t *transport.Client) *Client {
 	d := *c
-	d.transport = c.transport.Asking(may)
+	d.transport = t
 	return &d
 }
 
@@ -223,12 +222,4 @@ func parseBase(name, s, example string, own ...string) (*url.URL, error) {
 		}
 	}
 	return u, nil
-}
-
-func orElse[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }

@@ -1,6 +1,7 @@
 package adjust
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -17,16 +18,12 @@ type EventSpec struct {
 type SubmittedEvents struct {
 	Successes []EventSuccess `json:"successes"`
 	Failures  []EventFailure `json:"failures"`
-	// Unknown holds the fields that this version doesn't know.
-	Unknown map[string]json.RawMessage `json:"-"`
 }
 
 // An EventSuccess is an event that an app has now.
 type EventSuccess struct {
 	AppToken string   `json:"app_token"`
 	Event    AppEvent `json:"event"`
-	// Unknown holds the fields that this version doesn't know.
-	Unknown map[string]json.RawMessage `json:"-"`
 }
 
 // An AppEvent is an event of one app.
@@ -48,27 +45,6 @@ type EventFailure struct {
 	Details  Text   `json:"details"` // of a type that the documents don't show
 	// Unknown holds the fields that this version doesn't know.
 	Unknown map[string]json.RawMessage `json:"-"`
-}
-
-// UnmarshalJSON reads a row and keeps its unknown fields.
-func (s *EventSuccess) UnmarshalJSON(b []byte) (err error) {
-	type fields EventSuccess
-	s.Unknown, err = lenient(b, (*fields)(s))
-	return err
-}
-
-// UnmarshalJSON reads an event and keeps its unknown fields.
-func (e *AppEvent) UnmarshalJSON(b []byte) (err error) {
-	type fields AppEvent
-	e.Unknown, err = lenient(b, (*fields)(e))
-	return err
-}
-
-// UnmarshalJSON reads a row and keeps its unknown fields.
-func (f *EventFailure) UnmarshalJSON(b []byte) (err error) {
-	type fields EventFailure
-	f.Unknown, err = lenient(b, (*fields)(f))
-	return err
 }
 
 // SubmitEvents makes or updates events in apps: POST /events. The service tells events apart by name within an app. A
@@ -98,23 +74,18 @@ func submitted(raw json.RawMessage) (s SubmittedEvents) {
 		switch fields := object(item); {
 		case fields == nil:
 		case field(fields, "event") == nil && field(fields, "name") != nil && !hasAny(fields, []string{"details", "detail", "error"}):
-			if json.Unmarshal(item, &row.Event) == nil { // the event itself
+			if Unmarshal(item, &row.Event) == nil { // the event itself
 				row.AppToken = textOf(row.Event.Unknown, "app_token")
 				s.Successes = append(s.Successes, row)
 			}
 		case field(fields, "event") == nil:
 			s.Failures = append(s.Failures, eventFailure(item))
-		case json.Unmarshal(item, &row) == nil:
+		case Unmarshal(item, &row) == nil:
 			s.Successes = append(s.Successes, row)
 		}
 	}
 	for _, item := range failedItems(field(o, "failures")) {
 		s.Failures = append(s.Failures, eventFailure(item))
-	}
-	delete(o, keyOf(o, "successes"))
-	delete(o, keyOf(o, "failures"))
-	if len(o) > 0 {
-		s.Unknown = o
 	}
 	return s
 }
@@ -136,9 +107,9 @@ func failedItems(raw json.RawMessage) (items []json.RawMessage) {
 
 // eventFailure reads a failure of any shape.
 func eventFailure(item json.RawMessage) (f EventFailure) {
-	if json.Unmarshal(item, &f) != nil {
+	if Unmarshal(item, &f) != nil {
 		_ = f.Details.UnmarshalJSON(item) // it takes anything
 	}
-	f.Details = orElse(f.Details, Text(textOf(f.Unknown, "detail", "error", "message", "reason")))
+	f.Details = cmp.Or(f.Details, Text(textOf(f.Unknown, "detail", "error", "message", "reason")))
 	return f
 }

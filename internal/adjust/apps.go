@@ -2,6 +2,7 @@ package adjust
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -66,30 +67,6 @@ type AdditionalInfo struct {
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON reads an answer and keeps its unknown fields.
-func (a *CreatedApp) UnmarshalJSON(b []byte) (err error) {
-	type fields CreatedApp
-	a.Unknown, err = lenient(b, (*fields)(a))
-	a.AppToken = orElse(a.AppToken, textOf(a.Unknown, "app_token", "token"))
-	a.Ticket = orElse(a.Ticket, textOf(a.Unknown, "ticket"))
-	return err
-}
-
-// UnmarshalJSON reads an answer and keeps its unknown fields.
-func (a *AppDetails) UnmarshalJSON(b []byte) (err error) {
-	type fields AppDetails
-	a.Unknown, err = lenient(b, (*fields)(a))
-	a.AppToken = orElse(a.AppToken, textOf(a.Unknown, "app_token", "token"))
-	return err
-}
-
-// UnmarshalJSON reads an answer and keeps its unknown fields.
-func (a *AdditionalInfo) UnmarshalJSON(b []byte) (err error) {
-	type fields AdditionalInfo
-	a.Unknown, err = lenient(b, (*fields)(a))
-	return err
-}
-
 // CreateApp makes the app of this store ID and platform, or updates it when it is there: POST /app. The job that copies
 // the template's settings runs later, see WaitTicket. Data that the service finds wrong is a *ValidationError. An answer
 // that tells nothing of the app means that the request was taken; the result is empty then.
@@ -117,9 +94,11 @@ func (c *Client) postApp(ctx context.Context, q call) (created CreatedApp, err e
 	if list := elements(raw); len(list) == 1 {
 		raw = list[0]
 	}
-	if json.Unmarshal(raw, &created) != nil {
+	if Unmarshal(raw, &created) != nil {
 		return CreatedApp{}, nil
 	}
+	created.AppToken = cmp.Or(created.AppToken, textOf(created.Unknown, "app_token", "token"))
+	created.Ticket = cmp.Or(created.Ticket, textOf(created.Unknown, "ticket"))
 	return created, nil
 }
 
@@ -209,7 +188,8 @@ func appsIn(raw json.RawMessage) (all []AppDetails, ok bool) {
 		return all, true
 	case raw[0] == '{' && hasAny(object(raw), appFields):
 		all = make([]AppDetails, 1)
-		err := json.Unmarshal(raw, &all[0])
+		err := Unmarshal(raw, &all[0])
+		all[0].AppToken = cmp.Or(all[0].AppToken, textOf(all[0].Unknown, "app_token", "token"))
 		return all, err == nil
 	}
 	return nil, false

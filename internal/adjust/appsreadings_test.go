@@ -1,6 +1,7 @@
 package adjust
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -128,7 +129,7 @@ func automated(t *testing.T, choice string) map[string]string {
 	}
 
 	updated, err := c.UpdateApp(ctx, first.AppToken, App{Name: "Runner 3"})
-	got["update"] = verdict(err, orElse(updated.Name, "taken"))
+	got["update"] = verdict(err, cmp.Or(updated.Name, "taken"))
 	if apps, err := s.ManagedApps(); err != nil || len(apps) != 3 || apps[0].Name != "Runner 3" {
 		t.Errorf("%+v", apps)
 	}
@@ -148,7 +149,7 @@ func automated(t *testing.T, choice string) map[string]string {
 	secrets, err := c.RevokeOutdatedSecrets(ctx, first.AppToken, Outdated{})
 	got["secrets"] = verdict(err, fmt.Sprintf("%d told", len(secrets.Combined.Secrets)))
 	record, err := c.PutVault(ctx, "purchase_verification", "google", "a key of Google's")
-	got["vault"] = verdict(err, orElse(record.Section, "taken"))
+	got["vault"] = verdict(err, cmp.Or(record.Section, "taken"))
 	records, err := c.Vault(ctx)
 	got["records"] = verdict(err, fmt.Sprint(len(records)))
 	return got

@@ -1,11 +1,13 @@
 package adjust
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +46,7 @@ func (c *Client) automation(q call) (transport.Request, error) {
 			if !isAbsence(status, words) {
 				return nil
 			}
-			return orElse(q.absent, ErrNotFound)
+			return cmp.Or(q.absent, ErrNotFound)
 		},
 	}
 	if c.base == nil {
@@ -115,11 +117,16 @@ func secretsIn(body []byte) []string {
 	if json.Unmarshal(body, &v) != nil {
 		return nil
 	}
-	return leaves(nil, v, false)
+	return long(leaves(nil, v, false))
 }
 
-// secretsOfText is all texts of a credential, which may be JSON.
-func secretsOfText(data string) []string {
+// long leaves short secrets out, which would blot out words that aren't meant.
+func long(secrets []string) []string {
+	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 4 })
+}
+
+// textsOf is all texts in JSON, or the text itself where it is none.
+func textsOf(data string) []string {
 	var v any
 	if json.Unmarshal([]byte(data), &v) != nil {
 		v = data
@@ -127,11 +134,11 @@ func secretsOfText(data string) []string {
 	return leaves([]string{}, v, true)
 }
 
-// leaves adds the texts below v that are secrets, or all of them. Short ones would blot out words that aren't meant.
+// leaves adds the texts below v that are secrets, or all of them.
 func leaves(found []string, v any, all bool) []string {
 	switch v := v.(type) {
 	case string:
-		if all && len(v) >= 4 {
+		if all {
 			found = append(found, v)
 		}
 	case []any:

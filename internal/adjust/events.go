@@ -30,15 +30,6 @@ type Event struct {
 	Tokens      []string            `json:"tokens"`
 	IsSKAdEvent bool                `json:"is_skad_event"`
 	TokensByApp map[string][]string `json:"app_token_x_event_tokens_mapping,omitempty"` // app token to event tokens
-	// Unknown holds the fields that this version doesn't know.
-	Unknown map[string]json.RawMessage `json:"-"`
-}
-
-// UnmarshalJSON reads a record and keeps its unknown fields.
-func (e *Event) UnmarshalJSON(b []byte) (err error) {
-	type fields Event
-	e.Unknown, err = unmarshalRecord(b, (*fields)(e))
-	return err
 }
 
 // Events lists event slugs in the service's order; nil when there are none (204).

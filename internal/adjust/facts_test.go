@@ -1,6 +1,7 @@
 package adjust
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func endpointCalls() []endpointCall {
 	var calls []endpointCall
 	for _, m := range methods() {
 		name, _, _ := strings.Cut(m.name, ",")
-		calls = append(calls, endpointCall{name: name, op: ops[name], do: m.do, kind: orElse(m.kind, "application/json"), answer: m.answer, want: m.want,
+		calls = append(calls, endpointCall{name: name, op: ops[name], do: m.do, kind: cmp.Or(m.kind, "application/json"), answer: m.answer, want: m.want,
 			table: name == "SettingsCSV", write: slices.Contains(writes, name), none: slices.Contains([]string{"Apps", "MoreApps", "Vault", "SettingsCSV"}, name)})
 	}
 	return append(calls,
@@ -49,10 +50,10 @@ func endpointCalls() []endpointCall {
 			do: func(ctx context.Context, c *Client) (any, error) { return c.WaitTicket(ctx, "abc", Wait{}) }},
 		endpointCall{name: "Events", op: "events", kind: "application/json", none: true,
 			answer: `[{"id":"purchase","name":"Purchase","short_name":"P","section":"Revenue","formatting":"MONEY","description":"d","app_token":["a"],"tokens":["t"],"is_skad_event":true}]`,
-			want:   "[{purchase Purchase P Revenue MONEY d [a] [t] true map[] map[]}]",
+			want:   "[{purchase Purchase P Revenue MONEY d [a] [t] true map[]}]",
 			do:     func(ctx context.Context, c *Client) (any, error) { return c.Events(ctx, EventsQuery{}) }},
 		endpointCall{name: "FiltersData", op: "filters_data", kind: "application/json", none: true, answer: `{"overview_metrics":[{"id":"installs","name":"Installs","section":"Installs"}]}`,
-			want: "map[overview_metrics:[{installs Installs  Installs   map[]}]]",
+			want: "map[overview_metrics:[{installs Installs  Installs  }]]",
 			do: func(ctx context.Context, c *Client) (any, error) {
 				return c.FiltersData(ctx, []string{"overview_metrics"})
 			}},

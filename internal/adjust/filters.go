@@ -16,8 +16,6 @@ type Filter struct {
 	Section     string `json:"section"`
 	Formatting  string `json:"formatting"` // of a metric: money, integer, percent, ...
 	Description string `json:"description"`
-	// Unknown holds the other fields: an app's currency and stores, a metric's increase_is_negative.
-	Unknown map[string]json.RawMessage `json:"-"`
 }
 
 // UnmarshalJSON reads an item. A number serves as an ID too, and null as no text.
@@ -42,7 +40,6 @@ func (f *Filter) UnmarshalJSON(b []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	item.Unknown, err = without(b, fieldsOf[Filter]())
 	*f = Filter(item.fields)
 	return err
 }

@@ -157,7 +157,6 @@ func TestEventsAnswers(t *testing.T) {
 		out := append([]Event{}, list...)
 		for i := range out {
 			out[i].Section, out[i].Formatting = strings.ToLower(strings.ReplaceAll(out[i].Section, " ", "_")), strings.ToLower(strings.ReplaceAll(out[i].Formatting, " ", "_"))
-			out[i].Unknown = nil
 		}
 		return out
 	}

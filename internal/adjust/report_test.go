@@ -1,7 +1,6 @@
 package adjust
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -44,7 +43,7 @@ func TestEvents(t *testing.T) {
 		{"id":"open","name":"Open","formatting":null,"app_token_x_event_tokens_mapping":null,"is_skad_event":false}]`
 	want := []Event{{ID: "purchase", Name: "Purchase Event", ShortName: "PUR", Section: "Revenue", Formatting: "money", Description: "d",
 		AppTokens: []string{"a1", "b2"}, Tokens: []string{"t1", "t2"}, IsSKAdEvent: true,
-		TokensByApp: map[string][]string{"a1": {"t1"}, "b2": {"t2"}}, Unknown: map[string]json.RawMessage{"increase_is_negative": json.RawMessage("false")}},
+		TokensByApp: map[string][]string{"a1": {"t1"}, "b2": {"t2"}}},
 		{ID: "open", Name: "Open"}}
 	first := want[0]
 	first.AppTokens, first.Tokens, first.TokensByApp = []string{"a1"}, []string{"t1"}, map[string][]string{"a1": {"t1"}}

@@ -1,6 +1,7 @@
 package adjust
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -11,19 +12,15 @@ import (
 type Secrets struct {
 	Combined CombinedSecrets `json:"combined_secrets"`
 	Revoked  Text            `json:"revoked"` // how many RevokeOutdatedSecrets has revoked: 0 when a repeat found it done; empty: not told
-	// Unknown holds the fields that this version doesn't know.
-	Unknown map[string]json.RawMessage `json:"-"`
 }
 
 // CombinedSecrets are the secrets of all versions.
 type CombinedSecrets struct {
 	EnforceInstallSigning bool     `json:"enforce_install_signing"`
 	Secrets               []Secret `json:"secrets"`
-	// Unknown holds the fields that this version doesn't know.
-	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// A Secret is one SDK secret. Its value is hidden however it is printed, and Unknown may hold another.
+// A Secret is one SDK secret. Its value is hidden however it is printed.
 type Secret struct {
 	ID              Text   `json:"id"` // a number
 	Version         int    `json:"version"`
@@ -37,8 +34,6 @@ type Secret struct {
 	Algorithm       string `json:"algorithm"`
 	CreatedAt       string `json:"created_at"` // RFC 3339
 	UpdatedAt       string `json:"updated_at"`
-	// Unknown holds the fields that this version doesn't know.
-	Unknown map[string]json.RawMessage `json:"-"`
 }
 
 // Hidden is a value of an answer that isn't printed: a secret's. Text tells it, as JSON.
@@ -60,27 +55,6 @@ func (h Hidden) MarshalJSON() ([]byte, error) { return json.Marshal(h.String()) 
 func (h *Hidden) UnmarshalJSON(b []byte) error {
 	h.json = string(b)
 	return nil
-}
-
-// UnmarshalJSON reads an answer and keeps its unknown fields.
-func (s *Secrets) UnmarshalJSON(b []byte) (err error) {
-	type fields Secrets
-	s.Unknown, err = lenient(b, (*fields)(s))
-	return err
-}
-
-// UnmarshalJSON reads an answer and keeps its unknown fields.
-func (s *CombinedSecrets) UnmarshalJSON(b []byte) (err error) {
-	type fields CombinedSecrets
-	s.Unknown, err = lenient(b, (*fields)(s))
-	return err
-}
-
-// UnmarshalJSON reads a secret and keeps its unknown fields.
-func (s *Secret) UnmarshalJSON(b []byte) (err error) {
-	type fields Secret
-	s.Unknown, err = lenient(b, (*fields)(s))
-	return err
 }
 
 // Outdated says which SDK secrets RevokeOutdatedSecrets revokes.
@@ -124,14 +98,13 @@ func (c *Client) secretsCall(ctx context.Context, q call) (s Secrets, err error)
 	raw = inside(raw, []string{"combined_secrets", "secrets", "revoked"})
 	switch o := object(raw); {
 	case o == nil:
-		err = json.Unmarshal([]byte(orElse(string(raw), "[]")), &s.Combined.Secrets)
+		err = Unmarshal([]byte(cmp.Or(string(raw), "[]")), &s.Combined.Secrets)
 	case !hasAny(o, []string{"combined_secrets"}) && hasAny(o, []string{"secrets"}):
-		err = json.Unmarshal(raw, &s.Combined)
+		err = Unmarshal(raw, &s.Combined)
 	default:
-		err = json.Unmarshal(raw, &s)
+		err = Unmarshal(raw, &s)
 		if list := elements(field(o, "combined_secrets")); list != nil {
-			delete(s.Unknown, "combined_secrets")
-			err = json.Unmarshal(field(o, "combined_secrets"), &s.Combined.Secrets)
+			err = Unmarshal(field(o, "combined_secrets"), &s.Combined.Secrets)
 		}
 	}
 	if err != nil {

@@ -85,13 +85,6 @@ type SignatureSettings struct {
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON reads an answer and keeps its unknown fields.
-func (s *SignatureSettings) UnmarshalJSON(b []byte) (err error) {
-	type fields SignatureSettings
-	s.Unknown, err = lenient(b, (*fields)(s))
-	return err
-}
-
 // Told tells whether the answer had any settings.
 func (s SignatureSettings) Told() bool {
 	return s.EnforceInstallSigning != nil || s.AndroidFingerprints != nil || len(s.Unknown) > 0
@@ -108,7 +101,7 @@ func (c *Client) UpdateSignature(ctx context.Context, token string, s SignatureS
 		return now, err
 	}
 	raw = inside(raw, []string{"enforce_install_signing", "android_fingerprints"}, "signature", "settings", "app")
-	if json.Unmarshal(raw, &now) != nil {
+	if Unmarshal(raw, &now) != nil {
 		return SignatureSettings{}, nil
 	}
 	return now, nil

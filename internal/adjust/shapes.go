@@ -134,38 +134,58 @@ func keyOf(o map[string]json.RawMessage, name string) string {
 	return name
 }
 
-// lenient reads a record into f as unmarshalRecord does, and takes the fields one by one when some have other types: a
-// number for a text is its digits, and what doesn't fit stays among the unknown ones.
-func lenient[F any](record []byte, f *F) (map[string]json.RawMessage, error) {
-	unknown, err := unmarshalRecord(record, f)
-	if err == nil {
-		return unknown, nil
+// Unmarshal reads JSON of an answer into what v points to. A struct's fields are taken one by one, also those of structs in it and in lists:
+// a number for a text is its digits, what doesn't fit is as if it weren't there, and numbers of unknown meaning are json.Number.
+// The field Unknown, where a struct has one, gets the fields that the struct has no place for.
+func Unmarshal(raw []byte, v any) error { return read(raw, reflect.ValueOf(v).Elem()) }
+
+func read(raw []byte, v reflect.Value) error {
+	_, own := v.Addr().Interface().(json.Unmarshaler)
+	if all := object(raw); all != nil && v.Kind() == reflect.Struct && !own {
+		readFields(all, v)
+		return nil
 	}
-	all := object(record)
-	if all == nil {
-		return nil, err
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err := d.Decode(v.Addr().Interface())
+	if err == nil || own {
+		return err
 	}
-	*f = *new(F)
-	fields := reflect.ValueOf(f).Elem()
-	for i, name := range fieldsOf[F]() {
+	list := elements(raw)
+	switch {
+	case v.Kind() == reflect.Slice && list != nil:
+		v.Set(reflect.MakeSlice(v.Type(), len(list), len(list)))
+		for i, item := range list {
+			if err := read(item, v.Index(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case v.Kind() == reflect.String && list == nil && object(raw) == nil:
+		v.SetString(string(raw))
+		return nil
+	}
+	return err
+}
+
+func readFields(all map[string]json.RawMessage, v reflect.Value) {
+	v.SetZero()
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		name = keyOf(all, name)
 		raw, ok := all[name]
 		if !ok {
 			continue
 		}
-		field := fields.Field(i)
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		if d.Decode(field.Addr().Interface()) != nil {
-			field.SetZero()
-			if field.Kind() != reflect.String || strings.ContainsAny(string(raw[:1]), `[{`) {
-				continue
-			}
-			field.SetString(string(raw))
+		if read(raw, v.Field(i)) != nil {
+			v.Field(i).SetZero()
+			continue
 		}
 		delete(all, name)
 	}
-	return all, nil
+	if unknown := v.FieldByName("Unknown"); unknown.IsValid() && len(all) > 0 {
+		unknown.Set(reflect.ValueOf(all))
+	}
 }
 
 // textOf is the first of the names that o has as a text, which is taken out of it.

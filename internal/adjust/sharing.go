@@ -2,7 +2,6 @@ package adjust
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -90,7 +89,7 @@ var aboutRecord = lazy.Regexp(`(?i)\b(app|device)\b.*\b(not found|inactive|disab
 func sharingVerdict(status int, words string) error {
 	switch status {
 	case http.StatusAccepted, http.StatusBadRequest, http.StatusUnprocessableEntity:
-		if slices.ContainsFunc(sentences(words), aboutAuth().MatchString) {
+		if slices.ContainsFunc(textsOf(words), aboutAuth().MatchString) {
 			return errSharingAuth
 		}
 		if status == http.StatusAccepted {
@@ -105,31 +104,6 @@ func sharingVerdict(status int, words string) error {
 		return nil
 	}
 	return rejected(status, words)
-}
-
-// sentences are the texts in an answer of JSON, or the answer itself.
-func sentences(words string) (list []string) {
-	var body any
-	if json.Unmarshal([]byte(words), &body) != nil {
-		return []string{words}
-	}
-	var gather func(v any)
-	gather = func(v any) {
-		switch v := v.(type) {
-		case string:
-			list = append(list, v)
-		case []any:
-			for _, one := range v {
-				gather(one)
-			}
-		case map[string]any:
-			for _, one := range v {
-				gather(one)
-			}
-		}
-	}
-	gather(body)
-	return list
 }
 
 func (s Sharing) form() string {

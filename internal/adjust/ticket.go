@@ -1,6 +1,7 @@
 package adjust
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,8 +40,6 @@ type SectionResult struct {
 	Failures  Failures `json:"failures"`
 	Section   string   `json:"section"` // only of a section that never began
 	Detail    Text     `json:"detail"`  // why it never began
-	// Unknown holds the fields that this version doesn't know.
-	Unknown map[string]json.RawMessage `json:"-"`
 }
 
 // Failures are the items of a section that weren't applied: a list, or an object with the reason by item.
@@ -68,7 +67,7 @@ func (t Ticket) Failed() bool {
 }
 
 // Said is the status in the service's own word.
-func (t Ticket) Said() string { return transport.Shorten(orElse(t.Status, "none yet")) }
+func (t Ticket) Said() string { return transport.Shorten(cmp.Or(t.Status, "none yet")) }
 
 // Open tells whether the status is one that is known for a job that isn't over. Any other may mean anything.
 func (t Ticket) Open() bool { return t.is("new", "opened") }
@@ -113,7 +112,7 @@ func (f *Failure) UnmarshalJSON(b []byte) error {
 		Name, Section, Detail, Details Text
 	}
 	if json.Unmarshal(b, &item) == nil {
-		f.Name, f.Detail = orElse(string(item.Name), string(item.Section)), orElse(string(item.Detail), string(item.Details))
+		f.Name, f.Detail = cmp.Or(string(item.Name), string(item.Section)), cmp.Or(string(item.Detail), string(item.Details))
 	}
 	return nil
 }
@@ -146,32 +145,17 @@ func (s *Sections) UnmarshalJSON(b []byte) error {
 	*s = Sections{}
 	for name, raw := range object(b) {
 		var one SectionResult
-		if one.UnmarshalJSON(raw) == nil {
+		if Unmarshal(raw, &one) == nil {
 			(*s)[name] = one
 		}
 	}
 	for _, raw := range elements(b) {
 		var one SectionResult
-		if one.UnmarshalJSON(raw) == nil && one.Section != "" {
+		if Unmarshal(raw, &one) == nil && one.Section != "" {
 			(*s)[one.Section] = one
 		}
 	}
 	return nil
-}
-
-// UnmarshalJSON reads an answer and keeps its unknown fields.
-func (t *Ticket) UnmarshalJSON(b []byte) (err error) {
-	type fields Ticket
-	t.Unknown, err = lenient(b, (*fields)(t))
-	t.Status = orElse(t.Status, textOf(t.Unknown, "state"))
-	return err
-}
-
-// UnmarshalJSON reads an answer and keeps its unknown fields.
-func (r *SectionResult) UnmarshalJSON(b []byte) (err error) {
-	type fields SectionResult
-	r.Unknown, err = lenient(b, (*fields)(r))
-	return err
 }
 
 // Ticket reads how a job goes: GET /status/{ticket}. An answer without a status is Unclear.
@@ -185,7 +169,8 @@ func (c *Client) Ticket(ctx context.Context, ticket string) (t Ticket, err error
 	if list := elements(raw); len(list) == 1 {
 		raw = list[0]
 	}
-	if json.Unmarshal(raw, &t) != nil || t.Status == "" {
+	err = Unmarshal(raw, &t)
+	if t.Status = cmp.Or(t.Status, textOf(t.Unknown, "state")); err != nil || t.Status == "" {
 		return Ticket{}, q.unclear(raw, ", and tells no status")
 	}
 	return t, nil
@@ -211,7 +196,7 @@ type Wait struct {
 // ticket isn't known, or not any more, or tells no status, is looked at a few times more when it was never seen, and then
 // ends with what Ticket ended with. All errors are an *Error.
 func (c *Client) WaitTicket(ctx context.Context, ticket string, w Wait) (Ticket, error) {
-	wait, longest, most := orElse(w.First, time.Second), orElse(w.Longest, 30*time.Second), orElse(w.Most, 30*time.Minute)
+	wait, longest, most := cmp.Or(w.First, time.Second), cmp.Or(w.Longest, 30*time.Second), cmp.Or(w.Most, 30*time.Minute)
 	late := fmt.Errorf("%w, after %v", ErrTicketOpen, transport.Round(most))
 	bounded, cancel := context.WithTimeoutCause(ctx, most, late)
 	defer cancel()

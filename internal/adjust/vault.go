@@ -15,15 +15,6 @@ type VaultRecord struct {
 	Data      Hidden `json:"data"`       // encrypted, and hidden however it is printed
 	CreatedAt string `json:"created_at"` // RFC 3339
 	UpdatedAt string `json:"updated_at"`
-	// Unknown holds the fields that this version doesn't know.
-	Unknown map[string]json.RawMessage `json:"-"`
-}
-
-// UnmarshalJSON reads a record and keeps its unknown fields.
-func (v *VaultRecord) UnmarshalJSON(b []byte) (err error) {
-	type fields VaultRecord
-	v.Unknown, err = lenient(b, (*fields)(v))
-	return err
 }
 
 // vaultFields are fields that only a record itself has.
@@ -34,7 +25,7 @@ var vaultFields = []string{"section", "store"}
 // result has no section then. It is sent again after a lost answer: the same data replaces itself.
 func (c *Client) PutVault(ctx context.Context, section, store, data string) (VaultRecord, error) {
 	raw, err := anything(ctx, c, call{
-		op: "put into vault", method: http.MethodPost, path: []string{"vault"}, hidden: secretsOfText(data), what: "a record of the vault",
+		op: "put into vault", method: http.MethodPost, path: []string{"vault"}, hidden: long(textsOf(data)), what: "a record of the vault",
 		body: struct {
 			Section string `json:"section"`
 			Store   string `json:"store,omitempty"`
@@ -73,6 +64,6 @@ func recordsIn(raw json.RawMessage) (list []VaultRecord, ok bool) {
 	default:
 		return nil, len(o) == 0 && (len(raw) == 0 || raw[0] == '{' || string(raw) == "null" || string(raw) == "[]")
 	}
-	err := json.Unmarshal(raw, &list)
+	err := Unmarshal(raw, &list)
 	return list, err == nil
 }

@@ -57,7 +57,7 @@ func Events(ctx context.Context, client *adjust.Client, token string) ([]adjust.
 		return nil, err
 	}
 	var events []adjust.AppEvent
-	if err := json.Unmarshal(settings["events"], &events); err != nil {
+	if err := adjust.Unmarshal(settings["events"], &events); err != nil {
 		return nil, fmt.Errorf("read the events of app %s: %w", token, err)
 	}
 	return events, nil
@@ -84,7 +84,7 @@ func (s *state) read(settings map[string]json.RawMessage) {
 		s.bundle = &s.details.BundleID
 	}
 	var events []adjust.AppEvent
-	if raw := settings["events"]; raw != nil && json.Unmarshal(raw, &events) == nil {
+	if raw := settings["events"]; raw != nil && adjust.Unmarshal(raw, &events) == nil {
 		s.events = map[string]bool{}
 		for _, e := range events {
 			s.events[e.Name] = e.Unique

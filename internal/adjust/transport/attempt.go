@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -53,7 +54,7 @@ func (x *exchange) send(secret string) *failure {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	}
 	address, content := x.content(secret)
-	req, err := http.NewRequestWithContext(ctx, orElse(x.Method, http.MethodGet), address, content)
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(x.Method, http.MethodGet), address, content)
 	if err != nil {
 		return &failure{final: true, err: x.veil.scrubError(err)}
 	}

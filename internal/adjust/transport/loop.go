@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type exchange struct {
 // Do sends r until an answer is accepted, the patience or ctx ends, or another attempt can't help. All errors are an
 // *Error.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	x := exchange{Client: c, Request: r, veil: veil{c.secrets, r.Hidden, orElse(r.Blot, "[secret]")}, ctx: ctx, left: c.patience, warned: -1}
+	x := exchange{Client: c, Request: r, veil: veil{c.secrets, r.Hidden, cmp.Or(r.Blot, "[secret]")}, ctx: ctx, left: c.patience, warned: -1}
 	f := x.run()
 	if x.alone {
 		x.reach.leave(f == nil || !f.unreached)

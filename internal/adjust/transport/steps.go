@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -46,7 +47,7 @@ func (x *exchange) attempt(secret string) *failure {
 	return f
 }
 
-func (x *exchange) method() string { return orElse(x.Method, http.MethodGet) }
+func (x *exchange) method() string { return cmp.Or(x.Method, http.MethodGet) }
 
 // known is what the conventions want to know of a request and its answer
 // (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client-span).
@@ -124,7 +125,7 @@ func (x *exchange) address() string {
 func (x *exchange) waited(why string, d time.Duration) {
 	step.Took(x.ctx, step.Limiter, d)
 	if d >= time.Millisecond {
-		step.Event(x.ctx, "wait", orElse(why, "limiter"), d)
+		step.Event(x.ctx, "wait", cmp.Or(why, "limiter"), d)
 	}
 }
 

@@ -21,6 +21,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,16 +150,16 @@ func withDefaults(o Options) Options {
 		// (dev.adjust.com/en/api/rs-api/rate-limits), which others behind the same address share.
 		o.Rate = 10
 	}
-	o.Burst = orElse(o.Burst, 1)
-	o.InFlight = orElse(o.InFlight, UsualInFlight)
-	o.Reports = min(orElse(o.Reports, fewReports), o.InFlight)
-	o.Attempts = orElse(o.Attempts, 8)
-	o.Reach = min(orElse(o.Reach, o.Attempts), o.Attempts)
-	o.MaxAnswer = orElse(o.MaxAnswer, 1<<30)
-	o.Patience = orElse(o.Patience, 15*time.Minute)
-	o.FirstByte = orElse(o.FirstByte, 5*time.Minute)
-	o.Idle = orElse(o.Idle, 2*time.Minute)
-	o.UserAgent = orElse(o.UserAgent, "reportferry")
+	o.Burst = cmp.Or(o.Burst, 1)
+	o.InFlight = cmp.Or(o.InFlight, UsualInFlight)
+	o.Reports = min(cmp.Or(o.Reports, fewReports), o.InFlight)
+	o.Attempts = cmp.Or(o.Attempts, 8)
+	o.Reach = min(cmp.Or(o.Reach, o.Attempts), o.Attempts)
+	o.MaxAnswer = cmp.Or(o.MaxAnswer, 1<<30)
+	o.Patience = cmp.Or(o.Patience, 15*time.Minute)
+	o.FirstByte = cmp.Or(o.FirstByte, 5*time.Minute)
+	o.Idle = cmp.Or(o.Idle, 2*time.Minute)
+	o.UserAgent = cmp.Or(o.UserAgent, "reportferry")
 	if o.HTTP == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConns = 0 // what follows is all that is needed
@@ -176,14 +177,6 @@ func withDefaults(o Options) Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
-}
-
-func orElse[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 func guarded(r *rand.Rand) func(int64) int64 {

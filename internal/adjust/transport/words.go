@@ -18,10 +18,10 @@ type errorBody struct {
 	Details []wrong `json:"error_desc_details"`
 	ID      string  `json:"correlation_id"` // what the service's support asks for
 
-	Error   anything `json:"error"` // the sharing endpoint's form
-	Errors  anything `json:"errors"`
-	Detail  anything `json:"detail"` // that of the framework FastAPI
-	Message anything `json:"message"`
+	Error   Text `json:"error"` // the sharing endpoint's form
+	Errors  Text `json:"errors"`
+	Detail  Text `json:"detail"` // that of the framework FastAPI
+	Message Text `json:"message"`
 }
 
 // wrong is a field and what is wrong with it.
@@ -30,17 +30,20 @@ type wrong struct {
 	Msg string `json:"msg"`
 }
 
-// anything is a text, or the JSON of something else; empty for null.
-type anything string
+// Text is a string of an answer. Where the service sends anything else, and its documents don't say what, it is that
+// value's JSON; of null it is empty.
+type Text string
 
 // UnmarshalJSON takes any value.
-func (a *anything) UnmarshalJSON(b []byte) error {
-	var text *string
-	switch err := json.Unmarshal(b, &text); {
+func (t *Text) UnmarshalJSON(b []byte) error {
+	var s *string
+	switch err := json.Unmarshal(b, &s); {
 	case err != nil:
-		*a = anything(b)
-	case text != nil:
-		*a = anything(*text)
+		*t = Text(b)
+	case s == nil:
+		*t = ""
+	default:
+		*t = Text(*s)
 	}
 	return nil
 }
