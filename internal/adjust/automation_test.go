@@ -395,3 +395,19 @@ func TestAutomationHidesSecrets(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// Of a record that has other types than documented, all is read that can be, also in records inside of it and in lists of them.
+func TestUnmarshalTakesOtherTypes(t *testing.T) {
+	var s Secrets
+	err := Unmarshal([]byte(`{"combined_secrets":{"secrets":[{"id":1,"version":"two","name":7,"active":true},{"Label":"new"}]},"revoked":2}`), &s)
+	if list := s.Combined.Secrets; err != nil || len(list) != 2 || list[0].Name != "7" || list[0].Version != 0 || !list[0].Active || list[1].Label != "new" || s.Revoked != "2" {
+		t.Errorf("%+v (%v)", s, err)
+	}
+	var a AppDetails
+	if err := Unmarshal([]byte(`{"name":["x"],"store_id":12,"more":1}`), &a); err != nil || a.Name != "" || a.StoreID != "12" || string(a.Unknown["name"])+string(a.Unknown["more"]) != `["x"]1` {
+		t.Errorf("%+v (%v)", a, err)
+	}
+	if err := Unmarshal([]byte(`"text"`), &a); err == nil {
+		t.Error("a text is taken for an app")
+	}
+}
