@@ -115,14 +115,10 @@ const cronForm = `^(@\S.*|\s*[^\s@]\S*(\s+\S+){4}\s*)$`
 // schedule is a cron expression. The zone has a key of its own. A schedule that never fires is a mistake, because a job that
 // never runs looks like one that has nothing to do.
 var schedule = strict.Shape[string]{
-	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
-		s, ok := strict.Text.Read(d, n, key)
-		if !ok {
-			return "", false
-		}
+	Read: strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 		if strings.Contains(s, "TZ=") { // the library panics on a zone without a space behind it
 			d.Fail(n, "%s: write the zone under the key zone", key)
-			return "", false
+			return false
 		}
 		spec, err := cron.ParseStandard(s)
 		if err != nil {
@@ -133,15 +129,15 @@ var schedule = strict.Shape[string]{
 				got += ": " + err.Error()
 			}
 			d.Fail(n, "%s: want a cron expression of minute, hour, day of month, month and day of week, such as \"0 6 * * *\" for every day at 6:00, got %s", key, got)
-			return "", false
+			return false
 		}
 		// From a fixed day, so that a file isn't right in one year and wrong in another.
 		if spec.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 			d.Fail(n, "%s: %q never fires, because no year has such a day", key, s)
-			return "", false
+			return false
 		}
-		return s, true
-	},
+		return true
+	}).Read,
 	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Title: "a cron expression of five fields, or a word such as @hourly", Pattern: cronForm}
 	},
@@ -172,24 +168,19 @@ var schemeForm = strict.Expr(`^[a-z][a-z0-9+.-]*://`)
 
 // bucketURL is the URL of a ledger or a sink. Messages don't repeat it, because its query may hold a secret.
 var bucketURL = strict.Shape[string]{
-	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
-		s, ok := strict.Text.Read(d, n, key)
-		if !ok {
-			return "", false
-		}
-		if noSuchStore(d, n, key, s) {
-			return "", false
-		}
-		if !schemeForm.MatchString(s) {
+	Read: strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
+		_, err := url.Parse(s)
+		switch {
+		case noSuchStore(d, n, key, s):
+		case !schemeForm.MatchString(s):
 			d.Fail(n, "%s: want a URL with a scheme, such as file://./out or gs://bucket/prefix", key)
-			return "", false
-		}
-		if _, err := url.Parse(s); err != nil {
+		case err != nil:
 			d.Fail(n, "%s: this isn't a URL", key)
-			return "", false
+		default:
+			return true
 		}
-		return s, true
-	},
+		return false
+	}).Read,
 	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Title: "a URL such as gs://bucket/prefix", Pattern: schemeForm.String()}
 	},

@@ -40,13 +40,9 @@ var earliestStart = civil.Date{Year: 2010, Month: 1, Day: 1}
 const wantStart = "a date such as 2026-01-31, or days before today such as -30d"
 
 // start takes any date of the calendar from earliestStart on.
-var start = func() strict.Shape[Start] {
-	form := strict.Matching(strict.Expr(`^(-[0-9]{1,4}d|[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`), wantStart)
-	return strict.Shape[Start]{Read: func(d *strict.Decoder, n strict.Node, key string) (Start, bool) {
-		s, ok := form.Read(d, n, key)
-		if !ok {
-			return Start{}, false
-		}
+var start = strict.As(
+	strict.Matching(strict.Expr(`^(-[0-9]{1,4}d|[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))$`), wantStart),
+	func(d *strict.Decoder, n strict.Node, key, s string) (Start, bool) {
 		if days, ok := strings.CutPrefix(s, "-"); ok {
 			n, _ := strconv.Atoi(strings.TrimSuffix(days, "d")) // four digits at most
 			return Start{DaysAgo: n}, true
@@ -61,8 +57,7 @@ var start = func() strict.Shape[Start] {
 			return Start{Date: date}, true
 		}
 		return Start{}, false
-	}, Schema: form.Schema}
-}()
+	})
 
 var isoDate = strict.Expr(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
@@ -81,17 +76,12 @@ var until = strict.Shape[string]{
 var untilWord = strict.OneOf("yesterday", "today")
 
 // page checks the form alone. Which unit fits follows from the dimensions: see checkPeriod.
-var page = func() strict.Shape[Page] {
-	form := strict.Matching(strict.Expr(`^([1-9][0-9]{0,2})([dwmqy])$`), "a number from 1 to 999 and d, w, m, q or y, such as 7d, 4w or 1m")
-	return strict.Shape[Page]{Read: func(d *strict.Decoder, n strict.Node, key string) (Page, bool) {
-		s, ok := form.Read(d, n, key)
-		if !ok {
-			return Page{}, false
-		}
+var page = strict.As(
+	strict.Matching(strict.Expr(`^([1-9][0-9]{0,2})([dwmqy])$`), "a number from 1 to 999 and d, w, m, q or y, such as 7d, 4w or 1m"),
+	func(_ *strict.Decoder, _ strict.Node, _, s string) (Page, bool) {
 		count, _ := strconv.Atoi(s[:len(s)-1]) // three digits at most
 		return Page{Count: count, Unit: s[len(s)-1]}, true
-	}, Schema: form.Schema}
-}()
+	})
 
 // finest is the order of the date dimensions, and what follows from the first of them that a report has.
 var finest = []struct {

@@ -117,8 +117,6 @@ func serviceObject(s *Service) strict.Object {
 	}}
 }
 
-var sizeForm = strict.Matching(strict.Expr(`^[1-9][0-9]{0,5}(MiB|GiB)$`), "a size such as 512MiB or 1GiB")
-
 // A Size is a number of bytes.
 type Size int64
 
@@ -130,21 +128,15 @@ func (s Size) String() string {
 	return strconv.FormatInt(int64(s)>>20, 10) + "MiB"
 }
 
-var size = strict.Shape[Size]{
-	Read: func(d *strict.Decoder, n strict.Node, key string) (Size, bool) {
-		s, ok := sizeForm.Read(d, n, key)
-		if !ok {
-			return 0, false
-		}
+var size = strict.As(strict.Matching(strict.Expr(`^[1-9][0-9]{0,5}(MiB|GiB)$`), "a size such as 512MiB or 1GiB"),
+	func(_ *strict.Decoder, _ strict.Node, _, s string) (Size, bool) {
 		unit := Size(1 << 20)
 		if strings.HasSuffix(s, "GiB") {
 			unit = 1 << 30
 		}
 		v, err := strconv.ParseInt(s[:len(s)-len("MiB")], 10, 64)
 		return Size(v) * unit, err == nil
-	},
-	Schema: sizeForm.Schema,
-}
+	})
 
 // login is the block of another host's credential.
 func login(what string) strict.Shape[Login] {
@@ -206,17 +198,13 @@ func perSecond(what string) strict.Shape[float64] {
 
 // address is a host's URL.
 var address = strict.Shape[string]{
-	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
-		s, ok := strict.Text.Read(d, n, key)
-		if !ok {
-			return "", false
-		}
+	Read: strict.As(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) (string, bool) {
 		host, err := Address(s)
 		if err != nil {
 			d.Fail(n, "%s: %v", key, err)
 		}
 		return host, err == nil
-	},
+	}).Read,
 	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{
 			Type: "string", Title: "an address such as https://host",

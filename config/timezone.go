@@ -13,17 +13,13 @@ var (
 
 // timezoneID is a number that the service has for a zone (its documentation shows timezone_id=1), or an IANA name.
 var timezoneID = strict.Shape[string]{
-	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
-		s, ok := strict.Word.Read(d, n, key)
-		if !ok {
-			return "", false
+	Read: strict.Checked(strict.Word, func(d *strict.Decoder, n strict.Node, key, s string) bool {
+		known := zoneNumber.MatchString(s) || zoneForm.MatchString(s) && isZone(s)
+		if !known {
+			d.Fail(n, "%s: want an IANA name such as Europe/Berlin, or the service's number of a zone, got %q", key, s)
 		}
-		if zoneNumber.MatchString(s) || zoneForm.MatchString(s) && isZone(s) {
-			return s, true
-		}
-		d.Fail(n, "%s: want an IANA name such as Europe/Berlin, or the service's number of a zone, got %q", key, s)
-		return "", false
-	},
+		return known
+	}).Read,
 	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{Title: "an IANA name, or the service's number of a zone", AnyOf: []*jsonschema.Schema{
 			{Type: "string", Pattern: zoneForm.String()}, strict.Whole(0, 999999).Schema(),

@@ -50,15 +50,10 @@ var days = daysAs(`^([1-9][0-9]{0,4})d$`, "a number of days from 1d to 99999d, s
 
 // daysAs is a number of days, of at most five digits, before the letter d.
 func daysAs(expr, title string) strict.Shape[int] {
-	form := strict.Matching(strict.Expr(expr), title)
-	return strict.Shape[int]{Read: func(d *strict.Decoder, n strict.Node, key string) (int, bool) {
-		s, ok := form.Read(d, n, key)
-		if !ok {
-			return 0, false
-		}
+	return strict.As(strict.Matching(strict.Expr(expr), title), func(_ *strict.Decoder, _ strict.Node, _, s string) (int, bool) {
 		count, _ := strconv.Atoi(s[:len(s)-1]) // five digits at most
 		return count, true
-	}, Schema: form.Schema}
+	})
 }
 
 // daysField is a key of a number of days.

@@ -113,16 +113,7 @@ func events() strict.Shape[[]Event] {
 }
 
 // signature gives a pointer, because an empty declaration differs from none.
-var signature = func() strict.Shape[*Signature] {
-	s := strict.ObjectOf(signatureObject)
-	return strict.Shape[*Signature]{
-		Read: func(d *strict.Decoder, n strict.Node, key string) (*Signature, bool) {
-			v, ok := s.Read(d, n, key)
-			return &v, ok
-		},
-		Schema: s.Schema,
-	}
-}()
+var signature = strict.As(strict.ObjectOf(signatureObject), func(_ *strict.Decoder, _ strict.Node, _ string, s Signature) (*Signature, bool) { return &s, true })
 
 // signatureObject keeps false apart from a key that isn't there.
 func signatureObject(s *Signature) strict.Object {

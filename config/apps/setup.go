@@ -14,15 +14,9 @@ const wantReference = "a reference, never the secret itself: ${NAME} of an envir
 // referenceForm has no runtimevar URLs, which the service's own token may be, because an app has dozens of secrets.
 var (
 	referenceForm = strict.Expr(`^\$\{([A-Za-z_][A-Za-z0-9_]*|file:[^}\x00-\x1f\x7f-\x9f]+)\}$`)
-	rawSecret     = strict.Reference(referenceForm, wantReference)
 
-	secret = strict.Shape[Reference]{
-		Read: func(d *strict.Decoder, n strict.Node, key string) (Reference, bool) {
-			s, ok := rawSecret.Read(d, n, key)
-			return Reference(s), ok
-		},
-		Schema: rawSecret.Schema,
-	}
+	secret = strict.As(strict.Reference(referenceForm, wantReference),
+		func(_ *strict.Decoder, _ strict.Node, _, s string) (Reference, bool) { return Reference(s), true })
 )
 
 // channelSetup has the partners that the interface document lists.
@@ -111,13 +105,7 @@ func setting(s catalog.Setup) strict.Shape[any] {
 
 // anyOf is a shape whose value is kept among values of other types.
 func anyOf[T any](s strict.Shape[T]) strict.Shape[any] {
-	return strict.Shape[any]{
-		Read: func(d *strict.Decoder, n strict.Node, key string) (any, bool) {
-			v, ok := s.Read(d, n, key)
-			return v, ok
-		},
-		Schema: s.Schema,
-	}
+	return strict.As(s, func(_ *strict.Decoder, _ strict.Node, _ string, v T) (any, bool) { return v, true })
 }
 
 var longWord = plain(strict.Word, 4096)

@@ -51,14 +51,7 @@ var plainWord = Expr(`^[A-Za-z0-9_.]{1,64}$`)
 
 // TextsOf is Items without the places.
 func TextsOf(element Shape[string]) Shape[[]string] {
-	items := Items(element)
-	return Shape[[]string]{
-		func(d *Decoder, n Node, key string) ([]string, bool) {
-			v, ok := items.Read(d, n, key)
-			return Texts(v), ok
-		},
-		items.Schema,
-	}
+	return As(Items(element), func(_ *Decoder, _ Node, _ string, v []Item) ([]string, bool) { return Texts(v), true })
 }
 
 // ArrayOf describes a list of at least one element.

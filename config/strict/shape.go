@@ -130,15 +130,22 @@ func Reference(form Expression, want string) Shape[string] {
 	}
 }
 
-// Checked is s, with a look at what has been read that a schema can't take. The look notes the mistake and gives false.
-func Checked[T any](s Shape[T], look func(d *Decoder, n Node, key string, value T) bool) Shape[T] {
+// As is s, whose value stands for another one. What makes it notes a mistake that a schema can't find, and gives false.
+func As[S, T any](s Shape[S], made func(d *Decoder, n Node, key string, value S) (T, bool)) Shape[T] {
 	return Shape[T]{
-		func(d *Decoder, n Node, key string) (T, bool) {
-			v, ok := s.Read(d, n, key)
-			return v, ok && look(d, n, key, v)
+		func(d *Decoder, n Node, key string) (v T, ok bool) {
+			if plain, good := s.Read(d, n, key); good {
+				v, ok = made(d, n, key, plain)
+			}
+			return v, ok
 		},
 		s.Schema,
 	}
+}
+
+// Checked is s, with a look at what has been read that a schema can't take. The look notes the mistake and gives false.
+func Checked[T any](s Shape[T], look func(d *Decoder, n Node, key string, value T) bool) Shape[T] {
+	return As(s, func(d *Decoder, n Node, key string, v T) (T, bool) { return v, look(d, n, key, v) })
 }
 
 // OneOf is one of the allowed words.
@@ -167,26 +174,18 @@ var durationForm = Expr(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
 
 // Duration is a length of time, at least low.
 func Duration(low time.Duration) Shape[time.Duration] {
-	form := Matching(durationForm, "a length of time such as 90s, 2m or 1h30m")
-	return Shape[time.Duration]{
-		func(d *Decoder, n Node, key string) (time.Duration, bool) {
-			s, ok := form.Read(d, n, key)
-			if !ok {
-				return 0, false
-			}
-			v, err := time.ParseDuration(s)
-			switch {
-			case err != nil:
-				d.Fail(n, "%s: %q is too long a time", key, s)
-			case v < low:
-				d.Fail(n, "%s: want at least %s, got %s", key, low, s)
-			default:
-				return v, true
-			}
-			return 0, false
-		},
-		form.Schema,
-	}
+	return As(Matching(durationForm, "a length of time such as 90s, 2m or 1h30m"), func(d *Decoder, n Node, key, s string) (time.Duration, bool) {
+		v, err := time.ParseDuration(s)
+		switch {
+		case err != nil:
+			d.Fail(n, "%s: %q is too long a time", key, s)
+		case v < low:
+			d.Fail(n, "%s: want at least %s, got %s", key, low, s)
+		default:
+			return v, true
+		}
+		return 0, false
+	})
 }
 
 var controlCharacter = Expr(`\p{Cc}`)
