@@ -16,30 +16,9 @@ func Cells(ctx context.Context, r io.Reader, o Options, use func(cells []string)
 	}
 	a := &c.csv
 	a.columns, a.route, a.byDay, a.times = c.columns, c.route, c.byDay, make([]timeCache, len(c.columns))
-	a.scanner = scanner{ctx: ctx, r: r}
-	header, err := a.scanner.header()
-	if err != nil {
-		return err
-	}
-	if a.places, _, err = matchHeader(asAsked(header, c.heads), c.heads); err != nil {
-		return err
-	}
 	cells := make([]string, len(c.columns))
-	for {
-		b, broken := a.scanner.next(len(header))
-		if b != nil {
-			a.block = b
-			if err := a.each(cells, use); err != nil {
-				return err
-			}
-		}
-		if errors.Is(broken, io.EOF) {
-			return nil
-		}
-		if broken != nil {
-			return broken
-		}
-	}
+	_, err = a.eachBlock(ctx, r, c.heads, func(*block) error { return a.each(cells, use) })
+	return err
 }
 
 // each gives the rows of the block at work to use.

@@ -37,34 +37,43 @@ func (c *Converter) read(ctx context.Context, r io.Reader) error {
 	if a.times == nil {
 		a.columns, a.route, a.byDay, a.times, a.mending = c.columns, c.route, c.byDay, make([]timeCache, len(c.columns)), c.mending
 	}
-	a.scanner = scanner{ctx: ctx, r: r, buffer: a.scanner.buffer, block: a.scanner.block}
-	header, err := a.scanner.header()
-	if err != nil {
-		return err
-	}
-	extra := []string(nil)
-	if a.places, extra, err = matchHeader(asAsked(header, c.heads), c.heads); err != nil {
-		return err
-	}
+	extra, err := a.eachBlock(ctx, r, c.heads, func(b *block) error {
+		a.nuls = a.mending.DropNUL && bytes.IndexByte(b.data, 0) >= 0
+		return c.take(a, b.rows)
+	})
 	for _, name := range extra {
 		if !slices.Contains(c.extra, name) {
 			c.extra = append(c.extra, name)
 		}
 	}
-	a.places = a.places[:len(c.columns)]
+	return err
+}
+
+// eachBlock reads an answer, gives its rows to use block by block, and gives the columns that it has beside heads.
+func (a *csvRows) eachBlock(ctx context.Context, r io.Reader, heads []Column, use func(*block) error) (extra []string, err error) {
+	a.scanner = scanner{ctx: ctx, r: r, buffer: a.scanner.buffer, block: a.scanner.block}
+	header, err := a.scanner.header()
+	if err != nil {
+		return nil, err
+	}
+	places, extra, err := matchHeader(asAsked(header, heads), heads)
+	if err != nil {
+		return nil, err
+	}
+	a.places = places[:len(a.columns)]
 	for {
 		b, broken := a.scanner.next(len(header))
 		if b != nil {
-			a.block, a.nuls = b, a.mending.DropNUL && bytes.IndexByte(b.data, 0) >= 0
-			if err := c.take(a, b.rows); err != nil {
-				return err
+			a.block = b
+			if err := use(b); err != nil {
+				return extra, err
 			}
 		}
 		if errors.Is(broken, io.EOF) {
-			return nil
+			return extra, nil
 		}
 		if broken != nil {
-			return broken
+			return extra, broken
 		}
 	}
 }

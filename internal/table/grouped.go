@@ -24,10 +24,7 @@ func (p Part) Grouped(ctx context.Context, columns []Column, by []string) (group
 		return nil, err
 	}
 	defer disk.Close() //nolint:errcheck // read only
-	file, err := parquet.OpenFile(disk, p.Size)
-	if err == nil {
-		err = sameColumns(file.Root(), columns)
-	}
+	file, err := openColumns(disk, p.Size, columns)
 	g := grouping{columns: columns, by: by, groups: map[string]*group{}}
 	if err == nil {
 		for _, rows := range file.RowGroups() {

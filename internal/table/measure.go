@@ -18,10 +18,7 @@ import (
 // the names, types, stamps and order with which the part was written. It takes eight bytes of memory for each row of the largest
 // row group.
 func Measure(ctx context.Context, r io.ReaderAt, size int64, columns []Column) (rows int64, hash string, err error) {
-	file, err := parquet.OpenFile(r, size)
-	if err == nil {
-		err = sameColumns(file.Root(), columns)
-	}
+	file, err := openColumns(r, size, columns)
 	var d digest
 	if err == nil {
 		for _, group := range file.RowGroups() {
@@ -69,10 +66,7 @@ func ReadRows(ctx context.Context, r io.ReaderAt, size int64, columns []Column, 
 			err = fmt.Errorf("read the rows of a part: %w", err)
 		}
 	}()
-	file, err := parquet.OpenFile(r, size)
-	if err == nil {
-		err = sameColumns(file.Root(), columns)
-	}
+	file, err := openColumns(r, size, columns)
 	if err != nil {
 		return err
 	}
@@ -118,17 +112,22 @@ func cellOf(v parquet.Value, t catalog.Type) any {
 	return unscaled(v)
 }
 
-func sameColumns(root *parquet.Column, columns []Column) error {
-	have := root.Columns()
+// openColumns opens a part's file, which must have these columns.
+func openColumns(r io.ReaderAt, size int64, columns []Column) (*parquet.File, error) {
+	file, err := parquet.OpenFile(r, size)
+	if err != nil {
+		return nil, err
+	}
+	have := file.Root().Columns()
 	if len(have) != len(columns) {
-		return fmt.Errorf("the file has %d columns, and the ledger records %d", len(have), len(columns))
+		return nil, fmt.Errorf("the file has %d columns, and the ledger records %d", len(have), len(columns))
 	}
 	for i, c := range columns {
 		if have[i].Name() != c.Name {
-			return fmt.Errorf("column %d of the file is %s, and the ledger records %s there", i+1, have[i].Name(), c.Name)
+			return nil, fmt.Errorf("column %d of the file is %s, and the ledger records %s there", i+1, have[i].Name(), c.Name)
 		}
 	}
-	return nil
+	return file, nil
 }
 
 func measureGroup(ctx context.Context, d *digest, group parquet.RowGroup, columns []Column) error {

@@ -110,6 +110,15 @@ func plain(v any) any {
 	return v
 }
 
+// anyMap is a mapping of one type as one of any.
+func anyMap[V any](m map[string]V) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
 func plainMap(m map[string]any) map[string]any {
 	if m == nil {
 		return nil

@@ -12,16 +12,12 @@ import (
 
 // A Change is one field that differs from its declaration, or whose value the service doesn't show.
 type Change struct {
-	Path       string `json:"field"` // such as channel_setup.facebook.app_id
-	Have, Want string // as JSON, cleaned of credentials
-	by         request
-	migrates   bool   // takes effect only by a migration
-	sum        string // of both values: recognises the change once it is recorded as standing
-}
-
-// MarshalJSON writes the change for machines.
-func (c Change) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]string{"field": c.Path, "have": c.Have, "want": c.Want})
+	Path     string `json:"field"` // such as channel_setup.facebook.app_id
+	Have     string `json:"have"`  // as JSON, cleaned of credentials
+	Want     string `json:"want"`  // likewise
+	by       request
+	migrates bool   // takes effect only by a migration
+	sum      string // of both values: recognises the change once it is recorded as standing
 }
 
 // A request is what sends a change.

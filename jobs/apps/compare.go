@@ -114,26 +114,13 @@ func differences(a App, s state, r record) (changes, stood []Change) {
 	c.details(a, s)
 	switch {
 	case a.Setup != nil && s.blind:
-		want := map[string]any{}
-		for partner, parameters := range a.Setup {
-			want[partner] = parameters
-		}
 		c.migrate = true
-		c.unshown(want, "channel_setup")
-		c.migrate = false
+		c.unshown(anyMap(a.Setup), "channel_setup")
 	case a.Setup != nil:
-		want := map[string]any{}
-		for partner, parameters := range a.Setup {
-			want[partner] = parameters
-		}
-		have := map[string]any{}
-		for partner, parameters := range s.details.ChannelSetup {
-			have[partner] = parameters
-		}
 		c.migrate = true
-		c.value(have, want, "channel_setup")
-		c.migrate = false
+		c.value(anyMap(s.details.ChannelSetup), anyMap(a.Setup), "channel_setup")
 	}
+	c.migrate = false
 	switch {
 	case a.Overrides != nil && s.blind:
 		c.unshown(a.Overrides, "override_settings")
@@ -143,13 +130,14 @@ func differences(a App, s state, r record) (changes, stood []Change) {
 	c.hidden(a, r)
 	c.by = byEvents
 	for _, e := range a.Events {
-		unique, there := s.events[e.Name]
-		if s.exists && s.events == nil {
-			c.unshown(map[string]any{"unique": e.Unique}, "events", "["+e.Name+"]")
-		} else if have := any(map[string]any{"unique": unique}); !there {
-			c.value(nil, map[string]any{"unique": e.Unique}, "events", "["+e.Name+"]")
+		var have any
+		if unique, there := s.events[e.Name]; there {
+			have = map[string]any{"unique": unique}
+		}
+		if want := map[string]any{"unique": e.Unique}; s.exists && s.events == nil {
+			c.unshown(want, "events", "["+e.Name+"]")
 		} else {
-			c.value(have, map[string]any{"unique": e.Unique}, "events", "["+e.Name+"]")
+			c.value(have, want, "events", "["+e.Name+"]")
 		}
 	}
 	c.by = bySignature
@@ -244,31 +232,22 @@ func (c *comparison) signature(want *Signature, s state) {
 		value("enforce_install_signing", s.signature["enforce_install_signing"], *want.Enforce)
 	}
 	if want.Fingerprints != nil {
-		have, _ := s.signature["android_fingerprints"].([]any)
 		var shown any
-		if have != nil {
+		if have, _ := s.signature["android_fingerprints"].([]any); have != nil {
 			shown = upper(have)
 		}
-		list := make([]any, len(want.Fingerprints))
-		for i, f := range want.Fingerprints {
-			list[i] = f
-		}
-		value("android_fingerprints", shown, upper(list))
+		value("android_fingerprints", shown, upper(want.Fingerprints))
 	}
 }
 
 // upper gives fingerprints one spelling and one order.
-func upper(list []any) []any {
+func upper[V any](list []V) []string {
 	out := make([]string, len(list))
 	for i, e := range list {
 		out[i] = strings.ToUpper(fmt.Sprint(e))
 	}
 	slices.Sort(out)
-	sorted := make([]any, len(out))
-	for i, e := range out {
-		sorted[i] = e
-	}
-	return sorted
+	return out
 }
 
 // isDefault tells whether the service shows a partner's flag that nobody sent.
@@ -291,12 +270,4 @@ func orNil(s string) any {
 		return nil
 	}
 	return s
-}
-
-func anyMap(m map[string]string) map[string]any {
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
 }

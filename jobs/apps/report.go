@@ -11,16 +11,18 @@ import (
 
 // A Report is what came of one app, or what would.
 type Report struct {
-	ID, Name      string
-	Token, Ticket string
-	Result        Result
-	Changes       []Change
-	Otherwise     []Change // changes that stand: the service accepted values and shows others
-	Unfinished    bool     // an earlier run sent something and didn't finish
-	Sections      []Section
-	Seen          []string // what the service answered in place of a plain answer
-	Warning       string   // what sending the app may do to what the service doesn't show
-	Err           error
+	ID         string    `json:"app"`
+	Name       string    `json:"name"`
+	Token      string    `json:"token,omitempty"`
+	Ticket     string    `json:"ticket,omitempty"`
+	Result     Result    `json:"result"`
+	Changes    []Change  `json:"changes,omitempty"`
+	Otherwise  []Change  `json:"otherwise,omitempty"`  // changes that stand: the service accepted values and shows others
+	Unfinished bool      `json:"unfinished,omitempty"` // an earlier run sent something and didn't finish
+	Sections   []Section `json:"sections,omitempty"`
+	Seen       []string  `json:"seen,omitempty"`    // what the service answered in place of a plain answer
+	Warning    string    `json:"warning,omitempty"` // what sending the app may do to what the service doesn't show
+	Err        error     `json:"-"`
 
 	barred bool // everything that was read of the app was refused to the token
 }
@@ -37,20 +39,11 @@ const (
 
 // MarshalJSON writes the report for machines.
 func (r Report) MarshalJSON() ([]byte, error) {
+	type fields Report
 	out := struct {
-		ID         string    `json:"app"`
-		Name       string    `json:"name"`
-		Token      string    `json:"token,omitempty"`
-		Ticket     string    `json:"ticket,omitempty"`
-		Result     Result    `json:"result"`
-		Changes    []Change  `json:"changes,omitempty"`
-		Otherwise  []Change  `json:"otherwise,omitempty"`
-		Unfinished bool      `json:"unfinished,omitempty"`
-		Sections   []Section `json:"sections,omitempty"`
-		Seen       []string  `json:"seen,omitempty"`
-		Warning    string    `json:"warning,omitempty"`
-		Error      string    `json:"error,omitempty"`
-	}{r.ID, r.Name, r.Token, r.Ticket, r.Result, r.Changes, r.Otherwise, r.Unfinished, r.Sections, r.Seen, r.Warning, ""}
+		fields
+		Error string `json:"error,omitempty"`
+	}{fields: fields(r)}
 	if r.Err != nil {
 		out.Error = r.Err.Error()
 	}

@@ -37,13 +37,9 @@ func (a App) sum(salt string) string {
 
 // declared is all that is declared, for a sum.
 func (a App) declared() map[string]any {
-	setup := map[string]any{}
-	for partner, parameters := range a.Setup {
-		setup[partner] = parameters
-	}
 	all := map[string]any{
 		"name": a.Name, "bundle_id": a.BundleID, "store_id": a.StoreID, "platform": a.Platform, "template": a.Template, "sections": a.Sections,
-		"setup": setup, "has_setup": a.Setup != nil, "overrides": a.Overrides, "stores": a.Stores, "events": a.Events, "signature": a.Signature,
+		"setup": anyMap(a.Setup), "has_setup": a.Setup != nil, "overrides": a.Overrides, "stores": a.Stores, "events": a.Events, "signature": a.Signature,
 		"editors": a.Editors, "ios": a.IOSSecret, "verify": a.Verify,
 	}
 	if a.Token != "" { // sums of other apps stay what they were
@@ -54,11 +50,7 @@ func (a App) declared() map[string]any {
 
 // scrub takes the app's secrets out of the service's words, as they are and as JSON writes them.
 func (a App) scrub(text string) string {
-	setup := map[string]any{}
-	for partner, parameters := range a.Setup {
-		setup[partner] = parameters
-	}
-	for _, secret := range secrets([]any{setup, a.Overrides, a.IOSSecret}) {
+	for _, secret := range secrets([]any{anyMap(a.Setup), a.Overrides, a.IOSSecret}) {
 		quoted, _ := json.Marshal(secret) // a text can be quoted
 		for _, form := range []string{secret, strings.Trim(string(quoted), `"`)} {
 			if len(form) >= 4 {
