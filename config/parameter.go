@@ -78,57 +78,43 @@ func parameterFields(into map[string][]string) []strict.Field {
 	for _, p := range parameters {
 		fields = append(fields, strict.Field{
 			Key: p.Name, Doc: p.Doc, Example: p.Example, Schema: p.schema,
-			Read: func(d *strict.Decoder, n strict.Node) { into[p.Name] = p.read(d, n) },
-			Now:  func() any { return p.now(into[p.Name]) },
+			Read: func(d *strict.Decoder, n strict.Node) { into[p.Name], _ = p.shape().Read(d, n, p.Name) },
+			Now:  func() any { return strict.Plain(p.written(into[p.Name])) },
 		})
 	}
 	return fields
 }
 
-// shape is what one value of the parameter looks like.
-func (p Parameter) shape() strict.Shape[string] {
-	if p.Allowed == nil {
-		return value
+// shape is what the parameter's values look like.
+func (p Parameter) shape() strict.Shape[[]string] {
+	one := value
+	if p.Allowed != nil {
+		one = strict.OneOf(p.Allowed...)
 	}
-	return strict.OneOf(p.Allowed...)
-}
-
-func (p Parameter) read(d *strict.Decoder, n strict.Node) []string {
 	switch {
 	case p.Flag:
-		v, _ := strict.Bool.Read(d, n, p.Name)
-		return []string{strconv.FormatBool(v)}
+		return strict.As(strict.Bool, func(_ *strict.Decoder, _ strict.Node, _ string, v bool) ([]string, bool) {
+			return []string{strconv.FormatBool(v)}, true
+		})
 	case p.List:
-		v, _ := strict.TextsOf(p.shape()).Read(d, n, p.Name)
-		return v
+		return strict.TextsOf(one)
 	}
-	v, _ := p.shape().Read(d, n, p.Name)
-	return []string{v}
+	return strict.As(one, func(_ *strict.Decoder, _ strict.Node, _, v string) ([]string, bool) { return []string{v}, true })
 }
 
-// now is what the parameter's values are in a file.
-func (p Parameter) now(values []string) any {
+// written is the parameter's values as a file has them.
+func (p Parameter) written(values []string) any {
 	switch {
 	case p.Flag:
-		return strict.Plain(strings.Join(values, "") == "true")
+		return strings.Join(values, "") == "true"
 	case p.List:
-		return strict.Plain(values)
+		return values
 	}
-	return strict.Plain(strings.Join(values, ""))
+	return strings.Join(values, "")
 }
 
 func (p Parameter) schema() *jsonschema.Schema {
-	switch {
-	case p.Flag:
-		s := strict.Bool.Schema()
-		s.Default = strings.Join(p.Default, "") == "true"
-		return s
-	case p.List:
-		s := strict.TextsOf(p.shape()).Schema()
-		s.Default = strict.Default(p.Default)
-		return s
-	}
 	s := p.shape().Schema()
-	s.Default = strict.Default(strings.Join(p.Default, ""))
+	s.Default = strict.Default(p.written(p.Default))
 	return s
 }
