@@ -219,18 +219,9 @@ func (q ReportQuery) order() []string {
 	if len(q.Sort) > 0 {
 		return q.Sort
 	}
-	order := slices.Clone(q.Dimensions)
-	slices.SortStableFunc(order, func(a, b string) int {
-		return rank(!isDate(a)) - rank(!isDate(b))
-	})
-	return order
-}
-
-func rank(last bool) int {
-	if last {
-		return 1
-	}
-	return 0
+	return slices.Concat(
+		slices.DeleteFunc(slices.Clone(q.Dimensions), func(name string) bool { return !isDate(name) }),
+		slices.DeleteFunc(slices.Clone(q.Dimensions), isDate))
 }
 
 // appsIn are the apps of the query's list whose tokens are words of a text.

@@ -64,16 +64,7 @@ func (w Window) Name() string { return cellName(w.Period, w.Cell) }
 var lockCells = [...]int{Day: 7, Week: 4, Month: 1, Quarter: 1, Year: 1, Whole: 1}
 
 // Claims names the claims under which the window is done, ascending: one for each claim cell with a due partition.
-func (w Window) Claims() []string {
-	var names []string
-	for _, d := range w.Due {
-		name := w.Period.Claim(d.Partition)
-		if last := len(names) - 1; last < 0 || names[last] != name {
-			names = append(names, name)
-		}
-	}
-	return names
-}
+func (w Window) Claims() []string { return Claims(w.Period, w.Due) }
 
 // Claim names the claim under which a partition is done.
 func (p Period) Claim(partition civil.Date) string {

@@ -3,6 +3,7 @@ package spend
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bojanz/currency"
@@ -56,16 +57,10 @@ func amount(s string) (canonical, reason string) {
 	case whole == "":
 		whole = "0"
 	}
-	switch {
-	case decimals != "":
-		canonical = whole + "." + decimals
-	default:
-		canonical = whole
+	if decimals != "" {
+		whole += "." + decimals
 	}
-	if canonical == s {
-		return s, ""
-	}
-	return canonical, ""
+	return whole, ""
 }
 
 func allDigits(s string) bool {
@@ -80,15 +75,6 @@ func allDigits(s string) bool {
 // units is a canonical amount in hundred-thousandths, the smallest that the service takes: whole numbers add up exactly.
 func units(canonical string) int64 {
 	whole, decimals, _ := strings.Cut(canonical, ".")
-	var n int64
-	for i := range len(whole) {
-		n = n*10 + int64(whole[i]-'0')
-	}
-	for i := range mostDecimals {
-		n *= 10
-		if i < len(decimals) {
-			n += int64(decimals[i] - '0')
-		}
-	}
+	n, _ := strconv.ParseInt(whole+decimals+"00000"[len(decimals):], 10, 64) // mostDecimals, and seventeen digits in all
 	return n
 }

@@ -50,7 +50,9 @@ func (l *limiter) wait(ctx context.Context, one *wait) error {
 		}
 		one.till(now.Add(d), why)
 		if err := Sleep(ctx, d); err != nil {
-			giveBack(r, time.Now())
+			if r != nil {
+				r.CancelAt(time.Now())
+			}
 			return err
 		}
 		// A pause may have begun meanwhile: it holds back those that already have their token too.
@@ -124,12 +126,6 @@ func (l *limiter) raise(now time.Time) {
 	l.pace = min(l.full, l.pace+float64(steps)*recoverStep*l.full)
 	l.raised = l.raised.Add(steps * recoverEvery)
 	l.bucket.SetLimitAt(now, rate.Limit(l.pace))
-}
-
-func giveBack(r *rate.Reservation, now time.Time) {
-	if r != nil {
-		r.CancelAt(now)
-	}
 }
 
 // Sleep waits for d or for the end of ctx, whose cause it then returns.
