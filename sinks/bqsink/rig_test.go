@@ -1,27 +1,20 @@
 package bqsink
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"flag"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/civil"
-	"github.com/parquet-go/parquet-go"
 	bq "google.golang.org/api/bigquery/v2"
 
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
+	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
 // handled calls a handler in the caller's goroutine, so that a whole warehouse fits into a synctest bubble.
@@ -99,13 +92,7 @@ func testSchema() *sinks.Schema {
 	}
 }
 
-func date(text string) civil.Date {
-	d, err := civil.ParseDate(text)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
+var date = sinktest.Date
 
 // testPart is a part of one row for each name.
 func testPart(day, run string, names ...string) sinks.Part {
@@ -115,18 +102,6 @@ func testPart(day, run string, names ...string) sinks.Part {
 		rows = append(rows, testRow{int32(date(day).In(time.UTC).Unix() / 86400), name, &installs, &cost, 0.25})
 	}
 	return filePart(day, run, testSchema(), rows)
-}
-
-func filePart[R any](day, run string, schema *sinks.Schema, rows []R) sinks.Part {
-	var b bytes.Buffer
-	if err := parquet.Write(&b, rows); err != nil {
-		panic(err)
-	}
-	return sinks.Part{
-		Table: "installs", Partition: date(day), Rows: int64(len(rows)), Size: int64(b.Len()), Run: run, Schema: schema,
-		Hash: fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))[:48],
-		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil },
-	}
 }
 
 func mustPut(t *testing.T, s *Sink, parts ...sinks.Part) {
@@ -183,19 +158,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(got+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got+"\n" != string(want) {
-		t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
-	}
+	sinktest.Golden(t, name, got, *update)
 }
 
 func mustContain(t *testing.T, err error, words ...string) {
@@ -208,4 +171,11 @@ func mustContain(t *testing.T, err error, words ...string) {
 			t.Errorf("no %q in: %v", w, err)
 		}
 	}
+}
+
+// filePart is a part of a run.
+func filePart[R any](day, run string, schema *sinks.Schema, rows []R) sinks.Part {
+	p := sinktest.FilePart(day, schema, rows)
+	p.Run = run
+	return p
 }

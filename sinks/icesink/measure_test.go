@@ -10,6 +10,8 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
+
+	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
 // No value of a file is outside its bounds, so that no reader leaves out a file that has rows for it. Numbers are bounded exactly.
@@ -27,7 +29,7 @@ func TestBounds(t *testing.T) {
 			rows = append(rows, row)
 		}
 		schema := fields(testSchema())
-		source, err := openPart(filePart(day, testSchema(), rows, parquet.MaxRowsPerRowGroup(3)))
+		source, err := openPart(sinktest.FilePart(day, testSchema(), rows, parquet.MaxRowsPerRowGroup(3)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,18 +1,11 @@
 package icesink
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"fmt"
-	"io"
 	"net/url"
 	"testing"
 
-	"github.com/parquet-go/parquet-go"
-
 	"cloud.google.com/go/civil"
-
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
@@ -122,13 +115,7 @@ func testSchema() *sinks.Schema {
 	}
 }
 
-func date(text string) civil.Date {
-	d, err := civil.ParseDate(text)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
+var date = sinktest.Date
 
 // testPart is a part of one row for each name.
 func testPart(day string, names ...string) sinks.Part {
@@ -137,21 +124,7 @@ func testPart(day string, names ...string) sinks.Part {
 		installs, cost := int64(i+1), int64(-1_500_000*i)
 		rows = append(rows, testRow{int32(date(day).DaysSince(epoch)), name, &installs, &cost, 0.25})
 	}
-	return filePart(day, testSchema(), rows)
+	return sinktest.FilePart(day, testSchema(), rows)
 }
 
-type inMemory struct{ *bytes.Reader }
-
-func (inMemory) Close() error { return nil }
-
-func filePart[R any](day string, schema *sinks.Schema, rows []R, options ...parquet.WriterOption) sinks.Part {
-	var b bytes.Buffer
-	if err := parquet.Write(&b, rows, append(options, parquet.KeyValueMetadata(sinks.FingerprintKey, "f1"))...); err != nil {
-		panic(err)
-	}
-	return sinks.Part{
-		Table: "installs", Partition: date(day), Rows: int64(len(rows)), Size: int64(b.Len()), Run: "run", Schema: schema,
-		Hash: fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))[:48],
-		Open: func() (io.ReadCloser, error) { return inMemory{bytes.NewReader(b.Bytes())}, nil },
-	}
-}
+type inMemory = sinktest.InMemory

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/iceberg-go/catalog"
 
 	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
 // A new table says what it is: columns with their texts, partitions, order and comment.
@@ -98,7 +99,7 @@ func TestColumnsComeAndGo(t *testing.T) {
 	wide := testSchema()
 	wide.Columns = []sinks.Column{wide.Columns[0], {Name: "clicks", Type: sinks.Int64, Description: "Clicks"}, wide.Columns[1], wide.Columns[2]}
 	n := int64(7)
-	mustPut(t, s, testPart("2026-01-30", "old"), filePart(day, wide, []wider{{int32(date(day).DaysSince(epoch)), &n, "new", &n}}), testPart("2026-02-01", "old again"))
+	mustPut(t, s, testPart("2026-01-30", "old"), sinktest.FilePart(day, wide, []wider{{int32(date(day).DaysSince(epoch)), &n, "new", &n}}), testPart("2026-02-01", "old again"))
 	of := load(t, s)
 	f, _ := of.Schema().FindFieldByName("clicks")
 	if f.Doc != "Clicks" || f.Required || f.ID != 6 {

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
 var _ sinks.Conditional = (*Sink)(nil)
@@ -109,7 +110,7 @@ func TestRowsAreCountedByTheRightDate(t *testing.T) {
 	schema := &sinks.Schema{Period: "day", On: "day", Columns: []sinks.Column{{Name: "month", Type: sinks.Date, Required: true}, {Name: "day", Type: sinks.Date, Required: true}}}
 	for i, day := range []string{"2026-01-01", "2026-01-02", "2026-01-03"} {
 		first := int32(date("2026-01-01").In(time.UTC).Unix() / 86400)
-		mustPut(t, s, filePart(day, schema, []row{{first, first + int32(i)}, {first, first + int32(i)}}))
+		mustPut(t, s, sinktest.FilePart(day, schema, []row{{first, first + int32(i)}, {first, first + int32(i)}}))
 	}
 	b.exec(t, "DELETE FROM "+b.schema+".installs WHERE day = '2026-01-03'")
 	list, err := s.List(t.Context(), "installs")

@@ -3,11 +3,7 @@
 package pgsink
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -19,7 +15,6 @@ import (
 	"cloud.google.com/go/civil"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/sinktest"
@@ -185,13 +180,7 @@ func testSchema() *sinks.Schema {
 	}
 }
 
-func date(text string) civil.Date {
-	d, err := civil.ParseDate(text)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
+var date = sinktest.Date
 
 // testPart is a part of one row for each name.
 func testPart(day string, names ...string) sinks.Part {
@@ -200,24 +189,10 @@ func testPart(day string, names ...string) sinks.Part {
 		installs, cost := int64(i+1), int64(1_500_000)
 		rows = append(rows, testRow{int32(date(day).In(time.UTC).Unix() / 86400), name, &installs, &cost, 0.25})
 	}
-	return filePart(day, testSchema(), rows)
+	return sinktest.FilePart(day, testSchema(), rows)
 }
 
-type inMemory struct{ *bytes.Reader }
-
-func (inMemory) Close() error { return nil }
-
-func filePart[R any](day string, schema *sinks.Schema, rows []R) sinks.Part {
-	var b bytes.Buffer
-	if err := parquet.Write(&b, rows, parquet.KeyValueMetadata(sinks.FingerprintKey, "f1")); err != nil {
-		panic(err)
-	}
-	return sinks.Part{
-		Table: "installs", Partition: date(day), Rows: int64(len(rows)), Size: int64(b.Len()), Run: "run", Schema: schema,
-		Hash: fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))[:48],
-		Open: func() (io.ReadCloser, error) { return inMemory{bytes.NewReader(b.Bytes())}, nil },
-	}
-}
+type inMemory = sinktest.InMemory
 
 func mustPut(t testing.TB, s *Sink, parts ...sinks.Part) (r sinks.Receipt) {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
 // The table has the types, the comments and the indexes that the job asks for.
@@ -93,7 +94,7 @@ func TestTableGrows(t *testing.T) {
 		part := func(day string) sinks.Part {
 			schema := testSchema()
 			schema.Columns, schema.Indexes = schema.Columns[:2], nil
-			return filePart(day, schema, []narrow{{int32(date(day).In(time.UTC).Unix() / 86400), "narrow"}})
+			return sinktest.FilePart(day, schema, []narrow{{int32(date(day).In(time.UTC).Unix() / 86400), "narrow"}})
 		}
 		parts := []sinks.Part{part("2026-01-30"), testPart("2026-01-31", "wide"), part("2026-02-01")}
 		parts[1].Schema.Indexes = [][]string{{"installs", "campaign"}}
@@ -135,7 +136,7 @@ func TestPeriods(t *testing.T) {
 				schema := &sinks.Schema{Period: period, On: "hour", Partitioned: swapped, Columns: []sinks.Column{
 					{Name: "hour", Type: sinks.DateTime, Required: true}, {Name: "campaign", Type: sinks.String, Required: true}, {Name: "_loaded_at", Type: sinks.Instant},
 				}}
-				mustPut(t, s, filePart(day, schema, []hourly{
+				mustPut(t, s, sinktest.FilePart(day, schema, []hourly{
 					{first.UnixMicro(), campaign, 0}, {end.Add(-time.Hour).UnixMicro(), campaign, 0},
 				}))
 			}

@@ -3,10 +3,10 @@ package pgsink
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
 // Every mistake in a URL has a message, which has no password in it.
@@ -33,19 +33,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(file, []byte(got+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got+"\n" != string(want) {
-		t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
-	}
+	sinktest.Golden(t, name, got, *update)
 }
 
 // Between machines a connection is encrypted, whatever the environment says; on one it needn't be.
