@@ -126,5 +126,3 @@ func testPart(day string, names ...string) sinks.Part {
 	}
 	return sinktest.FilePart(day, testSchema(), rows)
 }
-
-type inMemory = sinktest.InMemory
