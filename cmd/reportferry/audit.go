@@ -34,26 +34,23 @@ var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
 
 // audit appends a run to the audit table, when the config names a dataset for it. The run's ID is the ID of the append, so that a
 // repeated one adds nothing.
-func audit(ctx context.Context, s *wire.Session, r ledger.Run) error {
+func audit(ctx context.Context, s *wire.Ran) error {
 	if s.Config.Audit == "" {
 		return nil
 	}
 	sink, err := s.OpenSink(ctx, s.Config.Audit)
 	if err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return err
 	}
 	warehouse, ok := sink.(*bqsink.Sink)
 	if !ok {
-		return fmt.Errorf("audit: %w: only a bigquery:// sink keeps the audit table", ledger.ErrRefused)
+		return fmt.Errorf("%w: only a bigquery:// sink keeps the audit table", ledger.ErrRefused)
 	}
 	var runs []map[string]any
-	for _, res := range r.Results {
-		runs = append(runs, auditRun(r, res))
+	for _, res := range s.Record.Results {
+		runs = append(runs, auditRun(s.Record, res))
 	}
-	if err := warehouse.Append(ctx, auditRuns, auditRunsSchema, r.ID, runs); err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	return nil
+	return warehouse.Append(ctx, auditRuns, auditRunsSchema, s.RunID, runs)
 }
 
 // auditRun is the row of one job of a run.

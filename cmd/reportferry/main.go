@@ -2,7 +2,8 @@
 // package, the engine would have no way in: it alone touches arguments, the environment and signals.
 //
 //	main ── root ──┬── run, backfill, plan             here: what begins runs
-//	               │     want/  the flags of a table    after/  what a run has left, and what comes next
+//	               │     want/  the flags of a table    listeners.go  all that hear of a run, in order, and what their errors do
+//	               │     after/  what a run has left, and what comes next
 //	               ├── serve/    serve, which does the runs that schedules ask for
 //	               ├── setup/    init
 //	               ├── inspect/  status, gaps, check, views

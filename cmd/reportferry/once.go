@@ -9,11 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/after"
-	"github.com/reportferry/reportferry/cmd/reportferry/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/lineage"
-	"github.com/reportferry/reportferry/cmd/reportferry/notify"
 	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/adjust"
@@ -23,18 +19,17 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
-	"github.com/reportferry/reportferry/sinks"
 )
 
 // once does one run:
 //
-//	jobs ─ credential ─ clock ─ plans ─ quotas ─ record begun ─ units ─ record ended ─ audit table ─ pages ─ summary
+//	jobs ─ credential ─ clock ─ plans ─ quotas ─ record begun ─ units ─ record ended ─ listeners
 //
 // Its exit code is also in the run's record. An error means that no unit was begun.
-func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (code int, err error) {
+func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (code int, err error) {
 	ctx, about := step.Begin(ctx, step.Run)
-	var record ledger.Run
-	defer func() { ended(about, record, code, err) }()
+	show, ran := l.show, &wire.Ran{}
+	defer func() { ended(about, ran.Record, code, err) }()
 	if !r.Stop.IsZero() {
 		var release context.CancelFunc
 		ctx, release = context.WithCancel(ctx)
@@ -51,6 +46,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	ctx = step.OfRun(ctx, s.RunID)
 	s.Log = e.Traced(ctx, s.Log)
 	show.log = e.Traced(ctx, show.log.With("run", s.RunID))
+	l.log = show.log
 	s.Progress = show.told()
 	show.begins(s.RunID)
 	defer func() { err = errors.Join(err, s.Close()) }()
@@ -76,60 +72,21 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, show *display) (c
 	}
 	_ = quotas(s.Log, list, plans) // errors are in the plans
 	about.Set(attribute.String("reportferry.run.id", s.RunID), attribute.String("reportferry.trigger", r.Trigger))
-	record = ledger.Run{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
-	if err := s.Ledger.SaveRun(ctx, record); err != nil {
+	ran.Record = ledger.Run{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
+	if err := s.Ledger.SaveRun(ctx, ran.Record); err != nil {
 		return 0, err
 	}
-	told := slices.Concat(r.Told, lineage.Listeners(e.Program))
-	for _, l := range told {
-		if l.Begun != nil {
-			l.Begun(ctx, s, jobs.Looked(plans, list), jobs.Looked(plans, plans), record)
-		}
-	}
+	ran.Session, ran.List, ran.Plans = s, jobs.Looked(plans, list), jobs.Looked(plans, plans)
+	l.begun(ctx, ran)
 	runner := &jobs.Runner{
 		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Bounds: e.Bounds, Share: s.Task.Part(), Deadline: r.Stop,
 		Log: s.Brief(show.log), Observe: show.progress, Over: r.Over,
 	}
-	record.Results = jobs.Looked(plans, runner.RunJobs(ctx, list, plans))
-	list, plans = jobs.Looked(plans, list), jobs.Looked(plans, plans)
-	record.Exit = jobs.ExitCode(record.Results, jobs.Stopped(ctx), r.Named && s.Task.Alone())
-	if err := endRecord(ctx, s.Ledger, &record); err != nil {
-		show.log.Error("the run's record could not be written", "run", record.ID, "error", err)
-		if record.Exit == jobs.ExitDone {
-			record.Exit = jobs.ExitFailed
-		}
-	}
-	if err := audit(ctx, s, record); err != nil {
-		show.log.Error("the audit table could not be written", "run", record.ID, "error", err)
-		if record.Exit == jobs.ExitDone {
-			record.Exit = jobs.ExitFailed
-		}
-	}
-	if err := console.Publish(ctx, s); err != nil { // the data is there, so the run hasn't failed
-		show.log.Warn("the console's pages could not be written; the next run tries again", "export", sinks.Redact(s.Config.Export), "error", err)
-	}
-	if s.Config.Export != "" && ctx.Err() != nil {
-		show.log.Info("the console's pages are left to the next run, because this one must end", "export", sinks.Redact(s.Config.Export))
-	}
-	if err := notify.Tell(ctx, s, list, record); err != nil {
-		show.log.Warn("people could not be told; the next run tries again", "error", err)
-	}
-	for _, l := range told {
-		if l.Ended == nil {
-			continue
-		}
-		if err := l.Ended(ctx, s, list, plans, record); err != nil {
-			show.log.Error("what the run has come to could not be told", "error", err)
-			if record.Exit == jobs.ExitDone {
-				record.Exit = jobs.ExitFailed
-			}
-		}
-	}
-	show.summary(record)
-	if !show.json && !show.mute && (r.Trigger == "manual" || r.Trigger == "backfill") { // a person waits, and nobody looks at a daemon
-		after.Run(ctx, show.out, s, list, record.Results, time.Now())
-	}
-	return record.Exit, nil
+	ran.Record.Results = jobs.Looked(plans, runner.RunJobs(ctx, list, plans))
+	ran.List, ran.Plans = jobs.Looked(plans, list), jobs.Looked(plans, plans)
+	ran.Record.Exit = jobs.ExitCode(ran.Record.Results, jobs.Stopped(ctx), r.Named && s.Task.Alone())
+	l.ended(ctx, ran)
+	return ran.Record.Exit, nil
 }
 
 // ended ends the step of a run. What went wrong is the exit code, and the word for it.
@@ -164,23 +121,21 @@ func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
 	return names
 }
 
-// endRecord writes how the run ended. It takes up to three seconds of its own, because ctx is done when the run was stopped.
-func endRecord(ctx context.Context, ledger *ledger.Ledger, r *ledger.Run) error {
-	ended := time.Now().UTC()
+// endRecord writes how the run ended.
+func endRecord(ctx context.Context, ran *wire.Ran) error {
+	r, ended := &ran.Record, time.Now().UTC()
 	r.Ended = &ended
 	for _, res := range r.Results {
 		for _, g := range grouped(res.Errs) {
 			r.Errors = append(r.Errors, res.Job+": "+terminal.Text(g)) // so that whoever prints the ledger's JSON is safe from control characters
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
 	for _, res := range r.Results {
 		if slices.ContainsFunc(res.Errs, func(err error) bool { return errors.Is(err, adjust.ErrClock) }) {
-			return ledger.ForgetRun(ctx, r.ID) // IDs sort by date: a record of the future would stay the newest one
+			return ran.Ledger.ForgetRun(ctx, r.ID) // IDs sort by date: a record of the future would stay the newest one
 		}
 	}
-	return ledger.SaveRun(ctx, *r)
+	return ran.Ledger.SaveRun(ctx, *r)
 }
 
 // checkClock compares this machine's clock with that of the ledger's bucket, and refuses to begin when they are far apart. The

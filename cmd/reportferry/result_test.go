@@ -175,3 +175,16 @@ func TestWhereAResultGoes(t *testing.T) {
 		t.Errorf("Kestra finds %d lines in\n%s", found, lines.String())
 	}
 }
+
+// A listener that fails after a run that has failed is named, too: the exit code of the run alone would hide it.
+func TestAResultThatIsLostIsSaid(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "status", "status": 400, "path": "csv_report", "every": 1}]`))
+	p := newPlace(t, s, 2, 2, racing)
+	lost := filepath.Join(p.dir, "return.json")
+	check(t, os.Mkdir(lost, 0o755)) // a folder is in the way
+	if out, code := p.run("run", "--result", lost); code != 1 || !strings.Contains(out, lost) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -190,35 +191,30 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	if err != nil {
 		return err
 	}
-	beat := p.Heartbeat(cmd.Context(), p.Logger(cmd.ErrOrStderr()))
-	beat.Start(cmd.Context())
-	defer func() { beat.End(cmd.Context(), exit.CodeOf(err)) }()
-	defer func() { err = told.Close(err) }()
+	l := newListeners(cmd.Context(), p, p.Logger(cmd.ErrOrStderr()))
+	defer func() {
+		if code := l.closed(cmd.Context(), exit.CodeOf(err), err); err == nil && code != jobs.ExitDone {
+			err = exit.Silent(code)
+		}
+	}()
 	out := cmd.OutOrStdout()
 	if told.Alone() {
 		out = cmd.ErrOrStderr()
 	}
 	if told != nil {
-		r.Told = append(r.Told, told.Listener())
+		l.result = told
 	}
-	pipes, err := dagster.Open(p.LookupEnv, cmd.OutOrStdout(), cmd.ErrOrStderr())
-	if err != nil {
+	if l.step, err = dagster.Listen(p.LookupEnv, cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
 		return err
-	}
-	defer func() { err = pipes.Close(err) }()
-	if pipes != nil {
-		if err := pipes.Opened(); err != nil {
-			return err
-		}
-		r.Told = append(r.Told, pipes.Listener())
 	}
 	ctx, sent, err := observe.Once(cmd.Context(), p, p.Logger(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
 	defer sent.Close(ctx)
-	show := newDisplay(p, out, cmd.ErrOrStderr())
-	e, err := p.Open(ctx, show.log)
+	l.show = newDisplay(p, out, cmd.ErrOrStderr())
+	l.log = l.show.log
+	e, err := p.Open(ctx, l.log)
 	if err != nil {
 		return err
 	}
@@ -229,7 +225,7 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 		return exit.Coded(err)
 	}
 	defer sent.Close(ctx) // while the ledger is open, so that its gauges are sent too
-	code, err := once(ctx, e, r, show)
+	code, err := once(ctx, e, r, l)
 	if err != nil {
 		return exit.Coded(err)
 	}
@@ -246,19 +242,13 @@ func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []
 	if !e.JSON() {
 		out = &stamped{to: out}
 	}
-	beat := e.Heartbeat(ctx, e.Log)
-	beat.Start(ctx)
-	defer func() {
-		ended := code
-		if err != nil {
-			ended = exit.CodeOf(err)
-		}
-		beat.End(ctx, ended)
-	}()
 	r := wire.Request{
 		Trigger: "schedule", Named: true,
 		Jobs: func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) { return s.JobsApart(ctx, names) },
 		Over: func(res ledger.Result) { over(res.Job, jobs.ExitCode([]ledger.Result{res}, res.Stopped, true)) },
 	}
-	return once(ctx, e, r, newDisplay(e.Program, out, lines))
+	l := newListeners(ctx, e.Program, e.Log)
+	l.show = newDisplay(e.Program, out, lines)
+	code, err = once(ctx, e, r, l)
+	return l.closed(ctx, cmp.Or(code, exit.CodeOf(err)), err), err
 }

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"strings"
 	"syscall"
+	"time"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/after"
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/runs"
@@ -16,6 +18,15 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/status"
 )
+
+// ended closes a run for people: what it did, and what comes next to a person who waits. Nobody looks at a daemon.
+func (d *display) ended(ctx context.Context, r *wire.Ran) error {
+	d.summary(r.Record)
+	if !d.json && !d.mute && (r.Record.Trigger == "manual" || r.Record.Trigger == "backfill") {
+		after.Run(ctx, d.out, r, time.Now())
+	}
+	return nil
+}
 
 // summary closes a run: a table per job, or a line of JSON each, and a last line that says whether something is left out. With
 // --quiet only jobs that leave something out have a table.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,12 +20,11 @@ const beatTime = 3 * time.Second
 type Heartbeat struct {
 	address *url.URL
 	quiet   bool // only failures are told
-	log     *slog.Logger
 	http    *http.Client
 }
 
 // NewHeartbeat makes a watcher of its address. quiet has it told of failures alone: of the tasks of one execution one tells the rest.
-func NewHeartbeat(address string, quiet bool, log *slog.Logger) (*Heartbeat, error) {
+func NewHeartbeat(address string, quiet bool) (*Heartbeat, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
 		return nil, errors.New("heartbeat: what is referred to isn't an address such as https://hc-ping.com/UUID") // it may be a secret all the same
@@ -34,37 +32,32 @@ func NewHeartbeat(address string, quiet bool, log *slog.Logger) (*Heartbeat, err
 	if err := encrypted(at); err != nil {
 		return nil, fmt.Errorf("heartbeat: %w", err)
 	}
-	return &Heartbeat{at, quiet, log, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+	return &Heartbeat{at, quiet, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 
-// Start tells that a run begins.
-func (h *Heartbeat) Start(ctx context.Context) {
-	if h != nil && !h.quiet {
-		h.tell(ctx, "start")
+// Start tells that a run begins. An error doesn't say where the watcher is.
+func (h *Heartbeat) Start(ctx context.Context) error {
+	if h == nil || h.quiet {
+		return nil
 	}
+	return h.ask(ctx, "start")
 }
 
-// End tells with which exit code a run ended; 0 is a success.
-func (h *Heartbeat) End(ctx context.Context, code int) {
+// End tells with which exit code a run ended; 0 is a success. An error doesn't say where the watcher is.
+func (h *Heartbeat) End(ctx context.Context, code int) error {
 	switch {
 	case h == nil || h.quiet && code == 0:
+		return nil
 	case code == 0:
-		h.tell(ctx, "")
-	default:
-		h.tell(ctx, strconv.Itoa(code))
+		return h.ask(ctx, "")
 	}
+	return h.ask(ctx, strconv.Itoa(code))
 }
 
-// tell asks for an address, also when ctx is over. What goes wrong is a warning that doesn't say where, and changes nothing.
-func (h *Heartbeat) tell(ctx context.Context, what string) {
+// ask asks for an address, also when ctx is over.
+func (h *Heartbeat) ask(ctx context.Context, what string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatTime)
 	defer cancel()
-	if err := h.ask(ctx, what); err != nil {
-		h.log.Warn("the heartbeat could not be sent; the run itself isn't affected", "error", err)
-	}
-}
-
-func (h *Heartbeat) ask(ctx context.Context, what string) error {
 	at := *h.address
 	if what != "" {
 		at = *at.JoinPath(what)

@@ -1,9 +1,8 @@
 package notify
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -46,38 +45,35 @@ func TestWhatAWatcherHears(t *testing.T) {
 		{true, "POST /ping/secret-uuid/3, POST /ping/secret-uuid/130"},
 	} {
 		address, heard := watcher(t, nil)
-		h, err := NewHeartbeat(address, c.quiet, slog.New(slog.DiscardHandler))
+		h, err := NewHeartbeat(address, c.quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
-		h.Start(ctx)
-		h.End(ctx, 0)
-		h.End(ctx, 3)
-		h.End(ctx, 130)
-		if got := strings.Join(heard(), ", "); got != c.want {
-			t.Errorf("quiet %v: %s", c.quiet, got)
+		err = errors.Join(h.Start(ctx), h.End(ctx, 0), h.End(ctx, 3), h.End(ctx, 130))
+		if got := strings.Join(heard(), ", "); got != c.want || err != nil {
+			t.Errorf("quiet %v: %s %v", c.quiet, got, err)
 		}
 	}
 	var none *Heartbeat
-	none.Start(t.Context())
-	none.End(t.Context(), 1)
+	if err := errors.Join(none.Start(t.Context()), none.End(t.Context(), 1)); err != nil {
+		t.Error(err)
+	}
 }
 
-// A watcher that takes the connection and never answers is a warning after beatTime.
+// A watcher that takes the connection and never answers is an error after beatTime.
 func TestASilentWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		h, err := NewHeartbeat("http://watcher.example/secret-uuid?insecure=true", false, slog.New(slog.NewTextHandler(&log, nil)))
+		h, err := NewHeartbeat("http://watcher.example/secret-uuid?insecure=true", false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.http.Transport = silence()
 		began := time.Now()
-		h.Start(t.Context())
-		if took := time.Since(began); took != beatTime || !strings.Contains(log.String(), "could not be sent") || strings.Contains(log.String(), "secret") {
-			t.Errorf("after %v: %s", took, log.String())
+		err = h.Start(t.Context())
+		if took := time.Since(began); took != beatTime || err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("after %v: %v", took, err)
 		}
 	})
 }
@@ -90,7 +86,7 @@ func silence() *http.Transport {
 	}}
 }
 
-// A watcher that refuses, sends elsewhere or isn't there is a warning, which doesn't say where it is.
+// A watcher that refuses, sends elsewhere or isn't there is an error, which doesn't say where it is.
 func TestAWatcherThatFails(t *testing.T) {
 	elsewhere, astray := watcher(t, nil)
 	for name, answer := range map[string]http.HandlerFunc{
@@ -104,15 +100,13 @@ func TestAWatcherThatFails(t *testing.T) {
 			if answer != nil {
 				address, _ = watcher(t, answer)
 			}
-			var log bytes.Buffer
-			h, err := NewHeartbeat(address, false, slog.New(slog.NewTextHandler(&log, nil)))
+			h, err := NewHeartbeat(address, false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			h.Start(t.Context())
-			if !strings.Contains(log.String(), "could not be sent") ||
-				slices.ContainsFunc([]string{"secret", "pass", elsewhere}, func(s string) bool { return strings.Contains(log.String(), s) }) {
-				t.Error(log.String())
+			err = h.Start(t.Context())
+			if err == nil || slices.ContainsFunc([]string{"secret", "pass", elsewhere}, func(s string) bool { return strings.Contains(err.Error(), s) }) {
+				t.Error(err)
 			}
 		})
 	}
@@ -122,7 +116,7 @@ func TestAWatcherThatFails(t *testing.T) {
 		}
 	})
 	for _, wrong := range []string{"", "secret-uuid", "ftp://secret", "https://", "://secret"} {
-		if _, err := NewHeartbeat(wrong, false, nil); err == nil || strings.Contains(err.Error(), "secret-uuid") || strings.Contains(err.Error(), "//secret") {
+		if _, err := NewHeartbeat(wrong, false); err == nil || strings.Contains(err.Error(), "secret-uuid") || strings.Contains(err.Error(), "//secret") {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}

@@ -25,11 +25,9 @@ import (
 // most bounds the tables that are named. Who has more of them has seen a run before.
 const most = 6
 
-// Run writes of the tables that got rows by a run what is there by now. After a run that changed nothing it writes nothing. The
-// results are in the order of the jobs.
-func Run(ctx context.Context, w io.Writer, s *wire.Session, list []jobs.Job, results []ledger.Result, now time.Time) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
+// Run writes of the tables that got rows by a run what is there by now. After a run that changed nothing it writes nothing.
+func Run(ctx context.Context, w io.Writer, s *wire.Ran, now time.Time) {
+	list, results := s.List, s.Record.Results
 	g := human.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true}, Most: []int{32}}
 	how, more := "", 0
 	var pushed []string
@@ -80,8 +78,8 @@ func Run(ctx context.Context, w io.Writer, s *wire.Session, list []jobs.Job, res
 		return
 	}
 	fmt.Fprintln(w)
-	writePushed(w, s, pushed)
-	fmt.Fprintln(w, human.Fold(next(s, list, now), 80))
+	writePushed(w, s.Session, pushed)
+	fmt.Fprintln(w, human.Fold(next(s.Session, list, now), 80))
 	if s.Taken() {
 		file := s.ConfigFile
 		if _, err := os.Stat(file); err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
@@ -20,24 +21,34 @@ const pagesTable, pagesClaim = "_console", "pages"
 
 // Publish writes the pages to the place that the config names, if it names one. A run that was stopped leaves them to the next one,
 // because it must end in seconds.
-func Publish(ctx context.Context, s *wire.Session) (err error) {
-	if s.Config.Export == "" || ctx.Err() != nil {
+func Publish(ctx context.Context, s *wire.Ran) (err error) {
+	if s.Config.Export == "" {
 		return nil
 	}
+	to := sinks.Redact(s.Config.Export)
+	if ctx.Err() != nil {
+		s.Log.Info("the console's pages are left to the next run, because this one must end", "export", to)
+		return nil
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("export to %s: %w", to, err)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	claim, err := turn(ctx, s)
+	claim, err := turn(ctx, s.Session)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, claim.Release(context.WithoutCancel(ctx))) }()
-	c, err := Of(s)
+	c, err := Of(s.Session)
 	if err != nil {
 		return err
 	}
 	b, err := blobsink.OpenBucket(ctx, s.Config.Export)
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	_, err = c.Export(ctx, b)
@@ -54,7 +65,7 @@ func turn(ctx context.Context, s *wire.Session) (*ledger.Claim, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("export: %w", held)
+			return nil, held
 		case <-time.After(time.Second):
 		}
 	}

@@ -2,7 +2,7 @@
 // would know that a process ended well, and not which days of which table are there, with which content.
 //
 //	DAGSTER_PIPES_CONTEXT ─ Open ─▶ Pipes ─┬─ Range: which days the step asks for
-//	                                       └─ Listener ─▶ DAGSTER_PIPES_MESSAGES: materialization, checks, the result
+//	                                       └─ Listen ───▶ DAGSTER_PIPES_MESSAGES: materialization, checks, the result
 package dagster
 
 import (
@@ -21,6 +21,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
 // Variable is set by Dagster for a process that it speaks with
@@ -31,6 +32,7 @@ const messages = "DAGSTER_PIPES_MESSAGES"
 
 // A Pipes is a step that waits for this process. A nil one is none.
 type Pipes struct {
+	wire.Deaf
 	step step
 	to   io.Writer
 	file string // messages are added to it; empty: they go to the writer

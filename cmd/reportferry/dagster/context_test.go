@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
 // param is what Dagster puts into a variable: base64(zlib(JSON)).
@@ -73,21 +74,18 @@ func TestOpen(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"asset_keys": ["a"], "partition_key": "2026-01-31"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := Open(lookup(nil), nil, nil); p != nil || err != nil || p.Close(nil) != nil || p.Opened() != nil {
-		t.Error("without Dagster", p, err)
+	if l, err := Listen(lookup(nil), nil, nil); l != (wire.Deaf{}) || err != nil {
+		t.Error("without Dagster", l, err)
 	}
 	to := filepath.Join(dir, "messages")
 	for _, way := range []about{{"path": to}, {"stdio": "stdout"}, {"buffered_stdio": "stdout"}} {
 		var out bytes.Buffer
-		p, err := Open(lookup(map[string]string{Variable: param(t, about{"path": file}), messages: param(t, way)}), &out, nil)
+		l, err := Listen(lookup(map[string]string{Variable: param(t, about{"path": file}), messages: param(t, way)}), &out, nil)
 		if err != nil {
 			t.Fatal(way, err)
 		}
 		failed := &exit.Error{Code: 2, Err: errors.New("wrong")}
-		if err := errors.Join(p.Opened(), p.message("log", about{"message": "hi"})); err != nil {
-			t.Error(err)
-		}
-		if err := p.Close(failed); !errors.Is(err, failed) {
+		if err := errors.Join(l.(*Pipes).message("log", about{"message": "hi"}), l.Closed(t.Context(), 2, failed)); err != nil {
 			t.Error(err)
 		}
 		said, _ := os.ReadFile(to)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -26,9 +27,6 @@ const (
 	Reconciled = "reconciled" // the rows agree with the service's totals
 	Fresh      = "fresh"      // the table lacks nothing that a fetch would bring by now
 )
-
-// readTime is how long the ledger may take to say what a run has left.
-const readTime = 5 * time.Second
 
 // message adds one message of the protocol.
 func (p *Pipes) message(method string, params any) error {
@@ -49,47 +47,41 @@ func (p *Pipes) message(method string, params any) error {
 	return errors.Join(err, file.Close())
 }
 
-// Opened tells the step that the process has understood it.
-func (p *Pipes) Opened() error {
-	if p == nil {
-		return nil
+// Listen opens the step that the environment names, and tells it that the process has understood it. Without one the listener is deaf.
+func Listen(lookup func(string) (string, bool), stdout, stderr io.Writer) (wire.Listener, error) {
+	p, err := Open(lookup, stdout, stderr)
+	if p == nil || err != nil {
+		return wire.Deaf{}, err
 	}
-	return p.message("opened", map[string]any{"extras": map[string]any{}})
+	return p, p.message("opened", map[string]any{"extras": map[string]any{}})
 }
 
-// Close tells the step how the process ends, and gives err back.
-func (p *Pipes) Close(err error) error {
-	if p == nil {
-		return err
-	}
+// Closed tells the step how the process ends.
+func (p *Pipes) Closed(_ context.Context, code int, err error) error {
 	params := map[string]any{}
-	if code := exit.CodeOf(err); code != jobs.ExitDone {
+	if code != jobs.ExitDone {
 		said := fmt.Sprintf("exit code %d", code)
-		if silent := (*exit.Error)(nil); !errors.As(err, &silent) || silent.Err != nil {
+		if silent := (*exit.Error)(nil); err != nil && (!errors.As(err, &silent) || silent.Err != nil) {
 			said = err.Error()
 		}
 		params["exception"] = map[string]any{"message": said, "stack": []string{}, "name": exit.Reason(err), "cause": nil, "context": nil}
 	}
-	return errors.Join(err, p.message("closed", params))
+	return p.message("closed", params)
 }
 
-// Listener tells the step what became of a run.
-func (p *Pipes) Listener() wire.Listener {
-	return wire.Listener{Ended: func(ctx context.Context, s *wire.Session, list []jobs.Job, plans []jobs.Planned, r ledger.Run) error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTime)
-		defer cancel()
-		run, err := result.Of(ctx, s, list, plans, r)
-		if err != nil {
-			return err
+// Ended tells the step what became of a run.
+func (p *Pipes) Ended(ctx context.Context, s *wire.Ran) error {
+	run, err := result.Of(ctx, s)
+	if err != nil {
+		return err
+	}
+	errs := []error{p.message("report_custom_message", map[string]any{"payload": map[string]any{"reportferry": run}})}
+	for _, job := range run.Jobs {
+		if asset := p.assetOf(job); asset != "" {
+			errs = append(errs, p.materialized(asset, job), p.checked(ctx, s.Session, asset, job))
 		}
-		errs := []error{p.message("report_custom_message", map[string]any{"payload": map[string]any{"reportferry": run}})}
-		for _, job := range run.Jobs {
-			if asset := p.assetOf(job); asset != "" {
-				errs = append(errs, p.materialized(asset, job), p.checked(ctx, s, asset, job))
-			}
-		}
-		return errors.Join(errs...)
-	}}
+	}
+	return errors.Join(errs...)
 }
 
 // assetOf is the asset that a job fills: the only one of the step, or the one of its name or its table's.

@@ -22,17 +22,14 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
-	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// sendTime is how long all events of one moment may take. The run waits for them.
-const sendTime = 5 * time.Second
-
 // A catalogue is where events go, as OpenLineage's own variables say
 // (https://openlineage.io/docs/client/python/configuration).
 type catalogue struct {
+	wire.Deaf
 	address   string
 	key       string // empty: none is sent
 	namespace string
@@ -41,15 +38,15 @@ type catalogue struct {
 	http      *http.Client
 }
 
-// Listeners tell the catalogue that the environment names; none when it names none.
-func Listeners(p *wire.Program) []wire.Listener {
+// Listener tells the catalogue that the environment names; a deaf one when it names none.
+func Listener(p *wire.Program) wire.Listener {
 	get := func(name string) string {
 		value, _ := p.LookupEnv(name)
 		return value
 	}
 	base := get("OPENLINEAGE_URL")
 	if base == "" || strings.EqualFold(get("OPENLINEAGE_DISABLED"), "true") {
-		return nil
+		return wire.Deaf{}
 	}
 	c := &catalogue{
 		address: strings.TrimRight(base, "/") + "/" + strings.TrimLeft(cmp.Or(get("OPENLINEAGE_ENDPOINT"), "api/v1/lineage"), "/"),
@@ -59,41 +56,36 @@ func Listeners(p *wire.Program) []wire.Listener {
 	if parts := strings.Split(get("OPENLINEAGE_PARENT_ID"), "/"); len(parts) >= 3 {
 		c.parent = []string{parts[0], strings.Join(parts[1:len(parts)-1], "/"), parts[len(parts)-1]}
 	}
-	return []wire.Listener{{
-		Begun: func(ctx context.Context, s *wire.Session, list []jobs.Job, _ []jobs.Planned, r ledger.Run) {
-			c.tell(ctx, s, func(ctx context.Context) (events []event) {
-				for _, j := range list {
-					events = append(events, c.event(ctx, s, start, r.Started, r, j.Name))
-				}
-				return events
-			})
-		},
-		Ended: func(ctx context.Context, s *wire.Session, _ []jobs.Job, _ []jobs.Planned, r ledger.Run) error {
-			c.tell(ctx, s, func(ctx context.Context) (events []event) {
-				for _, res := range r.Results {
-					events = append(events, c.ended(ctx, s, r, res))
-				}
-				return events
-			})
-			return nil
-		},
-	}}
+	return c
 }
 
-// tell sends events one after the other, also when the run was stopped. What can't be sent is a warning without the address, and the run is
-// as it was.
-func (c *catalogue) tell(ctx context.Context, s *wire.Session, events func(context.Context) []event) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
-	defer cancel()
-	for _, e := range events(ctx) {
-		if err := c.send(ctx, e); err != nil {
-			s.Log.Warn("the catalogue of OpenLineage could not be told; the run itself isn't affected", "job", e.Job.Name, "error", err)
-			return
+// Begun tells that jobs start.
+func (c *catalogue) Begun(ctx context.Context, s *wire.Ran) error {
+	for _, j := range s.List {
+		if err := c.send(ctx, c.event(ctx, s, start, s.Record.Started, j.Name)); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-func (c *catalogue) send(ctx context.Context, e event) error {
+// Ended tells what became of them.
+func (c *catalogue) Ended(ctx context.Context, s *wire.Ran) error {
+	for _, res := range s.Record.Results {
+		if err := c.send(ctx, c.ended(ctx, s, res)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends an event. Its errors have the job, and never the address.
+func (c *catalogue) send(ctx context.Context, e event) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("job %s: %w", e.Job.Name, err)
+		}
+	}()
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -122,10 +114,10 @@ func (c *catalogue) send(ctx context.Context, e event) error {
 }
 
 // event is what is known of a job at any moment.
-func (c *catalogue) event(ctx context.Context, s *wire.Session, typ string, at time.Time, r ledger.Run, name string) event {
+func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.Time, name string) event {
 	e := event{
 		Type: typ, Time: at.UTC(), Producer: producer, SchemaURL: spec + "2-0-2/OpenLineage.json#/$defs/RunEvent", Inputs: []dataset{}, Outputs: []dataset{},
-		Run: run{ID: runID(r.ID, name), Facets: map[string]any{
+		Run: run{ID: runID(s.RunID, name), Facets: map[string]any{
 			"processing_engine": facet("1-1-1/ProcessingEngineRunFacet", map[string]any{"name": "reportferry", "version": c.version}),
 		}},
 		Job: job{Namespace: c.namespace, Name: name, Facets: map[string]any{
@@ -157,7 +149,7 @@ func (c *catalogue) event(ctx context.Context, s *wire.Session, typ string, at t
 }
 
 // schema is what columns the table has by the ledger; nothing when it has no record yet.
-func (c *catalogue) schema(ctx context.Context, s *wire.Session, table string) map[string]any {
+func (c *catalogue) schema(ctx context.Context, s *wire.Ran, table string) map[string]any {
 	facets, fields := map[string]any{}, []map[string]any{}
 	t, err := s.Ledger.Table(ctx, table)
 	if err != nil {
@@ -175,7 +167,7 @@ func (c *catalogue) schema(ctx context.Context, s *wire.Session, table string) m
 }
 
 // ended is what became of a job.
-func (c *catalogue) ended(ctx context.Context, s *wire.Session, r ledger.Run, res ledger.Result) event {
+func (c *catalogue) ended(ctx context.Context, s *wire.Ran, res ledger.Result) event {
 	typ := complete
 	switch {
 	case len(res.Errs) > 0:
@@ -184,10 +176,10 @@ func (c *catalogue) ended(ctx context.Context, s *wire.Session, r ledger.Run, re
 		typ = abort
 	}
 	at := time.Now()
-	if r.Ended != nil {
-		at = *r.Ended
+	if s.Record.Ended != nil {
+		at = *s.Record.Ended
 	}
-	e := c.event(ctx, s, typ, at, r, res.Job)
+	e := c.event(ctx, s, typ, at, res.Job)
 	if typ == failed {
 		e.Run.Facets["errorMessage"] = facet("1-0-1/ErrorMessageRunFacet", map[string]any{"message": terminal.Text(res.Errs[0].Error()), "programmingLanguage": "go"})
 	}

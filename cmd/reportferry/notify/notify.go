@@ -18,7 +18,6 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/notify"
 	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // New makes the command notify.
@@ -76,21 +75,19 @@ func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 
 // Tell tells those whom the config names what a run has left, found mended or met. It changes nothing of the run: what can't be sent is a
 // warning, and sent by the next one.
-func Tell(ctx context.Context, s *wire.Session, list []jobs.Job, r ledger.Run) error {
+func Tell(ctx context.Context, s *wire.Ran) error {
 	if len(s.Config.Notify) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notify.TellTime)
-	defer cancel()
-	c, err := console.Of(s)
+	c, err := console.Of(s.Session)
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(list))
-	for i, j := range list {
+	names := make([]string, len(s.List))
+	for i, j := range s.List {
 		names[i] = j.Name
 	}
-	n := news(c.See(ctx), r, names, s.Again())
+	n := news(c.See(ctx), s.Record, names, s.Again())
 	n.Ledger, n.Link, n.Now = s.Ledger, s.Config.Console, time.Now()
 	var errs []error
 	for _, c := range s.Config.Notify {

@@ -115,7 +115,8 @@ type Place struct {
 }
 
 // Of says what became of a run. It reads the tables of its jobs from the ledger again.
-func Of(ctx context.Context, s *wire.Session, list []jobs.Job, plans []jobs.Planned, r ledger.Run) (Run, error) {
+func Of(ctx context.Context, s *wire.Ran) (Run, error) {
+	r := s.Record
 	run := Run{Form: Form, Run: r.ID, Trigger: r.Trigger, Exit: r.Exit, Outcome: wording.Meaning(r.Exit), Began: r.Started, Ended: r.Started, Jobs: []Job{}}
 	if r.Ended != nil {
 		run.Ended = *r.Ended
@@ -135,13 +136,13 @@ func Of(ctx context.Context, s *wire.Session, list []jobs.Job, plans []jobs.Plan
 				job.Period = report.Period
 			}
 		}
-		if plans[i].Inspect != nil {
-			table, err := s.Ledger.Table(ctx, list[i].Table)
+		if s.Plans[i].Inspect != nil {
+			table, err := s.Ledger.Table(ctx, s.List[i].Table)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("job %s: %w", res.Job, err))
 				continue
 			}
-			job.Partitions = partitions(table.Records(), plans[i].Units, res, r.ID)
+			job.Partitions = partitions(table.Records(), s.Plans[i].Units, res, r.ID)
 			if s.Asked.From.IsValid() {
 				job.Partitions = with(job.Partitions, table.Records(), s.Asked)
 			}

@@ -13,15 +13,11 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/wording"
-	"github.com/reportferry/reportferry/jobs"
-	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// readTime is how long the ledger may take to say what a run has left, which may have been stopped.
-const readTime = 5 * time.Second
-
-// An Output is where --result goes. A nil one is none.
+// An Output is where --result goes.
 type Output struct {
+	wire.Deaf
 	path  string // - is out
 	form  string
 	out   io.Writer
@@ -29,7 +25,7 @@ type Output struct {
 	run   *Run
 }
 
-// Open checks the flags of a command. A file's folder must be there, because a run that nobody learns of isn't worth beginning.
+// Open checks the flags of a command; nil when they ask for none. A file's folder must be there, because a run that nobody learns of isn't worth beginning.
 func Open(p *wire.Program, out io.Writer) (*Output, error) {
 	if p.ResultForm != "json" && p.ResultForm != "kestra" {
 		return nil, exit.Usage(fmt.Errorf("--result-format %q: want json or kestra", p.ResultForm))
@@ -54,40 +50,29 @@ func Open(p *wire.Program, out io.Writer) (*Output, error) {
 // Alone tells whether standard output is the result's, so that everything else goes elsewhere.
 func (o *Output) Alone() bool { return o != nil && o.path == "-" && o.form == "json" }
 
-// Listener takes what became of a run.
-func (o *Output) Listener() wire.Listener {
-	return wire.Listener{Ended: func(ctx context.Context, s *wire.Session, list []jobs.Job, plans []jobs.Planned, r ledger.Run) error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTime)
-		defer cancel()
-		run, err := Of(ctx, s, list, plans, r)
-		o.run = &run
-		return err
-	}}
+// Ended takes what became of a run.
+func (o *Output) Ended(ctx context.Context, s *wire.Ran) error {
+	run, err := Of(ctx, s)
+	o.run = &run
+	return err
 }
 
-// Close writes the result, of a run that was never begun too. It gives the error that ends the process: err, or that of writing when
-// all else was well.
-func (o *Output) Close(err error) error {
-	if o == nil {
-		return err
-	}
+// Closed writes the result, of a run that was never begun too.
+func (o *Output) Closed(_ context.Context, code int, err error) error {
 	if o.run == nil {
 		none := None(o.began, err)
 		o.run = &none
 	}
-	o.run.Exit = exit.CodeOf(err) // the end of the run may have failed after its own record was written
+	o.run.Exit = code // the end of the run may have failed after its own record was written
 	o.run.Outcome = wording.Meaning(o.run.Exit)
-	text, failed := o.text()
-	if failed == nil {
-		failed = o.put(text)
+	text, err := o.text()
+	if err == nil {
+		err = o.put(text)
 	}
-	if failed != nil {
-		failed = fmt.Errorf("--result %s: %w", o.path, failed)
+	if err != nil {
+		return fmt.Errorf("--result %s: %w", o.path, err)
 	}
-	if err == nil && failed != nil {
-		return &exit.Error{Code: jobs.ExitFailed, Err: failed}
-	}
-	return errors.Join(err, failed)
+	return nil
 }
 
 func (o *Output) text() ([]byte, error) {

@@ -72,13 +72,6 @@ type Request struct {
 	Stop    time.Time // when the run must begin to end; zero: never
 	Jobs    func(context.Context, *Session) ([]jobs.Job, error)
 	Over    func(ledger.Result) // is told of each job as soon as it is over, from several goroutines; nil: nobody waits
-	Told    []Listener          // are told of the run
-}
-
-// A Listener is told that a run has begun, and what it has come to. It changes neither.
-type Listener struct {
-	Begun func(context.Context, *Session, []jobs.Job, []jobs.Planned, ledger.Run)       // nil: it doesn't matter
-	Ended func(context.Context, *Session, []jobs.Job, []jobs.Planned, ledger.Run) error // nil: likewise
 }
 
 // JSON tells whether the output is for machines.
@@ -142,22 +135,34 @@ func (p *Program) Secret(ctx context.Context, reference string) (string, error) 
 	return source.Token(ctx)
 }
 
-// Heartbeat is the watcher that the config names; nil when it names none, or can't be read, which whoever opens it says.
-func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) *notify.Heartbeat {
+// Heartbeat tells the watcher that the config names that a run begins, and is a listener by which it hears how it ends. It is a deaf one when
+// the config names none, or can't be read, which whoever opens it says.
+func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) Listener {
 	c, err := p.loadConfig()
 	if err != nil || c.Heartbeat == "" {
-		return nil
+		return Deaf{}
 	}
 	var beat *notify.Heartbeat
 	address, err := p.Address(ctx, c.Heartbeat)
 	if err == nil {
-		beat, err = notify.NewHeartbeat(address, !p.Task.First(), log)
+		beat, err = notify.NewHeartbeat(address, !p.Task.First())
+	}
+	if err == nil {
+		err = beat.Start(ctx)
 	}
 	if err != nil {
-		log.Warn("the heartbeat can't be sent; the run itself isn't affected", "error", err)
+		log.Warn("the heartbeat could not be sent; the run itself isn't affected", "error", err)
 	}
-	return beat
+	return watcher{beat: beat}
 }
+
+// A watcher hears how runs end.
+type watcher struct {
+	Deaf
+	beat *notify.Heartbeat
+}
+
+func (w watcher) Closed(ctx context.Context, code int, _ error) error { return w.beat.End(ctx, code) }
 
 // SenderOf reads the address of somebody whom the config names, and gives what sends messages there.
 func (p *Program) SenderOf(ctx context.Context, n config.Notify) (func(context.Context, notify.Message) error, error) {

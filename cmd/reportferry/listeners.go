@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/console"
+	"github.com/reportferry/reportferry/cmd/reportferry/lineage"
+	"github.com/reportferry/reportferry/cmd/reportferry/notify"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A listed listener is one as the list has it.
+type listed struct {
+	wire.Listener
+	fails  string        // what is said when it can't do its part
+	needed bool          // somebody waits for it, so that a run without it has failed
+	within time.Duration // how long it may take, also after the run was stopped; 0: it has bounds of its own
+}
+
+// listeners are all that hear of a run, and where their errors are said. Those that a command has none of are deaf.
+type listeners struct {
+	log *slog.Logger
+
+	step, lineage, result, watcher wire.Listener
+	show                           *display
+}
+
+func newListeners(ctx context.Context, p *wire.Program, log *slog.Logger) *listeners {
+	return &listeners{log: log, step: wire.Deaf{}, lineage: lineage.Listener(p), result: wire.Deaf{}, watcher: p.Heartbeat(ctx, log)}
+}
+
+// list has them in the order in which they hear. State tables aren't here: they are rows in the sinks of a job, so the runner writes them
+// under a claim of the job's table.
+func (l *listeners) list() []listed {
+	return []listed{
+		{wire.AtEnd(endRecord), "the run's record could not be written", true, 3 * time.Second},
+		{wire.AtEnd(audit), "the audit table could not be written", true, 0},
+		{wire.AtEnd(console.Publish), "the console's pages could not be written; the next run tries again", false, 0},
+		{wire.AtEnd(notify.Tell), "people could not be told; the next run tries again", false, 10 * time.Second},
+		{l.step, "the step of Dagster could not be told", true, 5 * time.Second},
+		{l.lineage, "the catalogue of OpenLineage could not be told; the run itself isn't affected", false, 5 * time.Second},
+		{l.result, "the result could not be written", true, 5 * time.Second},
+		{wire.AtEnd(l.show.ended), "what the run has left could not be shown", false, 10 * time.Second},
+		{l.watcher, "the heartbeat could not be sent; the run itself isn't affected", false, 0},
+	}
+}
+
+// tell has all of them hear of one moment, and gives the exit code. The rule for errors: each is said, where somebody waits for the listener
+// as an error, which makes 1 of the exit code 0, else as a warning. No error keeps the others from hearing.
+func (l *listeners) tell(ctx context.Context, code *int, moment func(context.Context, wire.Listener) error) {
+	for _, to := range l.list() {
+		switch err := to.hear(ctx, moment); {
+		case err == nil:
+		case !to.needed:
+			l.log.Warn(to.fails, "error", err)
+		default:
+			l.log.Error(to.fails, "error", err)
+			if *code == jobs.ExitDone {
+				*code = jobs.ExitFailed
+			}
+		}
+	}
+}
+
+// hear gives the listener its time.
+func (to listed) hear(ctx context.Context, moment func(context.Context, wire.Listener) error) error {
+	if to.within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), to.within)
+		defer cancel()
+	}
+	return moment(ctx, to.Listener)
+}
+
+func (l *listeners) begun(ctx context.Context, r *wire.Ran) {
+	l.tell(ctx, &r.Record.Exit, func(ctx context.Context, to wire.Listener) error { return to.Begun(ctx, r) })
+}
+
+func (l *listeners) ended(ctx context.Context, r *wire.Ran) {
+	l.tell(ctx, &r.Record.Exit, func(ctx context.Context, to wire.Listener) error { return to.Ended(ctx, r) })
+}
+
+// closed gives the code with which the process ends.
+func (l *listeners) closed(ctx context.Context, code int, err error) int {
+	l.tell(ctx, &code, func(ctx context.Context, to wire.Listener) error { return to.Closed(ctx, code, err) })
+	return code
+}

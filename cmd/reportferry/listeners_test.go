@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// A failing listener can do nothing, and remembers what it was told.
+type failing struct{ heard []string }
+
+func (f *failing) Begun(context.Context, *wire.Ran) error {
+	f.heard = append(f.heard, "begun")
+	return errors.New("no begin")
+}
+
+func (f *failing) Ended(context.Context, *wire.Ran) error {
+	f.heard = append(f.heard, "ended")
+	return errors.New("no end")
+}
+
+func (f *failing) Closed(context.Context, int, error) error {
+	f.heard = append(f.heard, "closed")
+	return errors.New("no close")
+}
+
+// The rule for errors of listeners: each is said, in its own words; a run without one that somebody waits for has failed, unless it has another
+// exit code already; and the others hear all the same.
+func TestWhatAnErrorOfAListenerDoes(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		place     func(*listeners, wire.Listener)
+		code, end int
+		level     string
+	}{
+		{"a result", func(l *listeners, f wire.Listener) { l.result = f }, jobs.ExitDone, jobs.ExitFailed, "level=ERROR msg=\"the result"},
+		{"a step", func(l *listeners, f wire.Listener) { l.step = f }, jobs.ExitDone, jobs.ExitFailed, "level=ERROR msg=\"the step"},
+		{"a result of a failure", func(l *listeners, f wire.Listener) { l.result = f }, jobs.ExitSome, jobs.ExitSome, "level=ERROR msg=\"the result"},
+		{"a catalogue", func(l *listeners, f wire.Listener) { l.lineage = f }, jobs.ExitDone, jobs.ExitDone, "level=WARN msg=\"the catalogue"},
+		{"a watcher", func(l *listeners, f wire.Listener) { l.watcher = f }, jobs.ExitSome, jobs.ExitSome, "level=WARN msg=\"the heartbeat"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var log bytes.Buffer
+			f, last := &failing{}, &failing{}
+			l := &listeners{log: slog.New(slog.NewTextHandler(&log, nil)), step: wire.Deaf{}, lineage: wire.Deaf{}, result: wire.Deaf{}, watcher: last}
+			c.place(l, f)
+			r := &wire.Ran{}
+			l.begun(t.Context(), r)
+			if r.Record.Exit = c.code; l.closed(t.Context(), c.code, nil) != c.end {
+				t.Errorf("the exit code isn't %d", c.end)
+			}
+			if got := strings.Join(f.heard, " "); got != "begun closed" || l.watcher == last && len(last.heard) != 2 {
+				t.Errorf("heard %s, and the last %v", got, last.heard)
+			}
+			for _, why := range []string{"no begin", "no close"} {
+				if !strings.Contains(log.String(), c.level) || !strings.Contains(log.String(), why) {
+					t.Errorf("%s isn't said as %s:\n%s", why, c.level, &log)
+				}
+			}
+		})
+	}
+}
+
+// A listener's time is bounded, and begins when the run was stopped too.
+func TestTheTimeOfAListener(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, to := range (&listeners{step: wire.Deaf{}, lineage: wire.Deaf{}, result: wire.Deaf{}, watcher: wire.Deaf{}}).list() {
+		if to.fails == "" {
+			t.Errorf("%T has no words for its failure", to.Listener)
+		}
+		_ = to.hear(stopped, func(ctx context.Context, _ wire.Listener) error {
+			if _, bounded := ctx.Deadline(); bounded != (to.within > 0) || (ctx.Err() == nil) != bounded {
+				t.Errorf("%s: bounded %v, %v", to.fails, bounded, ctx.Err())
+			}
+			return nil
+		})
+	}
+}
