@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -20,7 +19,7 @@ const beatTime = 3 * time.Second
 type Heartbeat struct {
 	address *url.URL
 	quiet   bool // only failures are told
-	http    *http.Client
+	http    *Poster
 }
 
 // NewHeartbeat makes a watcher of its address. quiet has it told of failures alone: of the tasks of one execution one tells the rest.
@@ -32,7 +31,7 @@ func NewHeartbeat(address string, quiet bool) (*Heartbeat, error) {
 	if err := encrypted(at); err != nil {
 		return nil, fmt.Errorf("heartbeat: %w", err)
 	}
-	return &Heartbeat{at, quiet, &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
+	return &Heartbeat{at, quiet, NewPoster()}, nil
 }
 
 // Start tells that a run begins. An error doesn't say where the watcher is.
@@ -58,25 +57,9 @@ func (h *Heartbeat) End(ctx context.Context, code int) error {
 func (h *Heartbeat) ask(ctx context.Context, what string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatTime)
 	defer cancel()
-	at := *h.address
+	at := h.address
 	if what != "" {
-		at = *at.JoinPath(what)
+		at = at.JoinPath(what)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at.String(), http.NoBody)
-	if err != nil {
-		return errors.New("its address isn't understood")
-	}
-	resp, err := h.http.Do(req)
-	if err != nil {
-		var failed *url.Error
-		if errors.As(err, &failed) {
-			err = failed.Err // its text has the address
-		}
-		return err
-	}
-	_ = resp.Body.Close()
-	if resp.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("it answered %s", resp.Status)
-	}
-	return nil
+	return h.http.Post(ctx, at.String(), "", nil)
 }

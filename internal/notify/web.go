@@ -1,12 +1,9 @@
 package notify
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -28,11 +25,11 @@ func Sender(address string) (func(context.Context, Message) error, error) {
 	if err := encrypted(at); err != nil {
 		return nil, err
 	}
-	body := bodyFor(at)
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	to, bodies := formOf(at)
+	p := NewPoster()
 	return func(ctx context.Context, m Message) error {
-		for _, content := range body(m) {
-			if err := post(ctx, client, at, content); err != nil {
+		for _, content := range bodies(m) {
+			if err := p.Post(ctx, to, "", content); err != nil {
 				return err
 			}
 		}
@@ -43,88 +40,75 @@ func Sender(address string) (func(context.Context, Message) error, error) {
 // encrypted refuses an address of plain HTTP on another machine, unless it allows that itself by a parameter, which it loses.
 func encrypted(at *url.URL) error {
 	q := at.Query()
-	if !q.Has(sinks.InsecureKey) {
-		return sinks.Encrypted(at)
-	}
 	allowed := q.Get(sinks.InsecureKey) == "true"
-	q.Del(sinks.InsecureKey)
-	at.RawQuery = q.Encode()
+	if q.Has(sinks.InsecureKey) {
+		q.Del(sinks.InsecureKey)
+		at.RawQuery = q.Encode()
+	}
 	if allowed {
 		return nil
 	}
 	return sinks.Encrypted(at)
 }
 
-func post(ctx context.Context, client *http.Client, at *url.URL, content any) error {
-	text, err := json.Marshal(content)
-	if err != nil {
-		return err
+// services are those who take messages over HTTP in a form of their own, and how their addresses are known.
+var services = []struct {
+	known func(host, path string) bool
+	body  func(Message) any
+}{
+	{func(host, path string) bool {
+		return host == "hooks.slack.com" || strings.HasPrefix(path, "/services/T")
+	}, slack}, // Mattermost and others take it too
+	{func(_, path string) bool { return strings.HasPrefix(path, "/api/webhooks/") }, discord},
+	{func(host, path string) bool {
+		return host == "chat.googleapis.com" || strings.HasPrefix(path, "/v1/spaces/") && strings.HasSuffix(path, "/messages")
+	}, googleChat},
+	{func(host, _ string) bool {
+		return strings.HasSuffix(host, ".logic.azure.com") || strings.HasSuffix(host, ".powerplatform.com") || strings.HasSuffix(host, ".webhook.office.com")
+	}, teams},
+}
+
+// formOf gives where a service takes messages, and the bodies in its form. Whoever isn't known gets the message and all that it was made of.
+func formOf(at *url.URL) (to string, bodies func(Message) []any) {
+	if key := at.Query().Get("routing_key"); strings.HasSuffix(at.Path, "/v2/enqueue") { // PagerDuty's; its key is in the content
+		bare := *at
+		bare.RawQuery = ""
+		return bare.String(), func(m Message) []any { return pagerDuty(key, m) }
 	}
-	to := *at
-	if isPagerDuty(at) {
-		to.RawQuery = "" // its key is in the content
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(text))
-	if err != nil {
-		return errors.New("its address isn't understood")
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := client.Do(req)
-	if err != nil {
-		var failed *url.Error
-		if errors.As(err, &failed) {
-			err = failed.Err // its text has the address
+	body := plain
+	for _, s := range services {
+		if s.known(at.Hostname(), at.Path) {
+			body = s.body
 		}
-		return err
 	}
-	_ = resp.Body.Close() // what it says may repeat the address
-	if resp.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("it answered %s", resp.Status[:min(len(resp.Status), 3)]+" "+http.StatusText(resp.StatusCode))
-	}
-	return nil
+	return at.String(), func(m Message) []any { return []any{body(m)} }
 }
 
-func isPagerDuty(at *url.URL) bool { return strings.HasSuffix(at.Path, "/v2/enqueue") }
-
-// bodyFor gives the bodies that a service wants, by its address. Whoever isn't known gets the message and all that it was made of.
-func bodyFor(at *url.URL) func(Message) []any {
-	host := at.Hostname()
-	switch {
-	case host == "hooks.slack.com" || strings.HasPrefix(at.Path, "/services/T"): // Mattermost and others take Slack's form too
-		return func(m Message) []any { return []any{map[string]string{"text": slackText(m)}} }
-	case strings.HasPrefix(at.Path, "/api/webhooks/"): // Discord (https://docs.discord.com/developers/resources/webhook#execute-webhook)
-		return func(m Message) []any {
-			return []any{map[string]any{"content": cut(m.Text(), 2000), "allowed_mentions": map[string]any{"parse": []string{}}}}
-		}
-	case strings.HasSuffix(host, ".logic.azure.com") || strings.HasSuffix(host, ".powerplatform.com") || strings.HasSuffix(host, ".webhook.office.com"):
-		return func(m Message) []any { return []any{teamsCard(m)} }
-	case isPagerDuty(at):
-		return func(m Message) []any { return pagerDuty(at.Query().Get("routing_key"), m) }
-	}
-	return func(m Message) []any { return []any{plain(m)} }
+// slack escapes what Slack would take for a mention or a link (https://docs.slack.dev/messaging/formatting-message-text).
+func slack(m Message) any {
+	return map[string]string{"text": cut(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text()), 3900)}
 }
 
-// slackText escapes what Slack would take for a mention or a link (https://docs.slack.dev/messaging/formatting-message-text).
-func slackText(m Message) string {
-	return cut(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text()), 3900)
+// discord has Discord take nothing for a mention (https://docs.discord.com/developers/resources/webhook#execute-webhook).
+func discord(m Message) any {
+	return map[string]any{"content": cut(m.Text(), 2000), "allowed_mentions": map[string]any{"parse": []string{}}}
 }
 
-// teamsCard is what a workflow of Teams takes
+// googleChat puts a blank without a width behind what would begin a mention or a link, because Google Chat knows no escape
+// (https://developers.google.com/workspace/chat/format-messages). A text has up to 4,096 characters, and a message up to 32,000 bytes
+// (https://developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages/create).
+func googleChat(m Message) any {
+	return map[string]string{"text": cut(strings.ReplaceAll(m.Text(), "<", "<\u200b"), 4096)}
+}
+
+// teams is what a workflow of Teams takes
 // (https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using).
-func teamsCard(m Message) any {
-	block := func(text string, bold bool) any {
-		b := map[string]any{"type": "TextBlock", "text": cut(text, 8000), "wrap": true}
-		if bold {
-			b["weight"] = "Bolder"
+func teams(m Message) any {
+	blocks := []any{map[string]any{"type": "TextBlock", "text": cut(m.Title, 8000), "wrap": true, "weight": "Bolder"}}
+	for _, line := range append(m.Lines[:len(m.Lines):len(m.Lines)], m.Link) {
+		if line != "" {
+			blocks = append(blocks, map[string]any{"type": "TextBlock", "text": cut(line, 8000), "wrap": true})
 		}
-		return b
-	}
-	blocks := []any{block(m.Title, true)}
-	for _, line := range m.Lines {
-		blocks = append(blocks, block(line, false))
-	}
-	if m.Link != "" {
-		blocks = append(blocks, block(m.Link, false))
 	}
 	card := map[string]any{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": blocks}
 	return map[string]any{"type": "message", "attachments": []any{map[string]any{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}}}

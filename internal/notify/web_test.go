@@ -5,14 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 )
 
 // threeIncidents is a message about three incidents, with what a service might take for markup.
@@ -34,6 +38,7 @@ func TestBodies(t *testing.T) {
 	}{
 		{"https://hooks.slack.com/services/T0/B0/secret", 1, []string{`{"text":"reportferry: 2 new, 1 over\n\ndaily: access denied\n    reportferry check daily\n`, `\u0026lt;!channel\u0026gt; \u0026amp; co`}},
 		{"https://discord.com/api/webhooks/1/secret", 1, []string{`"allowed_mentions":{"parse":[]}`, `"content":"reportferry: 2 new`}},
+		{"https://chat.googleapis.com/v1/spaces/AAA/messages?key=secret&token=secret", 1, []string{`{"text":"reportferry: 2 new, 1 over\n\ndaily: access denied\n`, "\\u003c\u200b!channel\\u003e \\u0026 co", `\n\nhttps://status.example.com"}`}},
 		{"https://prod-01.westeurope.logic.azure.com:443/workflows/x", 1, []string{`"contentType":"application/vnd.microsoft.card.adaptive"`, `"weight":"Bolder"`}},
 		{"https://events.pagerduty.com/v2/enqueue?routing_key=secret", 3, []string{`"routing_key":"secret"`, `"dedup_key":"reportferry/daily/denied/"`, `"event_action":"resolve"`, `"severity":"error"`, `"severity":"warning"`}},
 		{"https://example.com/hook", 1, []string{`"command":"reportferry gaps daily"`, `"count":3`, `"from":"2026-01-05","id":"reportferry/daily/stale/2026-01-05"`, `"link":"https://status.example.com"`}},
@@ -42,7 +47,11 @@ func TestBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bodies := bodyFor(at)(threeIncidents())
+		to, form := formOf(at)
+		if strings.Contains(to, "routing_key") {
+			t.Errorf("%s is sent to %s", c.address, to)
+		}
+		bodies := form(threeIncidents())
 		text := ""
 		for _, b := range bodies {
 			one, err := json.Marshal(b)
@@ -67,6 +76,10 @@ func TestServersThatFail(t *testing.T) {
 		answer http.HandlerFunc
 		says   string
 	}{
+		"is busy": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "60")
+			http.Error(w, r.URL.String(), http.StatusTooManyRequests)
+		}, "429 Too Many Requests"},
 		"refuses": {func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.URL.String(), http.StatusForbidden) }, "403 Forbidden"},
 		"breaks":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 		"sends on": {func(w http.ResponseWriter, r *http.Request) {
@@ -87,12 +100,16 @@ func TestServersThatFail(t *testing.T) {
 				t.Cleanup(s.Close)
 				address = s.URL
 			}
-			send, err := Sender(address + "/hidden-path?token=hidden-token&insecure=true")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err = send(t.Context(), threeIncidents()); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden") {
-				t.Error(err)
+			ctx, cancel := context.WithTimeout(t.Context(), SendTime)
+			defer cancel()
+			for _, path := range []string{"/hidden-path?token=hidden-token&insecure=true", "/v1/spaces/hidden/messages?key=hidden-key&token=hidden-token"} {
+				send, err := Sender(address + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err = send(ctx, threeIncidents()); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden") {
+					t.Errorf("%s: %v", path, err)
+				}
 			}
 		})
 	}
@@ -119,9 +136,11 @@ func TestServersThatFail(t *testing.T) {
 // A server that takes a message and never answers is given up when the time for sending is over. The run goes on, and the next one tells.
 func TestASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		at := &url.URL{Scheme: "http", Host: "hook.example", Path: "/hidden-path"}
-		client := &http.Client{Transport: silence()}
-		silent := Receiver{Name: "silent", Send: func(ctx context.Context, m Message) error { return post(ctx, client, at, m) }}
+		p := NewPoster()
+		p.Transport = silence()
+		silent := Receiver{Name: "silent", Send: func(ctx context.Context, m Message) error {
+			return p.Post(ctx, "http://hook.example/hidden-path", "", m)
+		}}
 		l, good := memLedger(t), newEar("good")
 		began := time.Now()
 		err := Tell(t.Context(), News{
@@ -135,6 +154,55 @@ func TestASilentServer(t *testing.T) {
 			t.Errorf("the other heard %q", got)
 		}
 	})
+}
+
+// A roundTrip answers requests without a network.
+type roundTrip func(*http.Request) *http.Response
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// A room of Google Chat takes one message a second, from whoever it is: what it refuses because of that is sent again, and not twice.
+func TestABusyRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const processes = 3
+		var mu sync.Mutex
+		var taken []string
+		last := time.Now().Add(-time.Hour)
+		p := NewPoster()
+		p.Transport = roundTrip(func(r *http.Request) *http.Response {
+			mu.Lock()
+			defer mu.Unlock()
+			text, _ := io.ReadAll(r.Body)
+			if time.Since(last) < time.Second {
+				return &http.Response{StatusCode: http.StatusTooManyRequests, Body: http.NoBody}
+			}
+			taken, last = append(taken, string(text)), time.Now()
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), SendTime)
+		defer cancel()
+		var wg sync.WaitGroup
+		for i := range processes {
+			wg.Go(func() {
+				if err := p.Post(ctx, "https://chat.googleapis.com/v1/spaces/A/messages", "", i); err != nil {
+					t.Errorf("message %d: %v", i, err)
+				}
+			})
+		}
+		wg.Wait()
+		if slices.Sort(taken); strings.Join(taken, " ") != "0 1 2" {
+			t.Errorf("the room has %v", taken)
+		}
+	})
+}
+
+// What is longer than a text may be in Google Chat is cut between characters.
+func TestALongTextForGoogleChat(t *testing.T) {
+	text := googleChat(Message{Title: strings.Repeat("<\u00e4", 3000)}).(map[string]string)["text"]
+	body, err := json.Marshal(map[string]string{"text": text})
+	if n := utf8.RuneCountInString(text); err != nil || n > 4096 || len(text) < 4090 || len(body) > 32000 || !utf8.ValidString(text) || !strings.HasSuffix(text, "...") {
+		t.Errorf("%d characters, %d bytes, %d in all: %v", n, len(text), len(body), err)
+	}
 }
 
 // A mail has the message, and goes to all who are named; a server that refuses is told of without the password.

@@ -6,14 +6,9 @@
 package lineage
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,6 +16,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/notify"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
@@ -35,7 +31,7 @@ type catalogue struct {
 	namespace string
 	parent    []string // namespace, name and run ID; none: nobody has begun this run
 	version   string
-	http      *http.Client
+	http      *notify.Poster
 }
 
 // Listener tells the catalogue that the environment names; a deaf one when it names none.
@@ -51,7 +47,7 @@ func Listener(p *wire.Program) wire.Listener {
 	c := &catalogue{
 		address: strings.TrimRight(base, "/") + "/" + strings.TrimLeft(cmp.Or(get("OPENLINEAGE_ENDPOINT"), "api/v1/lineage"), "/"),
 		key:     get("OPENLINEAGE_API_KEY"), namespace: cmp.Or(get("OPENLINEAGE_NAMESPACE"), "default"), version: p.Version,
-		http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		http: notify.NewPoster(),
 	}
 	if parts := strings.Split(get("OPENLINEAGE_PARENT_ID"), "/"); len(parts) >= 3 {
 		c.parent = []string{parts[0], strings.Join(parts[1:len(parts)-1], "/"), parts[len(parts)-1]}
@@ -80,35 +76,9 @@ func (c *catalogue) Ended(ctx context.Context, s *wire.Ran) error {
 }
 
 // send sends an event. Its errors have the job, and never the address.
-func (c *catalogue) send(ctx context.Context, e event) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("job %s: %w", e.Job.Name, err)
-		}
-	}()
-	text, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(text))
-	if err != nil {
-		return errors.New("OPENLINEAGE_URL is no address")
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if c.key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.key)
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		var at *url.Error
-		if errors.As(err, &at) {
-			err = at.Err // its text has the address, and what is in it
-		}
-		return err
-	}
-	defer func() { _, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)); _ = resp.Body.Close() }() // so that the connection is used again
-	if resp.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("it answered %s to %s", resp.Status, e.Type)
+func (c *catalogue) send(ctx context.Context, e event) error {
+	if err := c.http.Post(ctx, c.address, c.key, e); err != nil {
+		return fmt.Errorf("job %s, %s: %w", e.Job.Name, e.Type, err)
 	}
 	return nil
 }

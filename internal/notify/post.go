@@ -1,0 +1,85 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// A Poster sends to addresses that are secrets. It follows no redirect, and its errors have nothing of the address.
+type Poster struct{ http.Client }
+
+// NewPoster makes one.
+func NewPoster() *Poster {
+	return &Poster{http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// Post sends content as JSON, or nothing when it is nil, with key as a bearer's token unless it is empty. Who answers 429 is asked again as long
+// as ctx lasts: of many that have something for one room at the same time, a service may take one a second.
+func (p *Poster) Post(ctx context.Context, to, key string, content any) error {
+	var body []byte
+	if content != nil {
+		var err error
+		if body, err = json.Marshal(content); err != nil {
+			return err
+		}
+	}
+	for {
+		wait, err := p.once(ctx, to, key, body)
+		if wait == 0 {
+			return err
+		}
+		if end, bounded := ctx.Deadline(); bounded && time.Until(end) < wait {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// once asks once, and says how long to wait before the next time; 0: there is none.
+func (p *Poster) once(ctx context.Context, to, key string, body []byte) (time.Duration, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err != nil {
+		return 0, errors.New("its address isn't understood")
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := p.Do(req)
+	if err != nil {
+		var failed *url.Error
+		if errors.As(err, &failed) {
+			err = failed.Err // its text has the address
+		}
+		return 0, err
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // so that the connection is used again; what it says may repeat the address
+	_ = resp.Body.Close()
+	if resp.StatusCode < http.StatusMultipleChoices {
+		return 0, nil
+	}
+	err = fmt.Errorf("it answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	if resp.StatusCode != http.StatusTooManyRequests {
+		return 0, err
+	}
+	wait := time.Second
+	if asked, bad := strconv.Atoi(resp.Header.Get("Retry-After")); bad == nil && asked > 0 {
+		wait = time.Duration(min(asked, 3600)) * time.Second
+	}
+	return wait + rand.N(time.Second), err
+}
