@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/daemon"
+
 	"github.com/reportferry/reportferry/cmd/reportferry/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	pages "github.com/reportferry/reportferry/internal/console"
@@ -133,9 +135,9 @@ func (d *daemon) reloads(ctx context.Context, hangups <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
-			d.manager.reloading(d.log)
+			tell(d.log, systemd.SdNotifyReloading, systemd.SdNotifyMonotonicUsec()) // the time by which systemd tells this reload from the one before
 			d.reload(ctx)
-			d.manager.tell(d.log, "READY=1")
+			tell(d.log, systemd.SdNotifyReady)
 			d.wake()
 		}
 	}

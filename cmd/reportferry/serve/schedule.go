@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/robfig/cron/v3"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
@@ -33,7 +34,8 @@ type daemon struct {
 	do      func(ctx context.Context, e *wire.Engine, jobs []string, over func(job string, code int)) (code int, err error)
 	say     func(level slog.Level, text string, args ...any) // to people in full, whatever the log leaves out
 	renew   func(context.Context) error                      // reads again what flags refer to
-	manager *manager
+	pet     time.Duration                                    // how often systemd's watchdog is fed; 0: there is none
+	said    string                                           // the status that systemd knows
 	started time.Time
 
 	beat     atomic.Pointer[time.Time] // the last look at the clock
@@ -80,10 +82,10 @@ func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	for ready := false; ctx.Err() == nil; {
 		wait, status := d.turn(ctx, time.Now())
 		if !ready {
-			d.manager.tell(d.log, "READY=1")
+			tell(d.log, systemd.SdNotifyReady)
 			ready = true
 		}
-		d.manager.status(d.log, status)
+		d.tellStatus(status)
 		select {
 		case <-ctx.Done():
 		case <-d.poke:
@@ -93,7 +95,7 @@ func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	now := time.Now()
 	d.stopping.Store(&now)
 	d.log.Info("stopping")
-	d.manager.tell(d.log, "STOPPING=1")
+	tell(d.log, systemd.SdNotifyStopping)
 	beside.Wait()
 	d.runs.Wait()
 }

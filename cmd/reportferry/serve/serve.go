@@ -99,7 +99,7 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 		fmt.Fprintln(cmd.ErrOrStderr(), time.Now().Format(time.TimeOnly)+" "+text)
 	}
 	var err error
-	if d.manager, err = managerOf(p.LookupEnv); err != nil {
+	if d.pet, err = feeding(); err != nil {
 		return exit.Usage(err)
 	}
 	g, err := d.open(ctx)

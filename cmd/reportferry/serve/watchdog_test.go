@@ -74,10 +74,11 @@ func (h stuck) Handle(ctx context.Context, r slog.Record) error {
 // A log that nobody reads stops the scheduler. Then the watchdog isn't fed any more, and /readyz says why, until it goes on.
 func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 	k := newKennel(t)
+	t.Setenv("NOTIFY_SOCKET", k.address.Name)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(10*365*24*time.Hour + 7*time.Hour)
 		s := newStage(t, "a 0 8 * * *")
-		s.manager = &manager{socket: k.address, pet: 10 * time.Second}
+		s.pet = 10 * time.Second
 		free := make(chan struct{})
 		s.daemon.log = slog.New(stuck{s.daemon.log.Handler(), free})
 		ctx, stop := context.WithCancel(t.Context())
@@ -109,31 +110,45 @@ func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 	})
 }
 
-func TestManagerOf(t *testing.T) {
+// The watchdog of another process isn't fed; a limit that systemd can't have set is refused; and nobody who listens is no error.
+func TestWhetherSystemdListens(t *testing.T) {
 	for _, c := range []struct {
-		env  map[string]string
-		none bool
-		pet  time.Duration
-		bad  bool
+		limit, whom string
+		pet         time.Duration
+		bad         bool
 	}{
-		{env: map[string]string{}, none: true},
-		{env: map[string]string{"WATCHDOG_USEC": "30000000"}, none: true},
-		{env: map[string]string{"NOTIFY_SOCKET": "/x"}},
-		{env: map[string]string{"NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "30000000"}, pet: 15 * time.Second},
-		{env: map[string]string{"NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "1"}},
-		{env: map[string]string{"NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "soon"}, bad: true},
-		{env: map[string]string{"NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "0"}, bad: true},
+		{"", "", 0, false}, {"30000000", "", 15 * time.Second, false}, {"30000000", "1", 0, false}, {"soon", "", 0, true}, {"0", "", 0, true},
 	} {
-		m, err := managerOf(func(name string) (string, bool) { v, ok := c.env[name]; return v, ok })
-		if (err != nil) != c.bad || err == nil && (m == nil) != c.none || m != nil && m.pet != c.pet {
-			t.Errorf("%v: %+v %v", c.env, m, err)
+		t.Setenv("WATCHDOG_USEC", c.limit)
+		t.Setenv("WATCHDOG_PID", c.whom)
+		if pet, err := feeding(); (err != nil) != c.bad || pet != c.pet {
+			t.Errorf("%+v: %s %v", c, pet, err)
 		}
 	}
-	var log writes
-	m := &manager{socket: &net.UnixAddr{Name: filepath.Join(t.TempDir(), "nobody"), Net: "unixgram"}}
-	m.tell(slog.New(slog.NewTextHandler(&log, nil)), "READY=1")
-	if !strings.Contains(log.b.String(), "could not be told") {
-		t.Errorf("nobody listens, and the log is %q", log.b.String())
+	for socket, says := range map[string]bool{"": false, filepath.Join(t.TempDir(), "nobody"): true} {
+		var log writes
+		t.Setenv("NOTIFY_SOCKET", socket)
+		if tell(slog.New(slog.NewTextHandler(&log, nil)), "READY=1"); strings.Contains(log.b.String(), "could not be told") != says {
+			t.Errorf("at %q the log is %q", socket, log.b.String())
+		}
 	}
-	(*manager)(nil).reloading(slog.Default())
+}
+
+// A status that systemd knows isn't told again.
+func TestTheStatusIsToldWhenItChanges(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: at, Net: "unixgram"})
+	check(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	t.Setenv("NOTIFY_SOCKET", at)
+	d := &daemon{log: slog.New(slog.DiscardHandler)}
+	for _, status := range []string{"1 job", "1 job", "2 jobs"} {
+		d.tellStatus(status)
+	}
+	data := make([]byte, 100)
+	for _, want := range []string{"STATUS=1 job", "STATUS=2 jobs"} {
+		if n, err := conn.Read(data); err != nil || string(data[:n]) != want {
+			t.Errorf("told %q, want %q: %v", data[:n], want, err)
+		}
+	}
 }
