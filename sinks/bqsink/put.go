@@ -123,19 +123,18 @@ func (s *Sink) loader(table string, file bigquery.LoadSource, id string, labels 
 
 // attempt does the work by one job after the other, as long as each fails for a reason that passes by itself.
 func (s *Sink) attempt(ctx context.Context, w *work, slot *slot) (*bigquery.Job, error) {
-	var p patience
-	for {
-		job, err := s.run(ctx, w, slot)
-		if err == nil {
-			return job, nil
+	var job *bigquery.Job
+	var other error // of no job
+	err := repeat(ctx, func() error {
+		if job, other = s.run(ctx, w, slot); isJobError(other) {
+			return other
 		}
-		if !isJobError(err) {
-			return nil, err
-		}
-		if err := p.again(ctx, err); err != nil {
-			return nil, s.explain(err)
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, s.explain(err)
 	}
+	return job, other
 }
 
 func isJobError(err error) bool {

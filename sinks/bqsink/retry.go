@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"google.golang.org/api/googleapi"
 )
 
@@ -76,54 +76,58 @@ var unclear = []int{
 	http.StatusGatewayTimeout,
 }
 
-// patience counts the tries of one call or job.
-type patience struct{ tries, quotaTries int }
+// A policy says how long to wait after the last error of one call or job: by its remedy, on one of two scales.
+type policy struct {
+	ctx               context.Context
+	last              error
+	tries, quotaTries int
+	pauses, quota     backoff.BackOff
+}
 
-// again waits until the next try is due. It returns an error when there should be none.
-func (p *patience) again(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil {
-		if errors.Is(err, ended) {
-			return err
-		}
-		return fmt.Errorf("%w, after: %w", ended, err)
-	}
-	var pause time.Duration
-	switch remedyFor(err) {
-	case nothing:
-		return err
+// spread grows to the longest pause. What it draws lies between least times the pause and the pause, so that calls that failed together don't come
+// back together.
+func spread(first, longest time.Duration, least float64) backoff.BackOff {
+	middle := (1 + least) / 2
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval = time.Duration(float64(first)*middle), time.Duration(float64(longest)*middle)
+	b.Multiplier, b.RandomizationFactor = 2, (1-least)/(1+least)
+	return b
+}
+
+// Reset does nothing: a policy is of one call.
+func (p *policy) Reset() {}
+
+// NextBackOff is the next pause, or Stop, which last then says.
+func (p *policy) NextBackOff() time.Duration {
+	switch remedyFor(p.last) {
 	case seconds:
-		if p.tries++; p.tries >= mostTries {
-			return fmt.Errorf("%w (tries: %d)", err, p.tries)
+		if p.tries++; p.tries < mostTries {
+			return p.pauses.NextBackOff()
 		}
-		most := min(firstPause<<(p.tries-1), mostPause)
-		pause = rand.N(most) // full jitter: calls that failed together don't come back together
+		p.last = fmt.Errorf("%w (tries: %d)", p.last, p.tries)
 	case hours:
 		p.quotaTries++
-		most := min(firstQuotaPause<<(p.quotaTries-1), mostQuotaPause)
-		pause = most/2 + rand.N(most/2)
-		deadline, ok := ctx.Deadline()
-		if (ok && time.Until(deadline) < pause) || (!ok && p.quotaTries > mostQuotaTries) {
-			return fmt.Errorf("%w (tries: %d; no time is left to wait for the quota to refill)", err, p.quotaTries)
+		pause := p.quota.NextBackOff()
+		deadline, bounded := p.ctx.Deadline()
+		if bounded && time.Until(deadline) >= pause || !bounded && p.quotaTries <= mostQuotaTries {
+			return pause
 		}
+		p.last = fmt.Errorf("%w (tries: %d; no time is left to wait for the quota to refill)", p.last, p.quotaTries)
 	}
-	if ended := sleep(ctx, pause); ended != nil {
-		return fmt.Errorf("%w, after: %w", ended, err)
-	}
-	return nil
+	return backoff.Stop
 }
 
 // repeat calls until the call succeeds, or fails in a way that a retry can't change.
 func repeat(ctx context.Context, call func() error) error {
-	var p patience
-	for {
-		err := plain(call())
-		if err == nil {
-			return nil
-		}
-		if err := p.again(ctx, err); err != nil {
-			return err
-		}
+	p := &policy{ctx: ctx, pauses: spread(firstPause, mostPause, 0), quota: spread(firstQuotaPause, mostQuotaPause, 0.5)}
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		p.last = plain(call())
+		return struct{}{}, p.last
+	}, backoff.WithBackOff(p), backoff.WithMaxElapsedTime(0))
+	if ended := ctx.Err(); err != nil && ended != nil && !errors.Is(p.last, ended) {
+		return fmt.Errorf("%w, after: %w", ended, p.last)
 	}
+	return p.last
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
