@@ -34,9 +34,30 @@ type Job struct {
 	Apps    *Apps    // kind apps, else nil
 }
 
+// Pushing is the part of an entry that all kinds have that push files; nil: the job's kind doesn't.
+func (j Job) Pushing() *Push {
+	switch {
+	case j.Spend != nil:
+		return &j.Spend.Push
+	case j.Sharing != nil:
+		return &j.Sharing.Push
+	}
+	return nil
+}
+
 // AsksService tells whether the job asks the host of reports and app automation, which wants the API token. The others push
 // to hosts of their own.
-func (j Job) AsksService() bool { return j.Spend == nil && j.Sharing == nil }
+func (j Job) AsksService() bool { return j.Pushing() == nil }
+
+// Job is the job of a name; an empty one when there is none.
+func (c *Config) Job(name string) Job {
+	for _, j := range c.Jobs {
+		if j.Name == name {
+			return j
+		}
+	}
+	return Job{}
+}
 
 // jobList is the list of jobs, no two of them of one name or of one table.
 func jobList() strict.Shape[[]Job] {

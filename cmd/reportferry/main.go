@@ -40,7 +40,7 @@ import (
 
 func main() {
 	crashBySignal()
-	limitHeap()
+	limitHeap(heapLimit)
 	parquet.Version = version()
 	os.Exit(execute(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -105,16 +105,12 @@ func wantsJSON(args []string) bool {
 const heapLimit = 96 << 20
 
 // limitHeap sets the limit unless GOMEMLIMIT says otherwise.
-func limitHeap() {
+func limitHeap(most int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(heapLimit)
+		debug.SetMemoryLimit(most)
 	}
 }
 
 // freeHeap lifts the limit for the emulator, whose memory grows with what it is sent, and for the console, whose memory grows with
 // the tables: near a limit that is too low, the garbage collector takes half of the processor.
-func freeHeap() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(math.MaxInt64)
-	}
-}
+func freeHeap() { limitHeap(math.MaxInt64) }

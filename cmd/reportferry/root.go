@@ -39,8 +39,8 @@ import (
 var kinds = map[string]wire.Maker{
 	"report":  wire.Report,
 	"events":  wire.Events,
-	"spend":   wire.Spend,
-	"sharing": wire.Sharing,
+	"spend":   wire.Pushed,
+	"sharing": wire.Pushed,
 	"apps":    wire.Apps,
 }
 

@@ -72,7 +72,7 @@ func Run(ctx context.Context, w io.Writer, s *wire.Ran, now time.Time) {
 		}
 	}
 	if len(g.Rows)+len(pushed) == 0 {
-		if s.Taken() && slices.ContainsFunc(results, refused) {
+		if s.Taken() && slices.ContainsFunc(results, func(r ledger.Result) bool { return errors.Is(errors.Join(r.Errs...), ledger.ErrRefused) }) {
 			fmt.Fprintln(w, "With --name the same flags make another table beside it.")
 		}
 		return
@@ -88,9 +88,6 @@ func Run(ctx context.Context, w io.Writer, s *wire.Ran, now time.Time) {
 		fmt.Fprintf(w, "%s\n", human.Fold("For backfill, gaps and serve: the same with --print-config >"+file, 80))
 	}
 }
-
-// refused tells whether a job would change what the numbers of its table mean.
-func refused(r ledger.Result) bool { return errors.Is(errors.Join(r.Errs...), ledger.ErrRefused) }
 
 // writePushed names the commands that say what became of what was sent.
 func writePushed(w io.Writer, s *wire.Session, pushed []string) {

@@ -73,10 +73,7 @@ func writeMasked(w io.Writer, v any) error {
 	if err := dec.Decode(&plain); err != nil {
 		return err
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(apps.Mask(plain))
+	return human.JSON(w, apps.Mask(plain))
 }
 
 // wholeApp is an app as the service describes it, including fields that this version doesn't know.

@@ -40,8 +40,8 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 			}
 		case c.Apps != nil:
 			j.Apps = appsOf(s, c)
-		case c.Spend != nil || c.Sharing != nil:
-			push := pushOf(c)
+		case !c.AsksService():
+			push := c.Pushing()
 			j.Source, j.Rejects = strings.NewReplacer("%7B", "{", "%7D", "}").Replace(sinks.Redact(push.Source)), sinks.Redact(push.Rejects)
 			j.Files = outbox.New(outbox.Options{Ledger: s.Ledger, Table: c.Table}).Files
 		}
@@ -62,12 +62,4 @@ func zoneOf(c config.Job) *time.Location {
 // underWay tells whether a run may be going on.
 func underWay(past ledger.Past) bool {
 	return slices.ContainsFunc(past.Runs, func(r ledger.Run) bool { return r.Ended == nil && time.Since(r.Started) < 48*time.Hour })
-}
-
-// pushOf is the part of an entry that both kinds have that push files.
-func pushOf(c config.Job) config.Push {
-	if c.Spend != nil {
-		return c.Spend.Push
-	}
-	return c.Sharing.Push
 }

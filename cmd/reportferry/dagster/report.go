@@ -16,7 +16,6 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/result"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -144,11 +143,11 @@ func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j re
 		}
 	}
 	var in refresh.Inspection // of the whole table, and not of the step's days alone
-	c := slices.IndexFunc(s.Config.Jobs, func(c config.Job) bool { return c.Name == j.Job })
-	if s.Config.Jobs[c].Sinks != nil && len(p.step.Extras.Checks) > 0 {
+	c := s.Config.Job(j.Job)
+	if c.Sinks != nil && len(p.step.Extras.Checks) > 0 {
 		past, err := s.Past(ctx, wire.LastRuns)
 		if err == nil {
-			in, _, err = s.Inspect(ctx, s.Config.Jobs[c], past)
+			in, _, err = s.Inspect(ctx, c, past)
 		}
 		if err != nil {
 			return err
@@ -171,7 +170,7 @@ func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j re
 	check(Reconciled, len(differing) == 0, "ERROR", map[string]any{
 		"partitions": number(len(j.Partitions)), "unchecked": number(unchecked), "differing": object(differing), "problems": problems,
 	})
-	if s.Config.Jobs[c].Sinks != nil {
+	if c.Sinks != nil {
 		check(Fresh, in.Missing() == 0, "WARN", map[string]any{"missing": number(in.Missing()), "newest_complete": text(cmp.Or(j.Newest, "none")), "problems": problems})
 	}
 	return errors.Join(errs...)

@@ -1,7 +1,6 @@
 package fields
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -147,8 +146,5 @@ func writeJSON(w io.Writer, list []entry) error {
 		}
 		out = append(out, d)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(out)
+	return human.JSON(w, out)
 }

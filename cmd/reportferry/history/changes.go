@@ -41,7 +41,7 @@ Of a job of kind events it shows the slugs that appeared, vanished or were
 renamed: the same token in the same app has another slug.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			write, err := formatOf(format, p, map[string]func(moves, io.Writer) error{
+			write, err := wire.FormatOf(p, &format, map[string]func(moves, io.Writer) error{
 				"table": func(m moves, w io.Writer) error { return m.writeTable(w, limit) }, "json": moves.writeJSON, "csv": moves.writeCSV,
 			})
 			if err != nil {

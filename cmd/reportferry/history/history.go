@@ -57,7 +57,7 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			write, err := formatOf(format, p, map[string]func(told, io.Writer) error{
+			write, err := wire.FormatOf(p, &format, map[string]func(told, io.Writer) error{
 				"table": told.writeTable, "json": told.writeJSON, "csv": told.writeCSV,
 			})
 			if err != nil {
@@ -84,18 +84,6 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 	cmd.Flags().StringSliceVar(&metrics, "metric", nil, "only these numbers, such as `cost`, or rows")
 	cmd.Flags().StringVar(&format, "format", "table", "table, json or csv")
 	return cmd
-}
-
-// formatOf finds what writes a format. The default is JSON when the log is.
-func formatOf[T any](format string, p *wire.Program, formats map[string]T) (T, error) {
-	if format == "table" && p.JSON() {
-		format = "json"
-	}
-	write, known := formats[format]
-	if !known {
-		return write, fmt.Errorf("--format %q: want table, json or csv", format)
-	}
-	return write, nil
 }
 
 // bounds reads --from and --to in the days of a job. Either may be missing.

@@ -34,14 +34,14 @@ func state(e ledger.Record) string {
 // minute is a time as the tables show it.
 func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") }
 
-// changeOf finds what a record changed of a metric.
-func (t told) changeOf(e ledger.Record, metric string) (refresh.Change, bool) {
+// delta is by how much a record changed a metric; empty: it didn't.
+func (t told) delta(e ledger.Record, metric string) string {
 	for _, c := range t.changes[id{e.Partition, e.Seq}] {
 		if c.Metric == metric {
-			return c, true
+			return c.Delta
 		}
 	}
-	return refresh.Change{}, false
+	return ""
 }
 
 // writeTable writes a line for each content under its period.
@@ -73,8 +73,7 @@ func (t told) writeTable(w io.Writer) error {
 		for _, m := range shown {
 			row = append(row, number(e, m))
 			if t.metrics != nil {
-				c, _ := t.changeOf(e, m)
-				row = append(row, signed(c.Delta))
+				row = append(row, human.Signed(t.delta(e, m)))
 			}
 		}
 		if t.metrics == nil {
@@ -105,14 +104,6 @@ func (t told) moved(e ledger.Record) (names []string) {
 	return names
 }
 
-// signed writes a difference, with its sign.
-func signed(delta string) string {
-	if delta == "" || delta == "0" || delta[0] == '-' {
-		return delta
-	}
-	return "+" + delta
-}
-
 // writeJSON writes an object for each content, as the ledger has it.
 func (t told) writeJSON(w io.Writer) error {
 	type content struct {
@@ -141,7 +132,6 @@ func (t told) writeJSON(w io.Writer) error {
 
 // writeCSV writes a line for each number, and for what happened besides unless some numbers are asked for.
 func (t told) writeCSV(w io.Writer) error {
-	c := csv.NewWriter(terminal.Data(w))
 	lines := [][]string{{"job", "partition", "seq", "fetched", "last_fetched", "run", "reason", "state", "finality", "metric", "value", "delta"}}
 	for _, e := range t.records {
 		metrics := t.metrics
@@ -153,12 +143,11 @@ func (t told) writeCSV(w io.Writer) error {
 			}
 		}
 		for _, m := range metrics {
-			change, _ := t.changeOf(e, m)
 			lines = append(lines, []string{
 				t.job, e.Partition.String(), fmt.Sprint(e.Seq), e.Since.UTC().Format(time.RFC3339), e.Fetched.UTC().Format(time.RFC3339),
-				e.Run, e.Reason, string(e.State), e.Finality, m, number(e, m), change.Delta,
+				e.Run, e.Reason, string(e.State), e.Finality, m, number(e, m), t.delta(e, m),
 			})
 		}
 	}
-	return c.WriteAll(lines)
+	return csv.NewWriter(terminal.Data(w)).WriteAll(lines)
 }

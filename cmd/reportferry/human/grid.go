@@ -28,7 +28,7 @@ func (g Grid) Write(w io.Writer) {
 	for r, cells := range lines {
 		shown := make([]string, len(cells))
 		for i, c := range cells {
-			shown[i] = terminal.Line(strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "\t", " ").Replace(c))
+			shown[i] = Line(c)
 			if i < len(g.Most) && g.Most[i] > 0 {
 				shown[i] = runewidth.Truncate(shown[i], g.Most[i], "…")
 			}
@@ -63,4 +63,9 @@ func (g Grid) Write(w io.Writer) {
 		}
 		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	}
+}
+
+// Line shows others' text on one line, whatever it holds.
+func Line(text string) string {
+	return terminal.Line(strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "\t", " ").Replace(text))
 }

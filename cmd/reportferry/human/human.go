@@ -118,3 +118,19 @@ func JSONLines[T any](w io.Writer, list []T) error {
 	}
 	return nil
 }
+
+// JSON writes a value as indented JSON.
+func JSON(w io.Writer, value any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
+}
+
+// Signed writes a difference, a decimal as text, with its sign.
+func Signed(delta string) string {
+	if delta == "" || delta == "0" || delta[0] == '-' {
+		return delta
+	}
+	return "+" + delta
+}

@@ -133,7 +133,7 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 		}
 	}
 	for _, j := range chosen {
-		if live && (j.Spend != nil || j.Sharing != nil) {
+		if live && !j.AsksService() {
 			fmt.Fprintf(c.out, "%s: the service offers nothing harmless to try;\n  the first push is the trial: begin with a file of one record\n", j.Name)
 		}
 	}

@@ -9,7 +9,6 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -204,9 +203,7 @@ func writeStatusJSON(w io.Writer, at string, tables []tableStatus, runs []ledger
 	if len(runs) > 0 {
 		out.LastRun = &runs[0]
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
+	return human.JSON(w, out)
 }
 
 // writeStatus writes a few lines for each table, and draws it if asked to, then the last run and its errors.

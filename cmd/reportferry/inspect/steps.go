@@ -185,7 +185,7 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 		c.step("sink "+name, err, detail)
 	}
 	for _, entry := range chosen {
-		job, err := c.Job(ctx, entry, wire.Ask{Now: entry.Spend != nil || entry.Sharing != nil})
+		job, err := c.Job(ctx, entry, wire.Ask{Now: !entry.AsksService()})
 		if err != nil {
 			c.step(entry.Name, err, "")
 			continue
@@ -264,13 +264,10 @@ func (c *checker) buckets() {
 	places := []string{c.Config.Ledger, c.Config.Export}
 	for _, j := range c.Config.Jobs {
 		places = append(places, j.Sinks...)
-		switch {
-		case j.Report != nil:
+		if j.Report != nil {
 			places = append(places, j.Report.Raw.URL)
-		case j.Spend != nil:
-			places = append(places, j.Spend.Source, j.Spend.Rejects)
-		case j.Sharing != nil:
-			places = append(places, j.Sharing.Source, j.Sharing.Rejects)
+		} else if push := j.Pushing(); push != nil {
+			places = append(places, push.Source, push.Rejects)
 		}
 	}
 	slices.Sort(places)

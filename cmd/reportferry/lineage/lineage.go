@@ -10,12 +10,10 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/notify"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -99,11 +97,7 @@ func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.
 			"job": map[string]any{"namespace": c.parent[0], "name": c.parent[1]}, "run": map[string]any{"runId": c.parent[2]},
 		})
 	}
-	i := slices.IndexFunc(s.Config.Jobs, func(c config.Job) bool { return c.Name == name })
-	if i < 0 {
-		return e
-	}
-	entry := s.Config.Jobs[i]
+	entry := s.Config.Job(name)
 	if entry.Sinks == nil { // it pushes, or keeps apps as declared: the service is where it ends
 		return e
 	}

@@ -1,7 +1,6 @@
 package push
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -187,15 +186,13 @@ func (x explaining) metrics() []string {
 // write writes a table for each group of partners with equal rules, or JSON lines.
 func (x explaining) write(w io.Writer, state *sharing.State, partners []string) error {
 	if x.asJSON {
-		enc := json.NewEncoder(w)
+		var all []any
 		for _, p := range partners {
 			for _, m := range x.metrics() {
-				if err := enc.Encode(state.Explain(p, m)); err != nil {
-					return err
-				}
+				all = append(all, state.Explain(p, m))
 			}
 		}
-		return nil
+		return human.JSONLines(w, all)
 	}
 	// Partners with equal tables share one.
 	var order []string

@@ -62,12 +62,9 @@ yesterday or today, in UTC.`,
 			if err != nil {
 				return err
 			}
-			if format == "table" && g.JSON() {
-				format = "json"
-			}
-			write := map[string]func(io.Writer, []*balance) error{"table": writeBalances, "json": human.JSONLines[*balance], "csv": balancesCSV}[format]
-			if write == nil {
-				return fmt.Errorf("--format %q: want table, json or csv", format)
+			write, err := wire.FormatOf(g.Program, &format, map[string]func(io.Writer, []*balance) error{"table": writeBalances, "json": human.JSONLines[*balance], "csv": balancesCSV})
+			if err != nil {
+				return err
 			}
 			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, s *wire.Session, c config.Job, k wire.Pusher) error {
 				files, err := k.Outbox().Files(ctx)

@@ -2,7 +2,6 @@ package push
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -39,13 +38,7 @@ The next push reads it again.`,
 					return err
 				}
 				if asJSON || g.JSON() {
-					enc := json.NewEncoder(cmd.OutOrStdout())
-					for _, f := range files {
-						if err := enc.Encode(f); err != nil {
-							return err
-						}
-					}
-					return nil
+					return human.JSONLines(cmd.OutOrStdout(), files)
 				}
 				g.writeStatus(cmd.OutOrStdout(), c.Name, files, time.Now())
 				return nil

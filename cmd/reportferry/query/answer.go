@@ -49,7 +49,10 @@ func (a answer) columns() []table.Column {
 		if f, ok := catalog.Dimension(name); ok || slices.Contains(a.asked, name) {
 			c.Type, c.Dimension = f.Type, true
 		} else {
-			c.Type = metricType(strings.TrimSuffix(name, comparedSuffix))
+			c.Type = catalog.Double // of one that the catalogue doesn't know
+			if f, known := metric(strings.TrimSuffix(name, comparedSuffix)); known {
+				c.Type = f.Type
+			}
 		}
 		columns = append(columns, c)
 	}
@@ -59,15 +62,12 @@ func (a answer) columns() []table.Column {
 // comparedSuffix ends the names of the columns that period_over_period adds.
 const comparedSuffix = "_pop"
 
-// metricType is the catalogue's type of a metric, or double for one that it doesn't know.
-func metricType(slug string) catalog.Type {
-	if f, ok := catalog.Metric(slug); ok {
-		return f.Type
+// metric is what the catalogue knows of a metric, or guesses by its name.
+func metric(slug string) (catalog.Field, bool) {
+	if f, known := catalog.Metric(slug); known {
+		return f, true
 	}
-	if f, ok := catalog.Guess(slug); ok {
-		return f.Type
-	}
-	return catalog.Double
+	return catalog.Guess(slug)
 }
 
 // writeCSV writes the answer as it came, or its header alone when it has no rows.

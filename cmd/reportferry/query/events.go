@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -53,9 +52,7 @@ that the variable of --token-env holds.`,
 // writeEvents writes a table for people, or all fields as JSON.
 func writeEvents(w io.Writer, list []adjust.Event, asJSON bool) error {
 	if asJSON {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(append([]adjust.Event{}, list...))
+		return human.JSON(w, append([]adjust.Event{}, list...))
 	}
 	g := human.Grid{
 		Heads: []string{"SLUG", "NAME", "SECTION", "FORMAT", "APPS"},

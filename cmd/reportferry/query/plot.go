@@ -55,11 +55,8 @@ func (a answer) plot(w io.Writer) error {
 }
 
 // notSummed names a dimension beside the date over which a metric can't be summed.
-func notSummed(metric string, columns []table.Column, date int) string {
-	f, known := catalog.Metric(metric)
-	if !known {
-		f, known = catalog.Guess(metric)
-	}
+func notSummed(name string, columns []table.Column, date int) string {
+	f, known := metric(name)
 	for i, c := range columns {
 		if c.Dimension && i != date && (!known || !f.AdditiveOver(c.Name)) {
 			return c.Name

@@ -37,12 +37,9 @@ as the service wrote them.`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: p.CompleteJobDay,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format == "table" && p.JSON() {
-				format = "json"
-			}
-			write, known := formats[format]
-			if !known {
-				return fmt.Errorf("--format %q: want table, json or csv", format)
+			write, err := wire.FormatOf(p, &format, formats)
+			if err != nil {
+				return err
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				chosen, err := s.Choose(args[:1])

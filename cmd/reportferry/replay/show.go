@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
-	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
 )
@@ -58,18 +56,18 @@ func (s shown) writeTable(w io.Writer) error {
 	for _, r := range rows {
 		var names []string
 		for i, cell := range r.Key {
-			names = append(names, line(s.Dimensions[i]+" "+cmp.Or(cell, "(blank)")))
+			names = append(names, human.Line(s.Dimensions[i]+" "+cmp.Or(cell, "(blank)")))
 		}
 		fmt.Fprintf(w, "\n%s %s\n", marks[r.Change], strings.ReplaceAll(human.Fold(strings.Join(names, ", "), 78), "\n", "\n  "))
 		for _, n := range r.Numbers {
-			text := line(cmp.Or(n.Was, "NULL") + " -> " + cmp.Or(n.Is, "NULL"))
+			text := human.Line(cmp.Or(n.Was, "NULL") + " -> " + cmp.Or(n.Is, "NULL"))
 			switch {
 			case r.Change == report.Appeared:
-				text = line(cmp.Or(n.Is, "NULL"))
+				text = human.Line(cmp.Or(n.Is, "NULL"))
 			case r.Change == report.Vanished:
-				text = line(cmp.Or(n.Was, "NULL"))
+				text = human.Line(cmp.Or(n.Was, "NULL"))
 			case n.Delta != "":
-				text += "  (" + signed(n.Delta) + ")"
+				text += "  (" + human.Signed(n.Delta) + ")"
 			}
 			fmt.Fprintf(w, "    %s  %s\n", runewidth.FillRight(n.Metric, wide), text)
 		}
@@ -78,18 +76,6 @@ func (s shown) writeTable(w io.Writer) error {
 		fmt.Fprintf(w, "\nand %d more; --limit 0 shows all, --format csv and json have them\n", more)
 	}
 	return nil
-}
-
-// line shows others' text on one line, whatever it holds.
-func line(text string) string {
-	return terminal.Line(strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎", "\t", " ").Replace(text))
-}
-
-func signed(delta string) string {
-	if strings.HasPrefix(delta, "-") {
-		return delta
-	}
-	return "+" + delta
 }
 
 func contentLine(e ledger.Record) string {
@@ -112,8 +98,7 @@ func (s shown) writeJSON(w io.Writer) error {
 		Key       map[string]string `json:"key"`
 		Numbers   map[string]number `json:"numbers"`
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
+	var rows []row
 	for _, r := range s.Rows {
 		out := row{s.job, human.Range(s.Is.Partition, s.Is.Partition), s.Was.Seq, s.Is.Seq, r.Change, map[string]string{}, map[string]number{}}
 		for i, cell := range r.Key {
@@ -122,22 +107,18 @@ func (s shown) writeJSON(w io.Writer) error {
 		for _, n := range r.Numbers {
 			out.Numbers[n.Metric] = number{n.Was, n.Is, n.Delta}
 		}
-		if err := enc.Encode(out); err != nil {
-			return err
-		}
+		rows = append(rows, out)
 	}
-	return nil
+	return human.JSONLines(w, rows)
 }
 
 // writeCSV writes each number of each row on a line, under its dimensions.
 func (s shown) writeCSV(w io.Writer) error {
-	c := csv.NewWriter(w)
-	_ = c.Write(slices.Concat([]string{"change"}, s.Dimensions, []string{"metric", "was", "is", "delta"})) // c.Error reports it
+	lines := [][]string{slices.Concat([]string{"change"}, s.Dimensions, []string{"metric", "was", "is", "delta"})}
 	for _, r := range s.Rows {
 		for _, n := range r.Numbers {
-			_ = c.Write(slices.Concat([]string{r.Change}, r.Key, []string{n.Metric, n.Was, n.Is, n.Delta}))
+			lines = append(lines, slices.Concat([]string{r.Change}, r.Key, []string{n.Metric, n.Was, n.Is, n.Delta}))
 		}
 	}
-	c.Flush()
-	return c.Error()
+	return csv.NewWriter(w).WriteAll(lines)
 }

@@ -20,7 +20,6 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
-	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/wording"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -130,11 +129,9 @@ func Of(ctx context.Context, s *wire.Ran) (Run, error) {
 	var errs []error
 	for i, res := range r.Results {
 		job := jobOf(res)
-		if c := slices.IndexFunc(s.Config.Jobs, func(c config.Job) bool { return c.Name == res.Job }); c >= 0 {
-			job.Kind = s.Config.Jobs[c].Kind
-			if report := s.Config.Jobs[c].Report; report != nil {
-				job.Period = report.Period
-			}
+		c := s.Config.Job(res.Job)
+		if job.Kind = c.Kind; c.Report != nil {
+			job.Period = c.Report.Period
 		}
 		if s.Plans[i].Inspect != nil {
 			table, err := s.Ledger.Table(ctx, s.List[i].Table)

@@ -8,7 +8,6 @@ package runs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -98,14 +97,11 @@ func showOne(w io.Writer, s *wire.Session, all []ledger.Run, id, job string, asJ
 	if err != nil {
 		return exit.Usage(err)
 	}
-	if !asJSON {
-		show(w, r, UnitNames(s.Config), job)
-		return nil
+	if asJSON {
+		return human.JSON(w, r)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
+	show(w, r, UnitNames(s.Config), job)
+	return nil
 }
 
 // find picks the run of an ID among all, the newest first.

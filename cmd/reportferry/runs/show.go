@@ -51,7 +51,7 @@ func UnitNames(c *config.Config) map[string]string {
 	names := map[string]string{}
 	for _, j := range c.Jobs {
 		switch {
-		case j.Spend != nil || j.Sharing != nil:
+		case !j.AsksService():
 			names[j.Name] = "file"
 		case j.Apps != nil:
 			names[j.Name] = "app"

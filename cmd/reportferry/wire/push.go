@@ -43,17 +43,20 @@ type PushAsk struct {
 	ShowIDs bool     // sharing only: log the devices whose records weren't taken
 }
 
-// Push makes a job of a kind that pushes.
+// Pushed makes a job of a kind that pushes, which has no past to fetch.
+func Pushed(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
+	if err := a.refuseRange(c, "kind "+c.Kind+" has no past to fetch"); err != nil {
+		return jobs.Job{}, err
+	}
+	return Push(ctx, s, c, PushAsk{Now: a.Now})
+}
+
+// Push makes a job of a kind that pushes, with what its own commands ask.
 func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, error) {
 	if c.Kind == "sharing" {
 		return s.sharing(ctx, c, a)
 	}
 	return s.spend(ctx, c, a)
-}
-
-// asked translates what all commands ask into what a kind that pushes can do, and refuses a range of days.
-func asked(c config.Job, a Ask) (PushAsk, error) {
-	return PushAsk{Now: a.Now}, a.refuseRange(c, "kind "+c.Kind+" has no past to fetch")
 }
 
 // pushing translates the part of an entry that both kinds have, and opens its buckets.

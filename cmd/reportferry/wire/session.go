@@ -111,7 +111,7 @@ func (s *Session) watched(job string, c *adjust.Client) *adjust.Client {
 func (s *Session) AskService(list []jobs.Job) bool {
 	return slices.ContainsFunc(list, func(j jobs.Job) bool {
 		_, never := j.Kind.(unmade)
-		return !never && slices.ContainsFunc(s.Config.Jobs, func(c config.Job) bool { return c.Name == j.Name && c.AsksService() })
+		return !never && s.Config.Job(j.Name).AsksService()
 	})
 }
 

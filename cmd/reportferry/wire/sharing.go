@@ -10,16 +10,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/sharing"
 )
 
-// Sharing makes a job of kind sharing.
-func Sharing(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
-	p, err := asked(c, a)
-	if err != nil {
-		return jobs.Job{}, err
-	}
-	return s.sharing(ctx, c, p)
-}
-
-// sharing makes the job with what the commands of sharing ask.
+// sharing makes a job of kind sharing.
 func (s *Session) sharing(ctx context.Context, c config.Job, a PushAsk) (jobs.Job, error) {
 	entry := c.Sharing
 	p, err := s.pushing(ctx, c, entry.Push, a)

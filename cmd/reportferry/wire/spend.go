@@ -11,16 +11,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
-// Spend makes a job of kind spend.
-func Spend(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
-	p, err := asked(c, a)
-	if err != nil {
-		return jobs.Job{}, err
-	}
-	return s.spend(ctx, c, p)
-}
-
-// spend makes the job with what the commands of spend ask.
+// spend makes a job of kind spend.
 func (s *Session) spend(ctx context.Context, c config.Job, a PushAsk) (jobs.Job, error) {
 	entry := c.Spend
 	p, err := s.pushing(ctx, c, entry.Push, a)
