@@ -38,9 +38,9 @@ var layers = []layer{
 	// The engine knows no service and no config: a kind brings the one, cmd the other. jobs imports refresh because a Plan
 	// says which partitions are due, and how the table is, in its types.
 	{"jobs", []string{"jobs/ledger", "jobs/refresh", "sinks", "internal/telemetry/step", "internal/terminal"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
-	{"jobs/ledger", []string{"internal/disk", "internal/telemetry/step", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/ledger", []string{"internal/bucket", "internal/disk", "internal/telemetry/step", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	{"jobs/ledger/ledgertest", nil, nil},
-	{"jobs/ledger/simulation", nil, append([]string{"jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
+	{"jobs/ledger/simulation", nil, append([]string{"internal/bucket", "jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
 	{"jobs/refresh", []string{"jobs/ledger", "sinks", "internal/zone"}, nil},
 	{"jobs/status", []string{"internal/catalog", "jobs/ledger", "jobs/refresh", "sinks"}, nil}, // no sender, page or command
 	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "internal/telemetry/step", "sinks"}, proving},
@@ -49,15 +49,15 @@ var layers = []layer{
 	{"jobs/outbox/store", []string{"jobs/ledger"}, proving},
 	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store", "internal/dateform"}, proving},
 	{"jobs/state", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "internal/catalog", "internal/table", "sinks"}, proving},
-	{"jobs/raw", []string{"internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
+	{"jobs/raw", []string{"internal/bucket", "internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	{"jobs/slugs", []string{"jobs/ledger"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
 	{"jobs/*", []string{
 		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "jobs/state", "jobs/status", "sinks", "internal/*", "internal/telemetry/step",
 	}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 
-	{"sinks", []string{"internal/rooted"}, proving},
-	{"sinks/*", []string{"internal/disk", "internal/rooted", "sinks"}, append([]string{"internal/views"}, proving...)},
+	{"sinks", []string{"internal/bucket", "internal/rooted"}, proving},
+	{"sinks/*", []string{"internal/bucket", "internal/disk", "internal/rooted", "sinks"}, append([]string{"internal/views"}, proving...)},
 	{"sinks/bqsink/bqtest", []string{"internal/faults"}, nil}, // never a writer of ours: it reads Parquet with another library
 
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
@@ -67,9 +67,11 @@ var layers = []layer{
 	{"internal/adjust", []string{"internal/adjust/*", "internal/catalog", "internal/zone"}, proving},
 	{"internal/adjust/*", []string{"internal/catalog", "internal/telemetry/step"}, nil},
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},
+	{"internal/bucket", []string{"internal/disk", "internal/rooted"}, []string{"internal/bucket/buckettest"}}, // below every sink and job
+	{"internal/bucket/buckettest", []string{"internal/bucket"}, nil},
 	{"internal/catalog", nil, nil},
 	{"internal/wording", []string{"jobs", "jobs/ledger", "jobs/outbox", "jobs/refresh"}, nil},
-	{"internal/console", []string{"internal/console/*", "internal/wording", "jobs", "jobs/ledger", "jobs/outbox", "jobs/refresh", "jobs/status", "sinks"}, []string{"jobs/ledger/ledgertest", "jobs/outbox/store"}}, // never the service, nor config
+	{"internal/console", []string{"internal/bucket", "internal/console/*", "internal/wording", "jobs", "jobs/ledger", "jobs/outbox", "jobs/refresh", "jobs/status", "sinks"}, []string{"jobs/ledger/ledgertest", "jobs/outbox/store"}}, // never the service, nor config
 	{"internal/console/*", []string{"jobs/ledger", "jobs/outbox", "jobs/refresh", "sinks"}, nil},
 	{"internal/dateform", nil, nil},
 	{"internal/disk", nil, nil},

@@ -1,0 +1,110 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// saw takes note of the date of an answer.
+func (b *Bucket) saw(date time.Time) {
+	if date.IsZero() {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.date, b.at = date, time.Now()
+}
+
+// Now is the time by the store's clock, as its last answer had it and this machine's monotonic clock has gone on since; most stores
+// have whole seconds. When there was no answer, one is asked for. Folders have this machine's clock, and known is false.
+func (b *Bucket) Now(ctx context.Context) (now time.Time, known bool, err error) {
+	for asked := range 2 {
+		b.mu.Lock()
+		date, at := b.date, b.at
+		b.mu.Unlock()
+		switch {
+		case !date.IsZero():
+			return date.Add(time.Since(at)), true, nil
+		case asked == 1:
+			return time.Now(), false, nil
+		}
+		if _, _, err := b.Get(ctx, probeKey); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return time.Time{}, false, err
+		}
+	}
+	return now, known, err
+}
+
+// A proof remembers that the store honours conditions.
+type proof struct {
+	turn chan struct{} // a lock that a bubble of testing/synctest can wait for
+	done bool
+	err  error
+}
+
+// probeKey is the object that shows whether the store honours conditions, and remembers it.
+const probeKey = "probe.json"
+
+const (
+	unproved = `{"about":"reportferry looks whether this store honours If-None-Match and If-Match"}` + "\n"
+	proved   = `{"about":"this store honours If-None-Match and If-Match"}` + "\n"
+)
+
+// noVersion is a generation and an ETag that no object has.
+const noVersion = "1"
+
+// Prove wants the store to refuse a put on absence of what is there, and one on a version that isn't. When it doesn't, the error is
+// ErrUnsafe. What was proved once stands in the store, so that later processes need one call, and a process needs none after that.
+func (b *Bucket) Prove(ctx context.Context) error {
+	p := &b.proof
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if p.done {
+		return p.err
+	}
+	err := b.prove(ctx)
+	p.done = err == nil || errors.Is(err, ErrUnsafe)
+	if p.done {
+		p.err = err
+	}
+	return err
+}
+
+func (b *Bucket) prove(ctx context.Context) error {
+	data, version, err := b.Get(ctx, probeKey)
+	switch {
+	case err == nil && string(data) == proved:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		if version, err = b.Put(ctx, probeKey, []byte(unproved), Condition{Absent: true}); errors.Is(err, ErrConflict) { // another does it too
+			_, version, err = b.Get(ctx, probeKey)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, refused := range []struct {
+		on   Condition
+		name string
+	}{{Condition{Absent: true}, "If-None-Match: it created one object twice"}, {Condition{Version: noVersion}, "If-Match: it replaced a version that never was"}} {
+		_, err := b.Put(ctx, probeKey, []byte(unproved), refused.on)
+		if err == nil {
+			return fmt.Errorf("%w (%s, %s/%s): of two runs at once each would believe that it has won; use a store that honours them, or a folder",
+				ErrUnsafe, refused.name, b.url, probeKey)
+		}
+		if !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+	if _, err = b.Put(ctx, probeKey, []byte(proved), Condition{Version: version}); errors.Is(err, ErrConflict) {
+		return nil // another has proved it
+	}
+	return err
+}

@@ -1,0 +1,133 @@
+package bucket
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5" //nolint:gosec // an ETag, as S3 makes it
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"gocloud.dev/blob"
+)
+
+// A Memory is a store in memory. Each process of a test or a simulation opens it for itself. The zero Memory is empty and ready.
+type Memory struct {
+	Now    func() time.Time // the store's clock; nil: time.Now
+	Hashed bool             // versions are digests of contents, as on S3; else they are numbers, and none is ever there twice
+
+	mu      sync.Mutex
+	objects map[string]*stored
+	puts    int
+	log     *[]change // for listings that lag; nil: nobody wants any
+}
+
+type stored struct {
+	Object
+	data        []byte
+	contentType string
+	metadata    map[string]string
+}
+
+// NewMemory opens a store in memory that nobody else has.
+func NewMemory() *Bucket { return new(Memory).Open() }
+
+// Open opens the store, whose URL is mem://.
+func (m *Memory) Open() *Bucket {
+	b := New("mem://", m)
+	b.blob = blob.NewBucket(memoryBlob{m})
+	return b
+}
+
+func (m *Memory) now() time.Time {
+	if m.Now != nil {
+		return m.Now()
+	}
+	return time.Now()
+}
+
+// Do makes a call. It takes no time.
+func (m *Memory) Do(ctx context.Context, c Call) (a Answer, err error) {
+	if err := ctx.Err(); err != nil {
+		return a, err
+	}
+	a.Date = m.now()
+	put := &stored{data: bytes.Clone(c.Data)}
+	if f := c.File; f != nil {
+		if put.data, err = f.read(ctx); err != nil {
+			return a, err
+		}
+		put.contentType, put.metadata = f.ContentType, f.Metadata
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	there := m.objects[c.Key]
+	switch c.Op {
+	case OpGet:
+		if there == nil {
+			return a, fs.ErrNotExist
+		}
+		a.Data, a.Version = bytes.Clone(there.data), there.Version
+	case OpPut:
+		if c.On.Absent && there != nil || c.On.Version != "" && (there == nil || there.Version != c.On.Version) {
+			return a, ErrConflict
+		}
+		a.Version = m.put(c.Key, put, a.Date)
+	case OpList:
+		for _, key := range slices.Sorted(maps.Keys(m.objects)) {
+			if strings.HasPrefix(key, c.Key) {
+				a.Objects = append(a.Objects, m.objects[key].Object)
+			}
+		}
+	case OpDelete:
+		for _, key := range c.Keys {
+			delete(m.objects, key)
+			m.changed(a.Date, key, nil)
+		}
+	default:
+		return a, fmt.Errorf("%q is no call", c.Op)
+	}
+	return a, nil
+}
+
+func (m *Memory) put(key string, o *stored, now time.Time) (version string) {
+	m.puts++
+	o.Object = Object{Key: key, Size: int64(len(o.data)), Version: "m" + strconv.Itoa(m.puts), Modified: now}
+	if m.Hashed {
+		sum := md5.Sum(o.data) //nolint:gosec // as above
+		o.Version = hex.EncodeToString(sum[:])
+	}
+	if m.objects == nil {
+		m.objects = map[string]*stored{}
+	}
+	m.objects[key] = o
+	m.changed(now, key, &o.Object)
+	return o.Version
+}
+
+// read reads a file that must have its size.
+func (f *File) read(ctx context.Context) ([]byte, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	n, err := io.Copy(&b, io.LimitReader(r, f.Size+1))
+	if closed := r.Close(); err == nil {
+		err = closed
+	}
+	if err == nil && n != f.Size {
+		err = fmt.Errorf("the file has %d bytes or more, and not its %d", n, f.Size)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return b.Bytes(), err
+}
