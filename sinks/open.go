@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reportferry/reportferry/internal/rooted"
+	"github.com/reportferry/reportferry/internal/address"
 )
 
 // An Opener opens the sink that a URL names. It is listed under the schemes of its URLs.
@@ -28,17 +28,8 @@ func Open(ctx context.Context, rawURL string, openers map[string]Opener) (Sink, 
 	return open(ctx, rawURL)
 }
 
-// Redact removes from a URL what may be secret: user name, password, query and fragment. A folder that a config names by a relative path is
-// named as it is there.
-func Redact(rawURL string) string {
-	u, err := url.Parse(rooted.Written(rawURL))
-	if err != nil {
-		scheme, _, _ := strings.Cut(rawURL, ":")
-		return scheme + ":..."
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
-}
+// Redact removes from a URL what may be secret.
+func Redact(rawURL string) string { return address.Redact(rawURL) }
 
 // NamesMore reports whether a sink's URL has a parameter that selects the store or the layout in it. Receipts of earlier
 // versions hold the URL without its parameters, and so don't tell such stores apart.

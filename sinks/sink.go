@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 // Whole is the partition of a table without periods: all of its rows.
@@ -93,17 +95,14 @@ const FingerprintKey = "reportferry.fingerprint"
 
 // A Condition says what a Put may replace. A sink whose store has preconditions sends it to the store, which checks it at the
 // moment when it applies the write: a put that starts late, is repeated by a client or is applied late fails instead of
-// replacing newer rows. The zero Condition allows whatever is there when the put begins, and nothing that comes after it.
-// BigQuery orders its jobs by other means and ignores conditions.
-type Condition struct {
-	Version string // only the object of this version, taken from a receipt
-	Absent  bool   // nothing may be there
-}
+// replacing newer rows. A version is taken from a receipt. The zero Condition allows whatever is there when the put begins, and nothing
+// that comes after it. BigQuery orders its jobs by other means and ignores conditions.
+type Condition = bucket.Condition
 
 // The errors of a put whose condition wasn't met. Nothing was replaced.
 var (
 	// ErrConflict: another writer of this program put something there meanwhile.
-	ErrConflict = errors.New("another run has put something there meanwhile")
+	ErrConflict = bucket.ErrConflict
 	// ErrForeign: something that this program didn't write is there.
 	ErrForeign = errors.New("an object is there that reportferry didn't write")
 )

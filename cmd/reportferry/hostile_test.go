@@ -18,10 +18,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/slow"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // evil moves the cursor, sets a title, clears the screen (also by C1), turns text around, and breaks lines in every way.
@@ -234,9 +234,9 @@ func TestHostileNamesAreShownEscaped(t *testing.T) {
 	name := strings.ReplaceAll(evil, "\x00", "")
 	write := func(folder, key, text string) {
 		t.Helper()
-		bucket, err := blobsink.OpenBucket(t.Context(), "file://./"+folder)
+		b, err := bucket.Open(t.Context(), "file://./"+folder)
 		check(t, err)
-		check(t, errors.Join(bucket.WriteAll(t.Context(), key, []byte(text), nil), bucket.Close()))
+		check(t, errors.Join(b.Blob().WriteAll(t.Context(), key, []byte(text), nil), b.Close()))
 	}
 	yesterday := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
 	write("in", yesterday+"/"+name+".csv", "click_id,cost_currency,spend,click_time\n\""+name+"\",USD,x,y\n")

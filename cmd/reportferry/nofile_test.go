@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // What a newcomer sees who has no config: every message, one after the other in one folder.
@@ -163,9 +163,9 @@ func TestTheLedgerBesideIsNoTable(t *testing.T) {
 	if code, out, errs := ask(t, "run --to tables --embedded --currency USD --dimensions day --metrics installs --start -5d"); code != 0 {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
-	bucket, err := blobsink.OpenBucket(t.Context(), "file://./tables/.reportferry")
+	b, err := bucket.Open(t.Context(), "file://./tables/.reportferry")
 	check(t, err)
-	table, err := ledger.Open(ledger.Options{Bucket: bucket}).Table(context.Background(), "day")
+	table, err := ledger.Open(ledger.Options{Bucket: b.Blob()}).Table(context.Background(), "day")
 	check(t, err)
 	if n := len(table.Records()); n != 5 {
 		t.Errorf("the ledger has %d records", n)

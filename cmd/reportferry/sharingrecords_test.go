@@ -19,11 +19,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/sharing"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // A consent is one record of a made-up file of choices. Its number among those of its device is in a free option, so that
@@ -263,10 +263,10 @@ func numberOf(t *testing.T, options string) int {
 func settledRows(t *testing.T, ledgerURL, table string, settled func(file string, row int64)) {
 	t.Helper()
 	ctx := context.Background()
-	bucket, err := blobsink.OpenBucket(ctx, ledgerURL)
+	b, err := bucket.Open(ctx, ledgerURL)
 	check(t, err)
-	defer bucket.Close() //nolint:errcheck // only read
-	folder := ledger.Open(ledger.Options{Bucket: bucket, URL: ledgerURL}).Folder(table, "outbox", "")
+	defer b.Close() //nolint:errcheck // only read
+	folder := ledger.Open(ledger.Options{Bucket: b.Blob(), URL: ledgerURL}).Folder(table, "outbox", "")
 	keys, err := folder.Keys(ctx, "")
 	check(t, err)
 	type segment struct {

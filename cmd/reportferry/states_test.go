@@ -5,21 +5,21 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/state"
 	"github.com/reportferry/reportferry/sinks"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // told wants the table of partitions to be made of the newest record of every partition, whatever became of earlier runs.
 func (p *place) told() {
 	p.t.Helper()
 	url := "file://" + filepath.Join(p.dir, "ledger")
-	bucket, err := blobsink.OpenBucket(p.t.Context(), url)
+	b, err := bucket.Open(p.t.Context(), url)
 	check(p.t, err)
-	l := ledger.Open(ledger.Options{Bucket: bucket, Dir: filepath.Join(p.dir, "ledger"), URL: url})
+	l := ledger.Open(ledger.Options{Bucket: b.Blob(), Dir: filepath.Join(p.dir, "ledger"), URL: url})
 	defer l.Close() //nolint:errcheck // only read
 	table, err := l.Table(p.t.Context(), "installs")
 	check(p.t, err)

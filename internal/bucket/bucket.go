@@ -20,12 +20,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"gocloud.dev/blob"
 )
 
@@ -34,6 +36,9 @@ type Bucket struct {
 	driver Driver
 	blob   *blob.Bucket
 	url    string
+	where  string     // see Identity
+	params url.Values // likewise
+	dir    string     // of a folder
 	proof  proof
 
 	mu   sync.Mutex
@@ -59,7 +64,7 @@ type Object struct {
 var (
 	// ErrConflict: the condition wasn't met when the store looked, and this answer's request has written nothing. It may be the answer to
 	// a repetition by the store's client of a write that did take effect: look for your own token.
-	ErrConflict = errors.New("another writer has put something there meanwhile")
+	ErrConflict = errors.New("another run has put something there meanwhile")
 	// ErrUnknown: the store was asked for a write on a condition, and doesn't say whether that was met. Read, and try again.
 	ErrUnknown = errors.New("the store doesn't say whether the object was written")
 	// ErrBusy: the store has done nothing and asks for fewer calls. Put paces itself; this is what is left when it goes on for too long.
@@ -75,6 +80,13 @@ func New(url string, d Driver) *Bucket {
 
 // URL is where the bucket is, without secrets.
 func (b *Bucket) URL() string { return b.url }
+
+// Identity names the store, also where two URLs are equal but for their parameters, or environment variables say the rest: where it is,
+// and the parameters. It has no secrets.
+func (b *Bucket) Identity() (where string, params url.Values) { return b.where, maps.Clone(b.params) }
+
+// Dir is the path of a folder; empty: it is another store.
+func (b *Bucket) Dir() string { return b.dir }
 
 // Blob is the same store for those who only stream, or read ranges; nil: the driver has no other way to it. Nothing that races with
 // others may be written by it.
@@ -105,7 +117,7 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte, on Condition)
 		if a, err = b.do(ctx, Call{Op: OpPut, Key: key, Data: data, On: on}); err == nil {
 			return a.Version, nil
 		}
-		if !errors.Is(err, ErrBusy) || turn == busyPauses || !sleep(ctx, time.Second<<turn) {
+		if !errors.Is(err, ErrBusy) || turn == busyPauses || !sleep(ctx, pause(turn, data)) {
 			break
 		}
 	}
@@ -117,16 +129,23 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte, on Condition)
 func (b *Bucket) PutFile(ctx context.Context, key string, f File, on Condition) (version string, err error) {
 	a, err := b.driver.Do(ctx, Call{Op: OpPut, Key: key, File: &f, On: on})
 	b.saw(a.Date)
-	if err != nil {
-		return "", b.failed("write", key, err)
-	}
-	return a.Version, nil
+	return a.Version, err
 }
 
 // List gives the objects whose keys begin with the prefix, ascending, without what killed writers have left. A folder that isn't there
 // has none.
 func (b *Bucket) List(ctx context.Context, prefix string) ([]Object, error) {
-	a, err := b.do(ctx, Call{Op: OpList, Key: prefix})
+	return b.list(ctx, OpList, prefix)
+}
+
+// ListFiles is List with the versions that PutFile and Look give.
+func (b *Bucket) ListFiles(ctx context.Context, prefix string) ([]Object, error) {
+	return b.list(ctx, OpListFiles, prefix)
+}
+
+func (b *Bucket) list(ctx context.Context, op Op, prefix string) ([]Object, error) {
+	a, err := b.driver.Do(ctx, Call{Op: op, Key: prefix}) // of many pages, each has its time
+	b.saw(a.Date)
 	if err != nil {
 		return nil, b.failed("list", prefix, err)
 	}
@@ -156,24 +175,37 @@ const callTimeout = time.Minute
 const busyPauses = 6
 
 // do makes one call within its time, and takes note of the store's clock.
-func (b *Bucket) do(ctx context.Context, c Call) (Answer, error) {
-	call, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	a, err := b.driver.Do(call, c)
+func (b *Bucket) do(ctx context.Context, c Call) (a Answer, err error) {
+	err = bounded(ctx, func(ctx context.Context) (err error) { a, err = b.driver.Do(ctx, c); return err })
 	b.saw(a.Date)
-	if err != nil && call.Err() != nil && ctx.Err() == nil {
+	return a, err
+}
+
+// bounded makes one call within its time.
+func bounded(ctx context.Context, call func(context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := call(within)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the store gave no good answer within %v: %w", callTimeout, err)
 	}
-	return a, err
+	return err
 }
 
 func (b *Bucket) failed(what, key string, err error) error {
 	return fmt.Errorf("%s %s/%s: %w", what, b.url, key, err)
 }
 
-// sleep waits for between half of and all of a time. It is false when the context ends before.
+// pause is how long a write waits before its next turn: between half of and all of 1, 2, 4 ... seconds. Where in between goes by what is
+// written, so that writers who met part, and a simulation repeats itself.
+func pause(turn int, data []byte) time.Duration {
+	longest := time.Second << turn
+	return longest/2 + time.Duration(xxhash.Sum64(data)%uint64(longest/2)) //nolint:gosec // it is positive
+}
+
+// sleep is false when the context ends before.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d/2 + rand.N(d/2+1))
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:

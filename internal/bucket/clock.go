@@ -46,7 +46,7 @@ type proof struct {
 }
 
 // probeKey is the object that shows whether the store honours conditions, and remembers it.
-const probeKey = "probe.json"
+const probeKey = ".reportferry-probe.json"
 
 const (
 	unproved = `{"about":"reportferry looks whether this store honours If-None-Match and If-Match"}` + "\n"
@@ -57,7 +57,8 @@ const (
 const noVersion = "1"
 
 // Prove wants the store to refuse a put on absence of what is there, and one on a version that isn't. When it doesn't, the error is
-// ErrUnsafe. What was proved once stands in the store, so that later processes need one call, and a process needs none after that.
+// ErrUnsafe. What was proved once stands in the store, so that later processes need one call, and a process needs none after that. A
+// folder is asked nothing: one on a file system that may not keep locks is refused.
 func (b *Bucket) Prove(ctx context.Context) error {
 	p := &b.proof
 	select {
@@ -82,6 +83,8 @@ func (b *Bucket) prove(ctx context.Context) error {
 	switch {
 	case err == nil && string(data) == proved:
 		return nil
+	case err == nil && string(data) != unproved:
+		return fmt.Errorf("%s/%s isn't what reportferry writes there; move it away", b.url, probeKey)
 	case errors.Is(err, fs.ErrNotExist):
 		if version, err = b.Put(ctx, probeKey, []byte(unproved), Condition{Absent: true}); errors.Is(err, ErrConflict) { // another does it too
 			_, version, err = b.Get(ctx, probeKey)

@@ -2,13 +2,13 @@ package bucket
 
 import (
 	"context"
-	"io"
+	"path"
 	"time"
 )
 
 // A Driver makes single calls to one store. What it must do is what package buckettest asks of it.
 type Driver interface {
-	// Do makes one call. It neither repeats it nor bounds its time, beyond what the store's own client does.
+	// Do makes one call. It doesn't repeat it, beyond what the store's own client does.
 	Do(ctx context.Context, c Call) (Answer, error)
 }
 
@@ -22,15 +22,27 @@ type Call struct {
 	On   Condition
 }
 
+// contentType is that of what is put. Nothing has a content encoding: Google's storage would decode it for some readers.
+func (c Call) contentType() string {
+	switch {
+	case c.File != nil:
+		return c.File.ContentType
+	case path.Ext(c.Key) == ".json":
+		return "application/json"
+	}
+	return "application/octet-stream"
+}
+
 // An Op is a kind of call.
 type Op string
 
 // The kinds of calls.
 const (
-	OpGet    Op = "get"
-	OpPut    Op = "put"
-	OpList   Op = "list"
-	OpDelete Op = "delete"
+	OpGet       Op = "get"
+	OpPut       Op = "put"
+	OpList      Op = "list"
+	OpListFiles Op = "list files" // what PutFile has put
+	OpDelete    Op = "delete"
 )
 
 // An Answer is what the store says to a call, as far as it knows: of an error, too, the date.
@@ -39,12 +51,4 @@ type Answer struct {
 	Version string // of a get or put; empty after a put: the store doesn't say it
 	Objects []Object
 	Date    time.Time // by the store's clock, in whole seconds on most; zero: it says none
-}
-
-// A File is the content of a large object.
-type File struct {
-	Open        func() (io.ReadCloser, error) // is called once
-	Size        int64                         // in bytes; a content that is shorter or longer isn't put
-	ContentType string
-	Metadata    map[string]string // folders keep none
 }

@@ -84,7 +84,7 @@ func (f *faulty) Do(ctx context.Context, c Call) (Answer, error) {
 	if fate.Twice {
 		a, err = f.memory.Do(sent, c)
 	}
-	if fate.Lag > 0 && c.Op == OpList {
+	if fate.Lag > 0 && (c.Op == OpList || c.Op == OpListFiles) {
 		a.Objects = f.memory.listAt(c.Key, a.Date.Add(-fate.Lag))
 	}
 	if late := wait(ctx, fate.Slow); late != nil {
@@ -97,17 +97,10 @@ func (f *faulty) Do(ctx context.Context, c Call) (Answer, error) {
 }
 
 func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
+	if d > 0 && sleep(ctx, d) {
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
 // listAt lists what the store held at a time.

@@ -6,7 +6,6 @@ import (
 	"crypto/md5" //nolint:gosec // an ETag, as S3 makes it
 	"encoding/hex"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -59,12 +58,14 @@ func (m *Memory) Do(ctx context.Context, c Call) (a Answer, err error) {
 		return a, err
 	}
 	a.Date = m.now()
-	put := &stored{data: bytes.Clone(c.Data)}
+	put := &stored{data: bytes.Clone(c.Data), contentType: c.contentType()}
 	if f := c.File; f != nil {
-		if put.data, err = f.read(ctx); err != nil {
+		var content bytes.Buffer
+		if err := f.copyTo(ctx, &content); err != nil {
 			return a, err
 		}
-		put.contentType, put.metadata = f.ContentType, f.Metadata
+		put.data = content.Bytes()
+		put.metadata = f.Metadata
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,7 +81,7 @@ func (m *Memory) Do(ctx context.Context, c Call) (a Answer, err error) {
 			return a, ErrConflict
 		}
 		a.Version = m.put(c.Key, put, a.Date)
-	case OpList:
+	case OpList, OpListFiles:
 		for _, key := range slices.Sorted(maps.Keys(m.objects)) {
 			if strings.HasPrefix(key, c.Key) {
 				a.Objects = append(a.Objects, m.objects[key].Object)
@@ -110,24 +111,4 @@ func (m *Memory) put(key string, o *stored, now time.Time) (version string) {
 	m.objects[key] = o
 	m.changed(now, key, &o.Object)
 	return o.Version
-}
-
-// read reads a file that must have its size.
-func (f *File) read(ctx context.Context) ([]byte, error) {
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	n, err := io.Copy(&b, io.LimitReader(r, f.Size+1))
-	if closed := r.Close(); err == nil {
-		err = closed
-	}
-	if err == nil && n != f.Size {
-		err = fmt.Errorf("the file has %d bytes or more, and not its %d", n, f.Size)
-	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	return b.Bytes(), err
 }

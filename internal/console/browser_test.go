@@ -27,7 +27,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-	"gocloud.dev/blob/fileblob"
+
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 var (
@@ -338,7 +339,7 @@ func crawl(t *testing.T, from string) {
 func folderOf(t *testing.T, c *Console) string {
 	t.Helper()
 	dir := t.TempDir()
-	b, err := fileblob.OpenBucket(dir, &fileblob.Options{Metadata: fileblob.MetadataDontWrite})
+	b, err := bucket.Open(t.Context(), "file://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,11 @@
 package console
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -10,16 +13,13 @@ import (
 	"strings"
 	"sync"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 // writers is how many files are written at once. Each takes a buffer.
 const writers = 4
-
-// writeBuffer is that of one file, of which most are far smaller. S3's client takes no smaller one.
-const writeBuffer = 5 << 20
 
 // Exported counts the files of an export.
 type Exported struct{ Written, Unchanged, Removed int }
@@ -27,7 +27,7 @@ type Exported struct{ Written, Unchanged, Removed int }
 // Export writes every page and asset to a bucket, as of one moment. What a page refers to is written before it, and index.html last,
 // so that a reader finds what it leads to. Files that are as the last export left them aren't written again; those that it wrote
 // and that are no page any more are removed. No other file is touched, and none is ever there in half.
-func (c *Console) Export(ctx context.Context, b *blob.Bucket) (Exported, error) {
+func (c *Console) Export(ctx context.Context, b *bucket.Bucket) (Exported, error) {
 	x := export{bucket: b, console: c.asOf(c.o.Now()), now: map[string]string{}}
 	err := x.run(ctx)
 	if err != nil {
@@ -38,9 +38,10 @@ func (c *Console) Export(ctx context.Context, b *blob.Bucket) (Exported, error) 
 
 // An export is under way.
 type export struct {
-	bucket  *blob.Bucket
+	bucket  *bucket.Bucket
 	console *Console
 	last    manifest
+	at      bucket.Condition // of the manifest
 
 	mu  sync.Mutex
 	now map[string]string // what is written or as it was
@@ -48,18 +49,18 @@ type export struct {
 }
 
 func (x *export) run(ctx context.Context) (err error) {
-	if x.last, err = readManifest(ctx, x.bucket); err != nil {
+	if err := x.read(ctx); err != nil {
 		return err
 	}
 	groups, whole, err := x.console.paths(ctx)
 	if err != nil {
 		return err
 	}
-	begun := manifest{Pages: map[string]string{}}
+	begun := manifest{Pages: map[string]string{}, Export: rand.Text()}
 	for _, name := range slices.Concat(append(groups, slices.Collect(maps.Keys(x.last.Pages)))...) {
 		begun.Pages[name] = ""
 	}
-	if err := begun.write(ctx, x.bucket); err != nil {
+	if err := x.write(ctx, begun); err != nil {
 		return err
 	}
 	for _, group := range groups {
@@ -75,7 +76,7 @@ func (x *export) run(ctx context.Context) (err error) {
 	if err := x.remove(ctx, whole); err != nil {
 		return err
 	}
-	return manifest{Pages: x.now}.write(ctx, x.bucket)
+	return x.write(ctx, manifest{Pages: x.now})
 }
 
 // paths lists the files of an export: assets, then pages of which there are many, then the others, and index.html. They are whole
@@ -156,7 +157,7 @@ func (x *export) remove(ctx context.Context, whole bool) error {
 		if hash == "" && mayWrite(ctx, x.bucket, name, nil) != nil {
 			continue // an export that was cut off meant to write it, and it is somebody else's
 		}
-		if err := x.bucket.Delete(ctx, name); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		if err := x.bucket.Delete(ctx, name); err != nil {
 			return fmt.Errorf("remove %s: %w", name, err)
 		}
 		x.did.Removed++
@@ -170,19 +171,11 @@ var kinds = map[string]string{
 	".svg": "image/svg+xml", ".png": "image/png", ".md": "text/markdown; charset=utf-8", ".txt": "text/plain; charset=utf-8", "": "text/plain; charset=utf-8",
 }
 
-// put writes a file whole or not at all: a writer whose context is cancelled publishes nothing, and one that is closed after an
-// error may publish half. Browsers ask each time whether there is a newer one.
-func put(ctx context.Context, b *blob.Bucket, name string, content []byte) error {
-	ctx, abort := context.WithCancel(ctx)
-	defer abort()
-	w, err := b.NewWriter(ctx, name, &blob.WriterOptions{ContentType: kinds[path.Ext(name)], CacheControl: "no-cache", BufferSize: writeBuffer})
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(content); err != nil {
-		abort()
-		_ = w.Close() // err says why
-		return err
-	}
-	return w.Close()
+// put writes a file. Browsers ask each time whether there is a newer one.
+func put(ctx context.Context, b *bucket.Bucket, name string, content []byte) error {
+	_, err := b.PutFile(ctx, name, bucket.File{
+		Size: int64(len(content)), ContentType: kinds[path.Ext(name)], CacheControl: "no-cache",
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
+	}, bucket.Condition{})
+	return err
 }

@@ -3,43 +3,41 @@ package console
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/memblob"
-
-	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 // filesOf gives the content of every file of a bucket.
-func filesOf(t *testing.T, b *blob.Bucket) map[string]string {
+func filesOf(t *testing.T, b *bucket.Bucket) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for it := b.List(nil); ; {
-		o, err := it.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := b.ReadAll(t.Context(), o.Key)
+	objects, err := b.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		content, _, err := b.Get(t.Context(), o.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all[o.Key] = string(content)
 	}
+	return all
 }
 
-func exported(t *testing.T, c *Console, b *blob.Bucket) Exported {
+func write(t *testing.T, b *bucket.Bucket, name, content string) error {
+	t.Helper()
+	_, err := b.Put(t.Context(), name, []byte(content), bucket.Condition{})
+	return err
+}
+
+func exported(t *testing.T, c *Console, b *bucket.Bucket) Exported {
 	t.Helper()
 	did, err := c.Export(t.Context(), b)
 	if err != nil {
@@ -49,17 +47,15 @@ func exported(t *testing.T, c *Console, b *blob.Bucket) Exported {
 }
 
 func TestExportedPagesAreThoseThatAreServed(t *testing.T) {
-	c, b := madeUp(t), memblob.OpenBucket(nil)
-	var mu sync.Mutex
+	c := madeUp(t)
 	var order []string
-	store := &ledgertest.Store{Bucket: b, Before: func(call, key string) {
-		if call == "write" {
-			mu.Lock()
-			defer mu.Unlock()
-			order = append(order, key)
+	b := bucket.NewFaulty(new(bucket.Memory), func(call bucket.Call) bucket.Fate {
+		if call.Op == bucket.OpPut {
+			order = append(order, call.Key)
 		}
-	}}
-	did := exported(t, c, store.Open())
+		return bucket.Fate{}
+	})
+	did := exported(t, c, b)
 	all := filesOf(t, b)
 	w := httptest.NewRecorder()
 	c.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
@@ -69,7 +65,7 @@ func TestExportedPagesAreThoseThatAreServed(t *testing.T) {
 		t.Errorf("%+v of %d files", did, len(all))
 	}
 	for name, content := range all {
-		if o, err := b.Attributes(t.Context(), name); name != manifestName && (err != nil || kinds[path.Ext(name)] == "" && path.Ext(name) != ".LICENSE") {
+		if o, err := b.Blob().Attributes(t.Context(), name); name != manifestName && (err != nil || kinds[path.Ext(name)] == "" && path.Ext(name) != ".LICENSE") {
 			t.Errorf("%s has the content type %q: %v", name, o.ContentType, err)
 		}
 		if !strings.HasSuffix(name, ".html") {
@@ -98,10 +94,10 @@ func TestExportedPagesAreThoseThatAreServed(t *testing.T) {
 }
 
 func TestExportAgain(t *testing.T) {
-	c, b := madeUp(t), memblob.OpenBucket(nil)
+	c, b := madeUp(t), bucket.NewMemory()
 	foreign := map[string]string{"jobs/note.txt": "mine", "index.htm": "mine", "runs/x.html": "mine"}
 	for name, content := range foreign {
-		if err := b.WriteAll(t.Context(), name, []byte(content), nil); err != nil {
+		if err := write(t, b, name, content); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,8 +136,8 @@ func TestExportAgain(t *testing.T) {
 // Somebody else's page is never replaced, not even by the second try.
 func TestExportLeavesForeignPages(t *testing.T) {
 	for _, name := range []string{"index.html", "asset/style.css", "runs/" + oldRun + ".html"} {
-		c, b := madeUp(t), memblob.OpenBucket(nil)
-		if err := b.WriteAll(t.Context(), name, []byte("<title>Our shop</title>"), nil); err != nil {
+		c, b := madeUp(t), bucket.NewMemory()
+		if err := write(t, b, name, "<title>Our shop</title>"); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -162,15 +158,17 @@ func TestExportLeavesForeignPages(t *testing.T) {
 // An export that is cut off at any write leaves whole files alone, and the next one ends what it began.
 func TestExportIsCutOff(t *testing.T) {
 	for cut := 1; ; cut++ {
-		c, b := madeUp(t), memblob.OpenBucket(nil)
+		c, m, writes := madeUp(t), new(bucket.Memory), 0
+		b := m.Open()
 		ctx, cancel := context.WithCancel(t.Context())
-		var writes atomic.Int64
-		store := &ledgertest.Store{Bucket: b, Before: func(call, _ string) {
-			if call == "write" && writes.Add(1) == int64(cut) {
-				cancel()
+		_, err := c.Export(ctx, bucket.NewFaulty(m, func(call bucket.Call) bucket.Fate {
+			if call.Op == bucket.OpPut {
+				if writes++; writes == cut {
+					cancel()
+				}
 			}
-		}}
-		_, err := c.Export(ctx, store.Open())
+			return bucket.Fate{}
+		}))
 		cancel()
 		if err == nil {
 			if cut < 10 {
@@ -178,7 +176,7 @@ func TestExportIsCutOff(t *testing.T) {
 			}
 			return
 		}
-		want := memblob.OpenBucket(nil)
+		want := bucket.NewMemory()
 		exported(t, c, want)
 		whole := filesOf(t, want)
 		for name, content := range filesOf(t, b) {
@@ -198,9 +196,9 @@ func TestExportIsCutOff(t *testing.T) {
 }
 
 func TestDamagedManifest(t *testing.T) {
-	c, b := madeUp(t), memblob.OpenBucket(nil)
+	c, b := madeUp(t), bucket.NewMemory()
 	exported(t, c, b)
-	if err := b.WriteAll(t.Context(), manifestName, []byte("{"), nil); err != nil {
+	if err := write(t, b, manifestName, "{"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Export(t.Context(), b); err == nil || !strings.Contains(err.Error(), "delete it") {
@@ -211,5 +209,25 @@ func TestDamagedManifest(t *testing.T) {
 	}
 	if did := exported(t, c, b); did.Written == 0 {
 		t.Errorf("without a list: %+v", did)
+	}
+}
+
+// Of two exports at once the one that began first loses at its end, and says so. An answer that was lost is no loss.
+func TestExportsAtOnce(t *testing.T) {
+	c, m, other := madeUp(t), new(bucket.Memory), false
+	near, later := m.Open(), c.o
+	later.Now = func() time.Time { return noon.Add(25 * time.Hour) }
+	_, err := c.Export(t.Context(), bucket.NewFaulty(m, func(call bucket.Call) bucket.Fate {
+		if call.Key == "index.html" && !other {
+			other = true
+			exported(t, New(later), near)
+		}
+		return bucket.Fate{Twice: call.Op == bucket.OpPut}
+	}))
+	if !errors.Is(err, bucket.ErrConflict) {
+		t.Errorf("two exports at once: %v", err)
+	}
+	for range 2 {
+		exported(t, c, bucket.NewFaulty(m, func(call bucket.Call) bucket.Fate { return bucket.Fate{Twice: call.Op == bucket.OpPut} }))
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 // manifestName is where an export says which files of a bucket are its own. Without it, nothing could tell them from files that
@@ -20,31 +20,44 @@ const manifestName = "reportferry-console.json"
 // A manifest lists the files of an export by path, with the hash of what was written. An export that is under way lists all that
 // it may write, without hashes, so that after a crash every page counts as changed, and none is forgotten.
 type manifest struct {
-	Pages map[string]string `json:"pages"`
+	Pages  map[string]string `json:"pages"`
+	Export string            `json:"export,omitempty"` // the one that is under way, by a random name
 }
 
-// readManifest reads that of the last export; an empty one when there is none. One that is damaged is an error, because pages that
+// read reads the manifest of the last export; an empty one when there is none. One that is damaged is an error, because pages that
 // it lists would stay for ever.
-func readManifest(ctx context.Context, b *blob.Bucket) (m manifest, err error) {
-	data, err := b.ReadAll(ctx, manifestName)
-	switch {
-	case gcerrors.Code(err) == gcerrors.NotFound:
-		return manifest{}, nil
+func (x *export) read(ctx context.Context) error {
+	data, version, err := x.bucket.Get(ctx, manifestName)
+	switch x.at = (bucket.Condition{Version: version}); {
+	case errors.Is(err, fs.ErrNotExist):
+		x.at.Absent = true
+		return nil
 	case err != nil:
-		return m, fmt.Errorf("read %s: %w", manifestName, err)
+		return err
 	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return m, fmt.Errorf("%s is damaged: %w; delete it: the next export then writes every page again", manifestName, err)
+	if err := json.Unmarshal(data, &x.last); err != nil {
+		return fmt.Errorf("%s is damaged: %w; delete it: the next export then writes every page again", manifestName, err)
 	}
-	return m, nil
+	return nil
 }
 
-func (m manifest) write(ctx context.Context, b *blob.Bucket) error {
+// write replaces the manifest that was read, or written last. Of two exports at once one loses here.
+func (x *export) write(ctx context.Context, m manifest) error {
 	data, err := json.MarshalIndent(m, "", " ")
-	if err == nil {
-		err = put(ctx, b, manifestName, append(data, '\n'))
+	if err != nil {
+		return err
 	}
-	return err
+	data = append(data, '\n')
+	version, err := x.bucket.Put(ctx, manifestName, data, x.at)
+	if err != nil {
+		there, its, lost := x.bucket.Get(ctx, manifestName) // the answer may have been lost
+		if lost != nil || !bytes.Equal(there, data) {
+			return err
+		}
+		version = its
+	}
+	x.at = bucket.Condition{Version: version}
+	return nil
 }
 
 func hashOf(content []byte) string {
@@ -60,10 +73,10 @@ var ownPage = []byte("· reportferry</title>")
 var errForeign = errors.New("is there already, and isn't a page of the console; name a folder of its own, such as gs://bucket/status")
 
 // mayWrite refuses to replace what no export has written.
-func mayWrite(ctx context.Context, b *blob.Bucket, path string, content []byte) error {
-	there, err := b.ReadAll(ctx, path)
+func mayWrite(ctx context.Context, b *bucket.Bucket, path string, content []byte) error {
+	there, _, err := b.Get(ctx, path)
 	switch {
-	case gcerrors.Code(err) == gcerrors.NotFound:
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err

@@ -80,10 +80,13 @@ func (r *Root) lasts(path string, now fs.FileInfo) bool {
 // leftover is what CreateBeside calls a file, and gocloud's driver likewise.
 var leftover = lazy.Regexp(`\.[0-9a-z]+\.tmp$`)
 
+// Leftover tells whether a file is named as one that a writer hasn't put into its place yet, or has left there when it was killed.
+func Leftover(name string) bool { return leftover().MatchString(name) }
+
 // Sweep removes what writers that were killed have left, once it is so old that none of them can live. What can't be removed stays.
 func (r *Root) Sweep(age time.Duration) {
 	_ = filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !leftover().MatchString(d.Name()) {
+		if err != nil || d.IsDir() || !Leftover(d.Name()) {
 			return nil //nolint:nilerr // others write and delete meanwhile
 		}
 		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > age {

@@ -56,8 +56,8 @@ var layers = []layer{
 		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "jobs/state", "jobs/status", "sinks", "internal/*", "internal/telemetry/step",
 	}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 
-	{"sinks", []string{"internal/bucket", "internal/rooted"}, proving},
-	{"sinks/*", []string{"internal/bucket", "internal/disk", "internal/rooted", "sinks"}, append([]string{"internal/views"}, proving...)},
+	{"sinks", []string{"internal/address", "internal/bucket"}, proving},
+	{"sinks/*", []string{"internal/address", "internal/bucket", "internal/disk", "internal/rooted", "sinks"}, append([]string{"internal/bucket/buckettest", "internal/views"}, proving...)},
 	{"sinks/bqsink/bqtest", []string{"internal/faults"}, nil}, // never a writer of ours: it reads Parquet with another library
 
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
@@ -67,7 +67,8 @@ var layers = []layer{
 	{"internal/adjust", []string{"internal/adjust/*", "internal/catalog", "internal/zone"}, proving},
 	{"internal/adjust/*", []string{"internal/catalog", "internal/telemetry/step"}, nil},
 	{"internal/bench", []string{"internal/catalog"}, []string{"internal/table", "jobs/raw"}},
-	{"internal/bucket", []string{"internal/disk", "internal/rooted"}, []string{"internal/bucket/buckettest"}}, // below every sink and job
+	{"internal/address", []string{"internal/rooted"}, nil},
+	{"internal/bucket", []string{"internal/address", "internal/disk", "internal/rooted"}, []string{"internal/bucket/buckettest", "sinks/sinktest"}}, // below every sink and job
 	{"internal/bucket/buckettest", []string{"internal/bucket"}, nil},
 	{"internal/catalog", nil, nil},
 	{"internal/wording", []string{"jobs", "jobs/ledger", "jobs/outbox", "jobs/refresh"}, nil},
@@ -95,7 +96,7 @@ var layers = []layer{
 	{"internal/lazy", nil, nil},
 	{"internal/panics", nil, nil},
 	{"internal/slow", nil, nil},
-	{"internal/notify", []string{"jobs/ledger", "sinks"}, nil}, // never the service
+	{"internal/notify", []string{"internal/address", "jobs/ledger", "sinks"}, nil}, // never the service
 	// Leaves that can be deleted: what they know of the rest would have to be untangled first.
 	{"internal/parquet", []string{"internal/parquet/zstdframe"}, []string{"internal/bench", "internal/catalog"}},
 	{"internal/parquet/zstdframe", nil, nil},

@@ -16,7 +16,7 @@ var process = map[string][]string{ // names by import path; none named: the pack
 
 // Where a driver stands in for one of a library that reads the same variables itself, and where a store's identity needs
 // what such a library has read and doesn't tell.
-var drivers = []string{"sinks/blobsink/azure.go", "sinks/blobsink/identity.go"}
+var drivers = []string{"internal/bucket/azure.go", "internal/bucket/identity.go"}
 
 const onlyCmd = "only package main touches arguments, environment and signals"
 

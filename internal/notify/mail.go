@@ -9,7 +9,7 @@ import (
 
 	"github.com/wneessen/go-mail"
 
-	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/internal/address"
 )
 
 // mailer sends messages by mail. smtp:// wants STARTTLS but on this machine, smtps:// begins with TLS.
@@ -20,7 +20,7 @@ func mailer(at *url.URL) (func(context.Context, Message) error, error) {
 	}
 	auth := mail.SMTPAuthAutoDiscover // without TLS it leaves out what would show the password
 	options := []mail.Option{mail.WithTLSPortPolicy(mail.TLSMandatory), mail.WithTimeout(SendTime)}
-	if sinks.Loopback(at.Hostname()) {
+	if address.Loopback(at.Hostname()) {
 		auth = mail.SMTPAuthPlainNoEnc
 		options = []mail.Option{mail.WithTLSPortPolicy(mail.TLSOpportunistic), mail.WithTimeout(SendTime)}
 	}

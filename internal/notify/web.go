@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/internal/address"
 )
 
 // Sender gives what sends messages to an address: a web address, or smtp://user:password@host:587/?from=...&to=... Its errors don't have the
@@ -40,15 +40,16 @@ func Sender(address string) (func(context.Context, Message) error, error) {
 // encrypted refuses an address of plain HTTP on another machine, unless it allows that itself by a parameter, which it loses.
 func encrypted(at *url.URL) error {
 	q := at.Query()
-	allowed := q.Get(sinks.InsecureKey) == "true"
-	if q.Has(sinks.InsecureKey) {
-		q.Del(sinks.InsecureKey)
-		at.RawQuery = q.Encode()
+	if !q.Has(address.InsecureKey) {
+		return address.Encrypted(at)
 	}
+	allowed := q.Get(address.InsecureKey) == "true"
+	q.Del(address.InsecureKey)
+	at.RawQuery = q.Encode()
 	if allowed {
 		return nil
 	}
-	return sinks.Encrypted(at)
+	return address.Encrypted(at)
 }
 
 // services are those who take messages over HTTP in a form of their own, and how their addresses are known.

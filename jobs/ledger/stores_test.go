@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reportferry/reportferry/sinks/blobsink"
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 // A place is an empty bucket, or a folder of one.
@@ -35,15 +35,16 @@ func placeAt(url string, rounds int) place {
 }
 
 func openURL(ctx context.Context, url string) (*Ledger, error) {
-	dir, err := blobsink.LocalDir(url)
+	b, err := bucket.Open(ctx, url)
 	if err != nil {
 		return nil, err
 	}
-	bucket, err := blobsink.OpenBucket(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	return Open(Options{Bucket: bucket, Dir: dir, URL: url, DeleteAll: blobsink.Deleter(bucket, url)}), nil
+	return Open(Options{Bucket: b.Blob(), Dir: b.Dir(), URL: url, DeleteAll: func(ctx context.Context, keys []string) []string {
+		if b.Delete(ctx, keys...) != nil {
+			return keys
+		}
+		return nil
+	}}), nil
 }
 
 // Of many clients that create one object, one wins, and it is the winner's that is there.

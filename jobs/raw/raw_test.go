@@ -21,7 +21,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
-	"github.com/reportferry/reportferry/sinks/blobsink"
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 func memory(t testing.TB) (*Store, *blob.Bucket) {
@@ -34,12 +34,12 @@ func memory(t testing.TB) (*Store, *blob.Bucket) {
 func folder(t testing.TB) (*Store, string) {
 	t.Helper()
 	dir := t.TempDir()
-	b, err := blobsink.OpenBucket(t.Context(), "file://"+dir)
+	b, err := bucket.Open(t.Context(), "file://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	return Open(Options{Bucket: b, URL: "file://" + dir, Dir: dir, Table: "daily"}), dir
+	return Open(Options{Bucket: b.Blob(), URL: "file://" + dir, Dir: dir, Table: "daily"}), dir
 }
 
 var (

@@ -14,19 +14,17 @@ import (
 	"testing"
 
 	"cloud.google.com/go/civil"
-	"github.com/fsouza/fake-gcs-server/fakestorage"
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/memblob"
-	"gocloud.dev/gcerrors"
 
+	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
 func TestMem(t *testing.T) {
 	sinktest.Run(t, func(t *testing.T) sinktest.Fixture {
-		bucket := memblob.OpenBucket(nil)
-		return sinktest.Fixture{Sink: closing(t, newSink(bucket, "mem://?nomd5=true", defaultKey, "")), Visible: readBucket(bucket)}
+		b := bucket.NewMemory()
+		return sinktest.Fixture{Sink: closing(t, newSink(b, "mem://", defaultKey)), Visible: readBucket(b)}
 	})
 }
 
@@ -40,33 +38,12 @@ func TestFile(t *testing.T) {
 
 func TestGCS(t *testing.T) {
 	sinktest.Run(t, func(t *testing.T) sinktest.Fixture {
-		startGCS(t, nil)
+		buckettest.GCS(t, nil)
 		return sinktest.Fixture{
 			Sink:    mustOpen(t, "gs://bkt/exports/adjust"),
-			Visible: readBucket(mustOpenBucket(t, "gs://bkt/exports/adjust")),
+			Visible: readBucket(buckettest.Open(t, "gs://bkt/exports/adjust")),
 		}
 	})
-}
-
-// startGCS starts the fake server with a bucket bkt, and leads gs:// URLs to it. wrap may change its answers.
-func startGCS(t *testing.T, wrap func(http.Handler) http.Handler) {
-	t.Helper()
-	listener := httptest.NewUnstartedServer(nil)
-	addr := listener.Listener.Addr().String()
-	server, err := fakestorage.NewServerWithOptions(fakestorage.Options{
-		NoListener: true, Scheme: "http", PublicHost: addr, ExternalURL: "http://" + addr,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: "bkt"})
-	listener.Config.Handler = server.HTTPHandler()
-	if wrap != nil {
-		listener.Config.Handler = wrap(listener.Config.Handler)
-	}
-	listener.Start()
-	t.Cleanup(listener.Close)
-	t.Setenv("STORAGE_EMULATOR_HOST", addr)
 }
 
 func closing(t *testing.T, s sinks.Sink) sinks.Sink {
@@ -88,45 +65,27 @@ func mustOpen(t *testing.T, rawURL string) sinks.Sink {
 	return closing(t, s)
 }
 
-func mustOpenBucket(t *testing.T, rawURL string) *blob.Bucket {
-	t.Helper()
-	b, err := OpenBucket(context.Background(), rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
-}
-
-func readBucket(bucket *blob.Bucket) func(*testing.T) map[string][]byte {
+// readBucket gives what readers find: those of Parquet pass over names that begin with a dot.
+func readBucket(b *bucket.Bucket) func(*testing.T) map[string][]byte {
 	return func(t *testing.T) map[string][]byte {
 		t.Helper()
 		seen := map[string][]byte{}
-		list := bucket.List(nil)
-		for {
-			o, err := list.Next(context.Background())
-			if errors.Is(err, io.EOF) {
-				return seen
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := bucket.ReadAll(context.Background(), o.Key)
-			if gcerrors.Code(err) == gcerrors.NotFound {
-				continue
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			seen[o.Key] = b
+		objects, err := b.List(context.Background(), "")
+		if err != nil {
+			t.Fatal(err)
 		}
+		for _, o := range objects {
+			data, _, err := b.Get(context.Background(), o.Key)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+			if err == nil && !strings.HasPrefix(o.Key, ".") {
+				seen[o.Key] = data
+			}
+		}
+		return seen
 	}
 }
-
 func readDir(dir string) func(*testing.T) map[string][]byte {
 	return func(t *testing.T) map[string][]byte {
 		t.Helper()
@@ -182,12 +141,12 @@ func TestKey(t *testing.T) {
 }
 
 func TestContentType(t *testing.T) {
-	bucket := memblob.OpenBucket(nil)
-	s := closing(t, newSink(bucket, "mem://", defaultKey, ""))
+	b := bucket.NewMemory()
+	s := closing(t, newSink(b, "mem://", defaultKey))
 	if _, err := s.Put(context.Background(), part("PAR1")); err != nil {
 		t.Fatal(err)
 	}
-	a, err := bucket.Attributes(context.Background(), partKey)
+	a, err := b.Blob().Attributes(context.Background(), partKey)
 	if err != nil || a.ContentType != "application/vnd.apache.parquet" {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -196,27 +155,28 @@ func TestContentType(t *testing.T) {
 func TestPutError(t *testing.T) {
 	p := part("short")
 	p.Size = 9
-	_, err := mustOpen(t, "mem://?nomd5=true").Put(context.Background(), p)
-	const want = "put installs/dt=2026-01-31 to mem:, key installs/dt=2026-01-31/part-0.parquet: the part ends after 5 of 9 bytes: unexpected EOF"
+	_, err := mustOpen(t, "mem://").Put(context.Background(), p)
+	const want = "put installs/dt=2026-01-31 to mem:, key installs/dt=2026-01-31/part-0.parquet: the file ends after 5 of 9 bytes: unexpected EOF"
 	if err == nil || strings.ReplaceAll(err.Error(), "mem://", "mem:") != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 
 func TestBigPartOverGCSIsWhole(t *testing.T) {
-	startGCS(t, nil)
-	content := string(bytes.Repeat([]byte("0123456789abcdef"), 3*bufferSize/16)) // three pieces of a resumable upload, no rest
+	buckettest.GCS(t, nil)
+	content := string(bytes.Repeat([]byte("0123456789abcdef"), 24<<20/16)) // three pieces of a resumable upload, no rest
 	if _, err := mustOpen(t, "gs://bkt").Put(context.Background(), part(content)); err != nil {
 		t.Fatal(err)
 	}
-	if got := readBucket(mustOpenBucket(t, "gs://bkt"))(t); string(got[partKey]) != content || len(got) != 1 {
+	if got := readBucket(buckettest.Open(t, "gs://bkt"))(t); string(got[partKey]) != content || len(got) != 1 {
 		t.Errorf("%d keys, %d bytes", len(got), len(got[partKey]))
 	}
 }
 
-// A store that says it holds another size than was sent gives an error.
+// A store that is looked at, and says it holds another size than was sent, gives an error.
 func TestStoredSizeIsCompared(t *testing.T) {
-	startGCS(t, func(next http.Handler) http.Handler {
+	buckettest.GCS(t, func(next http.Handler) http.Handler {
+		next = ignoring(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/o/") {
 				next.ServeHTTP(w, r)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -15,7 +16,7 @@ import (
 // put wrote.
 func TestALostAnswerIsNoConflict(t *testing.T) {
 	var lost atomic.Int64
-	startGCS(t, func(next http.Handler) http.Handler {
+	buckettest.GCS(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost && lost.Add(1) == 1 {
 				next.ServeHTTP(httptest.NewRecorder(), r)
@@ -37,16 +38,19 @@ func TestALostAnswerIsNoConflict(t *testing.T) {
 	}
 }
 
+// ignoring takes the condition off every request.
+func ignoring(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		q.Del("ifGenerationMatch")
+		r.URL.RawQuery = q.Encode()
+		next.ServeHTTP(w, r)
+	})
+}
+
 // A store that takes preconditions and ignores them is reported once, and each put looks by itself.
 func TestAStoreThatIgnoresPreconditions(t *testing.T) {
-	startGCS(t, func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			q := r.URL.Query()
-			q.Del("ifGenerationMatch")
-			r.URL.RawQuery = q.Encode()
-			next.ServeHTTP(w, r)
-		})
-	})
+	buckettest.GCS(t, ignoring)
 	s := mustOpen(t, "gs://bkt")
 	var warnings []string
 	put := func(content string, over sinks.Condition) (sinks.Receipt, error) {
@@ -55,7 +59,7 @@ func TestAStoreThatIgnoresPreconditions(t *testing.T) {
 		return s.Put(t.Context(), p)
 	}
 	first, err := put("first", sinks.Condition{Absent: true})
-	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "gs://bkt doesn't enforce preconditions") {
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "gs://bkt: the store doesn't honour conditions") {
 		t.Fatalf("%v, warnings %q", err, warnings)
 	}
 	if _, err := put("second", sinks.Condition{Version: first.Version}); err != nil {
@@ -66,16 +70,16 @@ func TestAStoreThatIgnoresPreconditions(t *testing.T) {
 			t.Errorf("a late put over %+v: %v", over, err)
 		}
 	}
-	if seen := readBucket(mustOpenBucket(t, "gs://bkt"))(t); len(seen) != 1 || string(seen[partKey]) != "second" || len(warnings) != 1 {
+	if seen := readBucket(buckettest.Open(t, "gs://bkt"))(t); len(seen) != 1 || string(seen[partKey]) != "second" || len(warnings) != 1 {
 		t.Errorf("visible %q, warnings %q", seen, warnings)
 	}
 }
 
 // What somebody else wrote in a bucket is told by the mark that every object of ours carries.
 func TestSomebodyElsesObject(t *testing.T) {
-	startGCS(t, nil)
-	bucket := mustOpenBucket(t, "gs://bkt")
-	if err := bucket.WriteAll(t.Context(), partKey, []byte("by hand"), nil); err != nil {
+	buckettest.GCS(t, nil)
+	b := buckettest.Open(t, "gs://bkt")
+	if err := b.Blob().WriteAll(t.Context(), partKey, []byte("by hand"), nil); err != nil {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, "gs://bkt")

@@ -3,11 +3,10 @@ package blobsink
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"reflect"
 	"strings"
 
@@ -135,19 +134,16 @@ func (s *Sink) changeDataset(ctx context.Context, key string, change func(was da
 
 // putDataset does it once. The same description gives the same bytes, so that writers don't replace each other's for nothing.
 func (s *Sink) putDataset(ctx context.Context, key string, change func(was dataset) dataset) error {
-	over, err := s.over(ctx, key, false) // before the content is read, so that a newer one isn't replaced
-	if err != nil {
-		return err
-	}
-	var have []byte
+	have, version, err := s.bucket.Get(ctx, key)
+	over := sinks.Condition{Version: version}
 	var was dataset
-	if !over.Absent {
-		if have, err = s.bucket.ReadAll(ctx, key); err != nil {
-			return err
-		}
-		if json.Unmarshal(have, &was) != nil || was.WrittenBy != writtenBy {
-			return fmt.Errorf("%w; it stays", sinks.ErrForeign)
-		}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		over.Absent = true
+	case err != nil:
+		return err
+	case json.Unmarshal(have, &was) != nil || was.WrittenBy != writtenBy:
+		return fmt.Errorf("%w; it stays", sinks.ErrForeign)
 	}
 	now := change(was)
 	if now.Table == "" {
@@ -160,8 +156,6 @@ func (s *Sink) putDataset(ctx context.Context, key string, change func(was datas
 	if err := e.Encode(now); err != nil || bytes.Equal(have, text.Bytes()) {
 		return err
 	}
-	_, err = s.write(ctx, key, sinks.Part{
-		Size: int64(text.Len()), Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text.Bytes())), nil },
-	}, over, rand.Text())
+	_, err = s.bucket.Put(ctx, key, text.Bytes(), over)
 	return err
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -150,12 +150,12 @@ func TestDatasetFails(t *testing.T) {
 
 // In a bucket it says what kind of text it is.
 func TestDatasetInABucket(t *testing.T) {
-	bucket := memblob.OpenBucket(nil)
-	s := closing(t, newSink(bucket, "mem://", defaultKey, ""))
+	b := bucket.NewMemory()
+	s := closing(t, newSink(b, "mem://", defaultKey))
 	if _, err := s.Put(t.Context(), describing("campaigns", campaigns("money"), failing(t))); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := bucket.Attributes(t.Context(), "campaigns.dataset.json"); err != nil || a.ContentType != "application/json" {
+	if a, err := b.Blob().Attributes(t.Context(), "campaigns.dataset.json"); err != nil || a.ContentType != "application/json" {
 		t.Errorf("%+v %v", a, err)
 	}
 }

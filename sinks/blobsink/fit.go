@@ -1,6 +1,7 @@
 package blobsink
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -30,5 +31,11 @@ func (s *Sink) Fits(table string, schema *sinks.Schema) error {
 // Shares reports whether two sinks are one bucket and prefix, in which readers of the table that one has find the files of the other, too.
 func (s *Sink) Shares(other *Sink, table string) bool {
 	a, b := s.key.folder(table), other.key.folder(table)
-	return s.where == other.where && a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+	return s.where() == other.where() && a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+}
+
+// where names the bucket and prefix; a folder by its absolute path.
+func (s *Sink) where() string {
+	id, q := s.bucket.Identity()
+	return cmp.Or(s.bucket.Dir(), id+"?"+q.Encode())
 }

@@ -62,7 +62,7 @@ func TestListBesideTheLayout(t *testing.T) {
 			"t/2026-01-31.parquet", "t/day/x.parquet", "t/dt=2026-01-31/part-0.parquet", "t/_old/x.parquet", "t/dt=2026-01-31/.x.parquet", "t/_x.parquet",
 			"t-2026-01-31.parquet", "t-x.parquet", "2026-01-31/t.parquet", "2026-01-31/u.parquet", "u/x.parquet", "x.parquet",
 		} {
-			if err := s.bucket.WriteAll(t.Context(), key, []byte("x"), nil); err != nil {
+			if err := s.bucket.Blob().WriteAll(t.Context(), key, []byte("x"), nil); err != nil {
 				t.Fatal(err)
 			}
 		}

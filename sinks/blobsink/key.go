@@ -51,7 +51,7 @@ func (k keyTemplate) at(table string, partition civil.Date) string {
 // Pattern is what readers of Parquet take for all parts of a table, with * for each date. Names of stores are as DuckDB spells
 // them.
 func (s *Sink) Pattern(table string) string {
-	at := s.dir
+	at := s.bucket.Dir()
 	if at == "" {
 		at = strings.Replace(strings.TrimSuffix(s.url, "/"), "azblob://", "az://", 1)
 	}

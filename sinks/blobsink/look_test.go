@@ -5,20 +5,16 @@ import (
 	"io"
 	"testing"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/memblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/sinks"
 )
 
 // Objects that List gives are read here and there, in a folder and below a bucket's prefix, as the end of a Parquet file is: a read
 // that begins in the object and ends behind it gives what there is, and one of an object that is gone fails.
 func TestAt(t *testing.T) {
-	bucket := memblob.OpenBucket(nil)
-	defer bucket.Close() //nolint:errcheck // in memory
 	for name, s := range map[string]*Sink{
 		"folder": mustOpen(t, "file://"+t.TempDir()).(*Sink),
-		"bucket": newSink(blob.PrefixedBucket(bucket, "a/b/"), "mem://", defaultKey, ""),
+		"bucket": newSink(bucket.NewMemory(), "mem://", defaultKey),
 	} {
 		if _, err := s.Put(t.Context(), describing("campaigns", nil, failing(t))); err != nil {
 			t.Fatal(name, err)
@@ -43,15 +39,13 @@ func TestAt(t *testing.T) {
 
 // A file of this program that somebody has cut is put again, in a folder and in a bucket without marks. What somebody else put there stays.
 func TestWhatWasCutIsReplaced(t *testing.T) {
-	bucket := memblob.OpenBucket(nil)
-	defer bucket.Close() //nolint:errcheck // in memory
-	for name, s := range map[string]*Sink{"folder": mustOpen(t, "file://"+t.TempDir()).(*Sink), "bucket": newSink(bucket, "mem://", defaultKey, "")} {
+	for name, s := range map[string]*Sink{"folder": mustOpen(t, "file://"+t.TempDir()).(*Sink), "bucket": newSink(bucket.NewMemory(), "mem://", defaultKey)} {
 		for content, own := range map[string]bool{
 			"": true, "PA": true, "PAR1": true, "PAR1 rows": true, "PAR1 rows and rows": true,
 			"P": true, "ROWS": false, "my": false, "my own numbers": false, "PAR1 another program\x14\x00\x00\x00PAR1": false,
 		} {
 			p := part("rows")
-			if err := s.bucket.WriteAll(t.Context(), s.key.of(p), []byte(content), nil); err != nil {
+			if err := s.bucket.Blob().WriteAll(t.Context(), s.key.of(p), []byte(content), nil); err != nil {
 				t.Fatal(err)
 			}
 			over, err := s.Look(t.Context(), p.Table, p.Partition, true)

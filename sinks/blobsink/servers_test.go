@@ -3,7 +3,6 @@
 package blobsink
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,9 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
-
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
@@ -30,43 +27,10 @@ func TestServers(t *testing.T) {
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
 		sinktest.Run(t, func(t *testing.T) sinktest.Fixture {
 			place := s.Elsewhere()
-			return sinktest.Fixture{Sink: mustOpen(t, place.URL(t)), Visible: readBucket(mustOpenBucket(t, place.URL(t)))}
+			return sinktest.Fixture{Sink: mustOpen(t, place.URL(t)), Visible: readBucket(buckettest.Open(t, place.URL(t)))}
 		})
 	})
 	noneLeft(t, before)
-}
-
-// Many objects go by few calls where the store has one for that, whether they are there or not, and no others.
-func TestServersDeleteMany(t *testing.T) {
-	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
-		url := s.URL(t)
-		b := mustOpenBucket(t, url)
-		drop := Deleter(b, url)
-		if drop == nil != (s.Scheme != "s3") {
-			t.Fatal("in few calls:", drop != nil)
-		}
-		if drop == nil {
-			return
-		}
-		keys := []string{"was never there"}
-		for i := range mostDeleted + 1 {
-			keys = append(keys, fmt.Sprintf("claims of Zoë & Co. <%d>/1.json", i))
-			if err := b.WriteAll(t.Context(), keys[i+1], nil, nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if left := drop(t.Context(), keys[:mostDeleted+1]); len(left) > 0 {
-			t.Errorf("left: %q", left)
-		}
-		if there := readBucket(b)(t); len(there) != 1 {
-			t.Errorf("%d objects are there, want the one that wasn't named", len(there))
-		}
-		over, cancel := context.WithCancel(t.Context())
-		cancel()
-		if left := drop(over, keys); len(left) != len(keys) {
-			t.Errorf("nothing could be deleted, and %d of %d are left", len(left), len(keys))
-		}
-	})
 }
 
 // Wrong keys are a matter of permission on the servers too, and the message names the variables to set; a probe with the
@@ -92,7 +56,7 @@ func TestServersRefuseWrongKeys(t *testing.T) {
 			first.Over.Absent = true // without a look, whose answer has no words
 			_, putErr := bad.Put(t.Context(), first)
 			_, keysErr := bad.List(t.Context(), "installs")
-			_, attrsErr := bad.bucket.Attributes(t.Context(), "key")
+			_, _, attrsErr := bad.bucket.Look(t.Context(), "key")
 			for what, err := range map[string]error{"put": putErr, "keys": keysErr, "probe": bad.Probe(t.Context()), "attributes": attrsErr} {
 				if what == "attributes" && c.value == "nobody" {
 					continue // versitygw answers HEAD with 404
@@ -142,7 +106,7 @@ func newCabled(t *testing.T, s sinktest.Server) cabled {
 	if _, err := direct.Put(t.Context(), part("old rows")); err != nil {
 		t.Fatal(err)
 	}
-	c := cabled{near: direct, visible: readBucket(mustOpenBucket(t, s.URL(t)))}
+	c := cabled{near: direct, visible: readBucket(buckettest.Open(t, s.URL(t)))}
 	far, cable := s.Cabled(t)
 	c.Cable, c.sink = cable, mustOpen(t, far.URL(t))
 	return c
@@ -163,7 +127,8 @@ func (c cabled) shows(t *testing.T, when string, contents ...string) {
 
 const (
 	small  = 100_000
-	pieces = 2*bufferSize + 1<<20 // so large that every store takes it in pieces
+	buffer = 8 << 20          // of an upload
+	pieces = 2*buffer + 1<<20 // so large that every store takes it in pieces
 )
 
 // A put over a bad connection: what readers see stays whole, and the next put over a good one succeeds.
@@ -284,7 +249,7 @@ func TestBusyStore(t *testing.T) {
 		for _, size := range []int{small, pieces} {
 			for _, times := range []int64{2, always} {
 				place := s.Elsewhere()
-				visible := readBucket(mustOpenBucket(t, place.URL(t)))
+				visible := readBucket(buckettest.Open(t, place.URL(t)))
 				var seen atomic.Int64
 				busy := mustOpen(t, place.Behind(t, sinktest.Busy(times, func() int64 { return seen.Add(1) })).URL(t))
 				wg.Go(func() {
@@ -314,42 +279,6 @@ func TestBusyStore(t *testing.T) {
 }
 
 const always = 1 << 40
-
-// Of many clients that create one object, one wins, also when it is sent in pieces.
-func TestOneCreates(t *testing.T) {
-	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
-		const clients = 4
-		var buckets []*blob.Bucket
-		for range clients {
-			buckets = append(buckets, mustOpenBucket(t, s.URL(t)))
-		}
-		for _, size := range []int{100, pieces} {
-			key := fmt.Sprintf("one/%d.bin", size)
-			var wg sync.WaitGroup
-			var won atomic.Int64
-			var winner atomic.Value
-			for i, b := range buckets {
-				wg.Go(func() {
-					content := bytes.Repeat([]byte{byte('a' + i)}, size)
-					err := b.WriteAll(t.Context(), key, content, &blob.WriterOptions{IfNotExist: true, BufferSize: bufferSize})
-					switch {
-					case err == nil:
-						won.Add(1)
-						winner.Store(content)
-					case gcerrors.Code(err) != gcerrors.FailedPrecondition:
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-			got, err := buckets[0].ReadAll(t.Context(), key)
-			want, _ := winner.Load().([]byte)
-			if won.Load() != 1 || err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%d bytes: %d winners; %d bytes are stored, the winner's: %v; %v", size, won.Load(), len(got), bytes.Equal(got, want), err)
-			}
-		}
-	})
-}
 
 // The answer to a put is lost, in one call or in pieces. Whether its rows are there isn't known: the next put looks, goes
 // over what it saw and wins, and whatever of the first one comes later is refused.
@@ -395,16 +324,16 @@ func TestAnswersAreLostOnServers(t *testing.T) {
 	})
 }
 
-// From the second put on, when the store is known to enforce conditions, nobody looks at what was put. What the store has answered is
+// Nobody looks at what was put in a store that honours conditions. What the store has answered is
 // what a look shows, of a part that is sent at once and of one in pieces.
 func TestServersSayWhatTheyHold(t *testing.T) {
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
 		sink := mustOpen(t, s.URL(t)).(*Sink)
-		for i, size := range []int{100, 0, 100, bufferSize - 1, bufferSize + 1, 20 << 20} {
+		for i, size := range []int{100, 0, 100, buffer - 1, buffer + 1, 20 << 20} {
 			p := part(strings.Repeat("r", size))
 			r, err := sink.Put(t.Context(), p)
-			if err != nil || !sink.holds.Load() {
-				t.Fatal(sink.holds.Load(), err)
+			if err != nil {
+				t.Fatal(err)
 			}
 			over, err := sink.Look(t.Context(), p.Table, p.Partition, true)
 			if err != nil || r.Version == "" || over.Version != r.Version || r.Size != int64(size) {
@@ -413,7 +342,7 @@ func TestServersSayWhatTheyHold(t *testing.T) {
 			if i == 0 {
 				continue
 			}
-			made, err := sink.write(t.Context(), r.Key, p, over, "another mark")
+			made, err := sink.write(t.Context(), r.Key, p, over, "another mark", false)
 			if again, _ := sink.Look(t.Context(), p.Table, p.Partition, false); err != nil || made == "" || made != again.Version {
 				t.Errorf("%d bytes: the store said %q of what it has as %q (%v)", size, made, again.Version, err)
 			}

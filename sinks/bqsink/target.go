@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/reportferry/reportferry/internal/address"
 	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -77,7 +78,7 @@ func (t *target) set(name, value string) error {
 		t.staging = value
 	case "endpoint":
 		u, err := url.Parse(value)
-		if err != nil || u.Scheme != "http" || !sinks.Loopback(u.Hostname()) || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
+		if err != nil || u.Scheme != "http" || !address.Loopback(u.Hostname()) || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
 			return errors.New("want http://127.0.0.1:port: an endpoint is for an emulator on this machine, and is called without credentials")
 		}
 		t.endpoint = "http://" + u.Host + "/bigquery/v2/"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 
+	"github.com/reportferry/reportferry/internal/address"
 	"github.com/reportferry/reportferry/internal/rooted"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -89,7 +90,7 @@ func (t *target) complete() error {
 			return errors.New("parameter uri: want the address of the catalog, such as https://catalog.example.com/api")
 		}
 		secret := t.properties["credential"] != "" || t.properties["token"] != ""
-		if secret && at.Scheme == "http" && !sinks.Loopback(at.Hostname()) {
+		if secret && at.Scheme == "http" && !address.Loopback(at.Hostname()) {
 			return errors.New("parameter uri: http:// would send the credential unencrypted; want https://, or a catalog on this machine")
 		}
 	case "glue":

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/reportferry/reportferry/internal/address"
 	"github.com/reportferry/reportferry/sinks"
 )
 
@@ -73,7 +74,7 @@ func parseURL(rawURL string) (t target, config *pgxpool.Config, err error) {
 	for _, name := range []string{"sslmode", "sslrootcert", "sslcert", "sslkey"} {
 		words[name] = query.Get(name)
 	}
-	if config, err = connection(words, socket != "" || sinks.Loopback(host)); err != nil {
+	if config, err = connection(words, socket != "" || address.Loopback(host)); err != nil {
 		return t, nil, err
 	}
 	if password, has := u.User.Password(); has {

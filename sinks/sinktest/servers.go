@@ -35,6 +35,9 @@ func EachServer(t *testing.T, getenv func(string) string, run func(*testing.T, S
 	t.Run("on", func(t *testing.T) { // returns when its parallel tests are done
 		for _, scheme := range []string{"gs", "s3", "azblob"} {
 			s := Server{Scheme: scheme, addr: need("SERVERS_" + strings.ToUpper(scheme)), api: api}
+			if scheme == "s3" {
+				s = s.Behind(t, inOrder)
+			}
 			t.Run(scheme, func(t *testing.T) {
 				if scheme != "gs" { // an environment variable of the whole process names that server
 					t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/want"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/console"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // New makes the command console. freeHeap takes back the limit on the heap that suits the other commands.
@@ -55,7 +55,7 @@ without a server; index.html is the first page.`,
 				if err != nil {
 					return err
 				}
-				b, err := blobsink.OpenBucket(ctx, want.SinkURL(".", export))
+				b, err := bucket.Open(ctx, want.SinkURL(".", export))
 				if err != nil {
 					return fmt.Errorf("--export: %w", exit.Refused(err))
 				}

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // publishTime is how long the pages may take after a run. Cloud Run and cron wait for them.
@@ -46,7 +46,7 @@ func Publish(ctx context.Context, s *wire.Ran) (err error) {
 	if err != nil {
 		return err
 	}
-	b, err := blobsink.OpenBucket(ctx, s.Config.Export)
+	b, err := bucket.Open(ctx, s.Config.Export)
 	if err != nil {
 		return err
 	}

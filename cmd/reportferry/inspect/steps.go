@@ -15,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/address"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 	"github.com/reportferry/reportferry/internal/notify"
@@ -276,8 +277,8 @@ func (c *checker) buckets() {
 	}
 }
 
-func (c *checker) unencrypted(name, address string) {
-	if sinks.Insecure(address) {
+func (c *checker) unencrypted(name, rawURL string) {
+	if address.Insecure(rawURL) {
 		fmt.Fprintf(c.out, "%s: insecure=true: whoever is on the way can read and change what goes there\n", name)
 	}
 }

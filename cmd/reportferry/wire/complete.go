@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // CompleteJobs completes arguments in a shell: the config's jobs that aren't on the command line yet.
@@ -65,7 +65,7 @@ func (p *Program) recorded(ctx context.Context, job string) ([]ledger.Record, er
 		return nil, err
 	}
 	at := slices.IndexFunc(c.Jobs, func(j config.Job) bool { return j.Name == job })
-	if dir, err := blobsink.LocalDir(c.Ledger); err != nil || dir == "" || at < 0 {
+	if dir, err := bucket.Folder(c.Ledger); err != nil || dir == "" || at < 0 {
 		return nil, err
 	}
 	l, err := openLedger(ctx, c)

@@ -13,12 +13,12 @@ import (
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/sinks"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // An Engine is what all runs of a process share. It is opened once.
@@ -151,21 +151,22 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger.Ledger, error) {
 	if strings.HasPrefix(rawURL, "mem:") {
 		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: file://./.reportferry")
 	}
-	dir, err := blobsink.LocalDir(rawURL)
-	if err != nil {
-		return nil, err
-	}
-	bucket, err := blobsink.OpenBucket(ctx, rawURL)
+	b, err := bucket.Open(ctx, rawURL)
 	if err != nil {
 		return nil, err
 	}
 	name := sinks.Redact(rawURL)
-	if here, err := blobsink.LocalDir(name); err == nil && here != dir { // relative to another folder than the working directory
-		name = "file://" + dir
+	if here, err := bucket.Folder(name); err == nil && here != b.Dir() { // relative to another folder than the working directory
+		name = "file://" + b.Dir()
 	}
 	return ledger.Open(ledger.Options{
-		Bucket: bucket, Dir: dir, URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour,
-		DeleteAll: blobsink.Deleter(bucket, rawURL),
+		Bucket: b.Blob(), Dir: b.Dir(), URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour,
+		DeleteAll: func(ctx context.Context, keys []string) (left []string) {
+			if b.Delete(ctx, keys...) != nil {
+				return keys
+			}
+			return nil
+		},
 	}), nil
 }
 

@@ -18,12 +18,12 @@ import (
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 	"github.com/reportferry/reportferry/jobs/refresh"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // A Pusher is what the commands of spend and sharing need of their kinds, which push files record by record.
@@ -123,16 +123,16 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 	if b := s.opened[rawURL]; b != nil {
 		return b, nil
 	}
-	b, err := blobsink.OpenBucket(ctx, rawURL)
+	opened, err := bucket.Open(ctx, rawURL)
 	if err != nil {
 		return nil, exit.Refused(err)
 	}
-	s.onClose(b.Close)
+	s.onClose(opened.Close)
 	if s.opened == nil {
 		s.opened = map[string]*blob.Bucket{}
 	}
-	s.opened[rawURL] = b
-	return b, nil
+	s.opened[rawURL] = opened.Blob()
+	return opened.Blob(), nil
 }
 
 // pushFile finds the file that a command line names by its path or URL. A file of the job's own source gets the name that it has
@@ -140,7 +140,7 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 func (s *Session) pushFile(ctx context.Context, arg string, source files.Source, own *blob.Bucket) (files.Path, error) {
 	name, dir := arg, ""
 	if u, err := url.Parse(arg); err == nil && u.Scheme == "file" {
-		if dir, err = blobsink.LocalDir(arg); err != nil {
+		if dir, err = bucket.Folder(arg); err != nil {
 			return files.Path{}, exit.Refused(err)
 		}
 		name = dir
@@ -171,7 +171,7 @@ func (s *Session) localFile(ctx context.Context, name string, source files.Sourc
 	if info, err := os.Stat(abs); err != nil || info.IsDir() {
 		return files.Path{}, fmt.Errorf("%w: %s: there is no such file", ledger.ErrRefused, name)
 	}
-	if dir, err := blobsink.LocalDir(source.Bucket); err == nil && dir != "" {
+	if dir, err := bucket.Folder(source.Bucket); err == nil && dir != "" {
 		if rel, err := filepath.Rel(dir, abs); err == nil && filepath.IsLocal(rel) {
 			key := filepath.ToSlash(rel)
 			return files.Path{Name: key, Bucket: own, Key: key}, nil

@@ -8,9 +8,9 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/raw"
 	"github.com/reportferry/reportferry/sinks"
-	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
 // Raw opens the store that keeps the answers of a report job as they come; nil when the config names none.
@@ -19,16 +19,16 @@ func (s *Session) Raw(ctx context.Context, c config.Job) (*raw.Store, error) {
 		return nil, nil
 	}
 	r := c.Report.Raw
-	dir, err := blobsink.LocalDir(r.URL)
+	dir, err := bucket.Folder(r.URL)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: raw: %w", c.Name, exit.Refused(err))
 	}
-	bucket, err := s.bucket(ctx, r.URL)
+	b, err := s.bucket(ctx, r.URL)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: raw: %w", c.Name, err)
 	}
 	return raw.Open(raw.Options{
-		Bucket: bucket, Dir: dir, URL: sinks.Redact(r.URL), Table: c.Table, Tool: "reportferry/" + s.Version,
+		Bucket: b, Dir: dir, URL: sinks.Redact(r.URL), Table: c.Table, Tool: "reportferry/" + s.Version,
 		Keep: time.Duration(r.KeepDays) * 24 * time.Hour, Must: r.Required, Piece: pieceOf(r.URL),
 	}), nil
 }

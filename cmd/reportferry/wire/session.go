@@ -17,6 +17,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/rooted"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -185,7 +186,7 @@ func twoLayouts(one, other sinks.Sink, table string) bool {
 // that a folder may move together with its ledger.
 func (s *Session) absolute(store string) string {
 	where, layout, _ := strings.Cut(store, "?")
-	if dir, err := blobsink.LocalDir(rooted.URL(s.Config.Root, where)); err == nil && dir != "" {
+	if dir, err := bucket.Folder(rooted.URL(s.Config.Root, where)); err == nil && dir != "" {
 		return "file://" + dir + "?" + layout
 	}
 	return store

@@ -7,13 +7,13 @@ package simulation
 // have tests of their own in package ledger.
 var protections = []protection{
 	{"a put is made on the condition of a version", []edit{{
-		"sinks/blobsink/condition.go", "upload.IfMatch = &quoted", "_ = quoted",
+		"internal/bucket/condition.go", "upload.IfMatch = &quoted", "_ = quoted",
 	}}},
 	{"a first put is made on the condition that nothing is there", []edit{{
-		"sinks/blobsink/blobsink.go", "IfNotExist:  over.Absent,", `IfNotExist:  over.Absent && s.dir != "",`,
+		"internal/bucket/cloud.go", "IfNotExist: c.On.Absent,", `IfNotExist: c.On.Absent && c.Key == "",`,
 	}}},
 	{"a write that fails half way is cancelled", []edit{{
-		"sinks/blobsink/blobsink.go", "abort()\n\t\t_ = w.Close() // frees the writer;", "_ = w.Close() // frees the writer;",
+		"internal/bucket/cloud.go", "abort()\n\t\t_ = w.Close() // frees the writer;", "_ = w.Close() // frees the writer;",
 	}}},
 	{"the same rows make another file", []edit{{
 		"jobs/ledger/simulation/kind_test.go", `"fetch "+rand.Text()+"\n"`, `"fetch "+rand.Text()[:0]+"\n"`,

@@ -1,4 +1,4 @@
-package blobsink
+package bucket
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	gcaws "gocloud.dev/aws"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
@@ -51,6 +52,18 @@ func openS3(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 		cfg.Credentials = explainedCredentials{cfg.Credentials}
 	}
 	cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
+		err := stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("ReportferryDates", func(
+			ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler,
+		) (middleware.DeserializeOutput, middleware.Metadata, error) {
+			out, metadata, err := next.HandleDeserialize(ctx, in)
+			if resp, is := out.RawResponse.(*smithyhttp.Response); is && resp.Response != nil {
+				dated(ctx, resp.Header)
+			}
+			return out, metadata, err
+		}), middleware.After)
+		if err != nil {
+			return err
+		}
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("ReportferryAnswers", func(
 			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 		) (middleware.InitializeOutput, middleware.Metadata, error) {

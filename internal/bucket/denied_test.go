@@ -1,4 +1,4 @@
-package blobsink
+package bucket_test
 
 import (
 	"context"
@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 )
 
 // What a store says of credentials that it doesn't take is a matter of permission, in one line, and names what to set.
@@ -51,11 +53,10 @@ func TestRefusedCredentials(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			rawURL := c.url + strings.TrimPrefix(server.URL, "http://")
-			bucket := mustOpenBucket(t, rawURL)
-			sink := mustOpen(t, rawURL)
-			_, putErr := sink.Put(t.Context(), part("rows"))
-			_, _, listErr := bucket.ListPage(t.Context(), blob.FirstPageToken, 10, nil)
-			for what, err := range map[string]error{"put": putErr, "list": listErr, "probe": sink.(*Sink).Probe(t.Context())} {
+			b := buckettest.Open(t, rawURL)
+			_, putErr := b.Put(t.Context(), "k", []byte("rows"), bucket.Condition{})
+			_, listErr := b.List(t.Context(), "")
+			for what, err := range map[string]error{"put": putErr, "list": listErr, "prove": b.Prove(t.Context())} {
 				if err == nil {
 					t.Fatalf("%s: no error", what)
 				}
@@ -96,8 +97,8 @@ func TestS3FailuresAreNoMissingObjects(t *testing.T) {
 		{"127.0.0.1:30117", "", 0, gcerrors.Unknown}, // nobody listens there
 	} {
 		status, code = c.status, c.code
-		bucket := mustOpenBucket(t, "s3://bkt?region=us-east-1&use_path_style=true&endpoint=http://"+c.host)
-		_, err := bucket.ReadAll(t.Context(), "key")
+		b := buckettest.Open(t, "s3://bkt?region=us-east-1&use_path_style=true&endpoint=http://"+c.host)
+		_, err := b.Blob().ReadAll(t.Context(), "key")
 		if got := gcerrors.Code(err); err == nil || got != c.want {
 			t.Errorf("%d %s: %v is %v, want %v", c.status, c.code, err, got, c.want)
 		}
@@ -116,11 +117,10 @@ func TestGCSRefuses(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			t.Setenv("STORAGE_EMULATOR_HOST", strings.TrimPrefix(server.URL, "http://"))
-			bucket := mustOpenBucket(t, "gs://bkt/prefix")
-			sink := mustOpen(t, "gs://bkt/prefix")
-			_, putErr := sink.Put(t.Context(), part("rows"))
-			_, readErr := bucket.ReadAll(t.Context(), "key")
-			for what, err := range map[string]error{"put": putErr, "read": readErr, "probe": sink.(*Sink).Probe(t.Context())} {
+			b := buckettest.Open(t, "gs://bkt/prefix")
+			_, putErr := b.PutFile(t.Context(), "k", rows(), bucket.Condition{})
+			_, _, readErr := b.Get(t.Context(), "key")
+			for what, err := range map[string]error{"put": putErr, "read": readErr, "prove": b.Prove(t.Context())} {
 				if err == nil || errors.Is(err, fs.ErrPermission) != refused || refused && gcerrors.Code(err) == gcerrors.NotFound {
 					t.Errorf("%s: a matter of permission or not: %v", what, err)
 				}
@@ -154,10 +154,10 @@ func TestMissingCredentials(t *testing.T) {
 		{"azblob://bkt", true, "AZURE_STORAGE_ACCOUNT"},
 		{"gs://bkt", true, "GOOGLE_APPLICATION_CREDENTIALS"},
 	} {
-		bucket, err := OpenBucket(context.Background(), c.url)
+		b, err := bucket.Open(context.Background(), c.url)
 		if err == nil {
-			_, _, err = bucket.ListPage(t.Context(), blob.FirstPageToken, 10, nil)
-			if closeErr := bucket.Close(); closeErr != nil {
+			_, err = b.List(t.Context(), "")
+			if closeErr := b.Close(); closeErr != nil {
 				t.Error(closeErr)
 			}
 		}
@@ -177,12 +177,16 @@ func TestS3Parameters(t *testing.T) {
 		"region=x&nosuch=1":               "nosuch",
 		"profile=nobody-has-it":           "nobody-has-it",
 	} {
-		bucket, err := OpenBucket(t.Context(), "s3://bkt?"+query)
+		b, err := bucket.Open(t.Context(), "s3://bkt?"+query)
 		if err == nil {
-			err = bucket.Close()
+			err = b.Close()
 		}
 		if (err == nil) != (wrong == "") || err != nil && !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%s: %v, want %q", query, err, wrong)
 		}
 	}
+}
+
+func rows() bucket.File {
+	return bucket.File{Size: 4, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("rows")), nil }}
 }

@@ -1,15 +1,14 @@
-package blobsink
+package bucket_test
 
 import (
 	"context"
-	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"gocloud.dev/blob"
+	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 )
 
 // A directory is found as people write it, and the bucket leaves nothing but the object in it.
@@ -33,9 +32,9 @@ func TestFileURLs(t *testing.T) {
 		"file://localhost" + base + "/host":           "host",
 		"file://./opts?metadata=&no_tmp_dir=":         "work/opts",
 		"file://./param?create_dir=true&no_tmp_dir=1": "work/param",
-		"file://./pre?prefix=sub/":                    "work/pre/sub",
+		"file://./mine?shared=true":                   "work/mine",
 	} {
-		b := mustOpenBucket(t, rawURL)
+		b := buckettest.Open(t, rawURL).Blob()
 		if err := b.WriteAll(context.Background(), "k/v", []byte(rawURL), nil); err != nil {
 			t.Errorf("%s: %v", rawURL, err)
 			continue
@@ -52,8 +51,8 @@ func TestFileURLs(t *testing.T) {
 }
 
 func TestPrefix(t *testing.T) {
-	startGCS(t, nil)
-	whole := mustOpenBucket(t, "gs://bkt")
+	buckettest.GCS(t, nil)
+	whole := buckettest.Open(t, "gs://bkt").Blob()
 	for rawURL, key := range map[string]string{
 		"gs://bkt/":                     "k",
 		"gs://bkt/exports/adjust":       "exports/adjust/k",
@@ -61,7 +60,7 @@ func TestPrefix(t *testing.T) {
 		"gs://bkt/with%20space":         "with space/k",
 		"gs://bkt/path?prefix=param%2F": "param/path/k",
 	} {
-		if err := mustOpenBucket(t, rawURL).WriteAll(context.Background(), "k", []byte(rawURL), nil); err != nil {
+		if err := buckettest.Open(t, rawURL).Blob().WriteAll(context.Background(), "k", []byte(rawURL), nil); err != nil {
 			t.Errorf("%s: %v", rawURL, err)
 		}
 		if got, err := whole.ReadAll(context.Background(), key); err != nil || string(got) != rawURL {
@@ -73,29 +72,23 @@ func TestPrefix(t *testing.T) {
 // A wrong URL is refused, and what its query or user part says is not repeated.
 func TestOpenRefuses(t *testing.T) {
 	for rawURL, want := range map[string]string{
-		"file://out":                                       "open bucket file://out: a relative directory is written file://./dir, an absolute one file:///dir",
-		"file:out":                                         "open bucket file:out: the directory is missing; want file://./dir or file:///dir",
-		"file://./out?secret=S3CRET":                       `open bucket file://./out: open bucket file:///`,
-		"mem://?other=S3CRET":                              "invalid query parameter",
-		"gs://bkt?secret=S3CRET":                           "open bucket gs://bkt: ",
-		"ftp://me:S3CRET@host/x":                           `no driver registered for "ftp"`,
-		"s3://%zz:S3CRET":                                  "open sink s3:...: not a URL",
-		"mem://?key={date}&x=S3CRET":                       "open sink mem:: key: want both {table} and {date}",
-		"mem://?key={table}/x":                             "key: want both {table} and {date}",
-		"mem://?key=":                                      "key: want both {table} and {date}",
-		"mem://?key={table}/{date}/{hour}":                 "key: want no other braces",
-		"mem://?key=/{table}/{date}":                       "key: want a plain relative path",
-		"mem://?key={table}/../{date}":                     "key: want a plain relative path",
-		"mem://?key=../{table}/{date}":                     "key: want a plain relative path",
-		"mem://?key={table}/{date}/":                       "key: want a plain relative path",
-		"mem://?key=" + url.QueryEscape("}{{table}{date}"): "key: want no other braces",
+		"file://out":                 "open bucket file://out: a relative directory is written file://./dir, an absolute one file:///dir",
+		"file:out":                   "open bucket file:out: the directory is missing; want file://./dir or file:///dir",
+		"file://./out?secret=S3CRET": `open bucket file://./out: open bucket file:///`,
+		"file://./out?shared=S3CRET": "parameter shared: want true or false",
+		"file://./out?prefix=S3CRET": "write the directory into the path, not as prefix=",
+		"file://./out?key=S3CRET":    "write the directory into the path, not as key=",
+		"mem://?other=S3CRET":        "invalid query parameter",
+		"gs://bkt?secret=S3CRET":     "open bucket gs://bkt: ",
+		"ftp://me:S3CRET@host/x":     `no driver registered for "ftp"`,
+		"s3://%zz:S3CRET":            "open bucket s3:...: not a URL",
 	} {
-		s, err := Open(context.Background(), rawURL)
+		s, err := bucket.Open(context.Background(), rawURL)
 		if err == nil {
 			t.Errorf("%s is opened as %v", rawURL, s)
 			continue
 		}
-		if got := strings.ReplaceAll(err.Error(), "mem://:", "mem::"); !strings.Contains(got, want) || strings.Contains(got, "S3CRET") {
+		if got := err.Error(); !strings.Contains(got, want) || strings.Contains(got, "S3CRET") {
 			t.Errorf("%s: got  %v\nwant %s", rawURL, got, want)
 		}
 	}
@@ -125,7 +118,7 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 				if more != "" && !strings.Contains(rawURL, "?") {
 					more = "?" + more[1:]
 				}
-				b, err := OpenBucket(t.Context(), rawURL+more)
+				b, err := bucket.Open(t.Context(), rawURL+more)
 				if err == nil {
 					err = b.Close()
 				}
@@ -148,18 +141,11 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 		})
 	}
 	for _, good := range []string{"s3://bkt?region=x&anonymous=true", "s3://bkt?region=x&anonymous=true&endpoint=https://" + there} {
-		if b, err := OpenBucket(t.Context(), good); err != nil || b.Close() != nil {
+		if b, err := bucket.Open(t.Context(), good); err != nil || b.Close() != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
-	if b, err := OpenBucket(t.Context(), "s3://bkt?region=x&anonymous=true&disable_https=true"); err == nil {
+	if b, err := bucket.Open(t.Context(), "s3://bkt?region=x&anonymous=true&disable_https=true"); err == nil {
 		t.Errorf("Amazon itself without TLS is opened as %v", b)
-	}
-}
-
-func TestDrivers(t *testing.T) {
-	want := []string{"azblob", "file", "gs", "mem", "s3"}
-	if got := slices.Sorted(slices.Values(blob.DefaultURLMux().BucketSchemes())); !slices.Equal(got, want) {
-		t.Errorf("drivers for %v, want %v", got, want)
 	}
 }

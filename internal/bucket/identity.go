@@ -1,4 +1,4 @@
-package blobsink
+package bucket
 
 import (
 	"net/url"
@@ -11,29 +11,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gocloud.dev/blob"
 
+	"github.com/reportferry/reportferry/internal/address"
 	"github.com/reportferry/reportferry/internal/rooted"
-	"github.com/reportferry/reportferry/sinks"
 )
 
-// identity names the place that a URL leads to, as the opened client knows it. It includes what environment variables add to
+// place names the place that a URL leads to, as the opened client knows it. It includes what environment variables add to
 // the URL, and no secrets. A folder is named by its path as it is written, so that a relative one keeps its identity when it
 // is moved together with its ledger.
-func identity(bucket *blob.Bucket, rawURL string, key keyTemplate) string {
-	id, q := place(bucket, rawURL)
-	if key != defaultKey {
-		q.Set("key", string(key))
-	}
-	if len(q) > 0 {
-		id += "?" + q.Encode()
-	}
-	return id
-}
-
 func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
 	q := url.Values{}
 	u, err := url.Parse(rooted.Written(rawURL))
 	if err != nil {
-		return sinks.Redact(rawURL), q
+		return address.Redact(rawURL), q
 	}
 	set := func(name, value string) {
 		if value != "" {

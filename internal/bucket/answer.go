@@ -1,25 +1,30 @@
-package blobsink
+package bucket
 
 import (
 	"context"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"cloud.google.com/go/storage"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// An answer is what a store says of an object when it has taken it. gocloud doesn't pass it on, and to look at each object once
-// more costs a call for each part. It travels with the context of the write, and the store's client fills it in.
+// An answer is what a store says beside what gocloud passes on: the version of what it has taken, and its clock's time. To ask for
+// either would be a call more for each object. It travels with the context of a call, and the store's client fills it in.
 type answer struct {
-	version string // empty: the store hasn't said it
-	google  *storage.Writer
+	google *storage.Writer
+
+	mu      sync.Mutex // pieces are sent at the same time
+	version string     // empty: the store hasn't said it
+	date    time.Time
 }
 
 type answerKey struct{}
 
-// answering gives a context for one write, and what the store will have answered once its writer is closed.
+// answering gives a context for one call, and what the store will have answered once it is over.
 func answering(ctx context.Context) (context.Context, *answer) {
 	a := &answer{}
 	return context.WithValue(ctx, answerKey{}, a), a
@@ -39,7 +44,24 @@ func ofS3(ctx context.Context, result any) {
 		tag = out.ETag
 	}
 	if tag != nil {
-		a.version = strings.Trim(*tag, `"`)
+		a.made(*tag)
+	}
+}
+
+func (a *answer) made(tag string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.version = strings.Trim(tag, `"`)
+}
+
+// dated takes the time of an answer by the store's clock, be it an error or not.
+func dated(ctx context.Context, header http.Header) {
+	if a, ok := ctx.Value(answerKey{}).(*answer); ok {
+		if date, err := http.ParseTime(header.Get("Date")); err == nil {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.date = date
+		}
 	}
 }
 
@@ -48,7 +70,7 @@ func ofS3(ctx context.Context, result any) {
 func ofAzure(req *http.Request, resp *http.Response) {
 	part := req.URL.Query().Get("comp")
 	if a, ok := req.Context().Value(answerKey{}).(*answer); ok && req.Method == http.MethodPut && (part == "" || part == "blocklist") {
-		a.version = strings.Trim(resp.Header.Get("ETag"), `"`)
+		a.made(resp.Header.Get("ETag"))
 	}
 }
 
@@ -56,10 +78,12 @@ func ofAzure(req *http.Request, resp *http.Response) {
 // writer's object can't be changed after this.
 func (a *answer) ofGoogle(as func(any) bool) { as(&a.google) }
 
-// said gives the version of what was written, as the store said it.
-func (a *answer) said() string {
+// said gives the version of what was written, as the store said it, and its clock's time.
+func (a *answer) said() (version string, date time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.google != nil && a.google.Attrs() != nil {
-		return strconv.FormatInt(a.google.Attrs().Generation, 10)
+		return strconv.FormatInt(a.google.Attrs().Generation, 10), a.date
 	}
-	return a.version
+	return a.version, a.date
 }

@@ -1,4 +1,4 @@
-package blobsink
+package bucket
 
 import (
 	"bufio"
@@ -96,11 +96,14 @@ func TestAzureAnswersEarly(t *testing.T) {
 			go refuse(conn)
 		}
 	}()
-	s := mustOpen(t, "azblob://bkt?protocol=http&localemu=true&domain="+server.Addr().String())
+	b, err := Open(t.Context(), "azblob://bkt?protocol=http&localemu=true&domain="+server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 5 {
-		first := part(strings.Repeat("n", 3*bufferSize))
-		first.Over.Absent = true // an upload at once, without a look
-		_, err := s.Put(t.Context(), first)
+		size := 3 * fileBuffer
+		f := File{Size: int64(size), Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(strings.Repeat("n", size))), nil }}
+		_, err := b.PutFile(t.Context(), "k", f, Condition{Absent: true})
 		if err == nil || !strings.Contains(err.Error(), "403") {
 			t.Fatalf("want the refusal, got %v", err)
 		}

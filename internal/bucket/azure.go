@@ -1,4 +1,4 @@
-package blobsink
+package bucket
 
 import (
 	"bytes"
@@ -72,7 +72,7 @@ const (
 )
 
 // azureAnswers writes every error of Azure, of which the client makes paragraphs, in one line, makes a refusal of an error
-// about credentials, and takes what is said of a written object. As a per-call policy it runs outside of the client's retries.
+// about credentials, and takes what else the answer says. As a per-call policy it runs outside of the client's retries.
 type azureAnswers struct{}
 
 func (azureAnswers) Do(req *policy.Request) (*http.Response, error) {
@@ -83,6 +83,7 @@ func (azureAnswers) Do(req *policy.Request) (*http.Response, error) {
 		}
 		return resp, err
 	}
+	dated(req.Raw().Context(), resp.Header)
 	if resp.StatusCode < http.StatusBadRequest {
 		ofAzure(req.Raw(), resp)
 		return resp, nil

@@ -1,4 +1,4 @@
-package blobsink
+package bucket
 
 import (
 	"bytes"
@@ -79,6 +79,9 @@ func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err er
 	var token *oauth2.RetrieveError
 	if errors.As(err, &token) {
 		return nil, deny(err, gcsCredentials)
+	}
+	if err == nil {
+		dated(req.Context(), resp.Header)
 	}
 	if err != nil || resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusUnauthorized {
 		return resp, err

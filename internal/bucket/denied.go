@@ -1,4 +1,4 @@
-package blobsink
+package bucket
 
 import (
 	"errors"

@@ -1,0 +1,222 @@
+package bucket
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/reportferry/reportferry/internal/disk"
+)
+
+// A folder is a store of one machine. A file is written beside its place, synced, and renamed, so that readers need no lock. Its
+// writers lock the folder that a file is in (flock(2)), look, and rename; no lock file is left behind. The version of a file is a digest of
+// its content, and never its time, which clocks and copies change; from PutFile, Look and ListFiles, whose files would take too long to
+// read, it is the time and the size, as in 18a1b2c3d4e5f607-1f4. Each put takes either.
+type folder struct {
+	root    *disk.Root
+	refused error // why nothing may be written
+}
+
+func (s *folder) Do(ctx context.Context, c Call) (a Answer, err error) {
+	for _, key := range append(c.Keys, c.Key) {
+		if local := filepath.FromSlash(key); key != "" && !filepath.IsLocal(local) {
+			return a, fmt.Errorf("%q is no key: it leads out of the folder", key)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return a, err
+	}
+	if s.refused != nil && (c.Op == OpPut || c.Op == OpDelete) {
+		return a, s.refused
+	}
+	switch c.Op {
+	case OpGet:
+		a.Data, err = os.ReadFile(s.root.Path(c.Key))
+		a.Version = digest(a.Data)
+	case OpPut:
+		a.Version, err = s.put(ctx, c)
+	case OpList, OpListFiles:
+		a.Objects, err = s.list(c.Key, c.Op == OpListFiles)
+	case OpDelete:
+		for _, key := range c.Keys {
+			err = cmp.Or(err, s.delete(ctx, key))
+		}
+	default:
+		err = fmt.Errorf("%q is no call", c.Op)
+	}
+	return a, err
+}
+
+func (s *folder) put(ctx context.Context, c Call) (version string, err error) {
+	draft, err := s.root.Draft(c.Key)
+	if err != nil {
+		return "", err
+	}
+	placed := false
+	defer func() {
+		if !placed {
+			draft.Discard()
+		}
+	}()
+	if c.File != nil {
+		err = c.File.copyTo(ctx, draft)
+	} else {
+		_, err = draft.Write(c.Data)
+	}
+	if err = cmp.Or(err, draft.Sync()); err != nil { // before others have to wait
+		return "", err
+	}
+	if version = digest(c.Data); c.File != nil {
+		info, err := draft.Stat()
+		if err != nil {
+			return "", err
+		}
+		version = fileVersion(info.ModTime(), info.Size())
+	}
+	unlock, err := lock(ctx, filepath.Dir(draft.Name()))
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if err := s.look(c); err != nil {
+		return "", err
+	}
+	placed = true
+	return version, draft.Replace()
+}
+
+// look compares what is there with a condition.
+func (s *folder) look(c Call) error {
+	if c.On == (Condition{}) {
+		return nil
+	}
+	there, err := object(c.Key, s.root.Path(c.Key), strings.Contains(c.On.Version, "-"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if !c.On.Absent {
+			return ErrConflict
+		}
+		return nil
+	case err == nil && (c.On.Absent || there.Version != c.On.Version):
+		return ErrConflict
+	}
+	return err
+}
+
+func (s *folder) delete(ctx context.Context, key string) error {
+	path := s.root.Path(key)
+	unlock, err := lock(ctx, filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// list walks the folder itself, because gocloud's listing fails when a file vanishes meanwhile, as the temporary files of other writers do.
+func (s *folder) list(prefix string, files bool) (objects []Object, err error) {
+	below := filepath.Dir(s.root.Path(prefix + "x"))
+	err = filepath.WalkDir(below, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || disk.Leftover(d.Name()) {
+			return gone(err)
+		}
+		rel, err := filepath.Rel(s.root.Dir(), path)
+		if key := filepath.ToSlash(rel); err == nil && strings.HasPrefix(key, prefix) {
+			var o Object
+			if o, err = object(key, path, files); err == nil {
+				objects = append(objects, o)
+			}
+		}
+		return gone(err)
+	})
+	slices.SortFunc(objects, func(a, b Object) int { return strings.Compare(a.Key, b.Key) })
+	return objects, err
+}
+
+func object(key, path string, file bool) (Object, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Object{}, err
+	}
+	o := Object{Key: key, Size: info.Size(), Version: fileVersion(info.ModTime(), info.Size()), Modified: info.ModTime()}
+	if !file {
+		o.Version, err = fileDigest(path)
+	}
+	return o, err
+}
+
+// gone takes a file that has vanished for one that isn't there.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// lock keeps other writers, of this process and others, out of a folder. It waits for them as long as the context lets it.
+func lock(ctx context.Context, dir string) (unlock func(), err error) {
+	for {
+		f, err := os.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		locked := make(chan error, 1)
+		go func() { locked <- flock(f) }()
+		select {
+		case err = <-locked:
+		case <-ctx.Done():
+			go func() { <-locked; _ = f.Close() }()
+			return nil, fmt.Errorf("wait for the other writers in %s: %w", dir, ctx.Err())
+		}
+		if err != nil {
+			_ = f.Close() // err says why
+			return nil, fmt.Errorf("lock %s: %w: without a lock one of two writers would undo what the other writes; use a folder of a file system that locks, or a bucket", dir, err)
+		}
+		held, heldErr := f.Stat()
+		there, err := os.Stat(dir)
+		if err == nil && heldErr == nil && os.SameFile(held, there) {
+			return func() { _ = f.Close() }, nil // this releases the lock
+		}
+		_ = f.Close() // it was removed, and perhaps made again
+	}
+}
+
+func flock(f *os.File) (err error) {
+	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	}
+	return err
+}
+
+// digest is the version of a content.
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+func fileDigest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() //nolint:errcheck // it was read
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)[:16]), err
+}

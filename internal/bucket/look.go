@@ -1,0 +1,44 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"gocloud.dev/gcerrors"
+)
+
+// Look says what is under a key, and its metadata, without reading it. When there is nothing, the error is fs.ErrNotExist.
+func (b *Bucket) Look(ctx context.Context, key string) (Object, map[string]string, error) {
+	there, err := b.blob.Attributes(ctx, key)
+	switch {
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return Object{}, nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	case err != nil:
+		return Object{}, nil, b.inItsWords(ctx, key, err)
+	}
+	return Object{Key: key, Size: there.Size, Version: version(there), Modified: there.ModTime}, there.Metadata, nil
+}
+
+// inItsWords replaces the error of a refused HEAD request, whose answer has no body, by the error of a GET, whose answer says why.
+func (b *Bucket) inItsWords(ctx context.Context, key string, err error) error {
+	if status := statusOf(err); status < http.StatusBadRequest || status >= http.StatusInternalServerError {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, wordsTimeout)
+	defer cancel()
+	r, again := b.blob.NewRangeReader(ctx, key, 0, 1, nil)
+	if again == nil {
+		return errors.Join(err, r.Close())
+	}
+	if gcerrors.Code(again) == gcerrors.NotFound || ctx.Err() != nil {
+		return err
+	}
+	return again
+}
+
+// wordsTimeout bounds the call for the words of a refusal: Amazon's client tries some refusals again, with pauses.
+const wordsTimeout = 30 * time.Second
