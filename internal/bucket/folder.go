@@ -181,7 +181,7 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 		select {
 		case err = <-locked:
 		case <-ctx.Done():
-			go func() { <-locked; _ = f.Close() }()
+			go func() { _ = errors.Join(<-locked, f.Close()) }() // nobody waits for it any more
 			return nil, fmt.Errorf("wait for the other writers in %s: %w", dir, ctx.Err())
 		}
 		if err != nil {
@@ -197,7 +197,8 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	}
 }
 
-func flock(f *os.File) (err error) {
+// flock is replaced by tests.
+var flock = func(f *os.File) (err error) {
 	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 	}
