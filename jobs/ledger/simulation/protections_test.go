@@ -59,8 +59,7 @@ var protections = []protection{
 		"jobs/ledger/claim.go", "if after.swept >= c.number || highest(after.keys) != c.number {", "if highest(after.keys) < 0 {",
 	}}},
 	{"claims don't depend on the page", []edit{{
-		"jobs/refresh/window.go", "func (w Window) Claims() []string {\n\tvar names []string\n",
-		"func (w Window) Claims() []string {\n\tnames := []string{w.Name()}\n\tif len(names) == 1 {\n\t\treturn names\n\t}\n",
+		"jobs/refresh/window.go", "func (w Window) Claims() []string { return Claims(w.Period, w.Due) }", "func (w Window) Claims() []string { return []string{w.Name()} }",
 	}}},
 	{"leases go by the wall clock too", []edit{{
 		"jobs/ledger/instant.go", "return max(i.wall.Sub(earlier.wall), i.running-earlier.running)", "return i.running - earlier.running",
