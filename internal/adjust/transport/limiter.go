@@ -130,6 +130,9 @@ func (l *limiter) raise(now time.Time) {
 
 // Sleep waits for d or for the end of ctx, whose cause it then returns.
 func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
