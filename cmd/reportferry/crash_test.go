@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
@@ -123,7 +124,11 @@ func TestTerminated(t *testing.T) {
 // A crash dies by SIGABRT, so that nobody takes it for a wrong config, which has 2. It leaves no core, in which the token would be.
 func TestACrashDiesBySignal(t *testing.T) {
 	t.Parallel()
-	for how, says := range map[string]string{"panic": "panic: a mistake", "map": "fatal error: concurrent map", "memory": "fatal error: "} {
+	crashes := map[string]string{"panic": "panic: a mistake", "map": "fatal error: concurrent map", "memory": "fatal error: "}
+	if emutest.Slowdown > 1 {
+		delete(crashes, "memory") // the detector needs memory too, and where it gets none, it ends the process before the runtime does
+	}
+	for how, says := range crashes {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			p := &place{t: t, dir: t.TempDir(), env: []string{asCrash + "=" + how}}
