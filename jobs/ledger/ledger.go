@@ -39,6 +39,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/disk"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -61,6 +62,7 @@ import (
 //	clock.json                                    written to read the store's own time
 //	probe.json                                    created to see that the store creates nothing twice
 type Ledger struct {
+	store     *bucket.Bucket // of documents; nil in tests that have none
 	bucket    *blob.Bucket
 	root      *disk.Root // nil unless the bucket is a folder
 	url       string
@@ -73,9 +75,10 @@ type Ledger struct {
 
 // Options say where the ledger is.
 type Options struct {
-	Bucket *blob.Bucket
-	Dir    string // the bucket's folder when it is local, else empty
-	URL    string // for messages; without secrets
+	Store  *bucket.Bucket
+	Bucket *blob.Bucket // the same store for what isn't a document; nil: Store.Blob()
+	Dir    string       // the bucket's folder when it is local, else empty
+	URL    string       // for messages; without secrets
 
 	// Clock reads two clocks: the wall clock, which people set, and how long this process has been running, which may
 	// stand still while the machine sleeps. A lease goes by the one that shows more time. Nil: the machine's own
@@ -95,8 +98,11 @@ type Options struct {
 
 // Open makes a ledger of a bucket. The bucket belongs to it from then on, and Close closes it.
 func Open(o Options) *Ledger {
+	if o.Bucket == nil {
+		o.Bucket = o.Store.Blob()
+	}
 	l := &Ledger{
-		bucket: o.Bucket, url: strings.TrimSuffix(o.URL, "/"), clock: o.Clock,
+		store: o.Store, bucket: o.Bucket, url: strings.TrimSuffix(o.URL, "/"), clock: o.Clock,
 		foldAbove: cmp.Or(o.FoldAbove, defaultFoldAbove), keep: o.KeepHistory, deleteAll: o.DeleteAll, proof: proof{turn: make(chan struct{}, 1)},
 	}
 	if o.Dir != "" {

@@ -47,7 +47,7 @@ func decodeObject(data string, content any) error {
 			return err
 		}
 		if e.Version != objectVersion {
-			return &versionError{e.Version}
+			return &versionError{e.Version, objectVersion}
 		}
 		sum, text = e.Sum, string(e.Content)
 	}
@@ -77,10 +77,10 @@ func plainEnvelope(data string) (sum, content string, plain bool) {
 func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
 
 // A versionError is an object of another version than this program reads.
-type versionError struct{ version int }
+type versionError struct{ version, reads int }
 
 func (e *versionError) Error() string {
-	return fmt.Sprintf("it is of version %d, and this program reads version %d", e.version, objectVersion)
+	return fmt.Sprintf("it is of version %d, and this program reads version %d", e.version, e.reads)
 }
 
 // A DamagedError is a ledger object that can't be trusted.
@@ -94,7 +94,7 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	var newer *versionError
-	if errors.As(e.Err, &newer) && newer.version > objectVersion {
+	if errors.As(e.Err, &newer) && newer.version > newer.reads {
 		return fmt.Sprintf("ledger: %s was written by a newer version of reportferry: %v; use that one; delete nothing", e.Location, e.Err)
 	}
 	if e.Gone != "" {

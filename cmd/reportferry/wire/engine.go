@@ -160,7 +160,7 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger.Ledger, error) {
 		name = "file://" + b.Dir()
 	}
 	return ledger.Open(ledger.Options{
-		Bucket: b.Blob(), Dir: b.Dir(), URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour,
+		Store: b, Dir: b.Dir(), URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour,
 		DeleteAll: func(ctx context.Context, keys []string) (left []string) {
 			if b.Delete(ctx, keys...) != nil {
 				return keys
