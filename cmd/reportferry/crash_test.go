@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -84,40 +83,6 @@ func TestAStoppedHolderPublishesNothing(t *testing.T) {
 	}
 	if code := holder.ProcessState.ExitCode(); code == 0 || !strings.Contains(out.String(), "claim lost") {
 		t.Errorf("the holder ends with %d and says nothing of a lost claim: %s", code, out)
-	}
-}
-
-// SIGTERM in the middle of a slow answer: the process ends in time, and the next run goes on at once.
-func TestTerminated(t *testing.T) {
-	slow.Test(t)
-	t.Parallel()
-	s := startService(t, "--apps", "2", "--days", "30")
-	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Query: "campaign", Nth: 2, Every: 1, Kind: emulator.FaultSlow, Delay: time.Minute}})
-	check(t, err)
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(slow))
-	p := newPlace(t, s, 9, 1, living)
-	cmd, out := p.command(t.Context(), "run")
-	check(t, cmd.Start())
-	for deadline := time.Now().Add(20 * time.Second); len(s.days(t)) < 3; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the run asks for nothing: %s", out)
-		}
-	}
-	check(t, cmd.Process.Signal(syscall.SIGTERM))
-	start := time.Now()
-	_ = cmd.Wait() // its exit code is looked at
-	if code, took := cmd.ProcessState.ExitCode(), time.Since(start); code != 130 || took > 10*time.Second {
-		t.Errorf("exit code %d after %v: %s", code, took, out)
-	}
-	if n := len(p.recorded()); n == 0 || n == 9 {
-		t.Errorf("%d days are recorded, want some", n)
-	}
-	if spools, err := os.ReadDir(p.dir + "/spool"); err != nil || len(spools) != 0 {
-		t.Errorf("left in spool_dir: %v %v", spools, err)
-	}
-	s.admin(t, http.MethodPut, "faults", []string{})
-	if text, code := p.run("run"); code != 0 || strings.Contains(text, "held") || len(p.files()) != 9 {
-		t.Errorf("the run after: exit code %d, %d parts: %s", code, len(p.files()), text)
 	}
 }
 

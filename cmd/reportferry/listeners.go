@@ -49,7 +49,8 @@ func (l *listeners) list() []listed {
 }
 
 // tell has all of them hear of one moment, and gives the exit code. The rule for errors: each is said, where somebody waits for the listener
-// as an error, which makes 1 of the exit code 0, else as a warning. No error keeps the others from hearing.
+// as an error, which makes 1 of the exit code 0, or 130 when the process was told to end, else as a warning. No error keeps the others from
+// hearing.
 func (l *listeners) tell(ctx context.Context, code *int, moment func(context.Context, wire.Listener) error) {
 	for _, to := range l.list() {
 		switch err := to.hear(ctx, moment); {
@@ -60,6 +61,9 @@ func (l *listeners) tell(ctx context.Context, code *int, moment func(context.Con
 			l.log.Error(to.fails, "error", err)
 			if *code == jobs.ExitDone {
 				*code = jobs.ExitFailed
+				if jobs.Stopped(ctx) {
+					*code = jobs.ExitInterrupted
+				}
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // asProgram is the variable that makes this test binary the program itself, so that tests which need processes build nothing
@@ -48,7 +49,12 @@ const atOnce = "8"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		if how := os.Getenv(asCrash); how != "" {
+		switch how := os.Getenv(asCrash); how {
+		case "":
+		case "early":
+			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM) // which is never refused
+			time.Sleep(time.Minute)
+		default:
 			go crash(how)
 		}
 		main()
