@@ -45,9 +45,10 @@ var (
 
 // steadyApps takes out what differs from run to run.
 func steadyApps(p *place, stdout, stderr string) string {
-	lines := strings.SplitAfter(logTime.ReplaceAllString(stderr, "07:00:00 $1 "), "\n")
+	folded, unfold := strings.NewReplacer("\n    ", "\x00"), strings.NewReplacer("\x00", "\n    ")
+	lines := strings.SplitAfter(folded.Replace(logTime.ReplaceAllString(stderr, "07:00:00 $1 ")), "\n")
 	slices.Sort(lines) // of apps that are applied at once
-	said := strings.Join(lines, "") + stdout
+	said := unfold.Replace(strings.Join(lines, "")) + stdout
 	said = tookTime.ReplaceAllString(strings.ReplaceAll(said, p.dir, "/dir"), "(0s)")
 	said = agoTime.ReplaceAllString(pastTime.ReplaceAllString(localPort.ReplaceAllString(said, "127.0.0.1"), "2026-01-01T00:00:00Z"), "1s ago")
 	said = manyTries.ReplaceAllString(waitsRow.ReplaceAllString(retries.ReplaceAllString(said, "retries 0"), ""), "")

@@ -122,7 +122,7 @@ func TestAppsByTokenText(t *testing.T) {
 		if code != s.code {
 			t.Errorf("%s: exit code %d: %s", s.args, code, out)
 		}
-		said := regexp.MustCompile(`(?m)^\S+ (warn|error) .*\n`).ReplaceAllString(steadyApps(p, out, ""), "")                 // the log
+		said := regexp.MustCompile(`(?m)^\S+ (warn|error) .*\n(    .*\n)*`).ReplaceAllString(steadyApps(p, out, ""), "")                 // the log
 		said = regexp.MustCompile(`(?m)^(token/\S+: changed\n)(token/nosuchapp123: failed\n)`).ReplaceAllString(said, "$2$1") // apps end in any order
 		golden(t, "apps-token-"+s.name, strings.ReplaceAll("$ reportferry "+wrapped(s.args)+said, token, "abc123def456"))
 	}

@@ -89,7 +89,7 @@ func TestAStoppedHolderPublishesNothing(t *testing.T) {
 // A crash dies by SIGABRT, so that nobody takes it for a wrong config, which has 2. It leaves no core, in which the token would be.
 func TestACrashDiesBySignal(t *testing.T) {
 	t.Parallel()
-	crashes := map[string]string{"panic": "panic: a mistake", "map": "fatal error: concurrent map", "memory": "fatal error: "}
+	crashes := map[string]string{"panic": "panic: a mistake", "map": "fatal error: concurrent map", "memory": "fatal error: ", "threads": "fatal error: thread exhaustion"}
 	if emutest.Slowdown > 1 {
 		delete(crashes, "memory") // the detector needs memory too, and where it gets none, it ends the process before the runtime does
 	}

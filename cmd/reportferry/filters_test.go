@@ -31,7 +31,7 @@ func TestFilterValuesAreHeldAgainstTheService(t *testing.T) {
 			`filters: os_name__in: the service has no os_name "androd"; did you mean android?`, `country_code__in: the service has no country_code "usa"`,
 			`campaign__not_in: the service lists no values of it, so that nothing tells whether they are right`,
 		} {
-			if strings.Count(out, remark) != 1 {
+			if strings.Count(unfolded(out), remark) != 1 {
 				t.Errorf("%q isn't said once: %s", remark, out)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"testing"
 	"time"
@@ -29,6 +30,8 @@ func crash(how string) {
 			panic("no limit: " + err.Error())
 		}
 		hoard = make([]byte, 1<<40)
+	case "threads":
+		debug.SetMaxThreads(1) // as where a limit of pids is reached
 	case "map":
 		shared := map[int]int{}
 		for range 2 * runtime.GOMAXPROCS(0) {

@@ -80,7 +80,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	l.begun(ctx, ran)
 	runner := &jobs.Runner{
 		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Bounds: e.Bounds, Share: s.Task.Part(), Deadline: r.Stop,
-		Log: s.Brief(show.log), Observe: show.progress, Over: r.Over,
+		Log: show.log, Observe: show.progress, Over: r.Over,
 	}
 	ran.Record.Results = jobs.Looked(plans, runner.RunJobs(ctx, list, plans))
 	ran.List, ran.Plans = jobs.Looked(plans, list), jobs.Looked(plans, plans)

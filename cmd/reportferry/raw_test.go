@@ -63,7 +63,7 @@ func TestRawAnswersRefused(t *testing.T) {
 	change(t, "\njobs:", "\nraw: file://./raw\njobs:")()
 	check(t, os.MkdirAll("raw", 0o755))
 	check(t, os.WriteFile("raw/campaigns", nil, 0o600)) // no folder can have this name now, whoever asks
-	s.says("run", 3, "written 12", "raw         3 answers not kept", "a raw answer isn't kept", "keep the answer as file://./raw/campaigns/",
+	s.says("run", 3, "written 12", "raw         3 answers not kept", "a raw answer isn't kept", "keep the answer as", "file://./raw/campaigns/",
 		"Something is left out, as said above.")
 	s.clock += 24 * time.Hour
 	s.says("run --log-format json", 3, `"unkept":1`, `"exit":3`, `"left_out":1`)
@@ -77,7 +77,7 @@ func TestRawAnswersRefused(t *testing.T) {
 		before[name] = info.ModTime()
 	}
 	s.clock += 24 * time.Hour
-	s.says("run", 1, "failed 3", "fetch campaigns/", "keep the answer as file://./raw/campaigns/")
+	s.says("run", 1, "failed 3", "fetch campaigns/", "keep the answer as", "file://./raw/campaigns/")
 	s.says("run --log-format json", 1, `"reason":"raw"`)
 	for name, was := range before {
 		if info, err := os.Stat(name); err != nil || !info.ModTime().Equal(was) {

@@ -41,7 +41,7 @@ func TestWhatTheStandardLoggerSays(t *testing.T) {
 			err := root.ExecuteContext(t.Context())
 			log.SetFlags(flags)
 			log.SetOutput(before)
-			if err != nil || !strings.Contains(out.text.String(), want) || strings.Count(out.text.String(), "\n") != 1 {
+			if err != nil || strings.Count(unfolded(out.text.String()), want) != 1 {
 				t.Errorf("%s, of a run: %v: %q, %v", format, runs, out.text.String(), err)
 			}
 		}

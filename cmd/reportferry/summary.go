@@ -14,6 +14,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/status"
@@ -62,7 +63,7 @@ func (d *display) summary(r ledger.Run) {
 	for _, res := range r.Results {
 		wrong += status.Wrong(res.Problems)
 		if res.Outcome.AllBlank() {
-			fmt.Fprintf(d.out, "%s: the first run has found no row at all. Are its filters, its start and the token's apps right? See check.\n", res.Job)
+			fmt.Fprintln(d.out, human.Fold(res.Job+": the first run has found no row at all. Are its filters, its start and the token's apps right? See check.", 80))
 		}
 	}
 	if wrong > 0 {
@@ -143,16 +144,16 @@ func grouped(errs []error) []string {
 	}
 	kinds := map[string]int{} // how many different messages there are of a kind
 	for _, msg := range order {
-		kinds[wire.Kind(msg)]++
+		kinds[kindOf(msg)]++
 	}
 	var out []string
 	told := map[string]bool{}
 	for _, msg := range order {
-		kind := wire.Kind(msg)
+		kind := kindOf(msg)
 		switch n := times[msg]; {
 		case told[kind]:
 			continue
-		case kinds[kind] > wire.Few:
+		case kinds[kind] > few:
 			told[kind] = true
 			msg += fmt.Sprintf(" (and %d more like it)", kinds[kind]-1)
 		case n > 1:
@@ -164,6 +165,14 @@ func grouped(errs []error) []string {
 }
 
 const fullDisk = "no space left on the device: a disk is full, that of spool_dir, of the ledger or of a sink in a folder; make room, and the next run goes on (check says how much is free)"
+
+// few is how many messages of one kind people are shown before the rest is only counted.
+const few = 3
+
+var figures = lazy.Regexp(`[0-9][0-9.:TZ-]*(s|ms|m)?`)
+
+// kindOf is what two messages have in common that differ by days, times and numbers alone.
+func kindOf(message string) string { return figures().ReplaceAllString(message, "#") }
 
 // flat replaces joined errors by their parts. An error that wraps several and adds words of its own stays as it is.
 func flat(errs []error) []error {

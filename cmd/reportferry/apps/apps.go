@@ -171,7 +171,7 @@ func writeAppsPlan(w io.Writer, reports []apps.Report) {
 		if r.Err != nil {
 			failed++
 			fmt.Fprintf(w, "%s\n", r.ID)
-			human.Row(w, "error", r.Err.Error())
+			human.Row(w, "error", human.Fold(r.Err.Error(), 66))
 			continue
 		}
 		counts[r.Result]++

@@ -82,6 +82,9 @@ func Fold(text string, width int) string {
 	for len(text) > width {
 		at := strings.LastIndex(text[:width+1], " ")
 		if at < 0 {
+			at = strings.Index(text, " ")
+		}
+		if at < 0 {
 			break
 		}
 		lines, text = append(lines, text[:at]), text[at+1:]

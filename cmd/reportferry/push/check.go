@@ -74,7 +74,7 @@ func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files
 	}
 	if err != nil && !errors.Is(err, outbox.ErrTooMany) {
 		read()
-		human.Row(w, "error", err.Error())
+		human.Row(w, "error", human.Fold(err.Error(), 66))
 		return true
 	}
 	g.writeFates(w, checked)
@@ -93,7 +93,7 @@ func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files
 		human.Row(w, "look at", human.Fold(fmt.Sprintf("%s, the first is %s: %s", human.Plural(int(p.Rows), "row"), human.Count(p.First), p.Reason), 66))
 	}
 	if err != nil {
-		human.Row(w, "error", err.Error())
+		human.Row(w, "error", human.Fold(err.Error(), 66))
 	}
 	return err != nil || r.Refused+r.Conflicts > 0
 }

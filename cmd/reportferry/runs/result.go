@@ -12,8 +12,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// WriteResult writes what came of one job, as a run closes with it and as it is read again later. Only errors, which are given as
-// texts, may be wider than 80 columns. each is what to call the job's units, empty for windows of partitions.
+// WriteResult writes what came of one job, as a run closes with it and as it is read again later. Errors are given as texts. each is what to call the job's units, empty for windows of partitions.
 func WriteResult(w io.Writer, r ledger.Result, errs []string, each, trigger string) {
 	o := r.Outcome
 	switch {
@@ -46,7 +45,7 @@ func WriteResult(w io.Writer, r ledger.Result, errs []string, each, trigger stri
 	}
 	human.Problems(w, "  ", r.Problems, mostDays)
 	for _, err := range errs {
-		human.Row(w, "error", err)
+		human.Row(w, "error", human.Fold(err, 66))
 	}
 }
 

@@ -63,7 +63,7 @@ func TestShow(t *testing.T) {
 	show(&b, r, map[string]string{"cost_files": "file"}, "")
 	for _, want := range []string{
 		"run 20260131T060000.001Z-1 (schedule)\n  began       2026-01-31T06:00:00Z\n  ended       2026-01-31T06:01:30Z, after 1m30s\n  exit code   3: some units failed",
-		"  error       " + long + " (2 times)\n  error       y\n  failed      2026-01-04, 2026-01-11\n", "  files       sent 1,", "  2 partitions that can't be fetched any more\n    there is nothing to do\n",
+		"  error       " + long + "\n              (2 times)\n  error       y\n  failed      2026-01-04, 2026-01-11\n", "  files       sent 1,", "  2 partitions that can't be fetched any more\n    there is nothing to do\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("got\n%s\nlacks\n%s", &b, want)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/logs"
+	"github.com/reportferry/reportferry/internal/telemetry/step"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 )
@@ -28,7 +29,7 @@ func (p *Program) Logger(w io.Writer) *slog.Logger {
 		return slog.New(p.beside(logs.New(w, level).WithAttrs(p.Task.attrs()), level))
 	}
 	// People see the progress itself, so of the log they get warnings and errors only.
-	return slog.New(p.beside(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{}, debug: level < slog.LevelInfo}, level))
+	return slog.New(p.beside(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{}, debug: level < slog.LevelInfo, runs: p.Stays}, level))
 }
 
 // Standard gives to the program's log what Go's own packages print, which have no other way: that an answer came that nobody asked for, or a
@@ -82,26 +83,30 @@ func (p *Program) Traced(ctx context.Context, log *slog.Logger) *slog.Logger {
 	return log.With("logging.googleapis.com/trace", id, "logging.googleapis.com/spanId", at.SpanID().String())
 }
 
-// Width is how many columns a line on a retry has at most.
+// Width is how many columns a line of the log has at most, but for a word that is longer.
 const Width = 100
+
+// indent is how far the further lines of a record stand behind the first one.
+const indent = 4
 
 // A Stamped writer puts the time and the run before each line by itself.
 type Stamped interface{ Stamp() string }
 
 // A lineHandler writes a record as plain text: time of day, level, message, then the attributes. A
-// retry has a short line, cut where it ends. The time is of the zone that the terminal is in.
+// retry has one line, cut where it ends; other records go on in lines that are indented. The time is of the zone that the terminal is in.
 type lineHandler struct {
 	w     io.Writer
 	mu    *sync.Mutex
 	level slog.Level
 	debug bool
+	runs  bool // lines name the run that they are of
 	attrs []slog.Attr
 }
 
 func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level || h.debug }
 
-// Handle writes the record, without the ID of the run.
-func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
+// Handle writes the record, without the ID of the run, or with its end where there are many.
+func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == jobs.WindowFailed { // the end of the run says it, with what to do
 		return nil
 	}
@@ -111,6 +116,9 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 		width -= len(s.Stamp())
 	} else if !r.Time.IsZero() {
 		b.WriteString(r.Time.Format(time.TimeOnly) + " ")
+		if run, _ := step.Of(ctx); h.runs && run != "" {
+			b.WriteString(run[strings.LastIndexByte(run, '-')+1:] + " ")
+		}
 	}
 	retry := false
 	fmt.Fprintf(&b, "%s %s", strings.ToLower(r.Level.String()), terminal.Line(r.Message))
@@ -128,6 +136,8 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	text := b.String()
 	if retry {
 		text = human.Cut(text, width)
+	} else {
+		text = strings.ReplaceAll(human.Fold(text, width-indent), "\n", "\n"+strings.Repeat(" ", indent))
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -44,6 +44,7 @@ type Program struct {
 	Embedded            bool   // --embedded, of the same commands
 	LogFormat, LogLevel string // --log-format, --log-level
 	Attended            bool   // somebody looks on at a terminal
+	Stays               bool   // it does many runs, so that lines of the log name theirs
 	Quiet, NoProgress   bool   // --quiet, --no-progress, of commands that do a run
 	Deadline            string // the default of --deadline, as text
 	Result, ResultForm  string // --result, --result-format, of commands that do a run
