@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/emulator"
+	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
 func check(t testing.TB, err error) {
@@ -72,7 +73,8 @@ type service struct {
 
 func startService(t testing.TB, args ...string) *service {
 	t.Helper()
-	cmd := exec.Command(binary(t), append([]string{"emulator", "--addr", "127.0.0.1:0", "--seed", "7", "--rate", "-1"}, args...)...)
+	started := []string{"emulator", "--addr", "127.0.0.1:0", "--seed", "7", "--rate", "-1", "--reading", strings.Join(emutest.Chosen(), ",")}
+	cmd := exec.Command(binary(t), append(started, args...)...)
 	stderr, err := cmd.StderrPipe()
 	check(t, err)
 	check(t, cmd.Start())

@@ -19,6 +19,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,14 +43,16 @@ var readings = flag.String("readings", "", "readings that tests' emulators follo
 // the flag -readings hold, for tests that must hold under each of them: go test ./jobs/apps -args -readings 2. What o
 // itself chooses goes before the flag's choices, and those before the refusal.
 func With(o emulator.Options) emulator.Options {
-	choices := []string{reading.UnknownParameters + "=refuse"}
-	if n, err := strconv.Atoi(*readings); err == nil {
-		choices = append(choices, reading.Row(n)...)
-	} else if *readings != "" {
-		choices = append(choices, strings.Split(*readings, ",")...)
-	}
-	o.Readings = append(choices, o.Readings...)
+	o.Readings = slices.Concat([]string{reading.UnknownParameters + "=refuse"}, Chosen(), o.Readings)
 	return o
+}
+
+// Chosen are the choices of the flag -readings, for an emulator in a process of its own.
+func Chosen() []string {
+	if n, err := strconv.Atoi(*readings); err == nil {
+		return reading.Row(n)
+	}
+	return strings.FieldsFunc(*readings, func(r rune) bool { return r == ',' })
 }
 
 // Open opens an emulator under With's readings, without a limit of requests, unless Options.Rate sets one, and closes it at the test's end.
