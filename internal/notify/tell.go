@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -79,8 +77,10 @@ type News struct {
 // ofRuns are the reasons that only a run's own errors show. Of the others the ledger tells.
 var ofRuns = []string{Denied, Conflict, Schema, Failed}
 
-// atOnce is how many subjects are changed at the same time.
-const atOnce = 16
+// document is the one of the ledger that the incidents are in.
+func document(l *ledger.Ledger) *ledger.Document[incidents] {
+	return ledger.NewDocument[incidents](l, "incidents.json", "")
+}
 
 // Tell tells receivers what is new, goes on or is over. An incident is told of once, whoever else finds it: by whoever writes it in the
 // ledger first. Who dies after that, or can't send, leaves it to the next run. So a message may come twice after a crash, and never not at
@@ -92,85 +92,66 @@ func Tell(ctx context.Context, n News) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), TellTime)
 	defer cancel()
 	n.by = n.Run + " " + rand.Text()
-	b := bookOf(n.Ledger)
-	subjects, err := b.subjects(ctx)
+	d := document(n.Ledger)
+	known, _, err := d.Load(ctx)
+	var damaged *ledger.DamagedError
+	if errors.As(err, &damaged) { // to tell of an incident each time is better than never
+		damaged.Lacks = "what goes on is told of once more"
+		mine, _ := n.compare(&known)
+		return errors.Join(err, n.send(ctx, mine))
+	}
 	if err != nil {
 		return err
 	}
-	for _, t := range n.Troubles {
-		if s := (subject{t.Job, t.Reason}); !slices.Contains(subjects, s) {
-			subjects = append(subjects, s)
-		}
-	}
-	taken := make([][]notice, len(subjects))
-	err = each(subjects, func(i int, s subject) error {
-		return b.change(ctx, s, func(p *page) (changed bool) {
-			taken[i], changed = n.take(p)
-			return changed
-		})
-	})
-	if err != nil {
+	var mine []notice
+	if err := d.Change(ctx, change(func(all *incidents) (changed bool) {
+		mine, changed = n.compare(all)
+		return changed
+	})); err != nil {
 		return err // what was taken is sent by a later run
 	}
-	mine := slices.Concat(taken...)
 	err = n.send(ctx, mine)
-	return errors.Join(err, each(subjects, func(_ int, s subject) error {
-		told := slices.DeleteFunc(slices.Clone(mine), func(m notice) bool { return m.subject != s || len(m.Told) == 0 })
-		if len(told) == 0 {
-			return nil
+	return errors.Join(err, d.Change(ctx, change(func(all *incidents) bool { return all.record(mine) })))
+}
+
+// change is a change of the document by a function that says whether there is anything to write. To make one twice does no harm.
+func change(edit func(*incidents) bool) ledger.Change[incidents] {
+	return ledger.Change[incidents]{Apply: func(all *incidents) error {
+		if !edit(all) {
+			return ledger.ErrNothing
 		}
-		return b.change(ctx, s, func(p *page) bool { return p.record(told) })
-	}))
-}
-
-// each does something with many subjects, several at a time.
-func each(list []subject, do func(int, subject) error) error {
-	var g errgroup.Group
-	g.SetLimit(atOnce)
-	for i, s := range list {
-		g.Go(func() error { return do(i, s) })
-	}
-	return g.Wait()
-}
-
-// A letter is the message for one receiver.
-type letter struct {
-	to      Receiver
-	of      []int // of the notices
-	message Message
+		return nil
+	}}
 }
 
 // send sends each receiver one message of what this process has taken, and notes in that who has got it.
 func (n *News) send(ctx context.Context, mine []notice) error {
-	var letters []letter
-	for _, r := range n.Receivers {
-		l := letter{to: r}
-		var list []notice
-		for i, m := range mine {
-			if r.awaits(m.subject, m.incident) {
-				l.of, list = append(l.of, i), append(list, m)
-			}
-		}
-		if len(list) > 0 {
-			l.message = n.message(list)
-			letters = append(letters, l)
-		}
-	}
 	ctx, cancel := context.WithTimeout(ctx, SendTime)
 	defer cancel()
-	errs := make([]error, len(letters))
-	var wg sync.WaitGroup
-	for i, l := range letters {
-		wg.Go(func() { errs[i] = l.to.Send(ctx, l.message) })
-	}
-	wg.Wait()
-	for i, l := range letters {
-		if errs[i] != nil {
-			errs[i] = fmt.Errorf("%s: %w", l.to.Name, errs[i])
+	var all sync.WaitGroup
+	errs, sent := make([]error, len(n.Receivers)), make([][]int, len(n.Receivers))
+	for at, r := range n.Receivers {
+		var list []notice
+		for i, m := range mine {
+			if r.awaits(m.incident) {
+				sent[at], list = append(sent[at], i), append(list, m)
+			}
+		}
+		if len(list) == 0 {
 			continue
 		}
-		for _, at := range l.of {
-			mine[at].Told = append(mine[at].Told, l.to.Name)
+		all.Go(func() {
+			if err := r.Send(ctx, n.message(list)); err != nil {
+				errs[at] = fmt.Errorf("%s: %w", r.Name, err)
+			}
+		})
+	}
+	all.Wait()
+	for at, r := range n.Receivers {
+		for _, i := range sent[at] {
+			if errs[at] == nil {
+				mine[i].Told = append(mine[i].Told, r.Name)
+			}
 		}
 	}
 	return errors.Join(errs...)

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"gocloud.dev/blob/fileblob"
-	"gocloud.dev/blob/memblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -56,7 +55,7 @@ func (e *ear) heard() string {
 }
 
 func memLedger(t *testing.T) *ledger.Ledger {
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -109,8 +108,8 @@ func TestTheLifeOfAnIncident(t *testing.T) {
 			}
 		}
 	}
-	if keys, err := bookOf(l).folder.Keys(t.Context(), ""); err != nil || len(keys) != 0 {
-		t.Errorf("what is long over is still in the ledger: %v %v", keys, err)
+	if all, _, err := document(l).Load(t.Context()); err != nil || len(all.List) != 0 {
+		t.Errorf("what is long over is still in the ledger: %v %v", all, err)
 	}
 }
 
@@ -153,10 +152,10 @@ func TestWhatWasNotSentIsSentLater(t *testing.T) {
 	two := missing("2026-02-05", "2026-02-05")
 	at = at.Add(24 * time.Hour)
 	dead := News{Run: "dead", Now: at, Jobs: []string{"daily"}, Troubles: []Trouble{two}, Receivers: []Receiver{good.Receiver}}
-	if err := bookOf(l).change(t.Context(), subject{"daily", Stale}, func(p *page) bool {
-		_, changed := dead.take(p)
+	if err := document(l).Change(t.Context(), change(func(all *incidents) bool {
+		_, changed := dead.compare(all)
 		return changed
-	}); err != nil {
+	})); err != nil {
 		t.Fatal(err)
 	}
 	if err := tell(time.Hour, two); err != nil {
@@ -286,11 +285,11 @@ func TestALongOutageIsOneMessage(t *testing.T) {
 // Eight tasks that meet the same incident at the same time, each in another part of it, tell of it once, in a bucket and in a folder.
 func TestEightTasksTellOnce(t *testing.T) {
 	dir := t.TempDir()
-	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	store, err := bucket.Open(t.Context(), "file://"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: "file://" + dir})
+	folder := ledger.Open(ledger.Options{Store: store, Dir: dir, URL: "file://" + dir})
 	t.Cleanup(func() { _ = folder.Close() })
 	for name, l := range map[string]*ledger.Ledger{"bucket": memLedger(t), "folder": folder} {
 		t.Run(name, func(t *testing.T) {
@@ -323,6 +322,71 @@ func TestEightTasksTellOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Over a network that loses, doubles and delays, tasks that meet an incident tell of it at most once at the same time, and the next night
+// if none could then.
+func TestLostAnswersTellOnce(t *testing.T) {
+	for seed := range 60 {
+		synctest.Test(t, func(t *testing.T) {
+			memory := &bucket.Memory{}
+			calls := 0
+			decide := func(c bucket.Call) (f bucket.Fate) {
+				if calls++; c.Key != "incidents.json" {
+					return f
+				}
+				switch (calls*7 + seed) % 9 {
+				case 0:
+					f.Err = errors.New("the answer was lost")
+				case 1:
+					f.Twice = true
+				case 2:
+					f.Delay = time.Second
+				case 3:
+					f.Never, f.Err = true, errors.New("the call was lost")
+				}
+				return f
+			}
+			e := newEar("all")
+			tell := func(task int) {
+				l := ledger.Open(ledger.Options{Store: bucket.NewFaulty(memory, decide)})
+				_ = Tell(t.Context(), News{Ledger: l, Run: fmt.Sprint("task", task), Now: time.Now(), Jobs: []string{"daily"},
+					Troubles: []Trouble{missing("2026-01-05", "2026-01-06")}, Receivers: []Receiver{e.Receiver}})
+			}
+			var tasks sync.WaitGroup
+			for task := range 4 {
+				tasks.Go(func() { tell(task) })
+			}
+			tasks.Wait()
+			if heard := e.heard(); heard != "opened stale 2026-01-05 to 2026-01-06" && heard != "" {
+				t.Errorf("seed %d: %s", seed, heard)
+			} else if heard == "" {
+				time.Sleep(24 * time.Hour)
+				calls = 4 - seed // its calls arrive
+				if tell(5); e.heard() == "" {
+					t.Errorf("seed %d: nobody was told", seed)
+				}
+			}
+		})
+	}
+}
+
+// Where the document can't be trusted, everybody is told each time, and the error names it.
+func TestDamagedIncidents(t *testing.T) {
+	store, e := bucket.NewMemory(), newEar("all")
+	if _, err := store.Put(t.Context(), "incidents.json", []byte("{}"), bucket.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		err := Tell(t.Context(), News{Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://x"}), Now: time.Now(), Jobs: []string{"daily"},
+			Troubles: []Trouble{missing("2026-01-05", "2026-01-06")}, Receivers: []Receiver{e.Receiver}})
+		if err == nil || !strings.Contains(err.Error(), "mem://x/incidents.json is damaged") || !strings.Contains(err.Error(), "delete it: what goes on") {
+			t.Error(err)
+		}
+		if heard := e.heard(); heard != "opened stale 2026-01-05 to 2026-01-06" {
+			t.Errorf("heard %q", heard)
+		}
 	}
 }
 
@@ -395,7 +459,7 @@ func TestNumbersThatChangedAfterFinal(t *testing.T) {
 			t.Errorf("%s: heard %q and %q,\nwant %q and %q", c.what, a, d, c.all, c.deaf)
 		}
 	}
-	if keys, err := bookOf(l).folder.Keys(t.Context(), ""); err != nil || len(keys) != 0 {
-		t.Errorf("what isn't there any more is still in the ledger: %v %v", keys, err)
+	if all, _, err := document(l).Load(t.Context()); err != nil || len(all.List) != 0 {
+		t.Errorf("what isn't there any more is still in the ledger: %v %v", all, err)
 	}
 }

@@ -23,9 +23,9 @@ import (
 func threeIncidents() Message {
 	n := News{Link: "https://status.example.com"}
 	return n.message([]notice{
-		{subject{"daily", Stale}, incident{ID: "2026-01-05", Kind: opened}, Trouble{Job: "daily", Reason: Stale, From: "2026-01-05", Through: "2026-01-07", Count: 3, What: "<!channel> & co", Do: "reportferry gaps daily"}},
-		{subject{"daily", Denied}, incident{Kind: opened}, Trouble{Job: "daily", Reason: Denied, Count: 1, Do: "reportferry check daily"}},
-		{subject{"weekly", Failed}, incident{ID: "2026-01-01", Kind: resolved}, Trouble{Job: "weekly", Reason: Failed, From: "2026-01-01"}},
+		{incident{Job: "daily", Reason: Stale, ID: "2026-01-05", Kind: opened}, Trouble{Job: "daily", Reason: Stale, From: "2026-01-05", Through: "2026-01-07", Count: 3, What: "<!channel> & co", Do: "reportferry gaps daily"}},
+		{incident{Job: "daily", Reason: Denied, Kind: opened}, Trouble{Job: "daily", Reason: Denied, Count: 1, Do: "reportferry check daily"}},
+		{incident{Job: "weekly", Reason: Failed, ID: "2026-01-01", Kind: resolved}, Trouble{Job: "weekly", Reason: Failed, From: "2026-01-01"}},
 	})
 }
 

@@ -59,6 +59,7 @@ import (
 //	runs/{id}.json                                one execution
 //	executions/{id}/{job}.json                    of the last execution by several tasks: the jobs that one of them has seen done
 //	successes/{job}/{time}.json                   the end of a run in which the job succeeded; the newest holds
+//	incidents.json                                what people are told of: package internal/notify; a document
 //	clock.json                                    written to read the store's own time
 //	probe.json                                    created to see that the store creates nothing twice
 type Ledger struct {
