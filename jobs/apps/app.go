@@ -27,8 +27,6 @@
 package apps
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 )
 
@@ -85,12 +83,6 @@ func (a App) ID() string {
 		return "token/" + a.Token
 	}
 	return a.Platform + "/" + a.StoreID
-}
-
-// key is the app's folder in the ledger.
-func (a App) key() string {
-	sum := sha256.Sum256([]byte(a.ID()))
-	return hex.EncodeToString(sum[:12])
 }
 
 // plain gives a value as it is sent.

@@ -152,9 +152,9 @@ func differences(a App, s state, r record) (changes, stood []Change) {
 	return changes, stood
 }
 
-// open gives what must be sent. A value that the service never shows counts as there when this very declaration was
+// unsent gives what must be sent. A value that the service never shows counts as there when this very declaration was
 // sent and its migration is over.
-func open(a App, s state, r record) []Change {
+func unsent(a App, s state, r record) []Change {
 	changes, _ := differences(a, s, r)
 	if over := r.State == Done || r.State == Failed; over && r.Sent == a.sum(r.Salt) {
 		changes = slices.DeleteFunc(changes, func(c Change) bool { return c.by == byApp && c.Have == unseen })

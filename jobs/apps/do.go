@@ -20,7 +20,8 @@ var ErrMigration = errors.New("the migration failed")
 type work struct {
 	k      *Kind
 	app    App
-	mem    *remembered
+	mem    record
+	to     *writer
 	client *adjust.Client
 	finder *finder
 	claim  ledger.Hold
@@ -49,7 +50,7 @@ func (w *work) steps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.rep.Changes = open(w.app, s, w.mem.record)
+	w.rep.Changes = unsent(w.app, s, w.mem)
 	enough := w.lost && w.mem.Lost >= mostLost && s.exists && !w.k.o.Migrate // what still differs stands
 	switch {
 	case !w.needsApp(s) && s.barred != nil:
@@ -68,7 +69,7 @@ func (w *work) steps(ctx context.Context) error {
 		case !s.exists: // not yet
 			s.exists, s.blind, s.details.AppToken = true, true, w.mem.Token
 		}
-		if w.lost && w.mem.Lost < mostLost && slices.ContainsFunc(open(w.app, s, w.mem.record), ofApp) {
+		if w.lost && w.mem.Lost < mostLost && slices.ContainsFunc(unsent(w.app, s, w.mem), ofApp) {
 			return w.failed(ctx, true, fmt.Errorf("%w: nobody saw how it ended (%s), and the app still differs; the next run asks for another, "+
 				"apps apply --new-ticket %s at once", ErrMigration, strings.Join(w.rep.Seen, "; "), w.app.ID()))
 		}
@@ -173,12 +174,12 @@ func (w *work) failed(ctx context.Context, again bool, why error) error {
 
 func (w *work) save(ctx context.Context) error {
 	w.mem.Run, w.mem.At = w.k.o.Run, time.Now().UTC()
-	return w.mem.place.write(ctx, &w.mem.record)
+	return w.to.writeApp(ctx, w.app.ID(), w.mem)
 }
 
 // follow sends what a migration doesn't carry, and records the app as it then is.
 func (w *work) follow(ctx context.Context, s state) error {
-	changes, _ := differences(w.app, s, w.mem.record)
+	changes, _ := differences(w.app, s, w.mem)
 	again := false
 	for _, step := range []struct {
 		by   request
@@ -212,8 +213,8 @@ func (w *work) follow(ctx context.Context, s state) error {
 
 // conclude records what differs though everything was sent. It writes nothing when nothing is new.
 func (w *work) conclude(ctx context.Context, s state) error {
-	left, stood := differences(w.app, s, w.mem.record)
-	if !w.sent && len(left) == 0 && w.mem.place.n > 0 && w.mem.State == Done {
+	left, stood := differences(w.app, s, w.mem)
+	if !w.sent && len(left) == 0 && w.mem.State == Done {
 		w.rep.Otherwise = visible(stood)
 		return nil
 	}

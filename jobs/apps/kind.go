@@ -46,8 +46,8 @@ type Options struct {
 
 // Kind is the kind of a job that keeps apps as they are declared.
 type Kind struct {
-	o      Options
-	folder *ledger.Folder
+	o        Options
+	document *ledger.Document[progress]
 }
 
 // New makes the kind. Nothing is read yet.
@@ -55,7 +55,8 @@ func New(o Options) *Kind {
 	if o.Tell == nil {
 		o.Tell = func(Report) {}
 	}
-	return &Kind{o: o, folder: o.Ledger.Folder(o.Table, "apps", "the next run would compare every field again, and ask for migrations that were done")}
+	const cost = "the next run would compare every field again, and ask for migrations that were done"
+	return &Kind{o: o, document: ledger.NewDocument[progress](o.Ledger, "apps/"+o.Table+".json", cost)}
 }
 
 // unit is the one unit of a job: the declared apps.
@@ -64,10 +65,11 @@ const unit = "apps"
 // Plan wants the apps when the declarations have changed, when an app isn't as declared yet, or when the schedule has
 // fired since all of them were. It asks nothing of the service.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (plan jobs.Plan, err error) {
-	last, _, err := k.lastCheck(ctx)
+	p, _, err := k.document.Load(ctx)
 	if err != nil {
 		return plan, err
 	}
+	last := p.Checked
 	if k.o.Only == nil && !k.o.IgnoreSchedule && last.Sum != "" && last.Sum == k.sum(last.Salt) && !refresh.Fired(k.o.Schedule, last.At, now) {
 		return plan, nil
 	}
@@ -107,12 +109,8 @@ const atOnce = 256
 
 // each calls do for every chosen app, several at once, and gives the reports in the order of the file. A token
 // that is good for nothing ends all.
-func (k *Kind) each(ctx context.Context, do func(context.Context, App, *remembered) Report) ([]Report, error) {
+func (k *Kind) each(ctx context.Context, p progress, do func(context.Context, App, record) Report) ([]Report, error) {
 	list, err := k.chosen()
-	if err != nil {
-		return nil, err
-	}
-	known, err := k.records(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +120,7 @@ func (k *Kind) each(ctx context.Context, do func(context.Context, App, *remember
 	g := &errgroup.Group{}
 	g.SetLimit(atOnce)
 	for i, a := range list {
-		mem := k.of(a, known)
+		mem := p.of(a)
 		g.Go(func() error {
 			if ctx.Err() != nil {
 				reports[i] = Report{ID: a.ID(), Name: a.Name, Err: ctx.Err()}
@@ -144,7 +142,11 @@ func (k *Kind) each(ctx context.Context, do func(context.Context, App, *remember
 // Diff compares every app with the service, and sends nothing.
 func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 	f := &finder{client: k.o.Client}
-	return k.each(ctx, func(ctx context.Context, a App, mem *remembered) Report {
+	p, _, err := k.document.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return k.each(ctx, p, func(ctx context.Context, a App, mem record) Report {
 		rep := Report{ID: a.ID(), Name: a.Name, Result: Unchanged, Ticket: mem.Ticket}
 		s, err := f.look(ctx, a, mem.Token)
 		if err != nil {
@@ -157,8 +159,8 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 			rep.Err, rep.barred = fmt.Errorf("compare app %s: %w", a.ID(), s.barred), true
 			return rep
 		}
-		_, stood := differences(a, s, mem.record)
-		rep.Changes, rep.Otherwise = open(a, s, mem.record), visible(stood)
+		_, stood := differences(a, s, mem)
+		rep.Changes, rep.Otherwise = unsent(a, s, mem), visible(stood)
 		rep.Unfinished = mem.State != "" && mem.State != Done
 		switch {
 		case !s.exists:
@@ -179,8 +181,12 @@ func (k *Kind) do(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, e
 	client := k.o.Client.Metered(&m)
 	var telling sync.Mutex
 	f := &finder{client: client}
-	reports, err := k.each(ctx, func(ctx context.Context, a App, mem *remembered) Report {
-		rep := (&work{k: k, app: a, mem: mem, client: client, finder: f, claim: claim}).do(ctx)
+	p, to, err := k.open(ctx)
+	if err != nil {
+		return out, err
+	}
+	reports, err := k.each(ctx, p, func(ctx context.Context, a App, mem record) Report {
+		rep := (&work{k: k, app: a, mem: mem, to: to, client: client, finder: f, claim: claim}).do(ctx)
 		telling.Lock()
 		defer telling.Unlock()
 		k.log(rep)
@@ -212,23 +218,14 @@ func (k *Kind) do(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, e
 	case k.o.Only != nil:
 		return out, nil
 	}
-	return out, k.checked(ctx)
+	salt := rand.Text()
+	return out, to.write(ctx, func(p *progress) { p.Checked = checked{At: time.Now().UTC(), Salt: salt, Sum: k.sum(salt)} })
 }
 
 // firstDenied is the refusal itself; the other apps were given up because of it.
 func firstDenied(errs []error) error {
 	i := slices.IndexFunc(errs, func(err error) bool { return errors.Is(err, adjust.ErrAuth) })
 	return errs[i]
-}
-
-// checked records that all apps are as declared.
-func (k *Kind) checked(ctx context.Context) error {
-	_, at, err := k.lastCheck(ctx)
-	if err != nil {
-		return err
-	}
-	salt := rand.Text()
-	return at.write(ctx, &checked{At: time.Now().UTC(), Salt: salt, Sum: k.sum(salt)})
 }
 
 // log says what came of an app. A failure isn't logged as an error here: the runner does it.

@@ -4,58 +4,53 @@ import (
 	"errors"
 	"testing"
 
-	"gocloud.dev/blob/memblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// told is a record whose creation reaches the store when it is signed: the store is asked for it a second time, because the
-// first answer was lost.
-type told struct {
-	record
-	first func(told)
-}
-
-func (t *told) sign() *signature {
-	s := t.record.sign()
-	t.first(*t)
-	return s
-}
-
-// A record whose first answer was lost is the run's own; one of another run, or behind newer ones, isn't.
-func TestRecordsAnswerIsLost(t *testing.T) {
-	ctx := t.Context()
-	folder := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"}).Folder("account", "apps", "")
-	create := func(key string, content any) {
-		t.Helper()
-		if made, err := folder.Create(ctx, key, content); err != nil || !made {
-			t.Fatal(made, err)
-		}
+// A write whose answer was lost is the run's own. What a run has read before another one wrote it doesn't replace.
+func TestWritersOfProgress(t *testing.T) {
+	memory := &bucket.Memory{}
+	lost := false
+	open := func() *Kind {
+		store := bucket.NewFaulty(memory, func(c bucket.Call) (f bucket.Fate) {
+			if c.Op == bucket.OpPut && c.Key == "apps/account.json" && lost {
+				f.Err, lost = errors.New("the answer was lost"), false
+			}
+			return f
+		})
+		return New(Options{Job: "account", Table: "account", Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://"})})
 	}
-	p := place{folder: folder, under: "app/one/"}
-	mine := &told{record{App: "one"}, func(r told) { create("app/one/000001.json", r.record) }}
-	if err := p.write(ctx, mine); err != nil || p.n != 1 {
-		t.Errorf("after a lost answer: %v, number %d", err, p.n)
+	ctx, one, two := t.Context(), open(), open()
+	_, first, err := one.open(ctx)
+	if err != nil {
+		t.Fatal(err)
 	}
-	create("app/one/000002.json", record{App: "one", Run: "another"})
-	if err := p.write(ctx, &record{App: "one"}); !errors.Is(err, ledger.ErrLost) {
-		t.Errorf("another run's: %v", err)
+	_, second, err := two.open(ctx)
+	if err != nil {
+		t.Fatal(err)
 	}
-
-	create("app/one/1000000.json", record{App: "one", Run: "another"})
-	for _, key := range []string{"app/one/000001.json", "app/one/000002.json"} {
-		if err := folder.Drop(ctx, key); err != nil {
+	lost = true
+	for _, state := range []State{Sending, Waiting} {
+		if err := second.writeApp(ctx, "a", record{State: state, Run: "second"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.write(ctx, &record{App: "one"}); !errors.Is(err, ledger.ErrLost) {
-		t.Errorf("a number that was dropped: %v", err)
+	if err := first.writeApp(ctx, "a", record{State: Sending, Run: "first"}); !errors.Is(err, ledger.ErrLost) {
+		t.Errorf("the run that is late: %v", err)
 	}
-	if newest, err := find(ctx, folder, "app/"); err != nil || newest["app/one"] != 1_000_000 {
-		t.Errorf("%v, %v", newest, err)
+	_, first, err = one.open(ctx)
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.n = 1_000_000
-	if err := p.write(ctx, &record{App: "one"}); err != nil {
+	if err := first.writeApp(ctx, "b", record{State: Done, Run: "first"}); err != nil {
 		t.Error(err)
+	}
+	if err := second.writeApp(ctx, "a", record{State: Done, Run: "second"}); !errors.Is(err, ledger.ErrLost) {
+		t.Errorf("the run that was taken over: %v", err)
+	}
+	known, err := two.Known(ctx)
+	if err != nil || len(known) != 2 || known[0].State != Waiting || known[0].Run != "second" || known[1].State != Done {
+		t.Errorf("%+v %v", known, err)
 	}
 }

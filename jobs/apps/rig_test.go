@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob/memblob"
-
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/jobs"
@@ -54,7 +53,7 @@ func newRig(t *testing.T, o emulator.Options, list ...App) *rig {
 	r.check(err)
 	t.Cleanup(func() { _ = r.server.Close() })
 	log := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	r.o = Options{
 		Job: "account", Table: "account", Ledger: r.ledger, Apps: list, TicketWait: 10 * time.Second, FirstPoll: time.Millisecond,
 		IgnoreSchedule: true, Log: log, Client: r.client(rigToken),

@@ -55,7 +55,7 @@ import (
 //	tables/{table}/outbox/...                     what was pushed of files: package jobs/outbox
 //	tables/{table}/slugs/{n}.json                 what became of event slugs: package jobs/slugs; the highest n holds
 //	tables/{table}/drift/looks.json               which final partitions were compared with the service's totals, and when
-//	tables/{table}/apps/...                       how far declared apps are: package jobs/apps
+//	apps/{table}.json                             how far declared apps are: package jobs/apps; a document
 //	runs/{id}.json                                one execution
 //	executions/{id}/{job}.json                    of the last execution by several tasks: the jobs that one of them has seen done
 //	successes/{job}/{time}.json                   the end of a run in which the job succeeded; the newest holds
