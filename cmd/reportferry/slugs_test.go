@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/fileblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/slugs"
@@ -38,9 +38,9 @@ jobs:
 // writeSlugs notes snapshots of the nights before, as an events job would, without the last one, which is the service's own.
 func writeSlugs(t *testing.T, dir string) {
 	t.Helper()
-	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true})
+	store, err := bucket.Open(t.Context(), "file://"+dir)
 	check(t, err)
-	l := ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: "file://./ledger"})
+	l := ledger.Open(ledger.Options{Store: store, Dir: dir, URL: "file://./ledger"})
 	defer func() { check(t, errors.Join(l.Close())) }()
 	day := civil.Date{Year: 2009, Month: time.December, Day: 26}
 	event := func(slug, name string, owners ...slugs.Owner) slugs.Event {

@@ -50,7 +50,7 @@ var layers = []layer{
 	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store", "internal/dateform"}, proving},
 	{"jobs/state", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "internal/catalog", "internal/table", "sinks"}, proving},
 	{"jobs/raw", []string{"internal/bucket", "internal/disk", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
-	{"jobs/slugs", []string{"jobs/ledger"}, proving},
+	{"jobs/slugs", []string{"jobs/ledger", "jobs/refresh"}, proving},
 	// A kind never imports another kind, nor config: what it needs of either comes through its options.
 	{"jobs/*", []string{
 		"jobs", "jobs/ledger", "jobs/refresh", "jobs/partition", "jobs/outbox", "jobs/outbox/*", "jobs/raw", "jobs/slugs", "jobs/state", "jobs/status", "sinks", "internal/*", "internal/telemetry/step",

@@ -17,10 +17,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
-	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/table"
@@ -63,7 +63,7 @@ func newRig(t *testing.T, readings ...string) *rig {
 	check(t, err)
 	return &rig{
 		t: t, server: server, sink: sink, out: out,
-		ledger: ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"}),
+		ledger: ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://ledger"}),
 		options: events.Options{
 			Job: "account_events", Table: "account_events", Account: "test",
 			Rules: refresh.Rules{Location: location, Schedule: schedule},

@@ -14,7 +14,7 @@ import (
 
 func (r *rig) changes() (texts []string) {
 	r.t.Helper()
-	found, _, err := slugs.Open(r.ledger, r.options.Job, r.options.Table).Newest(r.t.Context())
+	found, err := slugs.Open(r.ledger, r.options.Job, r.options.Table).Last(r.t.Context())
 	check(r.t, err)
 	for _, c := range found.Changes {
 		texts = append(texts, c.String())
@@ -115,11 +115,14 @@ func TestDamagedSlugs(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		r.options.Rules.IgnoreSchedule = true
-		_, err := r.ledger.Folder(r.options.Table, "slugs", "").Create(t.Context(), "000003.json", map[string]string{"content": "of another program"})
-		check(t, err)
+		foreign := ledger.NewDocument[map[string]string](r.ledger, "tables/account_events/notes.json", "")
+		check(t, foreign.Change(t.Context(), ledger.Change[map[string]string]{Apply: func(c *map[string]string) error {
+			*c = map[string]string{"content": "of another program"}
+			return nil
+		}}))
 		res := r.run()
 		var damaged *ledger.DamagedError
-		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "mem://ledger/tables/account_events/slugs/000003.json is damaged") || !errors.As(res.Errs[0], &damaged) {
+		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "mem://ledger/tables/account_events/notes.json is damaged") || !errors.As(res.Errs[0], &damaged) {
 			t.Errorf("%v", res.Errs)
 		}
 		if res.Outcome.Written != 1 || len(r.snapshot("2000-01-01")) < 20 {

@@ -53,8 +53,7 @@ import (
 //	tables/{table}/claims/{unit}/{n}.json         who works on a unit, or did last
 //	tables/{table}/swept/{n}.json                 the last claim of each unit whose objects were dropped; the highest n holds
 //	tables/{table}/outbox/...                     what was pushed of files: package jobs/outbox
-//	tables/{table}/slugs/{n}.json                 what became of event slugs: package jobs/slugs; the highest n holds
-//	tables/{table}/drift/looks.json               which final partitions were compared with the service's totals, and when
+//	tables/{table}/notes.json                     what became of event slugs, which finals were compared: package jobs/slugs; a document
 //	apps/{table}.json                             how far declared apps are: package jobs/apps; a document
 //	runs/{id}.json                                one execution
 //	executions/{id}/{job}.json                    of the last execution by several tasks: the jobs that one of them has seen done

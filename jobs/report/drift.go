@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/gcerrors"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/slugs"
 )
 
 // Drift says how final partitions are watched for numbers that change all the same.
@@ -39,20 +39,12 @@ func (k *Kind) Unwatched() string {
 	return "none of its metrics adds up over all dimensions"
 }
 
-// looks are on record as one object, which is replaced under a claim. A writer that is late brings older looks back, so that some
-// are forgotten and made again; it can't bring one that wasn't made.
-func (k *Kind) looks() *ledger.Folder { return k.o.Ledger.Folder(k.o.Table, "drift", "") }
+// notes is the document that the looks are on record in. Nothing is lost with it: finals are looked at again.
+func (k *Kind) notes() *ledger.Document[slugs.Notes] { return slugs.NotesOf(k.o.Ledger, k.o.Table, "") }
 
-const (
-	looksKey   = "looks.json"
-	looksClaim = "drift"
-)
-
-func (k *Kind) readLooks(ctx context.Context) (looks refresh.Looks, err error) {
-	if err = k.looks().Read(ctx, looksKey, &looks); gcerrors.Code(err) == gcerrors.NotFound {
-		return nil, nil
-	}
-	return looks, err
+func (k *Kind) readLooks(ctx context.Context) (refresh.Looks, error) {
+	n, _, err := k.notes().Load(ctx)
+	return n.Looks, err
 }
 
 // watching tells whether a run looks at finals: not one that was asked for some partitions only.
@@ -72,7 +64,7 @@ func (p *plan) watch(looks refresh.Looks) (jobs.Unit, bool) {
 	}
 	var moved []jobs.Unit
 	return jobs.Unit{
-		Name: "finals " + span(w.Finals), Claims: []string{looksClaim}, Compares: len(w.Finals), Requests: 1,
+		Name: "finals " + span(w.Finals), Claims: []string{"drift"}, Compares: len(w.Finals), Requests: 1,
 		Do: func(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, err error) {
 			out, moved, err = p.look(ctx, w, claim)
 			return out, err
@@ -144,7 +136,14 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 		return out, nil, fmt.Errorf("record what was looked at: %w", err)
 	}
 	defer done()
-	if err = p.looks().Replace(guarded, looksKey, looks.With(l)); err != nil || p.o.Drift.Warn {
+	add := ledger.Change[slugs.Notes]{Apply: func(n *slugs.Notes) error {
+		if slices.ContainsFunc(n.Looks, func(o refresh.Look) bool { return o.From == l.From && o.Until == l.Until && !o.At.Before(l.At) }) {
+			return ledger.ErrNothing // it is this one, or a later one
+		}
+		n.Looks = n.Looks.With(l)
+		return nil
+	}}
+	if err = p.notes().Change(guarded, add); err != nil || p.o.Drift.Warn {
 		out.Drifted = len(l.Moved)
 		return out, nil, err
 	}

@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -181,23 +180,23 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// A damaged object of looks is an error that names it. Without it everything is looked at again.
+// Damaged looks are an error that names them. Without them everything is looked at again.
 func TestDamagedLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := watched(t, 20)
 		defer r.close()
 		time.Sleep(24 * time.Hour)
 		r.ok()
-		f := r.ledger.Folder(r.options.Table, "drift", "")
-		w, err := f.Writer(t.Context(), "looks.json")
-		check(t, err)
-		_, _ = fmt.Fprintln(w, "{}")
-		check(t, w.Close())
+		put := func(content map[string]any) {
+			d := ledger.NewDocument[map[string]any](r.ledger, "tables/installs/notes.json", "")
+			check(t, d.Change(t.Context(), ledger.Change[map[string]any]{Apply: func(c *map[string]any) error { *c = content; return nil }}))
+		}
+		put(map[string]any{"foreign": 1})
 		res := r.run(t.Context())
-		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "tables/installs/drift/looks.json is damaged") {
+		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "tables/installs/notes.json is damaged") {
 			t.Errorf("%v", res.Errs)
 		}
-		check(t, f.Drop(t.Context(), "looks.json"))
+		put(nil)
 		if res := r.ok(); res.Outcome.Compared == 0 {
 			t.Errorf("%+v", res.Outcome)
 		}

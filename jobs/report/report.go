@@ -63,9 +63,9 @@ type Options struct {
 
 	Query       adjust.ReportQuery // without From, Until, Splittable and the metrics of events
 	Events      []Selector
-	Witnesses   []*slugs.Book // of the config's events jobs: what they have seen of events that are gone
-	Warehouse   sinks.Schema  // what the config says of tables: clustering, expiration and such
-	NullMissing bool          // a slug that vanished becomes a column of NULLs instead of an error
+	Witnesses   []*slugs.History // of the config's events jobs: what they have seen of events that are gone
+	Warehouse   sinks.Schema     // what the config says of tables: clustering, expiration and such
+	NullMissing bool             // a slug that vanished becomes a column of NULLs instead of an error
 	Types       map[string]catalog.Type
 	Stamps      []table.Stamp // of columns that tell of the fetch
 	OnEmpty     partition.OnEmpty

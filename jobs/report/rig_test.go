@@ -21,10 +21,10 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/internal/table"
@@ -69,7 +69,7 @@ func newRig(t testing.TB, o emulator.Options) *rig {
 	check(t, err)
 	r := &rig{
 		t: t, server: server, out: out, spool: t.TempDir(), parallel: 1,
-		ledger: ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"}), sink: sink,
+		ledger: ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://ledger"}), sink: sink,
 	}
 	token, err := transport.ParseToken("${T}", func(string) string { return "test" })
 	check(t, err)

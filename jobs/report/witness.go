@@ -15,13 +15,13 @@ import (
 // when no events job has seen it.
 func (o Options) seen(ctx context.Context, s Selector, lost []string) string {
 	var text strings.Builder
-	for _, book := range o.Witnesses {
-		r, _, err := book.Newest(ctx)
+	for _, history := range o.Witnesses {
+		r, err := history.Last(ctx)
 		if err != nil {
-			fmt.Fprintf(&text, "; what the job %s has seen of it can't be read: %v", book.Job, err)
+			fmt.Fprintf(&text, "; what the job %s has seen of it can't be read: %v", history.Job, err)
 		}
 		for _, c := range s.lostIn(r, lost) {
-			fmt.Fprintf(&text, "; the job %s has seen that %s", book.Job, c)
+			fmt.Fprintf(&text, "; the job %s has seen that %s", history.Job, c)
 		}
 	}
 	return text.String()

@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/slugs"
 )
 
-// seenBy is the book of an events job that took these lists on the days of March, from the first on.
-func seenBy(t *testing.T, l *ledger.Ledger, lists ...account) *slugs.Book {
+// seenBy is the history of an events job that took these lists on the days of March, from the first on.
+func seenBy(t *testing.T, l *ledger.Ledger, lists ...account) *slugs.History {
 	t.Helper()
-	book := slugs.Open(l, "account_events", "account_events")
+	history := slugs.Open(l, "account_events", "account_events")
 	for i, list := range lists {
 		day := civil.Date{Year: 2026, Month: 3, Day: i + 1}
 		s := slugs.Snapshot{Day: day, Seen: day.In(time.UTC), Run: "run"}
@@ -30,11 +30,11 @@ func seenBy(t *testing.T, l *ledger.Ledger, lists ...account) *slugs.Book {
 			}
 			s.Events = append(s.Events, event)
 		}
-		if _, err := book.Note(t.Context(), s); err != nil {
+		if _, err := history.Note(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return book
+	return history
 }
 
 // renamed is the listing after somebody renamed an event, in all of its apps or in one.
@@ -102,7 +102,7 @@ func TestWitness(t *testing.T) {
 		{"no snapshot yet", Selector{Slug: "purchase", Metrics: events}, nil, order, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"})
+			l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://ledger"})
 			defer func() { _ = l.Close() }()
 			var log bytes.Buffer
 			o := Options{Job: "sales", Events: []Selector{c.s}, Log: slog.New(slog.NewTextHandler(&log, nil))}
@@ -112,7 +112,7 @@ func TestWitness(t *testing.T) {
 			}
 			recorded := shapeOf(Options{}, cols)
 			_, without := eventColumns(t.Context(), o, c.now, recorded)
-			o.Witnesses = []*slugs.Book{seenBy(t, l, c.lists...)}
+			o.Witnesses = []*slugs.History{seenBy(t, l, c.lists...)}
 			_, with := eventColumns(t.Context(), o, c.now, recorded)
 			if finds := strings.HasSuffix(c.name, "finds it"); finds != (without == nil) || finds != (with == nil) || !finds && with.Error() != without.Error()+c.want {
 				t.Errorf("got  %v\nwant %v%s", with, without, c.want)
@@ -134,13 +134,14 @@ func TestWitness(t *testing.T) {
 
 // A damaged record of slugs is named, beside what is wrong with the selector.
 func TestDamagedWitness(t *testing.T) {
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://ledger"})
 	defer func() { _ = l.Close() }()
-	if _, err := l.Folder("account_events", "slugs", "").Create(t.Context(), "000001.json", []int{1}); err != nil {
+	foreign := ledger.NewDocument[[]int](l, "tables/account_events/notes.json", "")
+	if err := foreign.Change(t.Context(), ledger.Change[[]int]{Apply: func(list *[]int) error { *list = []int{1}; return nil }}); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Events: []Selector{{Slug: "gone", Metrics: []string{"events"}}}, Witnesses: []*slugs.Book{slugs.Open(l, "account_events", "account_events")}}
+	o := Options{Events: []Selector{{Slug: "gone", Metrics: []string{"events"}}}, Witnesses: []*slugs.History{slugs.Open(l, "account_events", "account_events")}}
 	_, err := eventColumns(t.Context(), o, append(account{}, shop...), ledger.Shape{})
 	compare(t, nil, err, "error: slug gone matches no event")
-	compare(t, nil, err, "error: ; what the job account_events has seen of it can't be read: ledger: mem://ledger/tables/account_events/slugs/000001.json is damaged")
+	compare(t, nil, err, "error: ; what the job account_events has seen of it can't be read: ledger: mem://ledger/tables/account_events/notes.json is damaged")
 }

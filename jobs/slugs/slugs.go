@@ -1,7 +1,7 @@
 // Package slugs keeps what event slugs became over time. Without it, a slug that was renamed in the service's dashboard
 // would show up as a nightly run that fails, and nobody could say since when, or what the event is called now.
 //
-//	snapshot ─ Compare with the last one ─▶ changes ─ Note ─▶ tables/{table}/slugs/{n}.json
+//	snapshot ─ Compare with the last one ─▶ changes ─ Note ─▶ tables/{table}/notes.json
 //
 // An event is known by its token in an app, which stays the same when its name and its slug change. So a token under
 // another slug than before is a renamed event, and not one that vanished beside one that appeared.

@@ -23,7 +23,7 @@ type slug struct {
 
 // slugsOf are the changes of slugs that a job has seen since a time, oldest first.
 func slugsOf(ctx context.Context, s *wire.Session, job config.Job, since time.Time) ([]slug, error) {
-	r, _, err := slugs.Open(s.Ledger, job.Name, job.Table).Newest(ctx)
+	r, err := slugs.Open(s.Ledger, job.Name, job.Table).Last(ctx)
 	list := []slug{}
 	for _, c := range r.Changes {
 		if !c.Seen.Before(since) {
