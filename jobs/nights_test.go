@@ -50,8 +50,8 @@ func TestManyNights(t *testing.T) {
 				check(t, c.Release(ctx))
 				units++
 			}
-			check(t, table.Fold(ctx))
-			objects, _, err := store.ListPage(ctx, blob.FirstPageToken, 1000, &blob.ListOptions{Prefix: "tables/installs/"})
+			check(t, table.Tidy(ctx))
+			objects, _, err := store.Memory.Blob().ListPage(ctx, blob.FirstPageToken, 1000, &blob.ListOptions{Prefix: "tables/installs/"})
 			check(t, err)
 			most = max(most, len(objects))
 		}

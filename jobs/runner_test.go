@@ -16,8 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"gocloud.dev/blob/memblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
@@ -306,14 +305,14 @@ func memLedger(t testing.TB) *ledger.Ledger {
 
 // storeLedger is a ledger in memory, and the store that it is in.
 func storeLedger(t testing.TB) (*ledger.Ledger, *ledgertest.Store) {
-	store := &ledgertest.Store{Bucket: memblob.OpenBucket(nil)}
-	l := ledger.Open(ledger.Options{Bucket: store.Open(), URL: "mem://ledger"})
+	store := &ledgertest.Store{Memory: &bucket.Memory{}}
+	l := ledger.Open(ledger.Options{Store: store.Open(), URL: "mem://ledger"})
 	t.Cleanup(func() { check(t, l.Close()) })
 	return l, store
 }
 
 // another is the same store as another process sees it, and that process's ledger. It needs no closing.
 func another(store *ledgertest.Store) (*ledger.Ledger, *ledgertest.Store) {
-	own := &ledgertest.Store{Bucket: store.Bucket}
-	return ledger.Open(ledger.Options{Bucket: own.Open(), URL: "mem://ledger"}), own
+	own := &ledgertest.Store{Memory: store.Memory}
+	return ledger.Open(ledger.Options{Store: own.Open(), URL: "mem://ledger"}), own
 }

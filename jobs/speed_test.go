@@ -104,7 +104,7 @@ func tenYears(t testing.TB, l *ledger.Ledger, name string) ledgered {
 			must(table.Commit(ctx, typical(decade.AddDays(d), k.shape.ID())))
 		}
 	}
-	must(table.Fold(ctx))
+	must(table.Tidy(ctx))
 	again := func(n int, rows int64) {
 		for d := decadeDays - n; d < decadeDays; d++ {
 			e := typical(decade.AddDays(d), k.shape.ID())
@@ -113,7 +113,7 @@ func tenYears(t testing.TB, l *ledger.Ledger, name string) ledgered {
 		}
 	}
 	again(loose+1, 1)
-	must(table.Fold(ctx))
+	must(table.Tidy(ctx))
 	again(loose, 2)
 	past, err := table.History(ctx, decade, civil.Date{})
 	must(err)

@@ -41,12 +41,12 @@ func TestAppsNewTicket(t *testing.T) {
 			check(t, err)
 			check(t, os.WriteFile(p.dir+"/reportferry.yml", []byte(strings.Replace(string(config), "ticket_wait: 20s", "ticket_wait: 1s", 1)), 0o600))
 			began := time.Now()
-			if out, code := p.run("apps", "apply"); code != c.code || !strings.Contains(out, c.says) || jobsOf(t, server) != 1 {
+			if out, code := p.run("apps", "apply"); code != c.code || !strings.Contains(unfolded(out), c.says) || jobsOf(t, server) != 1 {
 				t.Errorf("%s: exit code %d: %s", status, code, out)
 			}
 			for i := range 2 { // more than once, when a person insists
 				out, code := p.run("apps", "apply", "--new-ticket", puzzle)
-				if code != c.code || !strings.Contains(out, c.says) || jobsOf(t, server) != i+2 {
+				if code != c.code || !strings.Contains(unfolded(out), c.says) || jobsOf(t, server) != i+2 {
 					t.Errorf("%s: exit code %d, %d jobs: %s", status, code, jobsOf(t, server), out)
 				}
 			}
@@ -122,7 +122,7 @@ func TestAppsByTokenText(t *testing.T) {
 		if code != s.code {
 			t.Errorf("%s: exit code %d: %s", s.args, code, out)
 		}
-		said := regexp.MustCompile(`(?m)^\S+ (warn|error) .*\n(    .*\n)*`).ReplaceAllString(steadyApps(p, out, ""), "")                 // the log
+		said := regexp.MustCompile(`(?m)^\S+ (warn|error) .*\n(    .*\n)*`).ReplaceAllString(steadyApps(p, out, ""), "")      // the log
 		said = regexp.MustCompile(`(?m)^(token/\S+: changed\n)(token/nosuchapp123: failed\n)`).ReplaceAllString(said, "$2$1") // apps end in any order
 		golden(t, "apps-token-"+s.name, strings.ReplaceAll("$ reportferry "+wrapped(s.args)+said, token, "abc123def456"))
 	}

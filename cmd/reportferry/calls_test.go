@@ -42,7 +42,7 @@ func newToll(t testing.TB, server string, takes time.Duration) *toll {
 	c := &toll{takes: takes, calls: map[string]int{}}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.mu.Lock()
-		c.calls[kindOf(r)]++
+		c.calls[callOf(r)]++
 		if strings.Contains(r.URL.Path+r.URL.Query().Get("prefix"), "/out/") {
 			c.sink++
 		}
@@ -55,8 +55,8 @@ func newToll(t testing.TB, server string, takes time.Duration) *toll {
 	return c
 }
 
-// kindOf names a call as S3's documentation does.
-func kindOf(r *http.Request) string {
+// callOf names a call as S3's documentation does.
+func callOf(r *http.Request) string {
 	q := r.URL.Query()
 	switch {
 	case r.Method == http.MethodGet && q.Has("list-type"):

@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob/fileblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -96,9 +95,9 @@ func TestRunsWriteThePages(t *testing.T) {
 	}
 	// Another run writes pages: this one waits for it.
 	at := filepath.Join(dir, "ledger")
-	bucket, err := fileblob.OpenBucket(at, &fileblob.Options{NoTempDir: true})
+	store, err := bucket.Open(t.Context(), "file://"+at)
 	check(t, err)
-	l := ledger.Open(ledger.Options{Bucket: bucket, Dir: at, URL: "file://./ledger"})
+	l := ledger.Open(ledger.Options{Store: store, URL: "file://./ledger"})
 	claim, err := l.Claim(t.Context(), "_console", "pages", "another", time.Minute)
 	check(t, err)
 	before, err := os.Stat(filepath.Join(pages, "index.html"))

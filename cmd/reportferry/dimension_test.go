@@ -41,7 +41,7 @@ func TestDimensionBeyondTheCatalogue(t *testing.T) {
 	}
 	says := func(code int, want, args string) {
 		t.Helper()
-		if got, out, errs := ask(t, args); got != code || !strings.Contains(out+errs, want) {
+		if got, out, errs := ask(t, args); got != code || !strings.Contains(unfolded(out+errs), want) {
 			t.Errorf("%s: exit code %d, want %d with %q:\n%s%s", args, got, code, want, errs, out)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,9 +12,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/fileblob"
 
-	"github.com/reportferry/reportferry/internal/slow"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -41,9 +39,9 @@ func spent(day, night int) (rows int64, installs, cost string, moved bool) {
 // writeHistory records twelve nights of ten days.
 func writeHistory(t *testing.T, dir string) {
 	t.Helper()
-	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true})
+	store, err := bucket.Open(t.Context(), "file://"+dir)
 	check(t, err)
-	l := ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: "file://./ledger", FoldAbove: 1})
+	l := ledger.Open(ledger.Options{Store: store, URL: "file://./ledger"})
 	defer func() { check(t, l.Close()) }()
 	first := civil.Date{Year: 2009, Month: time.December, Day: 17}
 	for night := 1; night <= 12; night++ {
@@ -60,7 +58,7 @@ func writeHistory(t *testing.T, dir string) {
 			recordNight(t, table, first.AddDays(2), 2, night, fetched)
 			recordEvents(t, table, first, fetched)
 		}
-		check(t, table.Fold(t.Context()))
+		check(t, table.Tidy(t.Context()))
 	}
 }
 
@@ -70,7 +68,7 @@ func recordEvents(t *testing.T, table *ledger.Table, first civil.Date, fetched t
 	e, _ := table.Record(first.AddDays(3))
 	e.HeldBack = &ledger.HeldBack{Why: "rows 3 instead of 35", Run: "20091229T060000.000Z-1f2e3d4c", Since: fetched, Last: fetched, Days: 1, Rows: 3}
 	check(t, table.Commit(t.Context(), e))
-	check(t, table.Fold(t.Context()))
+	check(t, table.Tidy(t.Context()))
 	held := *e.HeldBack
 	held.Accepted, e.HeldBack = &ledger.Acceptance{At: fetched.Add(time.Hour), Reason: "the app was sold", Person: true}, &held
 	check(t, table.Commit(t.Context(), e))
@@ -151,7 +149,7 @@ func TestHistoryForPrograms(t *testing.T) {
 		want  string
 	}{
 		{"changes --since 2009-12-29 --format json", 0, 7, `"metric":"cost","was":"433.91","is":"211.12","delta":"-222.79","reason":"drift","finality":"final","size":-0.4996`},
-		{"changes --since 2009-12-29 --limit 1 --log-format json", 0, 7, `{"job":"campaigns_daily","table":"campaigns_daily","partition":"2009-12-19","seq":16,"before":"2009-12-24T06:00:00Z"`},
+		{"changes --since 2009-12-29 --limit 1 --log-format json", 0, 7, `{"job":"campaigns_daily","table":"campaigns_daily","partition":"2009-12-19","seq":6,"before":"2009-12-24T06:00:00Z"`},
 		{"changes --since 2009-12-29 --format csv", 0, 8, "cost,433.91,211.12,-222.79,-0.49966246599429,final,drift"},
 		{"changes --since 2009-12-29 --format csv", 0, 8, ",accepted,,,,0,,the app was sold\n"},
 		{"changes --since 2009-12-30 --format csv", 0, 1, "reason"},
@@ -184,9 +182,9 @@ func TestHostileHistory(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	check(t, os.WriteFile("reportferry.yml", []byte(historyConfig), 0o600))
-	bucket, err := fileblob.OpenBucket("ledger", &fileblob.Options{CreateDir: true, NoTempDir: true})
+	store, err := bucket.Open(t.Context(), "file://"+filepath.Join(dir, "ledger"))
 	check(t, err)
-	l := ledger.Open(ledger.Options{Bucket: bucket, Dir: filepath.Join(dir, "ledger"), URL: "file://./ledger"})
+	l := ledger.Open(ledger.Options{Store: store, URL: "file://./ledger"})
 	defer func() { check(t, l.Close()) }()
 	table, err := l.Table(t.Context(), "campaigns_daily")
 	check(t, err)
@@ -204,60 +202,5 @@ func TestHostileHistory(t *testing.T) {
 		if n := strings.Count(out.String(), "\n"); code != 0 || n != lines || strings.ContainsAny(out.String(), "\x1b\u202e") || !strings.Contains(out.String(), "look") {
 			t.Errorf("%s: exit code %d, %d lines: %q", args, code, n, out.String())
 		}
-	}
-}
-
-// A damaged history stops the fold before anything is overwritten or dropped. The run says so, and publishes what it fetched.
-func TestRunWithDamagedHistory(t *testing.T) {
-	slow.Test(t)
-	dir := t.TempDir()
-	t.Chdir(dir)
-	check(t, os.WriteFile("reportferry.yml", []byte(historyConfig), 0o600))
-	run := func(args ...string) (code int, text string) {
-		var out bytes.Buffer
-		synctest.Test(t, func(t *testing.T) {
-			time.Sleep(10*365*24*time.Hour + 7*time.Hour)
-			code = execute(t.Context(), args, &out, &out)
-		})
-		return code, out.String()
-	}
-	for range 2 {
-		if code, text := run("run", "campaigns_daily", "--force"); code != 0 {
-			t.Fatalf("exit code %d: %s", code, text)
-		}
-	}
-	months, err := filepath.Glob("ledger/tables/campaigns_daily/history/*/*.json")
-	check(t, err)
-	if len(months) != 1 {
-		t.Fatalf("history: %v", months)
-	}
-	whole, err := os.ReadFile(months[0])
-	check(t, err)
-	check(t, os.WriteFile(months[0], whole[:len(whole)/2], 0o600))
-	objects := func() (all []string) {
-		for _, kind := range []string{"segments/*", "history/*/*"} {
-			some, err := filepath.Glob("ledger/tables/campaigns_daily/" + kind)
-			check(t, err)
-			all = append(all, some...)
-		}
-		return all
-	}
-	before := objects()
-	code, text := run("run", "campaigns_daily", "--force")
-	if want := filepath.ToSlash(months[0][len("ledger/"):]) + " is damaged"; code != 3 || !strings.Contains(text, want) || !strings.Contains(text, "written 40") {
-		t.Errorf("exit code %d: %s", code, text)
-	}
-	if after := objects(); !slices.Equal(before, after) {
-		t.Errorf("there was %v, and now %v", before, after)
-	}
-	if code, text := run("history", "campaigns_daily"); code != 1 || !strings.Contains(text, "is damaged") {
-		t.Errorf("history: exit code %d: %s", code, text)
-	}
-	if code, text := run("status"); code != 0 || !strings.Contains(text, "40 partitions") {
-		t.Errorf("status: exit code %d: %s", code, text)
-	}
-	check(t, os.WriteFile(months[0], whole, 0o600))
-	if code, text := run("run", "campaigns_daily", "--force"); code != 0 {
-		t.Errorf("with its copy: exit code %d: %s", code, text)
 	}
 }

@@ -116,7 +116,7 @@ func TestBigQueryIsAsked(t *testing.T) {
 		t.Errorf("check without the right to: %d, %s", code, out)
 	}
 	w.query(t, between(first, first.AddDays(1)))
-	if out, code := w.run("run", "--now"); code != 0 || !strings.Contains(out, "which partitions these are isn't known") {
+	if out, code := w.run("run", "--now"); code != 0 || !strings.Contains(unfolded(out), "which partitions these are isn't known") {
 		t.Errorf("a run without the right to: %d, %s", code, out)
 	}
 }
@@ -131,12 +131,12 @@ func TestADatasetThatDeletes(t *testing.T) {
 	w := openWarehouse(t, s, 8, living, bqtest.Options{PartitionExpiration: 4 * 24 * time.Hour}, "")
 	w.edit(t, "ledger: ", "state_tables: false\nledger: ")
 	out, code := w.run("run", "--now")
-	if code != 3 || !strings.Contains(out, "as is the default of its dataset") || !strings.Contains(out, "the table deletes a partition after 4 days") {
+	if code != 3 || !strings.Contains(unfolded(out), "as is the default of its dataset") || !strings.Contains(unfolded(out), "the table deletes a partition after 4 days") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	before := len(s.requests(t))
 	out, code = w.run("run", "--now")
-	if code != 1 || !strings.Contains(out, "aren't kept") {
+	if code != 1 || !strings.Contains(unfolded(out), "aren't kept") {
 		t.Errorf("the next run: exit code %d: %s", code, out)
 	}
 	for _, r := range s.requests(t)[before:] {
@@ -147,7 +147,7 @@ func TestADatasetThatDeletes(t *testing.T) {
 	w.holds(t, s.truth(t, today.AddDays(-4), today.AddDays(-1)))
 
 	w = openWarehouse(t, s, 3, living, bqtest.Options{TableExpiration: 24 * time.Hour}, "")
-	if out, code := w.run("run", "--now"); code != 0 || !strings.Contains(out, "deletes the table installs as a whole on") {
+	if out, code := w.run("run", "--now"); code != 0 || !strings.Contains(unfolded(out), "deletes the table installs as a whole on") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	w.Advance(25 * time.Hour)

@@ -165,7 +165,7 @@ func TestTheLedgerBesideIsNoTable(t *testing.T) {
 	}
 	b, err := bucket.Open(t.Context(), "file://./tables/.reportferry")
 	check(t, err)
-	table, err := ledger.Open(ledger.Options{Bucket: b.Blob()}).Table(context.Background(), "day")
+	table, err := ledger.Open(ledger.Options{Store: b}).Table(context.Background(), "day")
 	check(t, err)
 	if n := len(table.Records()); n != 5 {
 		t.Errorf("the ledger has %d records", n)

@@ -18,6 +18,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/history"
 	"github.com/reportferry/reportferry/cmd/reportferry/inspect"
 	"github.com/reportferry/reportferry/cmd/reportferry/notify"
+	"github.com/reportferry/reportferry/cmd/reportferry/objects"
 	"github.com/reportferry/reportferry/cmd/reportferry/push"
 	"github.com/reportferry/reportferry/cmd/reportferry/query"
 	"github.com/reportferry/reportferry/cmd/reportferry/replay"
@@ -108,7 +109,7 @@ relative, in place of the config's own folder.
 		`"{{.CommandPath}} [command] --help" says more about a command.`,
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), accept.New(p), newPlan(p), inspect.Status(p), runs.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
+	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), accept.New(p), newPlan(p), inspect.Status(p), runs.New(p), objects.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
 		serve.New(p, scheduled), notify.New(p), console.New(p, freeHeap), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), show.New(p), emulate.New(p, freeHeap), newVersion())
 	complete.Flags(p, root)
 	usage.Explain(root)

@@ -114,8 +114,8 @@ func TestSharingKilledAtAnyMoment(t *testing.T) {
 		if cmd.ProcessState.ExitCode() < 0 {
 			hits++
 		}
-		time.Sleep(60 * time.Millisecond)                                          // what is on its way
-		check(t, os.RemoveAll(filepath.Join(dir, "ledger/tables/choices/claims"))) // else each run waits for the lease of the dead
+		time.Sleep(60 * time.Millisecond) // what is on its way
+		endLease(t, "file://"+dir+"/ledger", "choices")
 		arrived := int32(s.choices(t).Records)
 		settledRows(t, "file://"+dir+"/ledger", "choices", func(file string, row int64) {
 			if i := offset[file] + int(row) - 1; settled[i] == 0 {

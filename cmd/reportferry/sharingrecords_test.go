@@ -6,8 +6,10 @@ import (
 	varint "encoding/binary"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -18,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
@@ -259,6 +262,25 @@ func numberOf(t *testing.T, options string) int {
 	return n
 }
 
+// endLease has the lease of a process that is dead be over, so that the next run needn't wait for it.
+func endLease(t *testing.T, ledgerURL, table string) {
+	t.Helper()
+	b, err := bucket.Open(t.Context(), ledgerURL)
+	check(t, err)
+	defer b.Close() //nolint:errcheck // all is written
+	l := ledger.Open(ledger.Options{Store: b, URL: ledgerURL})
+	check(t, ledger.NewDocument[map[string]any](l, "pushes/"+table+".json", "").Change(t.Context(), ledger.Change[map[string]any]{
+		Apply: func(c *map[string]any) error {
+			lease, held := (*c)["lease"].(map[string]any)
+			if !held {
+				return ledger.ErrNothing
+			}
+			lease["until"] = time.Time{}
+			return nil
+		},
+	}))
+}
+
 // settledRows reads from the ledger itself which rows of which files are on record as settled.
 func settledRows(t *testing.T, ledgerURL, table string, settled func(file string, row int64)) {
 	t.Helper()
@@ -266,38 +288,60 @@ func settledRows(t *testing.T, ledgerURL, table string, settled func(file string
 	b, err := bucket.Open(ctx, ledgerURL)
 	check(t, err)
 	defer b.Close() //nolint:errcheck // only read
-	folder := ledger.Open(ledger.Options{Bucket: b.Blob(), URL: ledgerURL}).Folder(table, "outbox", "")
-	keys, err := folder.Keys(ctx, "")
-	check(t, err)
+	l := ledger.Open(ledger.Options{Store: b, URL: ledgerURL})
+	type head struct {
+		File        string
+		Whole, Last int
+	}
+	pushes := map[string]head{}
+	var document struct {
+		Segments int
+		Files    []json.RawMessage
+	}
+	note := func(raw json.RawMessage) {
+		var h struct {
+			ID string
+			head
+		}
+		check(t, json.Unmarshal(raw, &h))
+		pushes[h.ID] = h.head
+	}
+	read := func(key string, to any) bool {
+		raw, err := ledger.ReadOnce[json.RawMessage](ctx, l, key, "")
+		if errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		check(t, err)
+		check(t, json.Unmarshal(raw, to))
+		return true
+	}
+	if !read("pushes/"+table+".json", &document) {
+		t.Fatal("there is no document")
+	}
+	for _, raw := range document.Files {
+		note(raw)
+	}
 	type segment struct {
-		Base  int
+		Push  string
 		Spans []byte
-		Head  *struct{ File string }
+		Head  json.RawMessage
 	}
-	read := func(key string) (s segment) {
-		var raw json.RawMessage
-		check(t, folder.Read(ctx, key, &raw))
-		check(t, json.Unmarshal(raw, &s))
-		return s
-	}
-	last := map[string]string{}
-	for _, key := range keys {
-		if id, name, _ := strings.Cut(key, "/"); strings.HasSuffix(name, ".json") {
-			last[id] = name
+	var log []segment
+	for s := (segment{}); read(fmt.Sprintf("pushes/%s/%06d.json", table, len(log)+1), &s); s = (segment{}) {
+		if log = append(log, s); len(log) > document.Segments {
+			if s.Head != nil {
+				note(s.Head)
+			} else if h := pushes[s.Push]; s.Push != "" {
+				h.Last = len(log)
+				pushes[s.Push] = h
+			}
 		}
 	}
-	for id, name := range last {
-		end := read(id + "/" + name)
-		to, err := strconv.Atoi(strings.TrimSuffix(name, ".json"))
-		check(t, err)
-		states, file := map[int64]byte{}, ""
-		for n := end.Base; n <= to; n++ {
-			s := read(fmt.Sprintf("%s/%06d.json", id, n))
-			if s.Head != nil {
-				file = s.Head.File
-			}
+	for _, h := range pushes {
+		states := map[int64]byte{}
+		for n := max(1, h.Whole); n <= h.Last; n++ {
 			row := int64(1)
-			for b := s.Spans; len(b) > 0; {
+			for b := log[n-1].Spans; len(b) > 0; {
 				gap, i := varint.Uvarint(b)
 				length, j := varint.Uvarint(b[i:])
 				b = b[i+j:]
@@ -309,7 +353,7 @@ func settledRows(t *testing.T, ledgerURL, table string, settled func(file string
 		}
 		for row, state := range states {
 			if state == 2 || state == 3 { // accepted, rejected
-				settled(file, row)
+				settled(h.File, row)
 			}
 		}
 	}

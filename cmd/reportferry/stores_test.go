@@ -13,7 +13,7 @@ import (
 func (p *place) says(t *testing.T, code int, want string, args ...string) {
 	t.Helper()
 	out, got := p.here(args...)
-	if got != code || !strings.Contains(out, want) {
+	if got != code || !strings.Contains(unfolded(out), unfolded(want)) {
 		t.Errorf("%q: exit code %d, want %d; says %q, want %q in it", args, got, code, out, want)
 	}
 }

@@ -112,18 +112,18 @@ func TestTerminatedInEachPhase(t *testing.T) {
 		half, held  bool
 		code, parts int
 	}{
-		{"the ledger is opened", `name=ledger/clock.json`, 1, false, false, 130, 0},
+		{"the ledger is opened", `GET .*reportferry-probe`, 1, false, false, 130, 0},
 		{"apps are asked for", `filters_data`, 1, false, false, 130, 0},
-		{"the plan reads what is recorded", `GET .*prefix=ledger/tables/installs/partitions/`, 1, false, false, 130, 0},
+		{"the plan reads what is recorded", `GET .*prefix=ledger/tables/installs/months/`, 1, false, false, 130, 0},
 		{"the plan asks what the sink holds", `GET .*prefix=out/installs/`, 1, false, false, 130, 0},
 		{"the run's record begins", `name=ledger/runs/`, 1, false, false, 130, 0},
 		{"a window is claimed", `name=ledger/tables/installs/claims/2`, 1, false, false, 130, 0},
 		{"rows are asked for", `csv_report.*campaign`, 2, false, false, 130, 2},
 		{"rows are converted", `csv_report.*campaign`, 2, true, false, 130, 2},
 		{"totals are asked for", `csv_report.*dimensions=day&`, 1, false, false, 130, 0},
-		{"a put is announced", `name=ledger/tables/installs/partitions/`, 1, false, false, 130, 0},
+		{"a put is announced", `name=ledger/tables/installs/months/2`, 1, false, false, 130, 0},
 		{"a partition is put", `name=out/installs/`, 3, false, false, 130, 2},
-		{"partitions are recorded", `name=ledger/tables/installs/partitions/`, 4, false, false, 130, 4},
+		{"partitions are recorded", `name=ledger/tables/installs/months/2`, 4, false, false, 130, 4},
 		{"a claim is given back", `name=ledger/tables/installs/claims/2`, 2, false, true, 130, 2},
 		{"the state tables are written", `name=out/_reportferry_partitions/`, 1, false, false, 130, 4},
 		{"the run's record ends", `name=ledger/runs/`, 2, false, false, 130, 4},

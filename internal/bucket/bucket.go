@@ -73,9 +73,13 @@ var (
 	ErrUnsafe = errors.New("the store doesn't honour conditions of writes")
 )
 
-// New makes a bucket of a driver. url is for messages, and has no secrets.
+// New makes a bucket of a driver, which may have a method Blob. url is for messages, and has no secrets.
 func New(url string, d Driver) *Bucket {
-	return &Bucket{driver: d, url: strings.TrimSuffix(url, "/"), proof: proof{turn: make(chan struct{}, 1)}}
+	b := &Bucket{driver: d, url: strings.TrimSuffix(url, "/"), proof: proof{turn: make(chan struct{}, 1)}}
+	if other, has := d.(interface{ Blob() *blob.Bucket }); has {
+		b.blob = other.Blob()
+	}
+	return b
 }
 
 // URL is where the bucket is, without secrets.

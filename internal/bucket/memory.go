@@ -39,11 +39,10 @@ type stored struct {
 func NewMemory() *Bucket { return new(Memory).Open() }
 
 // Open opens the store, whose URL is mem://.
-func (m *Memory) Open() *Bucket {
-	b := New("mem://", m)
-	b.blob = blob.NewBucket(memoryBlob{m})
-	return b
-}
+func (m *Memory) Open() *Bucket { return New("mem://", m) }
+
+// Blob is the same store by gocloud's calls.
+func (m *Memory) Blob() *blob.Bucket { return blob.NewBucket(memoryBlob{m}) }
 
 func (m *Memory) now() time.Time {
 	if m.Now != nil {

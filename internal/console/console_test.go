@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
@@ -23,7 +23,7 @@ var noon = time.Date(2026, 1, 12, 12, 0, 0, 0, time.UTC)
 // sample is a console of some jobs, over an empty ledger.
 func sample(t *testing.T, list ...Job) *Console {
 	t.Helper()
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	return New(Options{Ledger: l, Jobs: list, Now: func() time.Time { return noon }})
 }

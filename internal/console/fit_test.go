@@ -14,8 +14,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/robfig/cron/v3"
-	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
@@ -25,7 +25,7 @@ import (
 // many metrics, long names, a long last run, and this night's moves of each of the newest days.
 func crowded(t *testing.T) *Console {
 	t.Helper()
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	var jobs []Job
 	for name, period := range map[string]refresh.Period{

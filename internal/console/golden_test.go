@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/store"
@@ -52,7 +52,7 @@ const (
 // madeUp is a console of a made-up ledger in which much is wrong.
 func madeUp(t *testing.T) *Console {
 	t.Helper()
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	for _, r := range madeUpRuns() {
 		if err := l.SaveRun(t.Context(), r); err != nil {

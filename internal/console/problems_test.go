@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
@@ -127,8 +127,8 @@ func TestManyDays(t *testing.T) {
 
 // A damaged record of a run is named, and hides no other run.
 func TestADamagedRun(t *testing.T) {
-	b := memblob.OpenBucket(nil)
-	l := ledger.Open(ledger.Options{Bucket: b, URL: "mem://x"})
+	store := bucket.NewMemory()
+	b, l := store.Blob(), ledger.Open(ledger.Options{Store: store, URL: "mem://x"})
 	t.Cleanup(func() { _ = l.Close() })
 	for _, r := range madeUpRuns() {
 		if err := l.SaveRun(t.Context(), r); err != nil {

@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob/memblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
@@ -19,7 +18,7 @@ import (
 // days before weren't yet. Then a number of January 11 has moved, or hasn't.
 func rebaselined(t *testing.T, moved bool) *Console {
 	t.Helper()
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	table, err := l.Table(t.Context(), "rebaselined")
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob/memblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -102,7 +101,7 @@ func TestNothingNeedsYou(t *testing.T) {
 
 // A run by any other name than those of the ledger has no page, and one whose name would lead elsewhere isn't linked or exported.
 func TestRunsByName(t *testing.T) {
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	for _, id := range []string{"20260112T043000.000Z-1f2e3d4c", "..", ".hidden", "a b", `"><script>`} {
 		if err := l.SaveRun(t.Context(), ledger.Run{ID: id, Started: noon}); err != nil {
@@ -159,7 +158,7 @@ func TestALongRun(t *testing.T) {
 		run.Results = append(run.Results, res)
 	}
 	ledger.TrimTimings(run.Results)
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	if err := l.SaveRun(t.Context(), run); err != nil {
 		t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/status"
@@ -155,7 +155,7 @@ func BenchmarkTable(b *testing.B) {
 
 // tenYears is a console of a table of 4,000 days with so many metrics.
 func tenYears(t testing.TB, metrics int) *Console {
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	var look Look
 	first := civil.DateOf(noon).AddDays(-4000)
@@ -222,7 +222,7 @@ func TestFreshnessByRun(t *testing.T) {
 
 // An older partition's history is read for it alone.
 func TestAnOlderPartition(t *testing.T) {
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	first := years(t, l, "long", 200)
 	c := New(Options{Ledger: l, Jobs: []Job{ofLedger(l, "long", first)}, Now: func() time.Time { return noon }})

@@ -10,8 +10,9 @@ import (
 // A Draft is a file on its way to its place below a root. Until it is there, readers see what was there before.
 type Draft struct {
 	*os.File
-	root *Root
-	path string // its place
+	root   *Root
+	path   string // its place
+	synced bool
 }
 
 // Draft begins a file that is to have a key: a path below the root, with slashes.
@@ -26,7 +27,7 @@ func (r *Root) Draft(key string) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Draft{f, r, path}, nil
+	return &Draft{File: f, root: r, path: path}, nil
 }
 
 // Create puts the file in its place, where nothing may be: else the error is os.ErrExist. link(2) succeeds for one of several
@@ -44,6 +45,15 @@ func (d *Draft) Replace() error {
 		_ = os.Remove(d.Name()) // as far as it is still there
 	}
 	return err
+}
+
+// Sync has what was written survive a power cut, before others have to wait for the file's place. Nothing is written after it.
+func (d *Draft) Sync() error {
+	if d.synced {
+		return nil
+	}
+	d.synced = true
+	return d.File.Sync()
 }
 
 // place syncs what was written, because a name that lasts could otherwise be one of an empty file.

@@ -16,7 +16,7 @@ type layer struct {
 
 // Tests are held to fewer rules: they run against the emulator and put parts into real buckets. Even they leave cmd and
 // the other kinds alone.
-var proving = []string{"internal/adjust/transport", "internal/emulator", "internal/emulator/emutest", "internal/telemetry/collector", "sinks/blobsink", "sinks/bqsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
+var proving = []string{"internal/adjust/transport", "internal/bucket", "internal/emulator", "internal/emulator/emutest", "internal/telemetry/collector", "sinks/blobsink", "sinks/bqsink", "sinks/bqsink/bqtest", "sinks/sinktest"}
 
 // emulated is what the tests of the emulator's parts may use of it.
 var emulated = []string{"internal/emulator", "internal/emulator/*"}
@@ -39,12 +39,12 @@ var layers = []layer{
 	// says which partitions are due, and how the table is, in its types.
 	{"jobs", []string{"jobs/ledger", "jobs/refresh", "sinks", "internal/telemetry/step", "internal/terminal"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	{"jobs/ledger", []string{"internal/bucket", "internal/disk", "internal/telemetry/step", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
-	{"jobs/ledger/ledgertest", nil, nil},
+	{"jobs/ledger/ledgertest", []string{"internal/bucket"}, nil},
 	{"jobs/ledger/simulation", nil, append([]string{"internal/bucket", "jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
 	{"jobs/refresh", []string{"jobs/ledger", "sinks", "internal/zone"}, nil},
 	{"jobs/status", []string{"internal/catalog", "jobs/ledger", "jobs/refresh", "sinks"}, nil}, // no sender, page or command
 	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "internal/telemetry/step", "sinks"}, proving},
-	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, append([]string{"jobs/outbox/outboxtest"}, proving...)},
+	{"jobs/outbox", []string{"jobs", "jobs/ledger", "jobs/outbox/store"}, append([]string{"internal/bucket", "jobs/outbox/outboxtest"}, proving...)},
 	{"jobs/outbox/outboxtest", nil, nil}, // never the writer of what it reads
 	{"jobs/outbox/store", []string{"jobs/ledger"}, proving},
 	{"jobs/outbox/*", []string{"jobs", "jobs/ledger", "jobs/refresh", "jobs/outbox", "jobs/outbox/store", "internal/dateform"}, proving},

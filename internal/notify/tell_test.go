@@ -289,7 +289,7 @@ func TestEightTasksTellOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := ledger.Open(ledger.Options{Store: store, Dir: dir, URL: "file://" + dir})
+	folder := ledger.Open(ledger.Options{Store: store})
 	t.Cleanup(func() { _ = folder.Close() })
 	for name, l := range map[string]*ledger.Ledger{"bucket": memLedger(t), "folder": folder} {
 		t.Run(name, func(t *testing.T) {

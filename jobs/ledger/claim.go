@@ -182,14 +182,14 @@ func (c *Claim) free(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	attrs, err := c.ledger.bucket.Attributes(ctx, c.key(n))
+	last, err := c.ledger.modified(ctx, c.key(n))
 	if isNotFound(err) {
 		return c.outrun()
 	}
 	if err != nil {
 		return fmt.Errorf("claim %s: read its age: %w", c.ledger.location(c.key(n)), err)
 	}
-	if left := other.Lease - now.Sub(attrs.ModTime); left >= 0 {
+	if left := other.Lease - now.Sub(last); left >= 0 {
 		return &HeldError{Unit: c.unit, Run: other.Run, Free: left, Beat: other.Beat}
 	}
 	return nil
@@ -316,4 +316,22 @@ func (c *Claim) Release(ctx context.Context) error {
 	}
 	c.body.Released = true
 	return c.ledger.write(ctx, c.key(c.number), c.body)
+}
+
+// An instant is a moment by two clocks: the wall clock, which people set, and the running time, which may stand still
+// in sleep.
+type instant struct {
+	wall    time.Time
+	running time.Duration
+}
+
+func (l *Ledger) instant() instant {
+	wall, running := l.clock()
+	return instant{wall, running}
+}
+
+// since is how much time has passed, by the clock that shows more. A process that overestimates it gives up a lease
+// that it still has, which costs work; one that underestimates it would keep a lease that is another's by now.
+func (i instant) since(earlier instant) time.Duration {
+	return max(i.wall.Sub(earlier.wall), i.running-earlier.running)
 }

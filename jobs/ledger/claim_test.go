@@ -3,12 +3,12 @@ package ledger
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/memblob"
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 func TestClaimIsExclusiveUntilReleased(t *testing.T) {
@@ -80,7 +80,7 @@ func TestClaimLease(t *testing.T) {
 // When the store stops answering, a put's context ends before the lease does, so that it can't land after another's.
 func TestGuardEndsBeforeTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Open(Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"})
+		l, store := distantLedger(t, nil)
 		ctx := t.Context()
 		start := time.Now()
 		c, err := l.Claim(ctx, "installs", "u", "a", time.Minute)
@@ -88,7 +88,7 @@ func TestGuardEndsBeforeTheLease(t *testing.T) {
 		guarded, done, err := c.Guard(ctx)
 		check(t, err)
 		defer done()
-		check(t, l.bucket.Close()) // every renewal fails from here
+		store.Dead.Store(true) // every renewal fails from here
 		<-guarded.Done()
 		if took := time.Since(start); took >= time.Minute || took < 50*time.Second {
 			t.Errorf("the put's context ended after %v of a lease of one minute", took)
@@ -122,8 +122,10 @@ func TestClaimByStaleListing(t *testing.T) {
 func TestClaimWhoseAnswerWasLost(t *testing.T) {
 	l, d := distantLedger(t, nil)
 	d.Answer = func(key string, err error) error {
-		check(t, err)
-		return d.WriteAll(t.Context(), key, nil, &blob.WriterOptions{IfNotExist: true})
+		if err == nil && strings.Contains(key, "/claims/") {
+			return bucket.ErrConflict
+		}
+		return err
 	}
 	c, err := l.Claim(t.Context(), "installs", "u", "a", time.Minute)
 	check(t, err)

@@ -148,7 +148,7 @@ func (l *Ledger) Holders(ctx context.Context, table string, units []string) (map
 	}
 	last := map[string]string{} // the highest claim of each unit
 	for _, key := range keys {
-		if unit := path.Base(path.Dir(key)); slices.Contains(units, unit) && NumberOf(key) > NumberOf(last[unit]) {
+		if unit := path.Base(path.Dir(key)); slices.Contains(units, unit) && highest([]string{key, last[unit]}) > highest([]string{last[unit]}) {
 			last[unit] = key
 		}
 	}
@@ -163,14 +163,14 @@ func (l *Ledger) Holders(ctx context.Context, table string, units []string) (map
 		if err != nil {
 			return nil, err
 		}
-		attrs, err := l.bucket.Attributes(ctx, key)
+		last, err := l.modified(ctx, key)
 		if isNotFound(err) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: claim %s: read its age: %w", ErrBucket, l.location(key), err)
 		}
-		if time.Since(attrs.ModTime) <= body.Lease {
+		if time.Since(last) <= body.Lease {
 			held[unit] = body.Run
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
 	"go.opentelemetry.io/otel/attribute"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
@@ -24,24 +24,36 @@ func (t *Table) Commit(ctx context.Context, e Record) error {
 	return t.CommitAll(ctx, []Record{e})[0]
 }
 
-// CommitAll writes records of several partitions, each on top of the one whose number is in After: one object for those of a week. It
-// fills in numbers and segments. An error is of the record at its place. It is ErrLost when another process has recorded the partition
+// CommitAll writes records of several partitions, each on top of the one whose number is in After, in one swap for those of a month. It
+// fills in their numbers. An error is of the record at its place. It is ErrLost when another process has recorded the partition
 // meanwhile, and then the record doesn't hold.
 func (t *Table) CommitAll(ctx context.Context, list []Record) []error {
 	errs := make([]error, len(list))
-	weeks := map[civil.Date][]int{}
-	for i, e := range list {
-		week := weekOf(e.Partition)
-		weeks[week] = append(weeks[week], i)
+	months := map[string][]int{}
+	for i := range list {
+		list[i].Seq = list[i].After + 1
+		name := monthOf(list[i].Partition)
+		months[name] = append(months[name], i)
 	}
 	var g errgroup.Group
 	g.SetLimit(readers)
-	for week, of := range weeks {
+	for _, name := range slices.Sorted(maps.Keys(months)) {
+		of := months[name]
 		g.Go(func() error {
 			ctx, about := step.Begin(ctx, step.Record)
-			err := t.commitWeek(ctx, week, list, of, errs)
-			about.Set(attribute.String("reportferry.partition", list[of[0]].Partition.String()), attribute.String("reportferry.state", string(list[of[0]].State)))
-			about.End(errors.Join(err))
+			first := &list[of[0]]
+			about.Set(attribute.String("reportferry.partition", first.Partition.String()), attribute.String("reportferry.state", string(first.State)))
+			var batch []Record
+			for _, i := range of {
+				batch = append(batch, list[i])
+			}
+			lost, err := t.commitMonth(ctx, name, batch)
+			for _, i := range of {
+				if errs[i] = err; err == nil && slices.Contains(lost, list[i].Partition) {
+					errs[i] = t.lost(list[i])
+				}
+			}
+			about.End(errs[of[0]])
 			return nil
 		})
 	}
@@ -49,110 +61,38 @@ func (t *Table) CommitAll(ctx context.Context, list []Record) []error {
 	return errs
 }
 
-// commitWeek writes the records at these places of the list, which are of one week. It gives the first error.
-func (t *Table) commitWeek(ctx context.Context, week civil.Date, list []Record, of []int, errs []error) error {
-	fail := func(err error) error {
-		for _, i := range of {
-			errs[i] = err
-		}
-		return err
-	}
-	turn := t.turn(week)
-	if err := turn.Acquire(ctx, 1); err != nil {
-		return fail(err)
-	}
-	defer turn.Release(1)
-	const tries = 20 // others may be faster with records of other partitions, which takes them as long as us
-	for range tries {
-		t.mu.Lock()
-		number, segment := t.tops[week]+1, t.segment
-		of = slices.DeleteFunc(of, func(i int) bool {
-			if t.entries[list[i].Partition].Seq != list[i].After {
-				errs[i] = t.lost(list[i])
-			}
-			return errs[i] != nil
-		})
-		t.mu.Unlock()
-		if len(of) == 0 {
-			return ErrLost
-		}
-		var b batch
-		for _, i := range of {
-			list[i].Seq, list[i].Segment = number, segment
-			b.records = append(b.records, list[i])
-		}
-		key := entryKey(t.name, week, number)
-		own, err := t.ledger.createOwn(ctx, key, b)
-		if err != nil {
-			return fail(err)
-		}
-		if !own { // the number is taken, perhaps by another's records of other partitions
-			if err := t.Refresh(ctx); err != nil {
-				return fail(err)
-			}
-			continue
-		}
-		t.mu.Lock()
-		t.own[key] = b
-		t.mu.Unlock()
-		if err := t.lookAgain(ctx, segment); err != nil {
-			return fail(err)
-		}
-		return t.taken(key, b, of, errs)
-	}
-	return fail(fmt.Errorf("%w: record a part of the week of %s in %s: others were faster %d times", ErrBucket, week, t.ledger.location(t.prefix("partitions")), tries))
-}
-
-// taken keeps the records of an object that this process has created, and says which of them hold.
-func (t *Table) taken(key string, b batch, of []int, errs []error) (first error) {
+// commitMonth writes records of one month, and gives those that were lost to another process.
+func (t *Table) commitMonth(ctx context.Context, name string, batch []Record) (lost []civil.Date, err error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.loose[key] = true
-	t.keepBatch(key, b)
-	for n, e := range b.records {
-		if !same(t.entries[e.Partition], e) { // another has recorded it, or the number was used before and folded away
-			errs[of[n]] = t.lost(e)
-			first = errs[of[n]]
-		}
+	shapes, scopes := t.shapes, t.scopes
+	t.mu.Unlock()
+	d := t.document(name)
+	err = d.Change(ctx, Change[month]{
+		Apply: func(m *month) error {
+			if lost = m.commit(batch, shapes, scopes); len(lost) == len(batch) {
+				return ErrLost
+			}
+			return nil
+		},
+		Done: func(m *month) bool {
+			lost = nil
+			for _, e := range batch {
+				if !m.has(e) {
+					lost = append(lost, e.Partition)
+				}
+			}
+			return len(lost) < len(batch)
+		},
+	})
+	t.takeDocument(name)
+	if errors.Is(err, ErrLost) {
+		err = nil
 	}
-	return first
-}
-
-// turn is what is held to write the next object of a week, so that windows of this process don't race for its number.
-func (t *Table) turn(week civil.Date) *semaphore.Weighted {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.turns[week] == nil {
-		t.turns[week] = semaphore.NewWeighted(1)
-	}
-	return t.turns[week]
+	return lost, err
 }
 
 func (t *Table) lost(e Record) error {
-	return fmt.Errorf("%w: %s/%s: another run has recorded it meanwhile: %w", ErrBucket, t.ledger.location(t.prefix("partitions")), e.Partition, ErrLost)
-}
-
-// lookAgain is the second look: it reads the segment that holds by now, when that is newer than the one that was read before. Creating
-// an object proves that its number was free only if no number was ever deleted, and folding deletes records. What was deleted before
-// that segment was read is older; what was deleted since is in a newer segment.
-func (t *Table) lookAgain(ctx context.Context, segment int) error {
-	err := t.segmented.share(ctx, func() error {
-		segments, err := t.ledger.list(ctx, t.prefix("segments"))
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.highest = max(t.highest, highest(segments))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	t.mu.Lock()
-	newest := t.highest
-	t.mu.Unlock()
-	if newest <= segment {
-		return nil
-	}
-	return t.Refresh(ctx)
+	return fmt.Errorf("%w: %s/%s: another run has recorded it meanwhile: %w", ErrBucket, t.ledger.location(t.prefix("months")), e.Partition, ErrLost)
 }
 
 // same tells whether a record that was read is the one that was written.
@@ -183,17 +123,4 @@ func (t *Table) Doubt(ctx context.Context, e Record) error {
 		}
 	}
 	return err
-}
-
-// dropAll drops records that a segment holds, or newer ones of their partitions: in any order, because each of them counts for nothing
-// beside the segment. Those that stay do no harm, because their numbers are lower.
-func (t *Table) dropAll(ctx context.Context, keys []string) {
-	if t.ledger.drop(ctx, keys...) != nil {
-		return // the next fold drops what is left
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, key := range keys {
-		delete(t.loose, key)
-	}
 }

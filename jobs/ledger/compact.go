@@ -75,3 +75,13 @@ func (l *Ledger) compact(ctx context.Context, prefix string, n int, content any,
 		return !ok || number >= n
 	})...)
 }
+
+func highest(keys []string) int {
+	top := 0
+	for _, key := range keys {
+		if n, ok := numbered(key); ok {
+			top = max(top, n)
+		}
+	}
+	return top
+}

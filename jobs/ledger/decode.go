@@ -57,8 +57,6 @@ func (c *cursor) entry(e *Record) {
 			e.Sums = c.texts()
 		case "receipts":
 			c.list('[', ']', func() { e.Receipts = append(e.Receipts, c.receipt()) })
-		case "segment":
-			e.Segment = int(c.int())
 		case "reason":
 			e.Reason = c.string()
 		case "since":

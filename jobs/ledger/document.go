@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/reportferry/reportferry/internal/bucket"
 )
@@ -25,6 +26,7 @@ type Document[T any] struct {
 	queue  []*pending[T]
 	known  bool // the object was read or written
 	stored snapshot[T]
+	tried  uint64 // digest of what was to be written last
 }
 
 // A snapshot is the object as it was read or written last.
@@ -71,15 +73,35 @@ func (d *Document[T]) Load(ctx context.Context) (content T, exists bool, err err
 	if err := d.read(ctx); err != nil {
 		return content, false, err
 	}
-	content, exists = d.Last()
-	return content, exists, nil
+	return d.Last(), d.Version() != "", nil
 }
 
 // Last is the content as this process has read or written it last. Before that it is the zero T.
-func (d *Document[T]) Last() (content T, exists bool) {
+func (d *Document[T]) Last() T {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.stored.content, d.stored.version != ""
+	return d.stored.content
+}
+
+// Version is that of Last; empty: there was no document, or the store doesn't say what it made of the last write.
+func (d *Document[T]) Version() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stored.version
+}
+
+// Size is how many bytes Last has as JSON.
+func (d *Document[T]) Size() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.stored.raw)
+}
+
+// Forget lets go of what was read, for its memory. Nobody may be at work on the document.
+func (d *Document[T]) Forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stored, d.known = snapshot[T]{}, false
 }
 
 // Change writes a change, on the version that this process knows, and after a lost race on the one that is there by then. When the error
@@ -127,7 +149,7 @@ const mostUnknown = 5
 func (d *Document[T]) writeQueue(ctx context.Context) error {
 	unknown := 0
 	for lost := 0; ; lost++ {
-		if lost > 0 && !wait(ctx, rand.N(min(time.Second, 10*time.Millisecond<<min(lost, 10)))) { //nolint:gosec // it parts writers
+		if lost > 0 && !wait(ctx, d.pause(lost)) {
 			return ctx.Err()
 		}
 		if !d.known || lost > 0 {
@@ -140,6 +162,7 @@ func (d *Document[T]) writeQueue(ctx context.Context) error {
 			return err
 		}
 		on := bucket.Condition{Version: d.stored.version, Absent: d.stored.version == ""}
+		d.tried = xxhash.Sum64(next.raw)
 		data, err := encodeDocument(next.raw)
 		if err != nil {
 			return fmt.Errorf("%w: write %s: %w", ErrBucket, d.damage.Location, err)
@@ -255,6 +278,13 @@ func (d *Document[T]) answer(batch []*pending[T], next *snapshot[T]) {
 		p.over = true
 	}
 	d.queue = slices.DeleteFunc(d.queue, func(p *pending[T]) bool { return p.over })
+}
+
+// pause is how long a writer that has lost several times waits before its next turn: up to 20, 40, 80 ... milliseconds, and no more than
+// a second. How far up goes by what it was about to write, so that writers who met part, and a simulation repeats itself.
+func (d *Document[T]) pause(lost int) time.Duration {
+	longest := min(time.Second, 10*time.Millisecond<<min(lost, 10))
+	return time.Duration(d.tried % uint64(longest)) //nolint:gosec // it is positive
 }
 
 // wait is false when the context ends before.

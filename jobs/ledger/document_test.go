@@ -120,7 +120,7 @@ func TestChangesShareAWrite(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if content, _ := d.Last(); len(content.Tokens) != 49 || puts > 3 {
+		if content := d.Last(); len(content.Tokens) != 49 || puts > 3 {
 			t.Errorf("%d changes in %d writes, want 49 in at most 3", len(content.Tokens), puts)
 		}
 	})
@@ -151,7 +151,7 @@ func TestOneGivesUp(t *testing.T) {
 		silent = false
 		stop()
 		all.Wait()
-		if content, _ := d.Last(); strings.Join(content.Tokens, " ") != "second" {
+		if content := d.Last(); strings.Join(content.Tokens, " ") != "second" {
 			t.Errorf("there is %v, want second alone", content.Tokens)
 		}
 	})

@@ -4,20 +4,25 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/civil"
+	"golang.org/x/sync/errgroup"
 )
 
 // History is every content that the partitions from from, included, until until, excluded, have had, ascending by partition and
 // number; the last one of a partition is what it holds, unless its put was interrupted. An invalid date is no bound. Fetches that
-// brought the same content are one record: Since, Run and Reason are of the first of them, all else of the last. Planning never
-// reads history.
+// brought the same content are one record: Since, Run and Reason are of the first of them, all else of the last.
 func (t *Table) History(ctx context.Context, from, until civil.Date) ([]Record, error) {
-	history, err := t.between(ctx, from, until)
+	within := func(p civil.Date) bool {
+		return (!from.IsValid() || !p.Before(from)) && (!until.IsValid() || p.Before(until))
+	}
+	had, err := t.contents(ctx, within)
 	if err != nil {
 		return nil, err
 	}
+	history := had.merged()
 	return history, t.meant(ctx, history)
 }
 
@@ -39,54 +44,20 @@ func (t *Table) meant(ctx context.Context, history []Record) error {
 	return nil
 }
 
-// between is History without what the contents mean.
-func (t *Table) between(ctx context.Context, from, until civil.Date) ([]Record, error) {
-	within := func(p civil.Date) bool {
-		return (!from.IsValid() || !p.Before(from)) && (!until.IsValid() || p.Before(until))
-	}
-	had, months, err := t.contents(ctx, within)
-	if err != nil {
-		return nil, err
-	}
-	for _, month := range months {
-		if !from.IsValid() || month >= earliest(from) {
-			if err := t.readMonth(ctx, had, month, within); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return had.merged(), nil
-}
-
 // Changed is the history of those partitions whose content has changed since a time, or to which something happened: what each has
-// had since then, and what it had before that, of which Since, Run and Reason may be of a later fetch than the first. It reads no more months than that takes.
+// had since then, and what it had before that. It reads the months of these partitions alone.
 func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) {
-	had, months, err := t.contents(ctx, everything)
-	if err != nil {
+	if err := t.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	slices.Reverse(months)
-	for len(months) > 0 && months[0] >= monthOf(since) {
-		if err := t.readMonth(ctx, had, months[0], everything); err != nil {
-			return nil, err
-		}
-		months = months[1:]
+	records := t.Records()
+	had, err := t.contents(ctx, func(p civil.Date) bool { return !records[p].happened().Before(since) })
+	if err != nil {
+		return nil, err
 	}
 	brought := func(e Record) bool { return !e.Brought().Before(since) }
 	late := func(e Record) bool { return brought(e) || !e.decided().Before(since) }
 	maps.DeleteFunc(had, func(_ civil.Date, list []Record) bool { return !slices.ContainsFunc(list, late) })
-	for _, month := range months {
-		// What a partition was before may be in any month since it began.
-		lacking := func(p civil.Date) bool {
-			list := had[p]
-			return len(list) > 0 && list[0].Seq > 1 && brought(list[0]) && month >= earliest(p)
-		}
-		if slices.ContainsFunc(slices.Collect(maps.Keys(had)), lacking) {
-			if err := t.readMonth(ctx, had, month, lacking); err != nil {
-				return nil, err
-			}
-		}
-	}
 	var out []Record
 	list := had.merged()
 	for i, e := range list {
@@ -95,6 +66,18 @@ func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) 
 		}
 	}
 	return out, t.meant(ctx, out)
+}
+
+// happened is when anything was recorded last of the partition.
+func (e Record) happened() time.Time {
+	last := e.Fetched
+	if at := e.decided(); at.After(last) {
+		last = at
+	}
+	if e.HeldBack != nil && e.HeldBack.Last.After(last) {
+		last = e.HeldBack.Last
+	}
+	return last
 }
 
 // Brought is when the record's content was fetched first, as far as that is known.
@@ -160,21 +143,35 @@ func (e Record) decided() (last time.Time) {
 // Contents are records without doubts, by partition and ascending, each once.
 type contents map[civil.Date][]Record
 
-func everything(civil.Date) bool { return true }
-
-// contents reads what isn't history alone, and names the months of history. The order matters: what is moved into history after it
-// was looked for here is found there.
-func (t *Table) contents(ctx context.Context, within func(civil.Date) bool) (contents, []string, error) {
-	c, err := t.chains(ctx, within)
-	if err != nil {
-		return nil, nil, err
+// contents reads the months of partitions that within accepts.
+func (t *Table) contents(ctx context.Context, within func(civil.Date) bool) (contents, error) {
+	if err := t.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for partition := range t.Records() {
+		if within(partition) {
+			names[monthOf(partition)] = true
+		}
 	}
 	had := contents{}
-	for _, chain := range c.records {
-		had.add(chain)
+	var mu sync.Mutex
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for name := range names {
+		g.Go(func() error {
+			m, err := t.readMonth(ctx, name)
+			if err != nil {
+				return err
+			}
+			older, err := t.readOlder(ctx, m.Older)
+			mu.Lock()
+			defer mu.Unlock()
+			had.add(slices.DeleteFunc(slices.Concat(older, m.History, m.Records), func(e Record) bool { return !within(e.Partition) }))
+			return err
+		})
 	}
-	months, err := t.months(ctx)
-	return had, months, err
+	return had, g.Wait()
 }
 
 // add takes records that aren't there yet.
@@ -205,9 +202,4 @@ func (c contents) merged() (out []Record) {
 		}
 	}
 	return out
-}
-
-// earliest is the first month in which a partition can have been fetched, and one more for clocks that are wrong.
-func earliest(partition civil.Date) string {
-	return monthOf(civil.Date{Year: partition.Year, Month: partition.Month, Day: 1}.AddDays(-1).In(time.UTC))
 }

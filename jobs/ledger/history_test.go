@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -9,11 +8,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob"
 )
 
 // An almanac is what was committed, told without any of the ledger's objects.
@@ -73,13 +70,13 @@ func lines(list []Record) (out []string) {
 // untold leaves out by whom and when the content was brought.
 func untold(line string) string { return line[:strings.Index(line, " from ")] }
 
-// Whatever is fetched and folded, and wherever a fold is cut short, history is what was committed: nothing lost, nothing twice.
+// Whatever is fetched and moved into older objects, and wherever that is cut short, history is what was committed: nothing lost, nothing twice.
 func TestHistoryIsWhatWasCommitted(t *testing.T) {
-	folds, cut := 0, 0
+	short(t)
+	tidied, cut := 0, 0
 	for seed := range uint64(*rounds / 4) {
 		dice := rand.New(rand.NewPCG(seed, 18))
 		l, store := distantLedger(t, nil)
-		l.foldAbove = dice.IntN(8)
 		said := almanac{}
 		now := time.Date(2026, 1, 20, 6, 0, 0, 0, time.UTC)
 		for range 120 {
@@ -95,8 +92,8 @@ func TestHistoryIsWhatWasCommitted(t *testing.T) {
 						store.Dead.Store(true)
 					}
 				}
-				folds++
-				if err := table.Fold(t.Context()); err != nil {
+				tidied++
+				if err := table.Tidy(t.Context()); err != nil {
 					cut++
 				}
 				store.Before = nil
@@ -136,181 +133,13 @@ func TestHistoryIsWhatWasCommitted(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d folds, %d of them cut short", folds, cut)
-}
-
-// While a folder reads, others fold, and a sleeper creates a number that was used, with a fetch of another month: that is void, and
-// must not come into history beside the record of its number.
-func TestAVoidRecordIsNoHistory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, store := distantLedger(t, nil)
-		l.foldAbove = 0
-		said, slow := almanac{}, openTable(t, l)
-		partition := date("2026-01-15")
-		for night := range 3 {
-			said.next(t, slow, partition, fmt.Sprint("h", night), Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
-		}
-		key := entryKey("installs", weekOf(partition), 2)
-		at(store, "read", key, func() {
-			time.Sleep(time.Second) // the others are read by now
-			check(t, openTable(t, l).Fold(t.Context()))
-			void := said[partition][1]
-			void.Run, void.Fetched = "sleeper", moment("2026-02-28T06:00:00Z")
-			check(t, l.create(t.Context(), key, mustEncode(t, batch{records: []Record{void}})))
-		})
-		slow = openTable(t, l) // one that must read what the other has written
-		check(t, slow.Fold(t.Context()))
-		got, err := slow.History(t.Context(), civil.Date{}, civil.Date{})
-		check(t, err)
-		if want, _ := said.told(time.Time{}); !slices.Equal(lines(got), want) {
-			t.Errorf("history is %v, want %v", lines(got), want)
-		}
-		if months, err := slow.months(t.Context()); err != nil || len(months) != 1 {
-			t.Errorf("history of %v, %v", months, err)
-		}
-	})
-}
-
-// The newest record of a partition is in the segment or an object of its own, so that a history that can't be read stops nobody but
-// the fold, before that overwrites or drops anything.
-func TestDamagedHistory(t *testing.T) {
-	everyLedger(t, func(t *testing.T, l *Ledger) {
-		ctx, table, said := t.Context(), openTable(t, l), almanac{}
-		l.foldAbove = 1
-		write := func(night int) {
-			for day := range 2 {
-				said.next(t, table, date("2026-01-15").AddDays(day), fmt.Sprint("h", night), Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
-			}
-		}
-		write(0)
-		write(1)
-		check(t, table.Fold(ctx))
-		write(2)
-		const key = "tables/installs/history/2026-03/000001.json"
-		whole, err := l.get(ctx, key)
-		check(t, err)
-		before, err := l.list(ctx, "tables/")
-		check(t, err)
-		check(t, l.put(ctx, key, []byte(whole[:len(whole)-9]), &blob.WriterOptions{}))
-		_, told := table.History(ctx, civil.Date{}, civil.Date{})
-		for what, err := range map[string]error{"the fold": table.Fold(ctx), "history": told} {
-			var damaged *DamagedError
-			if !errors.As(err, &damaged) || !strings.Contains(err.Error(), l.location(key)) || !strings.Contains(err.Error(), "the history of the table then lacks") {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
-		after, err := l.list(ctx, "tables/")
-		check(t, err)
-		if !slices.Equal(before, after) || len(openTable(t, l).Sorted()) != 2 {
-			t.Errorf("after the fold that failed there is %v, before %v", after, before)
-		}
-		check(t, l.put(ctx, key, []byte(whole), &blob.WriterOptions{}))
-		check(t, table.Fold(ctx))
-		got, err := table.History(ctx, civil.Date{}, civil.Date{})
-		check(t, err)
-		if want, _ := said.told(time.Time{}); !slices.Equal(lines(got), want) {
-			t.Errorf("history is %v, want %v", lines(got), want)
-		}
-	})
-}
-
-// Months that are over for longer than history is kept are dropped by the store's clock, and what partitions hold stays.
-func TestHistoryIsKeptForSoLong(t *testing.T) {
-	for _, c := range []struct {
-		keep time.Duration
-		want string
-	}{{0, "[2026-01 2026-02 2026-03]"}, {31 * 24 * time.Hour, "[2026-02 2026-03]"}, {32 * 24 * time.Hour, "[2026-01 2026-02 2026-03]"}} {
-		synctest.Test(t, func(t *testing.T) {
-			l, _ := distantLedger(t, nil)
-			l.foldAbove, l.keep = 0, c.keep
-			time.Sleep(time.Until(moment("2026-03-04T06:00:00Z")))
-			table, said := openTable(t, l), almanac{}
-			for _, fetched := range []string{"2026-01-31T23:59:00Z", "2026-02-01T00:00:00Z", "2026-03-01T06:00:00Z", "2026-03-02T06:00:00Z"} {
-				said.next(t, table, date("2026-01-15"), fetched, Written, moment(fetched))
-			}
-			check(t, table.Fold(t.Context()))
-			months, err := table.months(t.Context())
-			check(t, err)
-			got, err := table.History(t.Context(), civil.Date{}, civil.Date{})
-			check(t, err)
-			if fmt.Sprint(months) != c.want || len(got) != len(months)+1 {
-				t.Errorf("kept for %v: %v and %v", c.keep, months, lines(got))
-			}
-		})
-	}
-}
-
-// A fold that was cut short after history was written is done by the next one, and of fetches that brought the same content the first
-// and the last are kept. A damaged object stops whoever must read it, also when
-// all that was in it has been replaced: nobody knows of which partitions it was.
-func TestAFoldGoesOn(t *testing.T) {
-	l, store := distantLedger(t, nil)
-	l.foldAbove = 1
-	table, said := openTable(t, l), almanac{}
-	for night, hash := range []string{"a", "a", "a", "a", "b"} {
-		said.next(t, table, date("2026-01-15"), hash, Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
-	}
-	key := entryKey("installs", weekOf(date("2026-01-15")), 2)
-	whole, err := l.get(t.Context(), key)
-	check(t, err)
-	check(t, l.put(t.Context(), key, []byte(whole[1:]), &blob.WriterOptions{}))
-	if _, err := l.Table(t.Context(), "installs"); err == nil || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "damaged: ") {
-		t.Errorf("with a damaged record: %v", err)
-	}
-	check(t, l.put(t.Context(), key, []byte(whole), &blob.WriterOptions{}))
-	at(store, "create", "segments/000001.json", func() { store.Dead.Store(true) })
-	check(t, openTable(t, l).Fold(t.Context()))
-	if keys, err := l.list(t.Context(), "tables/installs/partitions/"); err != nil || len(keys) != 5 {
-		t.Errorf("the process was killed, and there is %v, %v", keys, err)
-	}
-	store.Dead.Store(false)
-	check(t, openTable(t, l).Fold(t.Context()))
-	_, lines, err := table.month(t.Context(), "2026-03")
-	check(t, err)
-	keys, err := l.list(t.Context(), "tables/installs/partitions/")
-	check(t, err)
-	if len(keys) != 0 || len(lines) != 2 || lines[0].Seq != 1 || lines[1].Seq != 4 {
-		t.Errorf("after the next fold there is %v, and history has %+v", keys, lines)
-	}
-}
-
-// A fold whose month another process was faster with makes no segment: what its segment left out wouldn't be in history, when the other
-// one knew less and was killed before it made one of its own.
-func TestAFoldEndsWhenAnotherWasFaster(t *testing.T) {
-	l, store := distantLedger(t, nil)
-	l.foldAbove = 1
-	table, said := openTable(t, l), almanac{}
-	day := date("2026-01-15")
-	for night, hash := range []string{"a", "b", "c"} {
-		said.next(t, table, day, hash, Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
-	}
-	at(store, "create", "history/2026-03/000001.json", func() {
-		own, err := l.createOwn(t.Context(), "tables/installs/history/2026-03/000001.json", said[day][:1])
-		check(t, err)
-		if !own {
-			t.Error("the other process wasn't faster")
-		}
-	})
-	for fold := range 2 {
-		check(t, openTable(t, l).Fold(t.Context()))
-		segments, err := l.list(t.Context(), "tables/installs/segments/")
-		check(t, err)
-		if len(segments) != fold {
-			t.Errorf("after %d folds there is %v", fold+1, segments)
-		}
-	}
-	got, err := openTable(t, l).History(t.Context(), day, day.AddDays(1))
-	check(t, err)
-	if fmt.Sprint(lines(got)) != fmt.Sprint(lines(said[day])) {
-		t.Errorf("history is %v, want %v", lines(got), lines(said[day]))
-	}
+	t.Logf("tidied %d times, %d of them cut short", tidied, cut)
 }
 
 // What was decided about the answers of a partition stays in history, in the month when that was: an answer that was held back though
 // the rows are older, that it was accepted, and rows that differ for good. Each is told once, however often the record is folded.
 func TestHistoryKnowsWhatWasDecided(t *testing.T) {
 	l, _ := distantLedger(t, nil)
-	l.foldAbove = 1
 	day, at := civil.Date{Year: 2026, Month: 1, Day: 1}, func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 6, 0, 0, 0, time.UTC) }
 	differs := &Control{State: Unreconciled, Differences: []Difference{{Metric: "cost", Rows: "1", Total: "2"}}}
 	e := Record{Partition: day, Run: "first", Fetched: at(1, 2), State: Written, Rows: 5, Hash: "a"}
@@ -337,7 +166,7 @@ func TestHistoryKnowsWhatWasDecided(t *testing.T) {
 		}
 		check(t, table.Commit(t.Context(), e))
 		check(t, table.Commit(t.Context(), Record{Partition: day.AddDays(40), Fetched: at(2, 1), State: Written, Hash: e.Fetched.String()})) // so that it is folded
-		check(t, table.Fold(t.Context()))
+		check(t, table.Tidy(t.Context()))
 	}
 	table := openTable(t, l)
 	said := func(list []Record) (out []string) {
@@ -383,7 +212,7 @@ func TestHistoryKnowsWhatWasMended(t *testing.T) {
 		e.After = old.Seq
 		check(t, table.Commit(t.Context(), e))
 	}
-	for folds := range 3 {
+	for times := range 3 {
 		table := openTable(t, l)
 		history, err := table.History(t.Context(), day, day.AddDays(1))
 		check(t, err)
@@ -391,11 +220,10 @@ func TestHistoryKnowsWhatWasMended(t *testing.T) {
 		check(t, err)
 		for _, list := range [][]Record{history, changed} {
 			if len(list) != 1 || len(list[0].Events) != 1 || list[0].Events[0].What != EventHeld || !list[0].Events[0].At.Equal(march) {
-				t.Errorf("after %d folds: %+v", folds, list)
+				t.Errorf("tidied %d times: %+v", times, list)
 			}
 		}
-		l.foldAbove = 0
-		check(t, table.Commit(t.Context(), Record{Partition: day.AddDays(40), After: folds, Fetched: march.AddDate(0, 0, -20), State: Written, Hash: "b"}))
-		check(t, table.Fold(t.Context()))
+		check(t, table.Commit(t.Context(), Record{Partition: day.AddDays(40), After: times, Fetched: march.AddDate(0, 0, -20), State: Written, Hash: "b"}))
+		check(t, table.Tidy(t.Context()))
 	}
 }

@@ -6,14 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob/memblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // A unit is held while its claim lives: neither before, nor once it was given back, nor after its lease.
 func TestHolders(t *testing.T) {
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	ctx := t.Context()
 	claim := func(unit, run string) *ledger.Claim {

@@ -1,134 +1,133 @@
 package ledger
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"cmp"
 	"maps"
-	"path"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/civil"
-	"golang.org/x/sync/errgroup"
 )
 
-// monthOf names a month, as history does.
-func monthOf(at time.Time) string { return at.UTC().Format("2006-01") }
+// A month is the document of the partitions of a table that begin in one month, tables/{table}/months/{month}.json. It is all that is
+// known of them: a plan reads their records, and what they were before.
+type month struct {
+	Records records `json:"records"`           // the newest of each partition, ascending
+	History records `json:"history,omitempty"` // what they replaced, as far as history keeps it, ascending by partition and number
 
-// months names the months of which there is history, ascending.
-func (t *Table) months(ctx context.Context) ([]string, error) {
-	keys, err := t.ledger.list(ctx, t.prefix("history"))
-	for i, key := range keys {
-		keys[i] = path.Base(path.Dir(key))
-	}
-	return slices.Compact(keys), err
+	// Older names objects with history that the document had no room for, ascending by the time of the last line.
+	Older []string `json:"older,omitempty"`
+
+	Shapes map[string]Shape `json:"shapes"`           // that records and history name, by ID
+	Scopes map[string]Scope `json:"scopes,omitempty"` // likewise
 }
 
-// month reads the history of a month, and the number of the object that has it; 0: there is none.
-func (t *Table) month(ctx context.Context, month string) (n int, lines []Record, err error) {
-	prefix := t.prefix("history") + month + "/"
-	const tries = 5 // a newer one may have replaced it between the listing and the reading
-	for range tries {
-		var keys []string
-		if keys, err = t.ledger.list(ctx, prefix); err != nil {
-			return 0, nil, err
-		}
-		if n = highest(keys); n == 0 {
-			return 0, nil, nil
-		}
-		if err = t.ledger.read(ctx, fmt.Sprintf("%s%06d.json", prefix, n), &lines); !isNotFound(err) {
-			break
-		}
-	}
-	var damaged *DamagedError
-	if errors.As(err, &damaged) {
-		damaged.Lacks = lacksHistory
-	}
-	return n, lines, err
-}
+// monthOf names the month in which a partition begins.
+func monthOf(partition civil.Date) string { return partition.String()[:len("2006-01")] }
 
-// readMonth adds the history of a month as far as it is of these partitions.
-func (t *Table) readMonth(ctx context.Context, had contents, month string, within func(civil.Date) bool) error {
-	_, lines, err := t.month(ctx, month)
-	had.add(slices.DeleteFunc(lines, func(e Record) bool { return !within(e.Partition) }))
-	return err
-}
+func (t *Table) monthKey(name string) string { return t.prefix("months") + name + ".json" }
 
-// archive adds records to the history of the months in which they were fetched. Partition and number identify a line, and one that is
-// there already stays. It answers false when another process was faster with a month, and has then left that month as it is.
-func (t *Table) archive(ctx context.Context, records []Record) (done bool, err error) {
-	of := map[string]contents{}
-	for _, e := range records {
-		month := monthOf(e.Fetched)
-		if at := e.decided(); at.After(e.Fetched) {
-			month = monthOf(at)
-		}
-		if of[month] == nil {
-			of[month] = contents{}
-		}
-		of[month].add([]Record{e})
+// commit sets records on top of those that they were made on, and gives those that aren't: another process has recorded their partitions
+// meanwhile. The replaced ones go into history.
+func (m *month) commit(list []Record, shapes map[string]Shape, scopes map[string]Scope) (lost []civil.Date) {
+	if m.Shapes == nil {
+		m.Shapes = map[string]Shape{}
 	}
-	var outrun atomic.Bool
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readers)
-	for month, lines := range of {
-		g.Go(func() error {
-			holds, err := t.archiveMonth(ctx, month, lines)
-			if !holds {
-				outrun.Store(true)
-			}
-			return err
-		})
+	if m.Scopes == nil {
+		m.Scopes = map[string]Scope{}
 	}
-	err = g.Wait()
-	return err == nil && !outrun.Load(), err
-}
-
-func (t *Table) archiveMonth(ctx context.Context, month string, lines contents) (holds bool, err error) {
-	n, there, err := t.month(ctx, month)
-	if err != nil {
-		return false, err
-	}
-	all := contents{}
-	all.add(there)
-	all.add(slices.Concat(slices.Collect(maps.Values(lines))...))
-	var list []Record
-	for _, partition := range slices.SortedFunc(maps.Keys(all), civil.Date.Compare) {
-		list = append(list, all[partition]...)
-	}
-	if len(list) == len(there) {
-		return true, nil // a fold that was cut short goes on
-	}
-	err = t.ledger.compact(ctx, t.prefix("history")+month+"/", n+1, list, func() error {
-		holds = true
-		return nil
-	})
-	return holds, err
-}
-
-// forget drops whole months that are older than history is kept, by the store's clock.
-func (t *Table) forget(ctx context.Context) error {
-	if t.ledger.keep == 0 {
-		return nil
-	}
-	now, err := t.ledger.now(ctx)
-	if err != nil {
-		return err
-	}
-	keys, err := t.ledger.list(ctx, t.prefix("history"))
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		begin, err := time.Parse("2006-01", path.Base(path.Dir(key)))
-		if err != nil || begin.AddDate(0, 1, 0).Add(t.ledger.keep).After(now) {
+	for _, e := range list {
+		at, there := slices.BinarySearchFunc(m.Records, e, samePartition)
+		switch {
+		case there && m.Records[at].Seq != e.After, !there && e.After != 0:
+			lost = append(lost, e.Partition)
 			continue
+		case there:
+			m.keep(m.Records[at], e)
+			m.Records[at] = e
+		default:
+			m.Records = slices.Insert(m.Records, at, e)
 		}
-		if err := t.ledger.drop(ctx, key); err != nil {
-			return err
+		if s, known := shapes[e.Shape]; known {
+			m.Shapes[e.Shape] = s
+		}
+		if s, known := scopes[e.Scope]; known {
+			m.Scopes[e.Scope] = s
 		}
 	}
-	return nil
+	m.prune()
+	return lost
 }
+
+// keep puts a record that is replaced into history.
+func (m *month) keep(replaced, by Record) {
+	from, _ := slices.BinarySearchFunc(m.History, replaced, samePartition)
+	until := from
+	for until < len(m.History) && m.History[until].Partition == replaced.Partition {
+		until++
+	}
+	chain := append(slices.Clone(m.History[from:until]), replaced, by)
+	m.History = slices.Replace(m.History, from, until, past(chain)...)
+}
+
+// has tells whether a record is the newest of its partition, or was.
+func (m *month) has(e Record) bool {
+	is := func(o Record) bool { return o.Partition == e.Partition && o.Seq == e.Seq && same(o, e) }
+	return slices.ContainsFunc(m.Records, is) || slices.ContainsFunc(m.History, is)
+}
+
+// prune drops shapes and scopes that nothing in the document names.
+func (m *month) prune() {
+	named := map[string]bool{}
+	for _, list := range []records{m.Records, m.History} {
+		for _, e := range list {
+			named[e.Shape], named[e.Scope] = true, true
+		}
+	}
+	maps.DeleteFunc(m.Shapes, func(id string, _ Shape) bool { return !named[id] })
+	maps.DeleteFunc(m.Scopes, func(id string, _ Scope) bool { return !named[id] })
+}
+
+// oldest is the time of the first line of history; zero: there is none.
+func (m *month) oldest() (oldest time.Time) {
+	for _, e := range m.History {
+		if at := e.happened(); oldest.IsZero() || at.Before(oldest) {
+			oldest = at
+		}
+	}
+	return oldest
+}
+
+// drop takes lines out of the history.
+func (m *month) drop(over func(Record) bool) {
+	m.History = slices.DeleteFunc(m.History, over)
+	m.prune()
+}
+
+// past gives those records of a chain that history keeps: all but the newest, doubts, and fetches in the middle of several that
+// brought the same content. The first of those says why and by whom it was brought, and the last how long it was there. Those with an
+// event stay.
+func past(chain []Record) (kept []Record) {
+	newest := chain[len(chain)-1].Seq
+	chain = slices.DeleteFunc(slices.Clone(chain), func(e Record) bool { return e.State == Publishing })
+	for i, e := range chain {
+		brought := e.Since.IsZero() || !e.Since.Before(e.Fetched) || !e.decided().IsZero()
+		if i > 0 {
+			brought = !sameContent(chain[i-1], e) || events(chain[i-1], e) != nil
+		}
+		last := i == len(chain)-1 || !sameContent(e, chain[i+1])
+		if e.Seq < newest && (brought || last) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// sameContent tells whether two records of a partition vouch for the same rows.
+func sameContent(a, b Record) bool {
+	return a.Hash == b.Hash && a.Rows == b.Rows && a.Shape == b.Shape && a.State == b.State
+}
+
+func byPartition(a, b Record) int { return cmp.Or(samePartition(a, b), a.Seq-b.Seq) }
+
+func samePartition(a, b Record) int { return a.Partition.Compare(b.Partition) }

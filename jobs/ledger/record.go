@@ -2,9 +2,7 @@ package ledger
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -15,8 +13,8 @@ import (
 // A Record says what one partition's fetch came to. Writing it is the commit point of the fetch.
 type Record struct {
 	Partition civil.Date        `json:"partition"`
-	Seq       int               `json:"seq"`             // sequence number: that of the object, of which a week's ascend
-	After     int               `json:"after,omitempty"` // the number of the partition's record before it; 0: there was none
+	Seq       int               `json:"seq"`             // how many records the partition has had
+	After     int               `json:"after,omitempty"` // the number of the record that it was made on; 0: there was none
 	Run       string            `json:"run"`
 	Fetched   time.Time         `json:"fetched"` // start of the first request
 	State     State             `json:"state"`
@@ -26,7 +24,6 @@ type Record struct {
 	Shape     string            `json:"shape"`
 	Sums      map[string]string `json:"sums,omitempty"` // of additive metrics, exact decimals
 	Receipts  []sinks.Receipt   `json:"receipts,omitempty"`
-	Segment   int               `json:"segment"` // the highest segment there was when this was written
 
 	Reason   string    `json:"reason,omitempty"`              // why it was fetched
 	Since    time.Time `json:"since,omitzero"`                // when this content was fetched first; zero in records of earlier versions
@@ -88,32 +85,6 @@ func (e Record) Unfetched() bool { return e.Seq == 0 || e.State == Publishing &&
 
 // Unchanged is the outcome of a fetch whose content every sink held already. It is counted and never recorded.
 const Unchanged State = "unchanged"
-
-// weekOf is the first day of the week in which a partition begins, a Sunday. Records of a week's partitions share a row of numbers.
-func weekOf(partition civil.Date) civil.Date {
-	if partition == sinks.Whole {
-		return partition
-	}
-	return partition.AddDays(-int(partition.In(time.UTC).Weekday()))
-}
-
-// entryKey is the key of an object with records: of partitions of the week that begins on first. Earlier versions wrote one for each
-// record, under the record's partition, which may be a Sunday too; what is in the object tells.
-func entryKey(table string, first civil.Date, seq int) string {
-	return fmt.Sprintf("tables/%s/partitions/%s.%06d.json", table, first, seq)
-}
-
-// parseEntryKey reads the date and the number from the key of an object with records.
-func parseEntryKey(key string) (civil.Date, int, bool) {
-	name := strings.TrimSuffix(key[strings.LastIndexByte(key, '/')+1:], ".json")
-	date, number, found := strings.Cut(name, ".")
-	d, err := civil.ParseDate(date)
-	if !found || err != nil {
-		return d, 0, false
-	}
-	seq, ok := numbered("/" + number + ".json")
-	return d, seq, ok
-}
 
 // A Target is an opened sink of a job under the names by which receipts identify it.
 type Target struct {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/reportferry/reportferry/internal/disk"
 )
 
 // Replayed is the trigger of a run that makes partitions again of raw answers. It is no success of a job, which is fetching.
@@ -67,8 +69,8 @@ func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 			return err
 		}
 	}
-	if l.root != nil {
-		l.root.Sweep(leftAfter)
+	if dir := l.store.Dir(); dir != "" {
+		disk.NewRoot(dir).Sweep(leftAfter)
 	}
 	return nil
 }

@@ -38,21 +38,11 @@ func (s Shape) ID() string {
 // FingerprintID is a checksum of the fingerprint alone, for the files' metadata.
 func (s Shape) FingerprintID() string { return Shape{Fingerprint: s.Fingerprint}.ID() }
 
-// SaveShape stores a shape before the first record that names it, unless this process has read or stored it before.
-func (t *Table) SaveShape(ctx context.Context, s Shape) error {
-	id := s.ID()
-	t.mu.Lock()
-	_, known := t.shapes[id]
-	t.mu.Unlock()
-	if known {
-		return nil
-	}
-	if _, err := t.ledger.createOwn(ctx, t.prefix("shapes")+id+".json", s); err != nil { // another's is the same: the key is a checksum
-		return err
-	}
+// SaveShape keeps a shape for the records that will name it. It is stored with the first of them.
+func (t *Table) SaveShape(_ context.Context, s Shape) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.shapes[id] = s
+	t.learn(map[string]Shape{s.ID(): s}, nil)
 	return nil
 }
 
@@ -147,20 +137,21 @@ func (s Scope) Lacks(now Scope) []string {
 	return slices.DeleteFunc(slices.Clone(s.Apps), func(app string) bool { return slices.Contains(now.Apps, app) })
 }
 
-// SaveScope stores a scope before the first record that names it.
-func (t *Table) SaveScope(ctx context.Context, s Scope) error {
-	_, err := t.ledger.createOwn(ctx, t.prefix("scopes")+s.ID()+".json", s) // another's is the same: the key is a checksum
-	return err
+// SaveScope keeps a scope for the records that will name it. It is stored with the first of them.
+func (t *Table) SaveScope(_ context.Context, s Scope) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.learn(nil, map[string]Scope{s.ID(): s})
+	return nil
 }
 
 // ScopeOf is the scope that a record names; the zero one when it names none.
-func (t *Table) ScopeOf(ctx context.Context, e Record) (s Scope, err error) {
-	if e.Scope == "" {
-		return s, nil
+func (t *Table) ScopeOf(_ context.Context, e Record) (s Scope, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, known := t.scopes[e.Scope]
+	if e.Scope != "" && !known {
+		return s, t.unnamed(e, "scope "+e.Scope)
 	}
-	key := t.prefix("scopes") + e.Scope + ".json"
-	if err = t.ledger.read(ctx, key, &s); isNotFound(err) {
-		return s, t.gone(key, "the record of "+e.Partition.String())
-	}
-	return s, t.needed(err)
+	return s, nil
 }

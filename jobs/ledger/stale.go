@@ -6,10 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"cloud.google.com/go/civil"
-	"golang.org/x/sync/errgroup"
 )
 
 // FingerprintPeriod is the key of a fingerprint that holds the table's period, as Period.String gives it.
@@ -57,33 +55,18 @@ func (c Column) filled() bool { return c.Source != "" || c.Stamp != "" }
 // SameMeaning tells whether the numbers of both shapes, and the types of the columns that both have, are the same.
 func (s Shape) SameMeaning(now Shape) bool { return s.differences(now) == nil }
 
-// Shapes are all shapes that records name, by ID. It reads those that this process hasn't read yet. A shape that is
-// gone is damage.
+// Shapes are all shapes that records name, by ID. A shape that is gone is damage.
 func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
-	var ids, witness []string // a record that names the shape
-	t.mu.Lock()
-	for partition, e := range t.entries {
-		if !slices.Contains(ids, e.Shape) { // there are few
-			ids = append(ids, strings.Clone(e.Shape)) // the record's own text is a part of the segment's, which shall go when the records do
-			witness = append(witness, "the record of "+partition.String())
-		}
-	}
-	t.mu.Unlock()
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(readers)
-	var mu sync.Mutex
 	shapes := map[string]Shape{}
-	for i, id := range ids {
-		g.Go(func() error {
-			s, err := t.shape(ctx, id, witness[i])
-			mu.Lock()
-			defer mu.Unlock()
-			shapes[id] = s
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
+	for _, e := range t.Records() {
+		if _, had := shapes[e.Shape]; had {
+			continue
+		}
+		s, err := t.ShapeOf(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		shapes[strings.Clone(e.Shape)] = s // the record's own text is a part of the index's, which shall go when the records do
 	}
 	return shapes, nil
 }
@@ -143,33 +126,22 @@ func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
 	if last.Seq == 0 {
 		return Shape{}, false, nil
 	}
-	if _, err := t.Shapes(ctx); err != nil { // all at once, because whoever asks for the last one asks for the others too
-		return Shape{}, false, err
-	}
 	s, err := t.ShapeOf(ctx, last)
 	return s, err == nil, err
 }
 
 // ShapeOf is the shape of any record of the table, of its history too.
-func (t *Table) ShapeOf(ctx context.Context, e Record) (Shape, error) {
-	return t.shape(ctx, e.Shape, "the record of "+e.Partition.String())
-}
-
-func (t *Table) shape(ctx context.Context, id, named string) (s Shape, err error) {
-	t.mu.Lock()
-	s, known := t.shapes[id]
-	t.mu.Unlock()
-	if known {
-		return s, nil
-	}
-	key := t.prefix("shapes") + id + ".json"
-	if err := t.ledger.read(ctx, key, &s); isNotFound(err) {
-		return s, t.gone(key, named)
-	} else if err != nil {
-		return s, t.needed(err)
-	}
+func (t *Table) ShapeOf(_ context.Context, e Record) (Shape, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.shapes[id] = s
+	s, known := t.shapes[e.Shape]
+	if !known {
+		return s, t.unnamed(e, "shape "+e.Shape)
+	}
 	return s, nil
+}
+
+// unnamed is the error of a record that names something that its month doesn't have.
+func (t *Table) unnamed(e Record, what string) error {
+	return &DamagedError{Location: t.ledger.location(t.monthKey(monthOf(e.Partition))), Err: fmt.Errorf("the record of %s names %s, which isn't there", e.Partition, what)}
 }

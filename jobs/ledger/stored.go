@@ -2,14 +2,18 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"io/fs"
+	"slices"
+	"time"
 
-	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 // A stored document is one line of JSON: a version, a random token, a checksum over the content, and the content. Because of the checksum
@@ -19,7 +23,7 @@ type stored struct {
 	Version int             `json:"v"`
 	Token   string          `json:"token"`
 	Sum     string          `json:"xxh64"`
-	Content json.RawMessage `json:"content"`
+	Content json.RawMessage `json:"content,omitempty"`
 }
 
 const (
@@ -31,17 +35,6 @@ const (
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd} // RFC 8878, 3.1.1
 
-var coders = sync.OnceValues(func() (c struct {
-	*zstd.Encoder
-	*zstd.Decoder
-}, err error) {
-	if c.Encoder, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)); err != nil {
-		return c, err
-	}
-	c.Decoder, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(mostDocument))
-	return c, err
-})
-
 func encodeDocument(content []byte) ([]byte, error) {
 	if len(content) > mostDocument {
 		return nil, fmt.Errorf("it would have %d MiB, and %d MiB is the most", len(content)>>20, mostDocument>>20)
@@ -50,35 +43,39 @@ func encodeDocument(content []byte) ([]byte, error) {
 	if data = append(data, '\n'); err != nil || len(data) <= plainDocument {
 		return data, err
 	}
-	c, err := coders()
+	// A writer of its own, because those that are shared wait for each other by channels, which bubbles of testing/synctest can't share.
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, err
 	}
-	return c.EncodeAll(data, nil), nil
+	defer w.Close() //nolint:errcheck // it has written nothing
+	return w.EncodeAll(data, nil), nil
 }
 
 // decodeDocument checks an object and gives its content.
 func decodeDocument(data []byte) (content []byte, err error) {
 	if bytes.HasPrefix(data, zstdMagic) {
-		c, err := coders()
-		if err == nil {
-			data, err = c.DecodeAll(data, nil)
-		}
+		r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostDocument))
 		if err != nil {
 			return nil, err
 		}
+		defer r.Close()
+		if data, err = r.DecodeAll(data, nil); err != nil {
+			return nil, err
+		}
 	}
+	begin, content, found := bytes.Cut(bytes.TrimSuffix(data, []byte("}\n")), []byte(`,"content":`))
 	var s stored
-	if err := json.Unmarshal(data, &s); err != nil {
+	if err := json.Unmarshal(append(slices.Clip(begin), '}'), &s); err != nil {
 		return nil, err
 	}
 	if s.Version != documentVersion {
 		return nil, &versionError{s.Version, documentVersion}
 	}
-	if is := fmt.Sprintf("%016x", xxhash.Sum64(s.Content)); is != s.Sum {
-		return nil, fmt.Errorf("checksum is %s, its content gives %s", s.Sum, is)
+	if is := checksum(content); !found || is != s.Sum {
+		return nil, fmt.Errorf("checksum is %s, its content gives %s", is, s.Sum)
 	}
-	return s.Content, nil
+	return content, nil
 }
 
 // parse makes a new copy of a content; without any it is the zero T.
@@ -96,3 +93,60 @@ func parse[T any](raw []byte) (content T, err error) {
 
 // marshal gives the content as json.Marshal would embed it, so that the checksum is over the same bytes.
 func marshal(content any) ([]byte, error) { return json.Marshal(content) }
+
+// Store is the ledger's bucket, for those who keep objects of their own form beside a document, list them, or ask for its time.
+func (l *Ledger) Store() *bucket.Bucket { return l.store }
+
+// Damaged is the error of an object that can't be trusted. cost says what deleting it would do.
+func (l *Ledger) Damaged(key, cost string, err error) error {
+	return &DamagedError{Location: l.location(key), Err: err, Cost: cost}
+}
+
+// CreateOnce writes an object, in the form of documents, that is never replaced. It answers false when another's is there. After an error
+// it may be there, or come to be.
+func (l *Ledger) CreateOnce(ctx context.Context, key string, content any) (created bool, err error) {
+	raw, err := marshal(content)
+	if err != nil {
+		return false, err
+	}
+	data, err := encodeDocument(raw) // its token makes it another text than anybody else's
+	if err != nil {
+		return false, err
+	}
+	if err := l.store.Prove(ctx); err != nil {
+		return false, errors.Join(ErrRefused, err)
+	}
+	for try := range 3 {
+		if try > 0 && !wait(ctx, 250*time.Millisecond<<(2*try-2)) {
+			break
+		}
+		if _, err = l.store.Put(ctx, key, data, bucket.Condition{Absent: true}); err == nil {
+			return true, nil
+		}
+		if ctx.Err() != nil || errors.Is(err, fs.ErrPermission) || errors.Is(err, bucket.ErrBusy) {
+			break
+		}
+		there, _, unread := l.store.Get(ctx, key) // the answer to an earlier request may have been lost
+		if unread == nil {
+			return bytes.Equal(there, data), nil
+		}
+	}
+	return false, fmt.Errorf("%w: %w", ErrBucket, err)
+}
+
+// ReadOnce reads and checks what CreateOnce wrote. When there is nothing, the error is fs.ErrNotExist. The error of a damaged one says with
+// cost what deleting it would do.
+func ReadOnce[T any](ctx context.Context, l *Ledger, key, cost string) (content T, err error) {
+	data, _, err := l.store.Get(ctx, key)
+	if err != nil {
+		return content, fmt.Errorf("%w: %w", ErrBucket, err)
+	}
+	raw, err := decodeDocument(data)
+	if err == nil {
+		content, err = parse[T](raw)
+	}
+	if err != nil {
+		err = l.Damaged(key, cost, err)
+	}
+	return content, err
+}

@@ -64,8 +64,8 @@ func TestLastSuccessNeverGoesBack(t *testing.T) {
 			}
 		}
 		want("a", 30+4*keepSuccesses-1)
-		check(t, l.bucket.WriteAll(ctx, "successes/a/late.json", nil, nil))
-		check(t, l.bucket.WriteAll(ctx, "runs/damaged.json", []byte("{}\n"), nil))
+		overwrite(t, l, "successes/a/late.json", nil)
+		overwrite(t, l, "runs/damaged.json", []byte("{}\n"))
 		past, err := l.Past(ctx, 3)
 		damaged, failed := LeftOut(err)
 		var texts []string

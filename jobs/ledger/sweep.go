@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// mostClaims is how many claims of a table may wait to be swept: plans read their names alone.
+const mostClaims = 32
+
 func sweptKey(table string, n int) string { return fmt.Sprintf("tables/%s/swept/%06d.json", table, n) }
 
 // swept reads the last number swept of each unit, and the number of the object that has them; 0: nothing was swept yet.
@@ -110,25 +113,10 @@ func (t *Table) parseClaimKey(key string) (unit string, number int, ok bool) {
 	return unit, number, ok
 }
 
-// drop deletes objects that may be gone already, in any order: in few calls where the store can, else side by side.
+// drop deletes objects that may be gone already.
 func (l *Ledger) drop(ctx context.Context, keys ...string) error {
-	if l.deleteAll != nil && len(keys) > 0 {
-		call, done := bounded(ctx)
-		keys = l.deleteAll(call, keys)
-		_ = done(nil) // those that are left are tried one by one, and that says what is wrong
+	if err := l.store.Delete(ctx, keys...); err != nil {
+		return fmt.Errorf("%w: %w", ErrBucket, err)
 	}
-	g, ctx := errgroup.WithContext(ctx) // a store that lets nobody delete isn't asked for all of them
-	g.SetLimit(readers)
-	for _, key := range keys {
-		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := l.bucket.Delete(ctx, key); err != nil && !isNotFound(err) {
-				return fmt.Errorf("%w: drop %s: %w", ErrBucket, l.location(key), err)
-			}
-			return nil
-		})
-	}
-	return g.Wait()
+	return nil
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,8 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"gocloud.dev/blob/fileblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
@@ -33,32 +30,6 @@ func claimKeys(t *testing.T, l *Ledger) []string {
 	keys, err := l.list(t.Context(), "tables/installs/claims/")
 	check(t, err)
 	return keys
-}
-
-// What the store can't delete in few calls goes one by one, and what isn't there doesn't matter.
-func TestDropOfMany(t *testing.T) {
-	l, _ := distantLedger(t, nil)
-	var keys []string
-	for i := range 5 {
-		keys = append(keys, fmt.Sprintf("tables/installs/claims/u/%06d.json", i))
-		check(t, l.create(t.Context(), keys[i], []byte("x")))
-	}
-	calls := 0
-	l.deleteAll = func(ctx context.Context, keys []string) []string {
-		calls++
-		check(t, l.bucket.Delete(ctx, keys[0]))
-		return keys[1:]
-	}
-	check(t, l.drop(t.Context(), keys[:4]...))
-	if left := claimKeys(t, l); len(left) != 1 || left[0] != keys[4] || calls != 1 {
-		t.Errorf("%v is left after %d calls", left, calls)
-	}
-	l.deleteAll = func(_ context.Context, keys []string) []string { return keys }
-	check(t, l.drop(t.Context(), keys...))
-	check(t, l.drop(t.Context()))
-	if left := claimKeys(t, l); len(left) > 0 {
-		t.Errorf("%v is left", left)
-	}
 }
 
 // Claims that were given back are dropped, and their numbers go on; those that weren't stay.
@@ -227,9 +198,8 @@ func TestSlowSweeper(t *testing.T) {
 // What a killed writer has left in a folder goes with the end of a run, an hour later: no sooner, because it may live, and nothing else.
 func TestLeftoversOfKilledWritersAreSwept(t *testing.T) {
 	dir := t.TempDir()
-	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	l, err := openURL(t.Context(), "file://"+dir)
 	check(t, err)
-	l := Open(Options{Bucket: bucket, Dir: dir, URL: "file://" + dir})
 	at := func(name string, age time.Duration) string {
 		path := filepath.Join(dir, name)
 		check(t, os.MkdirAll(filepath.Dir(path), 0o777))

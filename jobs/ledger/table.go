@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"cloud.google.com/go/civil"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
+
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 // readers is how many objects of a table are read at once.
@@ -23,44 +25,33 @@ type Table struct {
 	ledger *Ledger
 	name   string
 
-	folding sync.Mutex // held by Relieve
+	reading *look // at all that others may have recorded
 
-	reading   *look // at all that others may have recorded
-	segmented *look // at the highest segment
+	index *Document[index]
 
 	mu      sync.Mutex
-	entries Records            // the newest record of each partition
-	lent    bool               // somebody reads entries without holding mu, so that they are copied before they change
-	away    bool               // they were let go, and not read since
-	loose   map[string]bool    // keys of objects with records that aren't folded yet; all are in entries
-	own     map[string]batch   // what this process created, until it is folded, by key: it needn't be read
-	tops    map[civil.Date]int // by week: the highest number known
-	folded  map[civil.Date]int // by week: the highest number in the segment; what is loose and not above it is void, or dropped soon
-	segment int                // the highest segment that was read, 0 for none
-	highest int                // the highest segment that was listed
-	shapes  map[string]Shape
-	turns   map[civil.Date]*semaphore.Weighted // by week: held to write its next object
+	entries Records // the newest record of each partition
+	lent    bool    // somebody reads entries without holding mu, so that they are copied before they change
+	away    bool    // they were let go, and not read since
+	months  map[string]known
+	indexed map[string]string // the versions of months that the index has; nil: it wasn't read
+	docs    map[string]*Document[month]
+	shapes  map[string]Shape // replaced, and never changed
+	scopes  map[string]Scope // likewise
 }
 
-// Tables gives the tables that have a folder of a name.
-func (l *Ledger) Tables(ctx context.Context, name string) (tables []string, err error) {
-	keys, err := l.listAll(ctx, "tables/")
-	for _, key := range keys {
-		table, rest, _ := strings.Cut(strings.TrimPrefix(key, "tables/"), "/")
-		if strings.HasPrefix(rest, name+"/") && !slices.Contains(tables, table) {
-			tables = append(tables, table)
-		}
-	}
-	return tables, err
+// A known is what was read of a month.
+type known struct {
+	version string    // of its document
+	oldest  time.Time // the first line of its history
+	older   []string  // as month has it; nil where the index alone was read
 }
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
-	t := &Table{
-		ledger: l, name: name, entries: Records{}, loose: map[string]bool{}, own: map[string]batch{},
-		tops: map[civil.Date]int{}, folded: map[civil.Date]int{}, shapes: map[string]Shape{}, turns: map[civil.Date]*semaphore.Weighted{},
-		reading: newLook(), segmented: newLook(),
-	}
+	t := &Table{ledger: l, name: name, reading: newLook(), shapes: map[string]Shape{}, scopes: map[string]Scope{}}
+	t.index = NewDocument[index](l, t.monthKey(indexName), "")
+	t.LetGo()
 	return t, t.Refresh(ctx)
 }
 
@@ -89,7 +80,8 @@ func (t *Table) LetGo() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.entries, t.lent, t.away = Records{}, false, true
-	t.loose, t.tops, t.folded, t.segment = map[string]bool{}, map[civil.Date]int{}, map[civil.Date]int{}, 0
+	t.months, t.indexed, t.docs = map[string]known{}, nil, map[string]*Document[month]{}
+	t.index.Forget()
 }
 
 // Has tells whether the table's records are known: those of a table that was let go aren't.
@@ -99,232 +91,197 @@ func (t *Table) Has() bool {
 	return !t.away
 }
 
-// Refresh reads what other processes have recorded since.
+func (t *Table) prefix(kind string) string { return "tables/" + t.name + "/" + kind + "/" }
+
+// document is the document of a month.
+func (t *Table) document(name string) *Document[month] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.docs[name] == nil {
+		t.docs[name] = NewDocument[month](t.ledger, t.monthKey(name), "")
+	}
+	return t.docs[name]
+}
+
+// Refresh reads what other processes have recorded since: one listing, and the months that have changed.
 func (t *Table) Refresh(ctx context.Context) error {
-	return t.reading.share(ctx, func() (err error) {
-		// An object may be folded into a segment and deleted between the listing and the reading. The listing is repeated
-		// then.
-		const tries = 5
-		for range tries {
-			if err = t.refresh(ctx); !isNotFound(err) {
-				return err
-			}
-		}
-		return err
-	})
+	return t.reading.share(ctx, func() error { return t.refresh(ctx) })
 }
 
 func (t *Table) refresh(ctx context.Context) error {
-	// The order matters. Records are listed first: what is folded away after that listing is in the segment that the
-	// second listing shows. The segment is read before the records, because it says which of them needn't be read: a
-	// compactor deletes them one after the other meanwhile.
-	keys, err := t.ledger.list(ctx, t.prefix("partitions"))
+	objects, err := t.ledger.store.List(ctx, t.prefix("months"))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBucket, err)
+	}
+	listed := map[string]bucket.Object{}
+	for _, o := range objects {
+		if name, is := strings.CutSuffix(path.Base(o.Key), ".json"); is {
+			listed[name] = o
+		}
+	}
+	is, indexed := listed[indexName]
+	delete(listed, indexName)
+	t.mu.Lock()
+	first := t.away
+	t.mu.Unlock()
+	switch {
+	case indexed && t.index.Version() != is.Version:
+		err = t.readIndex(ctx, listed)
+	case first && len(listed) == 0:
+		err = t.refuseOlder(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	segments, err := t.ledger.list(ctx, t.prefix("segments"))
-	if err != nil {
-		return err
-	}
-	if err := t.readSegment(ctx, highest(segments)); err != nil {
-		return err
-	}
-	return t.readEntries(ctx, keys)
-}
-
-func (t *Table) prefix(kind string) string { return "tables/" + t.name + "/" + kind + "/" }
-
-func (t *Table) readSegment(ctx context.Context, n int) error {
 	t.mu.Lock()
-	old := t.segment
-	t.mu.Unlock()
-	if n <= old {
-		return nil
-	}
-	var folded []Record
-	if err := t.ledger.read(ctx, segmentKey(t.name, n), &folded); err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.foldedInto(n, folded)
-	return nil
-}
-
-// foldedInto takes the records of segment n. What this process wrote and is in it, or replaced by it, isn't kept any longer, whether its
-// object could be deleted or not. The caller holds mu.
-func (t *Table) foldedInto(n int, records []Record) {
-	if n <= t.segment {
-		return
-	}
-	t.segment = n
-	if len(t.entries) == 0 {
-		t.entries = make(Records, len(records))
-	}
-	var week, next civil.Date // records ascend
-	for _, e := range records {
-		if p := e.Partition; p.Before(week) || !p.Before(next) {
-			week = weekOf(p)
-			next = week.AddDays(7)
-		}
-		t.keepOf(week, e)
-		t.folded[week] = max(t.folded[week], e.Seq)
-	}
-	maps.DeleteFunc(t.own, func(key string, _ batch) bool {
-		week, number, _ := parseEntryKey(key)
-		return number <= t.folded[week]
-	})
-}
-
-func (t *Table) readEntries(ctx context.Context, keys []string) error {
-	loose := map[string]bool{}
-	var unread []string
-	t.mu.Lock()
-	for _, key := range keys {
-		if _, _, ok := parseEntryKey(key); ok {
-			loose[key] = true
-			if !t.loose[key] && !t.covers(key) {
-				unread = append(unread, key)
-			}
+	var changed []string
+	for name, o := range listed {
+		if t.months[name].version != o.Version {
+			changed = append(changed, name)
 		}
 	}
-	missed := t.missed(keys)
-	segment, folded := t.segment, maps.Clone(t.folded)
+	for name := range t.months {
+		if _, there := listed[name]; !there {
+			changed = append(changed, name)
+		}
+	}
 	t.mu.Unlock()
-	listed := len(unread)
-	slices.Sort(unread) // so that every run names the same damaged object first
-	unread = append(unread, missed...)
-
-	read := make([]batch, len(unread))
-	var dropped atomic.Pointer[error] // an object that was folded already, and was dropped meanwhile
+	slices.Sort(changed) // so that every run names the same damaged object first
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
-	for i, key := range unread {
-		g.Go(func() (err error) {
-			first, number, _ := parseEntryKey(key)
-			switch read[i], err = t.readBatch(gctx, key); {
-			case isNotFound(err) && i >= listed: // a person has deleted it
-				return nil
-			case isNotFound(err) && number <= folded[first]:
-				gone := err // the result is nil by the time that it is looked at
-				dropped.Store(&gone)
-				return nil
-			case err != nil:
-				return err
-			}
-			return t.check(key, read[i], segment)
-		})
+	for _, name := range changed {
+		g.Go(func() error { return t.load(gctx, name) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if gone := dropped.Load(); gone != nil { // by a fold of this segment, or of a newer one, which holds it then
-		segments, err := t.ledger.list(ctx, t.prefix("segments"))
-		if err != nil {
-			return err
-		}
-		if highest(segments) > segment {
-			return *gone
-		}
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i, b := range read {
-		t.keepBatch(unread[i], b)
-	}
 	t.away = false
-	t.loose = loose // set only after they were read: Fold drops what is loose, and folds what was read
 	return nil
 }
 
-// missed names the objects of weeks that must have been there before others in a listing, and aren't in it: a listing of several pages
-// doesn't show what is created behind its back. Who writes the next object of a week must have read them. The caller holds mu.
-func (t *Table) missed(keys []string) (missed []string) {
-	highest, lowest, there := map[civil.Date]int{}, maps.Clone(t.tops), map[string]bool{}
-	for _, key := range keys {
-		first, number, ok := parseEntryKey(key)
-		week := weekOf(first)
-		switch there[key] = true; {
-		case !ok:
-		case first == week:
-			highest[week] = max(highest[week], number)
-		default:
-			lowest[week] = max(lowest[week], number) // of an earlier version
-		}
+// load reads a month that a listing has, or that was read before.
+func (t *Table) load(ctx context.Context, name string) error {
+	d := t.document(name)
+	if _, exists, err := d.Load(ctx); err != nil {
+		return err
+	} else if !exists {
+		return t.gone(t.monthKey(name), t.monthKey(indexName)+", or an earlier listing")
 	}
-	for week, number := range highest {
-		for number--; number > lowest[week]; number-- {
-			if key := entryKey(t.name, week, number); !there[key] {
-				missed = append(missed, key)
-			}
-		}
-	}
-	return missed
-}
-
-// covers tells whether what is under a key needn't be read, because something newer is known or a segment holds it. Of a Sunday the key
-// doesn't say whether the object is of the day, as earlier versions wrote it, or of the week. The caller holds mu.
-func (t *Table) covers(key string) bool {
-	first, number, _ := parseEntryKey(key)
-	return number <= t.entries[first].Seq && (weekOf(first) != first || number <= t.folded[first])
-}
-
-// keepBatch takes the records of an object, unless its number was used before and folded away. The caller holds mu.
-func (t *Table) keepBatch(key string, b batch) {
-	if first, number, _ := parseEntryKey(key); b.old || number > t.folded[first] {
-		for _, e := range b.records {
-			t.keep(e)
-		}
-	}
-}
-
-// check finds records that were written above a segment that is gone.
-func (t *Table) check(key string, b batch, segment int) error {
-	for _, e := range b.records {
-		if e.Segment > segment {
-			return t.gone(segmentKey(t.name, e.Segment), key)
-		}
-	}
+	t.takeDocument(name)
 	return nil
 }
 
-// needed says of a damaged object that records name what deleting it would cost.
-func (t *Table) needed(err error) error {
-	var damaged *DamagedError
-	if errors.As(err, &damaged) {
-		damaged.Cost = "records name it, so that without a copy of it all of " + t.ledger.location("tables/"+t.name) + " has to go, and counts as missing then"
+// readMonth gives a month as it was when the table was read last, or later.
+func (t *Table) readMonth(ctx context.Context, name string) (month, error) {
+	d := t.document(name)
+	t.mu.Lock()
+	version := t.months[name].version
+	t.mu.Unlock()
+	if version != "" && d.Version() == version {
+		return d.Last(), nil
 	}
-	return err
+	if err := t.load(ctx, name); err != nil {
+		return month{}, err
+	}
+	return d.Last(), nil
+}
+
+// takeDocument takes what a month's document says by now.
+func (t *Table) takeDocument(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := t.docs[name]
+	m := d.Last()
+	if d.Version() == "" {
+		return
+	}
+	t.take(name, m.Records, m.Shapes, m.Scopes)
+	t.months[name] = known{d.Version(), m.oldest(), m.Older}
+}
+
+// take replaces what is known of a month's partitions. The caller holds mu.
+func (t *Table) take(name string, list []Record, shapes map[string]Shape, scopes map[string]Scope) {
+	if t.lent {
+		t.entries, t.lent = maps.Clone(t.entries), false
+	}
+	if t.months[name].version != "" {
+		maps.DeleteFunc(t.entries, func(p civil.Date, _ Record) bool { return monthOf(p) == name })
+	}
+	for _, e := range list {
+		t.entries[e.Partition] = e
+	}
+	t.learn(shapes, scopes)
+}
+
+// learn takes shapes and scopes. The caller holds mu.
+func (t *Table) learn(shapes map[string]Shape, scopes map[string]Scope) {
+	for id, s := range shapes {
+		if _, had := t.shapes[id]; !had {
+			t.shapes = maps.Clone(t.shapes)
+			t.shapes[id] = s
+		}
+	}
+	for id, s := range scopes {
+		if _, had := t.scopes[id]; !had {
+			t.scopes = maps.Clone(t.scopes)
+			t.scopes[id] = s
+		}
+	}
+}
+
+// refuseOlder refuses a table that an earlier version has recorded.
+func (t *Table) refuseOlder(ctx context.Context) error {
+	for _, kind := range []string{"partitions", "segments"} {
+		if old, err := t.ledger.store.List(ctx, t.prefix(kind)); err != nil {
+			return fmt.Errorf("%w: %w", ErrBucket, err)
+		} else if len(old) > 0 {
+			return fmt.Errorf("%w: %s was written by an earlier version of reportferry; name an empty place as ledger, and everything is fetched again",
+				ErrRefused, t.ledger.location(old[0].Key))
+		}
+	}
+	return nil
 }
 
 // gone is the error of an object that isn't there, though another object says that it was.
-func (t *Table) gone(key, witness string) error {
+func (t *Table) gone(key, named string) error {
 	return &DamagedError{
-		Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", witness), Gone: t.ledger.location("tables/" + t.name),
+		Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", named), Gone: t.ledger.location(t.monthKey(indexName)),
 	}
 }
 
-// keep takes a record when it is the newest of its partition. The caller holds mu.
-func (t *Table) keep(e Record) { t.keepOf(weekOf(e.Partition), e) }
-
-func (t *Table) keepOf(week civil.Date, e Record) {
-	if t.entries[e.Partition].Seq < e.Seq {
-		if t.lent {
-			t.entries, t.lent = maps.Clone(t.entries), false
+// Untidy tells whether Tidy would write the index, as far as this table was read. It asks the store for nothing.
+func (t *Table) Untidy() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	unindexed := 0
+	for name, m := range t.months {
+		if t.indexed[name] != m.version {
+			unindexed++
 		}
-		t.entries[e.Partition] = e
 	}
-	t.tops[week] = max(t.tops[week], e.Seq)
+	return unindexed > t.ledger.unindexed
 }
 
-func highest(keys []string) int {
-	top := 0
-	for _, key := range keys {
-		if n, ok := numbered(key); ok {
-			top = max(top, n)
+// Tidy ends a run's work on the table: it moves long history out of the months, drops what is older than history is kept, writes the
+// index when several months have changed since, and sweeps released claims.
+func (t *Table) Tidy(ctx context.Context) error {
+	if err := t.Refresh(ctx); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	docs := maps.Clone(t.docs)
+	t.mu.Unlock()
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(docs)) {
+		if d := docs[name]; d.Version() != "" {
+			errs = append(errs, t.archive(ctx, name, d))
+			t.takeDocument(name)
 		}
 	}
-	return top
+	errs = append(errs, t.forget(ctx), t.writeIndex(ctx), t.sweep(ctx, mostClaims))
+	return errors.Join(errs...)
 }
 
 // Sorted are the newest records, by partition.

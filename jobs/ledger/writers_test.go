@@ -9,55 +9,36 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gocloud.dev/blob/memblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A writer that slept through two newer records, of which one was folded away, creates a number that was used.
-func TestASleeperFindsItsNumberUsed(t *testing.T) {
+// A writer that slept through two newer records has lost.
+func TestASleeperHasLost(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {
-		l.foldAbove = 1
 		ctx, sleeper := t.Context(), openTable(t, l)
 		check(t, sleeper.Commit(ctx, record(1, "first")))
 		for _, run := range []string{"second", "third"} {
 			other := openTable(t, l)
 			check(t, other.Commit(ctx, record(1, run)))
 			check(t, other.Commit(ctx, record(2, run)))
-			check(t, other.Fold(ctx))
+			check(t, other.Tidy(ctx))
 		}
 		if err := sleeper.Commit(ctx, record(1, "sleeper")); !errors.Is(err, ErrLost) {
-			t.Errorf("a record under a number that was used: %v", err)
+			t.Errorf("a record on top of one that was replaced: %v", err)
 		}
-		if got, _ := openTable(t, l).Record(record(1, "").Partition); got.Run != "third" || got.Seq != 4 {
+		if got, _ := openTable(t, l).Record(record(1, "").Partition); got.Run != "third" || got.Seq != 3 {
 			t.Errorf("the newest record is %+v", got)
-		}
-	})
-}
-
-// The same with the number itself in the segment: nobody is higher, and the record is another one.
-func TestASleeperFindsItsNumberFolded(t *testing.T) {
-	everyLedger(t, func(t *testing.T, l *Ledger) {
-		l.foldAbove = 1
-		ctx, sleeper, other := t.Context(), openTable(t, l), openTable(t, l)
-		check(t, other.Commit(ctx, record(1, "other")))
-		check(t, other.Commit(ctx, record(2, "other")))
-		check(t, other.Fold(ctx))
-		if err := sleeper.Commit(ctx, record(1, "sleeper")); !errors.Is(err, ErrLost) {
-			t.Errorf("a record under a number that is in a segment: %v", err)
 		}
 	})
 }
 
 func TestNumbersBeyondAMillion(t *testing.T) {
 	for _, n := range []int{0, 7, 999_999, 1_000_000, 12_345_678} {
-		key := segmentKey("installs", n)
+		key := sweptKey("installs", n)
 		if got, ok := numbered(key); !ok || got != n {
 			t.Errorf("%s is read as %d, %v", key, got, ok)
-		}
-		if _, seq, ok := parseEntryKey(entryKey("installs", date("2026-01-01"), n)); !ok || seq != n {
-			t.Errorf("record %d is read as %d, %v", n, seq, ok)
 		}
 	}
 	for _, bad := range []string{"x/12.json", "x/0000012.json", "x/-00001.json", "x/00001a.json"} {
@@ -169,11 +150,11 @@ func TestAHeartbeatIsAnsweredTooLate(t *testing.T) {
 var start2000 = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // of every bubble
 
 func TestAStoreThatCreatesTwiceIsRefused(t *testing.T) {
-	d := &ledgertest.Store{Bucket: memblob.OpenBucket(nil), Careless: true}
-	l := Open(Options{Bucket: d.Open(), URL: "s3://alike"})
+	d := &ledgertest.Store{Memory: &bucket.Memory{}, Careless: true}
+	l := Open(Options{Store: d.Open(), URL: "s3://alike"})
 	defer func() { check(t, l.Close()) }()
 	_, err := l.Claim(t.Context(), "installs", "u", "a", time.Minute)
-	if !errors.Is(err, ErrUnsafe) || !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "s3://alike/probe.json") {
+	if !errors.Is(err, ErrUnsafe) || !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), ".reportferry-probe.json") {
 		t.Errorf("a claim: %v", err)
 	}
 	if err := openTable(t, l).Commit(t.Context(), record(1, "a")); !errors.Is(err, ErrUnsafe) {

@@ -10,19 +10,12 @@ func (s *sender[V]) undelivered(l delivery[V]) {
 	if l.was == store.Pending && s.again(l) {
 		l.was = store.Unknown | store.Doubt
 	}
-	s.put(l.row, l.was)
+	s.work.states.Set(l.row, l.was)
 	s.live--
 }
 
 // again tells whether the service may have had the record before this delivery.
 func (s *sender[V]) again(l delivery[V]) bool { return s.work.states.Get(l.row)&store.Doubt != 0 }
-
-func (s *sender[V]) put(row int64, now store.State) {
-	before := s.work.states.Get(row)
-	s.counts.Move(before, -1)
-	s.counts.Move(now, 1)
-	s.work.states.Set(row, now)
-}
 
 // acknowledge notes what became of a delivery. r says why the service rejected it.
 func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
@@ -31,7 +24,7 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	if s.again(l) {
 		now |= store.Doubt
 	}
-	s.put(l.row, now)
+	s.work.states.Set(l.row, now)
 	s.acknowledged = append(s.acknowledged, l.row)
 	s.live--
 	if now&^store.Doubt != store.Unknown {

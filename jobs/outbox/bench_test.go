@@ -3,9 +3,9 @@ package outbox
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -15,9 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob/fileblob"
-
-	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
@@ -72,7 +69,7 @@ func BenchmarkPush(b *testing.B) {
 }
 
 func benchmarkPush(b *testing.B, before int64) {
-	o := onDisk(b, b.TempDir(), "spend")
+	o := folderBox(b, b.TempDir(), "spend", time.Minute)
 	for i := range int64(8) {
 		if before > 0 {
 			history(b, o, i*before/8, (i+1)*before/8)
@@ -90,24 +87,10 @@ func benchmarkPush(b *testing.B, before int64) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Logf("%d sent, %d duplicates, index read %d MiB, spool %d MiB, %.0f records/s over all", report.Accepted, report.Duplicates,
-			report.Index>>20, report.Spool>>20, float64(fresh)/time.Since(start).Seconds())
+		b.Logf("%d sent, %d duplicates, %.0f records/s over all", report.Accepted, report.Duplicates, float64(fresh)/time.Since(start).Seconds())
 	}
 	b.ReportMetric(float64(b.N)*float64(fresh)/b.Elapsed().Seconds(), "records/s")
 	b.ReportMetric(float64(peak())/(1<<20), "peak-MiB")
-}
-
-// onDisk is an outbox whose ledger is in a folder.
-func onDisk(tb testing.TB, dir, table string) *Outbox {
-	tb.Helper()
-	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return New(Options{
-		Ledger: ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
-		Table:  table, Run: "run", Lease: time.Minute, SpoolDir: tb.TempDir(), Log: slog.New(slog.DiscardHandler),
-	})
 }
 
 // TestHistory puts records on record as another night's: by default a few, in a folder of its own.
@@ -116,7 +99,7 @@ func TestHistory(t *testing.T) {
 	if dir == "" {
 		dir, rows = t.TempDir(), 80_000
 	}
-	o := onDisk(t, dir, "nightly_spend")
+	o := folderBox(t, dir, "nightly_spend", time.Minute)
 	for i := range int64(8) {
 		history(t, o, i*rows/8, (i+1)*rows/8)
 	}
@@ -128,11 +111,9 @@ func TestHistory(t *testing.T) {
 
 // history puts a push on record whose records were all accepted.
 func history(b testing.TB, o *Outbox, from, to int64) {
-	p := &store.Push{ID: fmt.Sprintf("20260101T000000.000Z-%016x", from)}
-	x, err := o.table.WriteIndex(b.Context(), p)
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := &store.Push{States: &store.States{}, Head: store.Head{
+		ID: fmt.Sprintf("20260101T000000.000Z-%016x", from), Name: fmt.Sprint("history ", from), Version: "1", Started: time.Now().Add(-time.Hour), Ended: time.Now(), Rows: to - from,
+	}}
 	s := &store.Spool{Dir: b.TempDir()}
 	defer s.Close()
 	for n := from; n < to; n++ {
@@ -140,26 +121,27 @@ func history(b testing.TB, o *Outbox, from, to int64) {
 		if err := s.Add(store.NewItem(id, content, n-from+1)); err != nil {
 			b.Fatal(err)
 		}
+		p.States.Set(n-from+1, store.Accepted)
 	}
-	for i := range store.Buckets {
-		items, err := s.Load(i)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, it := range items {
-			if err := x.Add(it); err != nil {
-				b.Fatal(err)
+	err := o.Hold(b.Context(), func(ctx context.Context, l *Lease) error {
+		x, err := o.table.WriteIndex(ctx, p)
+		for i := 0; i < store.Buckets && err == nil; i++ {
+			var items []store.Item
+			items, err = s.Load(i)
+			for _, it := range items {
+				err = errors.Join(err, x.Add(it))
 			}
 		}
-	}
-	p.Head = store.Head{
-		Name: fmt.Sprint("history ", from), Version: "1", Started: time.Now().Add(-time.Hour), Ended: time.Now(), Rows: to - from,
-		Counts: store.Counts{Accepted: to - from},
-	}
-	if err := x.Commit(&p.Head); err != nil {
-		b.Fatal(err)
-	}
-	if err := o.table.Append(b.Context(), p, p.Whole("run")); err != nil {
+		if err == nil {
+			err = x.Commit(&p.Head)
+		}
+		if err != nil {
+			return err
+		}
+		l.Put(p)
+		return l.Append(ctx, p, p.Whole())
+	})
+	if err != nil {
 		b.Fatal(err)
 	}
 }

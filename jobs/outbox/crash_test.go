@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -18,8 +17,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"gocloud.dev/blob/fileblob"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox/store"
@@ -198,26 +195,15 @@ func (n numbers) Read(_ context.Context, sending bool, each func(*Record[int64])
 	return nil
 }
 
-func crashBox(dir string) (*Outbox, error) {
-	books := filepath.Join(dir, "ledger")
-	bucket, err := fileblob.OpenBucket(books, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
-	if err != nil {
-		return nil, err
-	}
-	return New(Options{
-		Ledger: ledger.Open(ledger.Options{Bucket: bucket, Dir: books, URL: "file://" + books}),
-		Table:  "spend", Run: "run", Lease: 300 * time.Millisecond, SpoolDir: dir, Flush: 100 * time.Millisecond,
-		Log: slog.New(slog.DiscardHandler),
-	}), nil
+func crashBox(t *testing.T, dir string) *Outbox {
+	o := folderBox(t, filepath.Join(dir, "ledger"), "spend", 300*time.Millisecond)
+	o.o.Flush = 100 * time.Millisecond
+	return o
 }
 
 // crashFile is what the outbox says of the file; a zero one when the push isn't on record.
 func crashFile(t *testing.T, dir string) File {
-	o, err := crashBox(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := o.Files(context.Background())
+	files, err := crashBox(t, dir).Summed(context.Background())
 	if err != nil || len(files) > 1 {
 		t.Fatal(files, err)
 	}
@@ -228,31 +214,11 @@ func crashFile(t *testing.T, dir string) File {
 }
 
 func crashFates(t *testing.T, dir string) *store.States {
-	o, err := crashBox(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pushes, err := o.table.List(context.Background())
-	if err != nil || len(pushes) != 1 {
+	pushes, err := crashBox(t, dir).table.Pushes(context.Background(), all)
+	if err != nil || len(pushes) != 1 || pushes[0].Open() {
 		t.Fatal(len(pushes), err)
 	}
-	return ended(t, o, pushes[0])
-}
-
-// ended gives the states of a push that has ended, all flags with them.
-func ended(t *testing.T, o *Outbox, p *store.Push) *store.States {
-	var s store.Segment
-	if err := o.table.Folder.Read(context.Background(), p.Key(p.Last), &s); err != nil {
-		t.Fatal(err)
-	}
-	if s.Head == nil || s.Head.Ended.IsZero() {
-		t.Fatalf("%s is no end", p.Key(p.Last))
-	}
-	var fates store.States
-	if err := fates.Apply(s.Spans); err != nil {
-		t.Fatal(err)
-	}
-	return &fates
+	return pushes[0].States
 }
 
 // pushOnce runs the helper process; meet is told of it once it runs.
@@ -295,10 +261,7 @@ func TestCrashingProcess(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	o, err := crashBox(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := crashBox(t, dir)
 	p := Task[int64]{
 		Name: "numbers", Source: numbers(*crashRows), Send: repeated(caller(os.Getenv("OUTBOX_CRASH_ADDR"))), InFlight: crashInFlight,
 		ParkUnknown: os.Getenv("OUTBOX_CRASH_PARK") == "true", Tally: func(int64) (string, int64) { return "all", 3 },

@@ -14,19 +14,22 @@ import (
 // deliver sends one record, and notes what became of it. It sends nothing twice: Send repeats what may be repeated, and a
 // record that is still in doubt then is left for a later run, or for a person.
 func (s *sender[V]) deliver(ctx context.Context, l delivery[V]) {
-	if !s.goOn(ctx) {
+	s.mu.Lock()
+	over := s.err != nil || ctx.Err() != nil
+	s.mu.Unlock()
+	if over {
 		s.undelivered(l)
 		return
 	}
-	err := s.attempt(l)
+	maybe, err := s.attempt(l)
 	var r *Rejection
 	switch {
 	case err == nil:
 		s.acknowledge(l, store.Accepted, nil)
-	case errors.Is(err, ErrHad) && s.maybe(l):
+	case errors.Is(err, ErrHad) && maybe:
 		s.acknowledge(l, store.Accepted, nil)
 	case errors.As(err, &r):
-		if s.maybe(l) {
+		if maybe {
 			r = &Rejection{r.Field, r.Reason + "; an earlier answer was lost, and it may have been taken then"}
 		}
 		s.acknowledge(l, store.Rejected, r)
@@ -41,13 +44,6 @@ func (s *sender[V]) deliver(ctx context.Context, l delivery[V]) {
 		s.giveUp(ctx, err)
 		s.acknowledge(l, store.Unknown, nil)
 	}
-}
-
-// maybe tells whether the service may have taken the record in an earlier attempt, of this run or another one.
-func (s *sender[V]) maybe(l delivery[V]) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.again(l)
 }
 
 // mostGiven is how many records in a row may be in doubt before the file is left for the next run.
@@ -67,13 +63,13 @@ func (s *sender[V]) giveUp(ctx context.Context, err error) {
 	}
 }
 
-// attempt hands a record to Send.
-func (s *sender[V]) attempt(l delivery[V]) error {
+// attempt hands a record to Send. maybe tells whether the service may have taken it in an earlier attempt, of this run or another one.
+func (s *sender[V]) attempt(l delivery[V]) (maybe bool, err error) {
 	if err := May(s.ctx); err != nil {
-		return err
+		return false, err
 	}
 	var resent int
-	err := panics.Caught("send a record", func() (err error) { resent, err = s.work.p.Send(s.ctx, l.value); return err })
+	err = panics.Caught("send a record", func() (err error) { resent, err = s.work.p.Send(s.ctx, l.value); return err })
 	if panicked := new(panics.Error); errors.As(err, &panicked) {
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
@@ -85,7 +81,7 @@ func (s *sender[V]) attempt(l delivery[V]) error {
 		s.resent++
 	}
 	if resent > 0 {
-		s.put(l.row, s.work.states.Get(l.row)|store.Doubt)
+		s.work.states.Set(l.row, s.work.states.Get(l.row)|store.Doubt)
 	}
-	return err
+	return s.again(l), err
 }

@@ -2,12 +2,11 @@ package outbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
@@ -38,7 +37,6 @@ type Task[V any] struct {
 
 	Again bool // read a file that ended though its version is the same: what is a good record may be another now
 
-	Observe func(File) // called after each segment, and waited for; nil: nobody looks
 }
 
 // A Report is what came of a push, or of a check.
@@ -49,23 +47,20 @@ type Report struct {
 	Sent    int64     // records that Send was asked to send in this run
 	Resent  int64     // requests for records that the service may have had
 	Spool   int64     // bytes of disk used
-	Quiet   time.Time // of a check: a push leaves the file until then, because it may still be growing; zero: it doesn't
 	Index   int64     // bytes read of what was pushed before
+	Quiet   time.Time // of a check: a push leaves the file until then, because it may still be growing; zero: it doesn't
 }
 
-// Do pushes what is missing of a file, under the table's claim, named ClaimName: it reads the file, finds what was sent already, sends the rest, and writes the
-// rejects. Doing it twice equals doing it once. When it ends early, what became of each record is on record and the next Do goes on.
-func Do[V any](ctx context.Context, claim *ledger.Claim, o *Outbox, p Task[V]) (report Report, err error) {
-	h, err := under(ctx, claim)
-	if err != nil {
-		return Report{}, fmt.Errorf("push %s: %w", p.Name, err)
-	}
-	defer h.free()
+// Do pushes what is missing of a file, under the table's lease and in its context: it reads the file, finds what was sent already, sends the
+// rest, and writes the rejects. Doing it twice equals doing it once. When it ends early, what became of each record is on record and the next Do
+// goes on.
+func Do[V any](ctx context.Context, l *Lease, o *Outbox, p Task[V]) (report Report, err error) {
 	w := newWork(o, p)
+	w.lease, w.pushes = l, l.Pushes
 	defer w.spool.Close()
-	err = w.do(h)
-	if cause := context.Cause(h.lease); cause != nil {
-		err = errors.Join(cause, err)
+	err = w.do(ctx)
+	if lost := l.Still(); lost != nil {
+		err = errors.Join(lost, err)
 	}
 	if err != nil {
 		err = fmt.Errorf("push %s: %w", p.Name, err)
@@ -78,11 +73,11 @@ type work[V any] struct {
 	o *Outbox
 	p Task[V]
 
-	check   bool
+	lease   *Lease // nil: it is a Check, and nothing is kept
 	stat    Stat
 	pushes  []*store.Push
-	orphans []*store.Push
 	resumed *store.Push // the push of this very content; nil: there is none
+	push    *store.Push // the same, or a new one
 	states  *store.States
 
 	refusals store.Tallied
@@ -122,68 +117,46 @@ func newWork[V any](o *Outbox, p Task[V]) *work[V] {
 	return w
 }
 
-func (w *work[V]) do(h hold) error {
-	fresh := &store.Push{}
-	var ix *store.IndexWriter
-	begin := func() (*store.IndexWriter, error) {
-		w.begin(fresh)
-		err := w.o.table.Append(h.ctx, fresh, fresh.Whole(w.o.o.Run))
-		if err != nil {
-			return nil, err
-		}
-		ix, err = w.o.table.WriteIndex(h.ctx, fresh)
-		return ix, err
-	}
-	err := w.prepare(h.ctx, begin)
+func (w *work[V]) do(ctx context.Context) error {
+	err := w.prepare(ctx)
 	switch {
-	case err != nil && ix != nil:
-		ix.Drop()
-		fallthrough
-	case err != nil:
-		var unexplained error
-		if errors.Is(err, ErrTooMany) {
-			unexplained = w.explain(h.ctx)
-		}
-		if lasting(err) {
-			err = errors.Join(err, unexplained, w.refuse(h.ctx, fresh, err))
-		}
+	case err == nil && w.report.Same:
+		w.resumed.Head.Version, w.report.Version = w.stat.Version, w.stat.Version
+		w.lease.Put(w.resumed)
+		return nil
+	case err == nil:
+		w.lease.Put(w.push)
+		h := &w.push.Head
+		h.Error, h.Version, h.Ended, w.push.States = "", w.stat.Version, time.Time{}, w.states
+		err = w.send(ctx)
+		h.Counts = w.states.Tally()
+		w.report.File = fileOf(w.push)
 		return err
+	case errors.Is(err, ErrTooMany):
+		err = errors.Join(err, w.explain(ctx))
 	}
-	w.o.sweepOrphans(h.ctx, w.orphans, w.p.Name, time.Now())
-	if w.report.Same {
-		return w.touch(h.ctx)
-	}
-	p := w.resumed
-	if p == nil {
-		if err := ix.Commit(&fresh.Head); err != nil {
-			return fmt.Errorf("write %s: %w", w.o.table.Location(fresh), err)
+	if lasting(err) { // the next run reads the file again all the same
+		if w.push == nil {
+			w.push = w.begin()
 		}
-		fresh.Words, fresh.Sums = w.words, map[string]store.Sum{}
-		p = fresh
+		w.push.States = w.states
+		w.push.Refuse(err, w.report.Rejects)
+		w.lease.Put(w.push)
 	}
-	p.Head.Error = ""
-	p.States, p.Head.Version, p.Head.Ended, p.Run = w.states, w.stat.Version, time.Time{}, w.o.o.Run
-	err = w.send(h, p)
-	w.report.File = fileOf(p, w.states.Tally())
 	return err
 }
 
-// begin makes the head of a push that begins now. Nothing is written.
-func (w *work[V]) begin(p *store.Push) {
-	started := w.start(time.Now().UTC())
-	p.ID = started.Format("20060102T150405.000Z") + "-" + w.digest.String()
-	p.Head = store.Head{Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(), Started: started, Rows: w.digest.records, Skipped: w.skipped}
-	p.Head.Refusals = w.refusals.List()
-}
-
-// start is when a push starts by its ID, to the millisecond. It is after all other pushes, so that their order doesn't depend
-// on the clocks of several machines, or on how quickly one push follows another.
-func (w *work[V]) start(now time.Time) time.Time {
-	now = now.Truncate(time.Millisecond)
-	for _, p := range slices.Concat(w.pushes, w.orphans) {
+// begin makes a push that begins now. It starts after all others, so that their order doesn't depend on the clocks of several machines, or on
+// how quickly one push follows another. Nothing is written.
+func (w *work[V]) begin() *store.Push {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	for _, p := range w.pushes {
 		if next := p.Head.Started.Add(time.Millisecond); now.Before(next) {
 			now = next
 		}
 	}
-	return now
+	return &store.Push{Words: w.words, Sums: map[string]store.Sum{}, Head: store.Head{
+		ID: now.Format("20060102T150405.000Z") + "-" + rand.Text()[:10], Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(),
+		Run: w.o.o.Run, Started: now, Rows: w.digest.records, Skipped: w.skipped, Refusals: w.refusals.List(),
+	}}
 }

@@ -12,11 +12,13 @@ import (
 // its own, with what would become of it; nil: nobody asks.
 func Check[V any](ctx context.Context, o *Outbox, p Task[V], each func(*Record[V], Fate)) (Report, error) {
 	w := newWork(o, p)
-	w.check = true
 	defer w.spool.Close()
-	err := w.prepare(ctx, nil)
+	var err error
+	if w.pushes, err = o.table.Pushes(ctx, (*store.Push).Live); err == nil {
+		err = w.prepare(ctx)
+	}
 	if err == nil && w.report.Same {
-		w.states, err = w.resumed.Rows()
+		w.states, err = o.table.Rows(ctx, w.resumed)
 	}
 	if each != nil && (err == nil || errors.Is(err, ErrTooMany)) {
 		err = errors.Join(err, p.Source.Read(ctx, false, func(r *Record[V]) error {

@@ -34,7 +34,10 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	s.mu.Lock()
 	var gone []delivery[V]
 	if last {
-		s.takeBack()
+		for _, l := range s.ready { // no worker has taken them: they are as they were before
+			s.work.states.Set(l.row, l.was)
+		}
+		s.ready = nil
 	} else {
 		gone = s.letGo()
 	}
@@ -42,8 +45,7 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 		s.mu.Unlock()
 		return nil
 	}
-	seg := store.Segment{Run: s.work.o.o.Run, Sums: s.sums}
-	seg.Words, seg.Rejected = store.ListWords(s.words)
+	seg := store.Segment{Sums: s.sums, Rejected: s.words}
 	rows := s.acknowledged
 	for _, l := range gone {
 		rows = append(rows, l.row)
@@ -51,22 +53,24 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	slices.Sort(rows)
 	seg.Spans = store.SpansOf(s.work.states, rows)
 	s.push.Take(seg)
-	if last || int64(s.push.Last-s.push.Base) >= max(foldAbove, s.work.states.Rows>>16) {
-		seg = s.push.Whole(s.work.o.o.Run)
+	fold := s.begun && int64(s.push.Head.Last-s.push.Head.Whole) >= max(foldAbove, s.work.states.Rows>>16)
+	if last || fold || !s.begun {
+		seg = s.push.Whole()
 	}
 	s.acknowledged, s.words, s.sums = nil, map[int64]store.Words{}, map[string]store.Sum{}
-	file := fileOf(s.push, s.counts)
 	s.mu.Unlock()
 
-	if err := s.work.o.table.Append(ctx, s.push, seg); err != nil {
+	err := s.work.lease.Append(ctx, s.push, seg)
+	if err == nil && fold && !last {
+		err = s.work.lease.Save(ctx)
+	}
+	if err != nil {
 		for _, l := range gone {
 			s.undelivered(l)
 		}
 		return err
 	}
-	if s.work.p.Observe != nil {
-		s.work.p.Observe(file)
-	}
+	s.begun = true
 	s.hand(gone)
 	return nil
 }
@@ -82,27 +86,29 @@ func (s *sender[V]) leave(ctx context.Context) error {
 
 // finish publishes the rejects, and ends the push unless something of it is left for a later run.
 func (s *sender[V]) finish(ctx context.Context) error {
-	if n := s.counts.Pending; n > 0 && !s.lanes.ordered {
-		return fmt.Errorf("%d records of the first reading didn't come up in the second", n)
+	counts := s.work.states.Tally()
+	if counts.Pending > 0 && !s.lanes.ordered {
+		return fmt.Errorf("%d records of the first reading didn't come up in the second", counts.Pending)
 	}
 	var err error
 	if s.push.Head.Rejects, err = s.work.publish(ctx, s.rejects); err != nil {
 		return err
 	}
-	switch doubtful := s.counts.Unknown; {
+	switch doubtful := counts.Unknown; {
 	case doubtful > 0 && !s.work.p.ParkUnknown:
 		err := fmt.Errorf("%d records were sent, and nothing says whether the service has them; the next run sends them again", doubtful)
 		if s.lost != nil {
 			err = fmt.Errorf("%w; of the last: %w", err, s.lost)
 		}
 		return errors.Join(err, s.leave(ctx))
-	case s.counts.Pending > 0:
+	case counts.Pending > 0:
 		return s.leave(ctx) // they wait for others, and so does the file
 	}
-	s.push.Head.Counts, s.push.Head.Ended = s.counts, time.Now().UTC()
+	s.push.Head.Ended = time.Now().UTC()
 	if err := s.flush(ctx, true); err != nil {
 		s.push.Head.Ended = time.Time{}
 		return err
 	}
-	return s.work.supersede(ctx, s.push)
+	store.Supersede(s.work.lease.Pushes)
+	return nil
 }

@@ -25,7 +25,7 @@ func (w *work[V]) judge(ctx context.Context, ix *store.IndexWriter) (err error) 
 			return err
 		}
 		readers = append(readers, r)
-		w.report.Index += store.IndexSize(p)
+		w.report.Index += int64(len(store.Magic)) + p.Head.Records*store.ItemSize
 	}
 	var others []verdict
 	for b := range store.Buckets {
@@ -44,7 +44,7 @@ func (w *work[V]) judge(ctx context.Context, ix *store.IndexWriter) (err error) 
 		}
 		others = others[:0]
 		for _, r := range readers {
-			err := r.Join(b, items, func(it store.Item, s store.State) {
+			err := r.Each(b, items, func(it store.Item, s store.State) {
 				if s == store.Accepted || s == store.Unknown {
 					others = append(others, verdict{it, s})
 				}

@@ -86,7 +86,7 @@ func (s *sender[V]) skip(l delivery[V]) {
 	if s.work.states.Get(l.row).Maybe() {
 		now = store.Unknown | store.Doubt
 	}
-	s.put(l.row, now)
+	s.work.states.Set(l.row, now)
 	s.acknowledged = append(s.acknowledged, l.row)
 	s.lanes.kept--
 	s.moved.Broadcast()

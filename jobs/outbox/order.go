@@ -61,7 +61,7 @@ func (w *work[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.In
 	})
 	for _, r := range readers {
 		if err == nil {
-			err = r.Each(bucket, func(it store.Item, s store.State) {
+			err = r.Each(bucket, nil, func(it store.Item, s store.State) {
 				if p := of(it); p != nil {
 					w.recallOf(p, r.Push, it, s)
 				}
@@ -122,7 +122,7 @@ func (w *work[V]) follows(p *store.Push) bool {
 	if p.Head.Order != w.p.Order || w.resumed == nil {
 		return p.Head.Order <= w.p.Order
 	}
-	return p.ID < w.resumed.ID
+	return p.Head.ID < w.resumed.Head.ID
 }
 
 // place judges the next row of an ID, or of two.

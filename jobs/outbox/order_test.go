@@ -436,7 +436,7 @@ func (d *dawn) pushAll(t *testing.T, calm bool) {
 			stop()
 			close(d.buried)
 			<-over //nolint:errcheck // it is dead
-			d.bucket = survivor
+			d.memory = survivor
 			clear(d.doubted) // what it knew of answers is lost, and all of it is in doubt
 			return
 		}

@@ -2,14 +2,9 @@ package outbox
 
 import (
 	"context"
-	"log/slog"
 	"runtime/debug"
 	"testing"
 	"time"
-
-	"gocloud.dev/blob/fileblob"
-
-	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // alone is a source whose records are all of one ID, or of as many as there are records.
@@ -32,15 +27,7 @@ func (s alone) Read(ctx context.Context, sending bool, each func(*Record[int64])
 func BenchmarkOrder(b *testing.B) {
 	for name, one := range map[string]bool{"IDs=many": false, "IDs=1": true} {
 		b.Run(name, func(b *testing.B) {
-			dir := b.TempDir()
-			bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
-			if err != nil {
-				b.Fatal(err)
-			}
-			o := New(Options{
-				Ledger: ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
-				Table:  "sharing", Run: "run", Lease: time.Minute, SpoolDir: b.TempDir(), Log: slog.New(slog.DiscardHandler),
-			})
+			o := folderBox(b, b.TempDir(), "sharing", time.Minute)
 			debug.FreeOSMemory()
 			peak := watch()
 			sent := int64(0)

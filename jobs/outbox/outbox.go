@@ -2,7 +2,7 @@
 // Without it a crash in the middle of a file would lose its rest or send its beginning twice, and so would a file that
 // repeats last night's records.
 //
-// A kind brings the file and says how one record is sent; [Do] pushes what is missing of it, under the one claim of the
+// A kind brings the file and says how one record is sent; [Do] pushes what is missing of it, under the one lease of the
 // table. The file is read twice: once to check every row and to find what was sent before, and once to send.
 //
 //	read ─ validate ─ judge ──────────────── read again ─ lanes ─ segment ─ send ─ acknowledge ─ segment ─┬─ rejects file
@@ -24,7 +24,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"gocloud.dev/blob"
@@ -38,7 +37,7 @@ type Options struct {
 	Ledger *ledger.Ledger
 	Table  string
 	Run    string        // the run's ID
-	Lease  time.Duration // of the claim, when records are requeued or dropped
+	Lease  time.Duration // of the right to push
 
 	SpoolDir string       // 28 bytes a record of the file that is pushed
 	Rejects  *blob.Bucket // where rejects files go; nil: nowhere
@@ -50,7 +49,7 @@ type Options struct {
 }
 
 // An Outbox is what is on record of the files of one table, and pushes more of them. Files are pushed one after the other,
-// under the table's claim, so that what two of them have in common is sent once. It is safe for concurrent use.
+// under the table's lease, so that what two of them have in common is sent once. It is safe for concurrent use.
 type Outbox struct {
 	o     Options
 	table *store.Table
@@ -122,37 +121,33 @@ func (f File) NotTaken() int64 { return f.Refused + f.Rejected + f.Conflicts }
 // Begun tells whether the service may have any of it.
 func (f File) Begun() bool { return f.Accepted+f.Rejected+f.Unknown+f.Doubtful > 0 }
 
-// Files gives what is known of all files, the latest first. A file that changed is there several times.
+// Files gives what is known of all files, the latest first, without Sums. A file that changed is there several times.
 func (o *Outbox) Files(ctx context.Context) ([]File, error) {
-	pushes, orphans, err := o.table.Pushes(ctx)
-	for _, p := range orphans {
-		if p.Head.Error != "" {
-			pushes = append(pushes, p)
-		}
-	}
-	slices.SortFunc(pushes, func(a, b *store.Push) int { return strings.Compare(a.ID, b.ID) })
-	var files []File
+	return o.files(ctx, func(*store.Push) bool { return false })
+}
+
+// Summed is Files with Sums, which takes another call of the ledger's bucket for each.
+func (o *Outbox) Summed(ctx context.Context) ([]File, error) {
+	return o.files(ctx, func(*store.Push) bool { return true })
+}
+
+func (o *Outbox) files(ctx context.Context, deep func(*store.Push) bool) (files []File, err error) {
+	pushes, err := o.table.Pushes(ctx, deep)
 	for _, p := range slices.Backward(pushes) {
-		files = append(files, fileOf(p, p.Tally()))
+		files = append(files, fileOf(p))
 	}
 	return files, err
 }
 
-func fileOf(p *store.Push, c store.Counts) File {
-	h, last := p.Head, p.Head.Ended
+func fileOf(p *store.Push) File {
+	h, c, last := p.Head, p.Head.Counts, p.Head.Ended
 	if p.Open() {
-		last = p.At
-	}
-	var partly int64
-	for _, w := range p.Words {
-		if strings.HasPrefix(w.Reason, Partly) {
-			partly++
-		}
+		last = h.At
 	}
 	return File{
-		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: p.Run, Started: h.Started, Ended: h.Ended, Last: last, Rows: h.Rows, Skipped: h.Skipped,
-		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Partly: partly, Unknown: c.Unknown, Refused: c.Refused,
+		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: h.Run, Started: h.Started, Ended: h.Ended, Last: last, Rows: h.Rows, Skipped: h.Skipped,
+		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Partly: h.Partly, Unknown: c.Unknown, Refused: c.Refused,
 		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.Sums), Rejects: h.Rejects, Error: h.Error,
-		Reasons: p.Reasons(),
+		Reasons: h.Reasons,
 	}
 }

@@ -378,14 +378,6 @@ func TestCheckWritesNothing(t *testing.T) {
 	r.sent("a 1")
 }
 
-func (r *rig) keys() string {
-	keys, err := r.table.Folder.Keys(context.Background(), "")
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return strings.Join(keys, "\n")
-}
-
 // A client that panics may have sent the record before, so it is in doubt as after a lost answer. The others are sent.
 func TestAClientThatPanics(t *testing.T) {
 	r := newRig(t)

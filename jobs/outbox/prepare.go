@@ -3,29 +3,26 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// prepare reads the file for the first time and judges its rows. begin opens the records of a new push; nil: nothing is
-// kept.
-func (w *work[V]) prepare(ctx context.Context, begin func() (*store.IndexWriter, error)) (err error) {
+// prepare reads the file for the first time and judges its rows. The records of a new push are written.
+func (w *work[V]) prepare(ctx context.Context) (err error) {
 	if w.stat, err = w.p.Source.Stat(ctx); err != nil {
 		return err
 	}
 	if age := time.Since(w.stat.Modified); w.p.Quiet > 0 && age < w.p.Quiet {
 		quiet := &QuietError{Age: age, Quiet: w.p.Quiet, Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
-		if !w.check {
+		if w.lease != nil {
 			return quiet
 		}
 		w.report.Quiet = quiet.Due
 	}
-	if w.pushes, w.orphans, err = w.o.table.Pushes(ctx); err != nil {
-		return err
-	}
-	if p := w.known(func(p *store.Push) bool { return true }); p != nil && !w.check && !w.p.Again && !p.Open() && p.Head.Version == w.stat.Version {
-		w.report.Same, w.resumed, w.report.File = true, p, fileOf(p, p.Tally())
+	if p := w.known(); p != nil && w.lease != nil && !w.p.Again && !p.Open() && p.Head.Version == w.stat.Version {
+		w.report.Same, w.resumed, w.report.File = true, p, fileOf(p)
 		return nil
 	}
 	if err := w.validate(ctx); err != nil {
@@ -35,28 +32,31 @@ func (w *work[V]) prepare(ctx context.Context, begin func() (*store.IndexWriter,
 		return err
 	}
 	var ix *store.IndexWriter
-	if w.resumed == nil && begin != nil {
-		if ix, err = begin(); err != nil {
-			return err
+	if w.push = w.resumed; w.push == nil {
+		w.push = w.begin()
+		if w.lease != nil {
+			if ix, err = w.o.table.WriteIndex(ctx, w.push); err != nil {
+				return err
+			}
+			defer ix.Drop()
 		}
 	}
 	if err := w.judge(ctx, ix); err != nil {
 		return err
 	}
-	c := w.states.Tally()
-	w.report.Spool = w.spool.End
-	p := w.resumed
-	if p == nil {
-		p = &store.Push{Head: store.Head{Name: w.p.Name, Version: w.stat.Version, Digest: w.digest.String(), Rows: w.digest.records, Skipped: w.skipped}}
+	now := *w.push
+	now.Head.Counts = w.states.Tally()
+	w.report.File, w.report.Spool = fileOf(&now), w.spool.End
+	if err = w.p.MaxRejects.exceeded(w.unfit, w.digest.records); err == nil && ix != nil {
+		err = ix.Commit(&w.push.Head)
 	}
-	w.report.File = fileOf(p, c)
-	return w.p.MaxRejects.exceeded(w.unfit, w.digest.records)
+	return err
 }
 
-// known gives the latest push of the name that fits.
-func (w *work[V]) known(fits func(*store.Push) bool) *store.Push {
-	for i := len(w.pushes) - 1; i >= 0; i-- {
-		if p := w.pushes[i]; p.Head.Name == w.p.Name && fits(p) {
+// known gives the latest push of the name of which something was to be sent.
+func (w *work[V]) known() *store.Push {
+	for _, p := range slices.Backward(w.pushes) {
+		if p.Head.Name == w.p.Name && p.Head.Whole > 0 {
 			return p
 		}
 	}
@@ -114,7 +114,7 @@ func (w *work[V]) pinned(ctx context.Context) error {
 
 // recall finds what is known of this content, and takes over what became of its rows.
 func (w *work[V]) recall() error {
-	last := w.known(func(*store.Push) bool { return true })
+	last := w.known()
 	if last == nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (w *work[V]) recall() error {
 		w.p.Order = last.Head.Order // the file may have been copied anew since
 	}
 	if !last.Open() {
-		w.report.Same, w.report.File = true, fileOf(last, last.Tally())
+		w.report.Same, w.report.File = true, fileOf(last)
 		return nil
 	}
 	for row := int64(1); row <= w.states.Rows; row++ {

@@ -47,9 +47,6 @@ type Record[V any] struct {
 // are kept in the ledger: they never quote what identifies a person.
 type Rejection struct{ Field, Reason string }
 
-// Partly begins the reason of a record that the service has taken a part of.
-const Partly = "the service took a part of it"
-
 func (r *Rejection) Error() string {
 	if r.Field == "" {
 		return "rejected: " + r.Reason

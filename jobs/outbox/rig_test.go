@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -15,8 +16,10 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox/outboxtest"
+	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
 // memo is a source in memory: one line a record, "id content" or "id+id content"; a line that begins with # is refused, and one with ~ skipped.
@@ -134,21 +137,26 @@ func (r *receiver) take() string {
 type rig struct {
 	*Outbox
 	t       testing.TB
-	bucket  *blob.Bucket
+	memory  *bucket.Memory
+	fate    func(bucket.Call) bucket.Fate // of the calls to it; nil: of a good network
 	rejects *blob.Bucket
 	service receiver
 }
 
 func newRig(t testing.TB) *rig {
-	r := &rig{t: t, bucket: memblob.OpenBucket(nil), rejects: memblob.OpenBucket(nil)}
+	r := &rig{t: t, memory: &bucket.Memory{}, rejects: memblob.OpenBucket(nil)}
 	r.Outbox = r.open()
 	return r
 }
 
 // open makes another outbox of the same table, as another process would.
 func (r *rig) open() *Outbox {
+	store := r.memory.Open()
+	if r.fate != nil {
+		store = bucket.NewFaulty(r.memory, r.fate)
+	}
 	return New(Options{
-		Ledger: ledger.Open(ledger.Options{Bucket: r.bucket, URL: "mem://ledger"}),
+		Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://ledger"}),
 		Table:  "spend", Run: "run", Lease: time.Minute, SpoolDir: r.t.TempDir(), Rejects: r.rejects, Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -166,13 +174,41 @@ func (r *rig) parked(p Task[string]) Task[string] {
 	return p
 }
 
-// doFile does one file under a claim of its own, as a run does several under one.
+// doFile does one file under a lease of its own, as a run does several under one.
 func doFile[V any](ctx context.Context, o *Outbox, p Task[V]) (report Report, err error) {
-	err = o.claimed(ctx, func(c *ledger.Claim) (err error) {
-		report, err = Do(ctx, c, o, p)
+	err = o.Hold(ctx, func(ctx context.Context, l *Lease) (err error) {
+		report, err = Do(ctx, l, o, p)
 		return err
 	})
 	return report, err
+}
+
+// folderBox is an outbox whose ledger is in a folder.
+func folderBox(tb testing.TB, dir, table string, lease time.Duration) *Outbox {
+	tb.Helper()
+	store, err := bucket.Open(context.Background(), (&url.URL{Scheme: "file", Path: dir, RawQuery: "create_dir=true"}).String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return New(Options{
+		Ledger: ledger.Open(ledger.Options{Store: store}),
+		Table:  table, Run: "run", Lease: lease, SpoolDir: tb.TempDir(), Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+func all(*store.Push) bool { return true }
+
+// keys are those of the objects of the table.
+func (r *rig) keys() string {
+	objects, err := r.memory.Open().List(context.Background(), "pushes/")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var keys []string
+	for _, o := range objects {
+		keys = append(keys, strings.TrimPrefix(o.Key, "pushes/"))
+	}
+	return strings.Join(keys, "\n")
 }
 
 func (r *rig) do(p Task[string]) Report {

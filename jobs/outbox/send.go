@@ -27,50 +27,52 @@ type delivery[V any] struct {
 }
 
 // send reads the file for the second time and sends what is pending.
-func (w *work[V]) send(h hold, p *store.Push) (err error) {
-	ctx, stop := context.WithCancel(h.lease) // deliveries aren't cut short at once
+func (w *work[V]) send(ctx context.Context) (err error) {
+	leased, free := w.lease.Within(context.WithoutCancel(ctx))
+	defer free()
+	sending, stop := context.WithCancel(leased) // deliveries aren't cut short at once
 	defer stop()
-	unhook := context.AfterFunc(h.ctx, func() { time.AfterFunc(grace, stop) })
+	unhook := context.AfterFunc(ctx, func() { time.AfterFunc(grace, stop) })
 	defer unhook()
 
-	s := newSender(w, p, ctx)
+	s := newSender(w, sending)
+	if n := w.states.Tally().Unknown; n > 0 && !w.p.ParkUnknown {
+		w.o.o.Log.Warn("records that the service may have are sent again", "run", w.o.o.Run, "window", w.p.Name, "rows", n)
+	}
 	if s.rejects, err = w.newRejects(); err != nil {
 		return err
 	}
 	defer s.rejects.drop()
-	if err := s.begin(ctx); err != nil {
-		return err
-	}
-	wake := context.AfterFunc(h.ctx, s.broadcast)
+	wake := context.AfterFunc(ctx, func() { s.change(func() {}) })
 	defer wake()
 
 	var workers, flusher sync.WaitGroup
 	for range w.p.InFlight {
 		workers.Go(func() {
-			for l, more := s.take(h.ctx); more; l, more = s.take(h.ctx) {
-				s.deliver(h.ctx, l)
+			for l, more := s.take(ctx); more; l, more = s.take(ctx) {
+				s.deliver(ctx, l)
 			}
 		})
 	}
 	over := make(chan struct{})
-	flusher.Go(func() { s.keepFlushing(h.lease, over) })
-	err = w.reread(h.ctx, func(l delivery[V]) error { return s.enter(h.ctx, l) })
-	s.end()
+	flusher.Go(func() { s.keepFlushing(leased, over) })
+	err = w.reread(ctx, func(l delivery[V]) error { return s.enter(ctx, l) })
+	s.change(func() { s.ended = true })
 	workers.Wait()
 	close(over)
 	flusher.Wait()
 	w.report.Sent, w.report.Resent = s.sent, s.resent
 	if err == nil {
-		err = context.Cause(h.ctx) // the reading was over, and not all that was read was sent
+		err = context.Cause(ctx) // the reading was over, and not all that was read was sent
 	}
 	if s.err != nil {
 		err = s.err
 	}
 	if err == nil {
-		err = s.finish(h.ctx)
+		err = s.finish(ctx)
 	}
-	if err != nil && h.lease.Err() == nil && !errors.Is(err, ledger.ErrLost) {
-		last, done := context.WithTimeout(h.lease, 5*time.Second)
+	if err != nil && leased.Err() == nil && !errors.Is(err, ledger.ErrLost) {
+		last, done := context.WithTimeout(leased, 5*time.Second)
 		defer done()
 		err = errors.Join(err, s.leave(last))
 	}

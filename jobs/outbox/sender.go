@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -28,6 +29,7 @@ type sender[V any] struct {
 	rejects *rejects
 	wake    chan struct{} // of the flusher
 
+	begun        bool // a segment of this run says all
 	mu           sync.Mutex
 	moved        *sync.Cond // there is room in the lanes
 	handed       *sync.Cond // there is something to send, or nothing will be
@@ -41,29 +43,20 @@ type sender[V any] struct {
 	acknowledged []int64       // rows, since the last segment
 	words        map[int64]store.Words
 	sums         map[string]store.Sum
-	counts       store.Counts
 	sent         int64
 	resent       int64
 	given        int   // records in a row that are in doubt
 	lost         error // what was said of the last of them
 }
 
-func newSender[V any](w *work[V], p *store.Push, ctx context.Context) *sender[V] {
+func newSender[V any](w *work[V], ctx context.Context) *sender[V] {
 	s := &sender[V]{
-		work: w, push: p, ctx: ctx, wake: make(chan struct{}, 1), ahead: max(1, w.p.InFlight/2),
-		lanes:  lanes[V]{ordered: w.p.Order != "", behind: map[[16]byte][]delivery[V]{}},
-		counts: w.states.Tally(), words: map[int64]store.Words{}, sums: map[string]store.Sum{},
+		work: w, push: w.push, ctx: ctx, wake: make(chan struct{}, 1), ahead: max(1, w.p.InFlight/2),
+		lanes: lanes[V]{ordered: w.p.Order != "", behind: map[[16]byte][]delivery[V]{}},
+		words: map[int64]store.Words{}, sums: map[string]store.Sum{},
 	}
 	s.moved, s.handed = sync.NewCond(&s.mu), sync.NewCond(&s.mu)
 	return s
-}
-
-// begin puts the push on record.
-func (s *sender[V]) begin(ctx context.Context) error {
-	if n := s.counts.Unknown; n > 0 && !s.work.p.ParkUnknown {
-		s.work.o.o.Log.Warn("records that the service may have are sent again", "run", s.work.o.o.Run, "window", s.push.Head.Name, "rows", n)
-	}
-	return s.work.o.table.Append(ctx, s.push, s.push.Whole(s.work.o.o.Run))
 }
 
 // letGo takes the records that the next segment lets be sent: as many as fit beside the deliveries that aren't acknowledged.
@@ -83,21 +76,12 @@ func (s *sender[V]) letGo() (gone []delivery[V]) {
 		if l.was.Maybe() {
 			now |= store.Doubt
 		}
-		s.put(l.row, now)
+		s.work.states.Set(l.row, now)
 	}
 	s.live += n
 	s.lanes.kept -= int64(n)
 	s.moved.Broadcast()
 	return gone
-}
-
-// takeBack gives the deliveries that no worker has taken the states that they had before. The last segment says all there is
-// to say, and so that they weren't sent.
-func (s *sender[V]) takeBack() {
-	for _, l := range s.ready {
-		s.put(l.row, l.was)
-	}
-	s.ready = nil
 }
 
 // hand gives the workers the deliveries that a segment has let go.
@@ -125,37 +109,20 @@ func (s *sender[V]) take(ctx context.Context) (l delivery[V], more bool) {
 	return l, true
 }
 
-// end says that all was read.
-func (s *sender[V]) end() {
+// change changes something that others wait for.
+func (s *sender[V]) change(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = true
-	s.handed.Broadcast()
-}
-
-func (s *sender[V]) broadcast() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	do()
 	s.moved.Broadcast()
 	s.handed.Broadcast()
 }
 
-func (s *sender[V]) goOn(ctx context.Context) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err == nil && ctx.Err() == nil
-}
-
-func (s *sender[V]) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failLocked(err)
-}
+// fail has nothing more sent because of an error.
+func (s *sender[V]) fail(err error) { s.change(func() { s.err = cmp.Or(s.err, err) }) }
 
 func (s *sender[V]) failLocked(err error) {
-	if s.err == nil {
-		s.err = err
-	}
+	s.err = cmp.Or(s.err, err)
 	s.moved.Broadcast()
 	s.handed.Broadcast()
 }

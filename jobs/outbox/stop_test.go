@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,9 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/fileblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
@@ -62,12 +57,30 @@ func TestStop(t *testing.T) {
 	})
 }
 
+// doubting looks at each segment how many records a kill would leave in doubt now.
+func (r *rig) doubting(most int64) (looks *int) {
+	looks = new(int)
+	r.fate = func(c bucket.Call) (f bucket.Fate) {
+		if c.Op == bucket.OpPut && strings.HasPrefix(c.Key, "pushes/spend/") {
+			files, err := r.open().Files(r.t.Context())
+			if err != nil || len(files) > 1 || len(files) == 1 && files[0].Unknown > most {
+				r.t.Errorf("%+v, %v", files, err)
+			}
+			*looks++
+		}
+		return f
+	}
+	r.Outbox = r.open()
+	return looks
+}
+
 // A kill in the middle of a stop leaves no more in doubt either: what waits to be sent again is so already, and makes no room
 // for others.
 func TestKillWhileStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const window = (1 + mostAhead) * 4
 		r := newRig(t)
+		looks := r.doubting(window)
 		r.o.Flush = 100 * time.Millisecond
 		ctx, stop := context.WithCancel(t.Context())
 		p := r.push("f", many(100))
@@ -84,16 +97,8 @@ func TestKillWhileStopping(t *testing.T) {
 			}
 			return 0, nil
 		}
-		looks := 0
-		p.Observe = func(File) {
-			files, err := r.open().Files(t.Context()) // what a kill now would leave
-			if err != nil || len(files) != 1 || files[0].Unknown > window {
-				t.Errorf("%+v, %v", files, err)
-			}
-			looks++
-		}
-		if _, err := doFile(ctx, r.Outbox, p); !errors.Is(err, context.Canceled) || looks == 0 {
-			t.Fatal(looks, err)
+		if _, err := doFile(ctx, r.Outbox, p); !errors.Is(err, context.Canceled) || *looks == 0 {
+			t.Fatal(*looks, err)
 		}
 	})
 }
@@ -128,93 +133,67 @@ func TestStopWhileTheServiceHangs(t *testing.T) {
 func TestInFlight(t *testing.T) {
 	t.Parallel()
 	const rows = 6000 // of which so many segments are written that they are folded, more than once
-	dir := t.TempDir()
 	r := newRig(t)
-	var sent, flushed atomic.Int64
-	o := fileBox(t, dir, time.Minute)
-	_, err := doFile(t.Context(), o, Task[string]{
-		Name: "f", Source: many(rows), InFlight: 8,
-		Send: func(ctx context.Context, line string) (int, error) {
-			if n := sent.Add(1); n > flushed.Load()+(1+mostAhead)*8 {
-				t.Errorf("%d sent, %d on record", n, flushed.Load())
-			}
-			return r.service.once(ctx, line)
-		},
-		Observe: func(f File) {
-			flushed.Store(f.Accepted)
-			if keys, err := o.table.Folder.Keys(t.Context(), ""); err != nil || len(keys) > foldAbove+3 {
-				t.Errorf("%d objects, %v", len(keys), err)
-			}
-		},
-	})
-	if err != nil || sent.Load() != rows {
-		t.Fatal(sent.Load(), err)
+	r.doubting((1 + mostAhead) * 8)
+	p := r.push("f", many(rows))
+	p.InFlight = 8
+	if report := r.do(p); report.Sent != rows {
+		t.Fatal(report.Sent)
 	}
-	keys, err := o.table.Folder.Keys(t.Context(), "")
-	if err != nil || len(keys) != 2 { // the records and one segment
-		t.Errorf("%v, %v", keys, err)
+	pushes, err := r.table.Pushes(t.Context(), all)
+	if err != nil || pushes[0].Head.Last < 2*foldAbove || pushes[0].Head.Whole != pushes[0].Head.Last {
+		t.Errorf("%+v, %v", pushes[0], err)
 	}
 }
 
-func fileBox(t *testing.T, dir string, lease time.Duration) *Outbox {
-	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return New(Options{
-		Ledger: ledger.Open(ledger.Options{Bucket: bucket, Dir: dir, URL: "file://" + dir}),
-		Table:  "spend", Run: "run", Lease: lease, SpoolDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
-	})
-}
-
-// breakLedger makes what is below a table unwritable, for root too. A segment that is just being written may make the folder
-// again in between.
-func breakLedger(t *testing.T, dir, folder string) {
-	path := filepath.Join(dir, "tables", "spend", folder)
-	var err error
-	for n := range 100 {
-		if err = os.Rename(path, fmt.Sprintf("%s.away%d", path, n)); err != nil {
-			break
+// failing makes what a test names fail from a moment on.
+func (r *rig) failing(key string) (fail func()) {
+	var failing atomic.Bool
+	r.fate = func(c bucket.Call) (f bucket.Fate) {
+		if failing.Load() && c.Op == bucket.OpPut && strings.HasPrefix(c.Key, key) {
+			f.Never, f.Err = true, errors.New("the store is out of order")
 		}
-		if err = os.WriteFile(path, nil, 0o600); err == nil {
-			return
-		}
+		return f
 	}
-	t.Error(err)
+	r.Outbox = r.open()
+	return func() { failing.Store(true) }
 }
 
 func TestLedgerFails(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	o := fileBox(t, dir, time.Minute)
-	o.o.ReadAhead = 100
-	sent := 0
-	_, err := doFile(t.Context(), o, Task[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
-		if sent++; sent == 10 {
-			breakLedger(t, dir, "outbox")
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		fail := r.failing("pushes/spend/")
+		r.o.ReadAhead = 100
+		sent := 0
+		p := r.push("f", many(1000))
+		p.Send = func(context.Context, string) (int, error) {
+			if sent++; sent == 10 {
+				fail()
+			}
+			return 0, nil
 		}
-		return 0, nil
-	}})
-	if !errors.Is(err, ledger.ErrBucket) || !strings.Contains(err.Error(), "may be sent again") || sent > 100 {
-		t.Errorf("%d sent, %v", sent, err)
-	}
+		if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ledger.ErrBucket) || !strings.Contains(err.Error(), "may be sent again") || sent > 100 {
+			t.Errorf("%d sent, %v", sent, err)
+		}
+	})
 }
 
 func TestLeaseEnds(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	o := fileBox(t, dir, 300*time.Millisecond)
-	var sent atomic.Int64
-	_, err := doFile(t.Context(), o, Task[string]{Name: "f", Source: many(1000), InFlight: 1, Send: func(context.Context, string) (int, error) {
-		if sent.Add(1) == 1 {
-			breakLedger(t, dir, "claims")
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		fail := r.failing("pushes/spend.json")
+		sent := 0
+		p := r.push("f", many(1000))
+		p.Send = func(context.Context, string) (int, error) {
+			sent++
+			fail()
+			time.Sleep(time.Second)
+			return 0, nil
 		}
-		time.Sleep(5 * time.Millisecond)
-		return 0, nil
-	}})
-	if !errors.Is(err, ledger.ErrLost) || sent.Load() > 60 {
-		t.Errorf("%d sent, %v", sent.Load(), err)
-	}
+		if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ledger.ErrLost) || sent > 60 || sent < 50 {
+			t.Errorf("%d sent, %v", sent, err)
+		}
+	})
 }
 
 // Another process has gone on with the push, because this one was suspended.
@@ -224,12 +203,9 @@ func TestTakenOver(t *testing.T) {
 	p := r.push("f", many(100))
 	p.Send = func(ctx context.Context, line string) (int, error) {
 		if line == "id20 1" {
-			pushes, err := r.table.List(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
-			for n := range 3 { // one of them may be there
-				_, _ = r.table.Folder.Create(t.Context(), pushes[0].Key(pushes[0].Last+1+n), store.Segment{Base: 1, Writer: "another"})
+			other := r.open().o.Ledger
+			for n := range 40 { // most of them are there
+				_, _ = other.CreateOnce(t.Context(), fmt.Sprintf("pushes/spend/%06d.json", n+1), store.Segment{})
 			}
 		}
 		return r.service.once(ctx, line)
@@ -242,53 +218,44 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// A writer that slept through newer segments, which have swept its number, has lost: that it could create it is no proof.
+// Whoever takes a push over has one that sleeps lose at once, by its own number and whatever the document says; and one that did nothing yet
+// loses, too.
 func TestASleepingWriterLoses(t *testing.T) {
 	r := newRig(t)
-	p := &store.Push{ID: "20260101T000000.000Z-0", Head: store.Head{Name: "f"}}
-	next := func(p *store.Push) error { return r.table.Append(t.Context(), p, p.Whole("run")) }
-	if err := next(p); err != nil {
-		t.Fatal(err)
-	}
-	other := *p
-	for range 2 {
-		if err := next(&other); err != nil {
+	take := func() *Lease {
+		t.Helper()
+		l, err := r.open().table.Take(t.Context(), "run", time.Minute)
+		if err != nil {
 			t.Fatal(err)
 		}
+		return l
 	}
-	if err := next(p); !errors.Is(err, ledger.ErrLost) {
-		t.Errorf("the writer of segment 2, when 3 is there: %v", err)
+	write := func(l *Lease) error {
+		p := &store.Push{Head: store.Head{ID: "20260101T000000.000Z-0", Name: "f"}, States: &store.States{}}
+		return l.Append(t.Context(), p, p.Whole())
 	}
-	if err := next(&other); err != nil || r.keys() != other.Key(4) {
-		t.Errorf("%v; there is %s", err, r.keys())
+	first := take()
+	if err := write(first); err != nil {
+		t.Fatal(err)
+	}
+	r.memory.Now = func() time.Time { return time.Now().Add(2 * time.Minute) }
+	second := take()
+	if err := write(first); !errors.Is(err, ledger.ErrLost) {
+		t.Errorf("the one that slept: %v", err)
+	}
+	r.memory.Now = func() time.Time { return time.Now().Add(4 * time.Minute) }
+	third := take()
+	for _, l := range []*Lease{first, second, third} {
+		if err := l.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if keys := r.keys(); keys != "spend.json\nspend/000001.json\nspend/000002.json\nspend/000003.json" {
+		t.Error(keys)
 	}
 }
 
-// Numbers of more than six digits are numbers like others.
-func TestSevenDigits(t *testing.T) {
-	r := newRig(t)
-	r.do(r.push("f", lines("a 1")))
-	pushes, _, err := r.table.Pushes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := pushes[0]
-	p.Last, p.Base = 999_998, 999_998
-	for range 3 {
-		if err := r.table.Append(t.Context(), p, p.Whole("run")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r.Outbox = r.open()
-	if pushes, _, err = r.table.Pushes(t.Context()); err != nil || pushes[0].Last != 1_000_001 {
-		t.Errorf("%+v, %v", pushes, err)
-	}
-	if report := r.do(r.push("f", lines("a 1"))); !report.Same {
-		t.Errorf("%+v", report)
-	}
-}
-
-// A table is pushed under one claim: while one process has it, no other pushes or drops what was pushed.
+// A table is pushed under one lease: while one process has it, no other pushes or drops what was pushed.
 func TestOneAtATime(t *testing.T) {
 	r := newRig(t)
 	var other error
@@ -318,7 +285,7 @@ func TestOnlyWhatMayHaveBeenSentIsInDoubt(t *testing.T) {
 		p := r.push("f", many(300))
 		p.InFlight, p.ParkUnknown = 8, park
 		var sent atomic.Int64
-		var survivor *blob.Bucket
+		var survivor *bucket.Memory
 		var dying sync.RWMutex
 		p.Send = func(context.Context, string) (int, error) {
 			if sent.Add(1) == 37 {
@@ -332,7 +299,7 @@ func TestOnlyWhatMayHaveBeenSentIsInDoubt(t *testing.T) {
 			return 0, nil
 		}
 		r.do(p)
-		r.bucket = survivor
+		r.memory = survivor
 		files, err := r.open().Files(t.Context())
 		if err != nil || len(files) != 1 {
 			t.Fatal(files, err)

@@ -87,7 +87,6 @@ func (t *Table) Mending() table.Mending {
 func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refresh.Window, a Answer) (out ledger.Outcome, err error) {
 	began := time.Now()
 	defer func() { out.Put += time.Since(began) }()
-	defer t.Relieve(ctx)
 	var list []Publication
 	for _, part := range a.Parts {
 		defer part.Remove()

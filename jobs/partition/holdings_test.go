@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -165,10 +165,10 @@ func TestALateLoadLeavesADoubt(t *testing.T) {
 // A process whose machine slept learns from its own clock that it has lost, whatever the sink's error says.
 func TestALateLoadAfterASleep(t *testing.T) {
 	s := newWarehouse()
-	b := memblob.OpenBucket(nil)
+	b := bucket.NewMemory()
 	began, slept := time.Now(), time.Duration(0)
-	asleep := ledger.Open(ledger.Options{Bucket: b, URL: "mem://ledger", Clock: func() (time.Time, time.Duration) { return time.Now().Add(slept), time.Since(began) + slept }})
-	awake := ledger.Open(ledger.Options{Bucket: b, URL: "mem://ledger"})
+	asleep := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger", Clock: func() (time.Time, time.Duration) { return time.Now().Add(slept), time.Since(began) + slept }})
+	awake := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger"})
 	t.Cleanup(func() { check(t, awake.Close()) })
 	target, day := ledger.Target{Name: "wh", Sink: s}, date("2026-01-01")
 	s.fail, s.before = errors.New("broken pipe"), func() {

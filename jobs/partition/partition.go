@@ -96,10 +96,10 @@ func (t *Table) Over(ctx context.Context, w refresh.Window) (bool, error) {
 	return err == nil && len(w.StillDue(t.Record).Due) == 0, err
 }
 
-// Tidy folds what has gathered, and sweeps. A run that took no window has left nothing to sweep, and what others record they fold.
+// Tidy ends the run's work on the table in the ledger. A run that took no window has left nothing to tidy, and what others record they do.
 func (t *Table) Tidy(ctx context.Context) error {
-	if !t.worked.Load() && !t.Crowded() {
+	if !t.worked.Load() && !t.Untidy() {
 		return nil
 	}
-	return t.Fold(ctx)
+	return t.Table.Tidy(ctx)
 }

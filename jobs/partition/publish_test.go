@@ -12,8 +12,8 @@ import (
 
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
-	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -313,10 +313,10 @@ func moment(text string) time.Time {
 
 // memLedger is a ledger in memory, and the bucket that it is in.
 func memLedger(t *testing.T) (*ledger.Ledger, *blob.Bucket) {
-	b := memblob.OpenBucket(nil)
-	l := ledger.Open(ledger.Options{Bucket: b, URL: "mem://ledger"})
+	b := bucket.NewMemory()
+	l := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger"})
 	t.Cleanup(func() { check(t, l.Close()) })
-	return l, b
+	return l, b.Blob()
 }
 
 // Once the claim is lost, the parts that are left aren't tried: another run has the window. Their files go, and they count as

@@ -18,9 +18,9 @@ import (
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/driver"
-	"gocloud.dev/blob/memblob"
 	"gocloud.dev/gcerrors"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger/ledgertest"
 )
 
@@ -160,14 +160,15 @@ func TestStopped(t *testing.T) {
 
 // A store that doesn't answer, or answers half, is no damage: nothing is wrong with the object.
 func TestReadFails(t *testing.T) {
-	behind := memblob.OpenBucket(nil)
+	memory := &bucket.Memory{}
+	behind := memory.Blob()
 	ok := Open(Options{Bucket: behind, Table: "daily"})
 	content := rows(3 << 20)
 	key := keep(t, ok, content)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	store := &ledgertest.Store{Bucket: behind}
-	r, err := Open(Options{Bucket: store.Open(), Table: "daily"}).Open(ctx, key)
+	store := &ledgertest.Store{Memory: memory}
+	r, err := Open(Options{Bucket: store.Open().Blob(), Table: "daily"}).Open(ctx, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,9 +252,10 @@ func TestSweep(t *testing.T) {
 
 // A night deletes so many and no more, with a listing that doesn't grow with what is kept.
 func TestSweepIsBounded(t *testing.T) {
-	behind := memblob.OpenBucket(nil)
-	store := &ledgertest.Store{Bucket: behind}
-	s := Open(Options{Bucket: store.Open(), Table: "daily", Keep: 499*24*time.Hour + time.Hour})
+	memory := &bucket.Memory{}
+	behind := memory.Blob()
+	store := &ledgertest.Store{Memory: memory}
+	s := Open(Options{Bucket: store.Open().Blob(), Table: "daily", Keep: 499*24*time.Hour + time.Hour})
 	now := time.Date(2027, 6, 1, 5, 0, 0, 0, time.UTC)
 	for i := range 6000 {
 		day := now.AddDate(0, 0, -i%1000)

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs"
@@ -81,7 +81,7 @@ func newAgency(t testing.TB, tables int) *agency {
 	check(t, err)
 	a := &agency{
 		rig: newRig(t, emulator.Options{Seed: 3, Apps: 4, Days: 30, Rate: -1, Latency: serviceTakes}), tables: tables,
-		books: &ledgertest.Store{Bucket: memblob.OpenBucket(nil)}, lake: lake.(*blobsink.Sink),
+		books: &ledgertest.Store{Memory: &bucket.Memory{}}, lake: lake.(*blobsink.Sink),
 	}
 	a.options.Events = nil
 	a.options.Rules.Lookback = agencyDays
@@ -125,7 +125,7 @@ func (a *agency) execution(count int, rate float64) []*taskResult {
 // task is what the program does as one of several tasks: with a ledger, a client and a sink of its own.
 func (a *agency) task(part jobs.Share, rate float64, done *taskResult) {
 	began := time.Now()
-	l := ledger.Open(ledger.Options{URL: "mem://ledger", Bucket: (&ledgertest.Store{Bucket: a.books.Bucket, Before: func(_, key string) {
+	l := ledger.Open(ledger.Options{URL: "mem://ledger", Store: (&ledgertest.Store{Memory: a.books.Memory, Before: func(_, key string) {
 		done.calls.Add(1)
 		if strings.Contains(key, "/claims/") {
 			done.claims.Add(1)
@@ -258,7 +258,7 @@ func aNight(t *testing.T, tables, tasks int) night {
 		n.calls += r.calls.Load()
 		n.claims += r.claims.Load()
 	}
-	for list := a.books.List(nil); ; n.objects++ {
+	for list := a.books.Memory.Blob().List(nil); ; n.objects++ {
 		o, err := list.Next(t.Context())
 		if err != nil {
 			break

@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -282,7 +282,7 @@ func (c *change) restate() {
 func (c *change) second(meaning string) (filled bool) {
 	c.tell("a second ledger fills the table with %s", meaning)
 	if c.others[meaning] == nil {
-		c.others[meaning] = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://second"})
+		c.others[meaning] = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://second"})
 	}
 	r := *c.rig
 	r.ledger, r.nth = c.others[meaning], 1000*(1+c.nth)

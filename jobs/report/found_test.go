@@ -14,8 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"gocloud.dev/blob/memblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -58,7 +57,7 @@ func TestFilesOfAnotherLedger(t *testing.T) {
 				r.ok()
 				before := len(r.server.Requests())
 				check(t, r.ledger.Close())
-				r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://another"})
+				r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://another"})
 				var said bytes.Buffer
 				r.options.Log = slog.New(slog.NewTextHandler(&said, nil))
 				c.change(&r.options)
@@ -103,7 +102,7 @@ func TestFilesOfTwoMeanings(t *testing.T) {
 				paths := slices.Sorted(maps.Values(r.files()))
 				spoil(r, paths)
 				check(t, r.ledger.Close())
-				r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://another"})
+				r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://another"})
 				before, err := os.ReadFile(paths[1])
 				check(t, err)
 				if res := r.run(t.Context()); !errors.Is(errors.Join(res.Errs...), ledger.ErrRefused) {
@@ -139,7 +138,7 @@ func TestFilesOfThisLedger(t *testing.T) {
 		}
 		check(t, os.RemoveAll(r.out+"/installs"))
 		check(t, r.ledger.Close())
-		r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://another"})
+		r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://another"})
 		meanwhile := sync.OnceFunc(func() { r.options.Targets = nil; r.ok() })
 		r.options.Targets = []ledger.Target{{Name: "out", Sink: &busy{r.sink.(*blobsink.Sink), meanwhile}}}
 		if r.ok(); strings.Contains(said.String(), "didn't put there") {
@@ -168,7 +167,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		r.start(2)
 		r.ok()
 		check(t, r.ledger.Close())
-		r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://another"})
+		r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://another"})
 		before := len(r.server.Requests())
 		r.options.Targets = []ledger.Target{{Name: "out", Sink: deaf{r.sink.(*blobsink.Sink)}}}
 		res := r.run(t.Context())

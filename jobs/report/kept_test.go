@@ -20,6 +20,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -188,8 +189,8 @@ func TestRawAnswersAreRefused(t *testing.T) {
 				before := r.files()
 				fetched := r.records()
 				time.Sleep(24 * time.Hour) // the numbers of the last days change
-				store := &ledgertest.Store{Bucket: memblob.OpenBucket(nil), Answer: func(string, error) error { return c.err }}
-				keeping(r, store.Open(), c.must)
+				store := &ledgertest.Store{Memory: &bucket.Memory{}, Answer: func(string, error) error { return c.err }}
+				keeping(r, store.Open().Blob(), c.must)
 				res := r.run(t.Context())
 				if code := jobs.ExitCode([]ledger.Result{res}, false, false); code != c.exits {
 					t.Errorf("exit code %d, want %d: %v", code, c.exits, res.Errs)
@@ -230,13 +231,13 @@ func TestRawAnswersOfPieces(t *testing.T) {
 		}
 		r.options.Query.Filters = map[string][]string{"app_token__in": tokens}
 		n := 0
-		store := &ledgertest.Store{Bucket: memblob.OpenBucket(nil), Answer: func(_ string, err error) error {
+		store := &ledgertest.Store{Memory: &bucket.Memory{}, Answer: func(_ string, err error) error {
 			if n++; n == 2 {
 				return errors.New("no room")
 			}
 			return err
 		}}
-		keeping(r, store.Open(), false)
+		keeping(r, store.Open().Blob(), false)
 		r.start(3)
 		res := r.ok()
 		unnamed := 0

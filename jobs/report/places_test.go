@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/report"
@@ -136,7 +136,7 @@ func parquets(t *testing.T, dir string) (n int) {
 // anotherLedger goes on with a ledger that knows nothing.
 func (r *rig) anotherLedger() {
 	check(r.t, r.ledger.Close())
-	r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://another"})
+	r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://another"})
 }
 
 // Two ledgers that fill one table are both warned at each run, and the first is refused when the other's numbers mean something else.
@@ -146,7 +146,7 @@ func TestTwoLedgersTakeTurns(t *testing.T) {
 		defer r.close()
 		r.options.Events = nil
 		r.start(2)
-		ledgers := []*ledger.Ledger{r.ledger, ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://other"})}
+		ledgers := []*ledger.Ledger{r.ledger, ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://other"})}
 		defer func() { check(t, ledgers[1].Close()) }()
 		turn := func(who int, change func(*report.Options)) (said string, err error) {
 			var log bytes.Buffer

@@ -14,7 +14,7 @@ import (
 
 // do pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the devices
 // that it has records of left, theirs wait.
-func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledger.Outcome, error) {
+func (k *Kind) do(ctx context.Context, l *outbox.Lease, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
 	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
@@ -23,7 +23,7 @@ func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledge
 		if err != nil {
 			return outbox.Report{}, fmt.Errorf("push %s: %w", p.Name, err)
 		}
-		report, err := outbox.Do(ctx, c, k.Outbox(), push)
+		report, err := outbox.Do(ctx, l, k.Outbox(), push)
 		for i, w := range warnings {
 			if n[i].rows > 0 {
 				k.o.Log.Warn(w.log, "job", k.o.Job, "run", k.o.Run, "window", p.Name, "rows", n[i].rows, "first", n[i].first, "note", w.note)

@@ -15,6 +15,7 @@ import (
 	"gocloud.dev/blob/memblob"
 	"pgregory.net/rapid"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/outbox/files"
@@ -38,7 +39,7 @@ func TestRejectsAreCorrected(t *testing.T) {
 	records, runs := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		r.source, r.rejects = memblob.OpenBucket(nil), memblob.OpenBucket(nil)
-		r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+		r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 		r.o.Shelf.Bucket, r.o.Rejects, r.o.Ledger = r.source, r.rejects, r.ledger
 		runs++
 		lines := rapid.Bool().Draw(rt, "JSON Lines")

@@ -15,11 +15,11 @@ import (
 )
 
 // do pushes what is missing of the files. One that is being written is left for the next run, and is no failure.
-func (k *Kind) do(ctx context.Context, c *ledger.Claim, due []files.Path) (ledger.Outcome, error) {
+func (k *Kind) do(ctx context.Context, l *outbox.Lease, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
 	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
-		return outbox.Do(ctx, c, k.Outbox(), k.push(p, client))
+		return outbox.Do(ctx, l, k.Outbox(), k.push(p, client))
 	})
 	out.Measure(m.Totals())
 	return out, err

@@ -17,9 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/memblob"
-
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/slow"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
@@ -417,9 +415,9 @@ func TestDrawnFilesWhateverHappens(t *testing.T) {
 	stopped := map[string]int{}
 	for n := range many {
 		table := fmt.Sprintf("drawn_%d", n)
-		bucket := memblob.OpenBucket(nil)
-		open := func(b *blob.Bucket) {
-			r.ledger = ledger.Open(ledger.Options{Bucket: b, URL: "mem://"})
+		store := bucket.NewMemory()
+		open := func(b *bucket.Bucket) {
+			r.ledger = ledger.Open(ledger.Options{Store: b, URL: "mem://"})
 			r.o.Ledger = r.ledger
 		}
 		push := func(id int) string {
@@ -452,16 +450,16 @@ func TestDrawnFilesWhateverHappens(t *testing.T) {
 			r.o.First = false
 			return key
 		}
-		open(bucket)
+		open(store)
 		first := push(0)
-		older := memblob.OpenBucket(nil)
-		for it := bucket.List(nil); ; {
+		older := bucket.NewMemory()
+		for it := store.Blob().List(nil); ; {
 			o, err := it.Next(t.Context())
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			data, err := bucket.ReadAll(t.Context(), o.Key)
-			if err != nil || older.WriteAll(t.Context(), o.Key, data, nil) != nil {
+			data, err := store.Blob().ReadAll(t.Context(), o.Key)
+			if err != nil || older.Blob().WriteAll(t.Context(), o.Key, data, nil) != nil {
 				t.Fatal(err)
 			}
 		}
@@ -474,7 +472,7 @@ func TestDrawnFilesWhateverHappens(t *testing.T) {
 			doubtful += f.Doubtful
 		}
 		if n%2 == 0 { // lost
-			open(memblob.OpenBucket(nil))
+			open(bucket.NewMemory())
 			if res := r.run(t); len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) || !strings.Contains(res.Errs[0].Error(), "first: true") {
 				t.Errorf("without a ledger: %v", res.Errs)
 			}

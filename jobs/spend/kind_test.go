@@ -19,6 +19,7 @@ import (
 
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 	"github.com/reportferry/reportferry/jobs"
@@ -66,7 +67,7 @@ func newRigReading(t *testing.T, key string, readings []string, faults ...emulat
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.ledger = ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	source, err := files.ParseSource("gs://bucket/spend/{date}/*.csv*")
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +177,7 @@ func TestNights(t *testing.T) {
 	if books.Records != 200 || books.Duplicates+books.Replaced != 0 || books.States["matched"] != 200 {
 		t.Errorf("books: %+v", books)
 	}
-	files, err := New(r.o).Outbox().Files(context.Background())
+	files, err := New(r.o).Outbox().Summed(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

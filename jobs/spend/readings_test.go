@@ -37,7 +37,7 @@ func (r *rig) rejected(t *testing.T, key string) (rows []string) {
 // pushed is what is on record of the one file that was pushed.
 func (r *rig) pushed(t *testing.T) outbox.File {
 	t.Helper()
-	list, err := New(r.o).Outbox().Files(context.Background())
+	list, err := New(r.o).Outbox().Summed(context.Background())
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}

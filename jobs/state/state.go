@@ -165,10 +165,10 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 
 // put puts months of one of the tables. It has no claims of its own, so that there is nothing to tidy up but records, now and then.
 func put(ctx context.Context, to *partition.Table, c ledger.Hold, d partition.Definition, months []civil.Date, rows [][]any, now time.Time) error {
-	if err := to.PutRows(ctx, c, d, months, rows, now); err != nil || !to.Crowded() {
+	if err := to.PutRows(ctx, c, d, months, rows, now); err != nil || !to.Untidy() {
 		return err
 	}
-	return to.Fold(ctx)
+	return to.Table.Tidy(ctx)
 }
 
 // A month is the records of the partitions that begin in it, ascending.

@@ -16,8 +16,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
-	"gocloud.dev/blob/memblob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -58,7 +58,7 @@ func (f *failing) List(ctx context.Context, table string) ([]sinks.Object, error
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, out: t.TempDir(), ledger: ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://ledger"})}
+	r := &rig{t: t, out: t.TempDir(), ledger: ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://ledger"})}
 	sink, err := blobsink.Open(t.Context(), "file://"+r.out)
 	check(t, err)
 	t.Cleanup(func() { check(t, errors.Join(sink.Close(), r.ledger.Close())) })

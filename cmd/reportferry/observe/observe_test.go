@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob/memblob"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/internal/telemetry"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -30,7 +30,7 @@ import (
 // scraped is what is said of three jobs: a table with gaps, one that can't be read, and one that fills none.
 func scraped(t *testing.T) string {
 	t.Helper()
-	l := ledger.Open(ledger.Options{Bucket: memblob.OpenBucket(nil), URL: "mem://"})
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
 	newest := civil.DateOf(time.Now().UTC()).AddDays(-3)
 	success := time.Unix(1767225600, 0)

@@ -67,7 +67,7 @@ yesterday or today, in UTC.`,
 				return err
 			}
 			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, s *wire.Session, c config.Job, k wire.Pusher) error {
-				files, err := k.Outbox().Files(ctx)
+				files, err := k.Outbox().Summed(ctx)
 				if err != nil {
 					return err
 				}

@@ -33,11 +33,15 @@ The next push reads it again.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
-				files, err := k.Outbox().Files(ctx)
+				read := k.Outbox().Files
+				if asJSON = asJSON || g.JSON(); asJSON {
+					read = k.Outbox().Summed
+				}
+				files, err := read(ctx)
 				if err != nil {
 					return err
 				}
-				if asJSON || g.JSON() {
+				if asJSON {
 					return human.JSONLines(cmd.OutOrStdout(), files)
 				}
 				g.writeStatus(cmd.OutOrStdout(), c.Name, files, time.Now())

@@ -159,15 +159,7 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger.Ledger, error) {
 	if here, err := bucket.Folder(name); err == nil && here != b.Dir() { // relative to another folder than the working directory
 		name = "file://" + b.Dir()
 	}
-	return ledger.Open(ledger.Options{
-		Store: b, Dir: b.Dir(), URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour,
-		DeleteAll: func(ctx context.Context, keys []string) (left []string) {
-			if b.Delete(ctx, keys...) != nil {
-				return keys
-			}
-			return nil
-		},
-	}), nil
+	return ledger.Open(ledger.Options{Store: b, URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour}), nil
 }
 
 // NewRun begins the session of a run.

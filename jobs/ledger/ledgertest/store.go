@@ -10,12 +10,13 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/driver"
 	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// A Store is a bucket's driver that has another bucket behind it, and lets a test wait or act before each call reaches
-// that one: a store in another data centre.
+// A Store is memory far away: it lets a test wait or act before each call reaches it.
 type Store struct {
-	*blob.Bucket
+	Memory   *bucket.Memory
 	Calls    atomic.Int64
 	Before   func(call, key string)            // call is attributes, list, read, write, create or delete; nil: nothing happens
 	Dead     atomic.Bool                       // from now on no write arrives: the process that made them was killed
@@ -32,7 +33,12 @@ func (d link) call(name, key string) {
 }
 
 // Open is the store as a bucket. Each process of a test opens its own.
-func (s *Store) Open() *blob.Bucket { return blob.NewBucket(link{s}) }
+func (s *Store) Open() *bucket.Bucket { return bucket.New("mem://ledger", link{s}) }
+
+// Delete deletes an object that is there.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	return s.Memory.Open().Delete(ctx, key)
+}
 
 var (
 	errKilled = errors.New("the process was killed")
@@ -42,26 +48,65 @@ var (
 // A link is the driver of the bucket.
 type link struct{ *Store }
 
-func (d link) ErrorCode(err error) gcerrors.ErrorCode { return gcerrors.Code(err) }
-func (d link) As(any) bool                            { return false }
-func (d link) ErrorAs(error, any) bool                { return false }
+// Blob is the same store by gocloud's calls.
+func (d link) Blob() *blob.Bucket { return blob.NewBucket(blobLink{d}) }
 
-func (d link) Attributes(ctx context.Context, key string) (*driver.Attributes, error) {
+// A blobLink is the driver of that.
+type blobLink struct{ link }
+
+// Close makes it a driver.Bucket.
+func (blobLink) Close() error { return nil }
+
+var callNames = map[bucket.Op]string{bucket.OpGet: "read", bucket.OpPut: "write", bucket.OpList: "list", bucket.OpDelete: "delete"}
+
+// Do makes it a bucket.Driver.
+func (d link) Do(ctx context.Context, c bucket.Call) (bucket.Answer, error) {
+	key, name, writes := c.Key, callNames[c.Op], c.Op == bucket.OpPut || c.Op == bucket.OpDelete
+	if c.Op == bucket.OpDelete && len(c.Keys) > 0 {
+		key = c.Keys[0]
+	}
+	if c.On.Absent {
+		name = "create"
+	}
+	if writes && d.Dead.Load() {
+		return bucket.Answer{}, errKilled
+	}
+	d.call(name, key)
+	switch {
+	case writes && d.Dead.Load():
+		return bucket.Answer{}, errKilled
+	case c.Op == bucket.OpDelete && d.Keeps:
+		return bucket.Answer{}, errKept
+	case c.Op == bucket.OpPut && d.Careless:
+		c.On = bucket.Condition{}
+	}
+	a, err := d.Memory.Do(ctx, c)
+	if c.Op == bucket.OpPut && d.Answer != nil {
+		err = d.Answer(key, err)
+	}
+	return a, err
+}
+
+func (d blobLink) ErrorCode(err error) gcerrors.ErrorCode { return gcerrors.Code(err) }
+func (d blobLink) As(any) bool                            { return false }
+func (d blobLink) ErrorAs(error, any) bool                { return false }
+
+func (d blobLink) Attributes(ctx context.Context, key string) (*driver.Attributes, error) {
 	d.call("attributes", key)
-	a, err := d.Bucket.Attributes(ctx, key)
+	a, err := d.Memory.Blob().Attributes(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	return &driver.Attributes{ModTime: a.ModTime, Size: a.Size}, nil
 }
 
-func (d link) ListPaged(ctx context.Context, o *driver.ListOptions) (*driver.ListPage, error) {
+func (d blobLink) ListPaged(ctx context.Context, o *driver.ListOptions) (*driver.ListPage, error) {
 	d.call("list", o.Prefix)
 	token := o.PageToken
 	if len(token) == 0 {
 		token = blob.FirstPageToken
 	}
-	objects, next, err := d.ListPage(ctx, token, 1000, &blob.ListOptions{Prefix: o.Prefix})
+	objects, next, err := d.Memory.Blob().ListPage(ctx, token, 1000, &blob.ListOptions{Prefix: o.Prefix})
 	page := &driver.ListPage{NextPageToken: next}
 	for _, o := range objects {
 		page.Objects = append(page.Objects, &driver.ListObject{Key: o.Key, ModTime: o.ModTime, Size: o.Size})
@@ -77,11 +122,11 @@ func (r reader) Attributes() *driver.ReaderAttributes {
 
 func (reader) As(any) bool { return false }
 
-func (d link) NewRangeReader(
+func (d blobLink) NewRangeReader(
 	ctx context.Context, key string, offset, length int64, _ *driver.ReaderOptions,
 ) (driver.Reader, error) {
 	d.call("read", key)
-	r, err := d.Bucket.NewRangeReader(ctx, key, offset, length, nil)
+	r, err := d.Memory.Blob().NewRangeReader(ctx, key, offset, length, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -100,11 +145,11 @@ func (w writer) Close() error {
 	return w.answer(w.Writer.Close())
 }
 
-func (d link) NewTypedWriter(ctx context.Context, key, contentType string, o *driver.WriterOptions) (driver.Writer, error) {
+func (d blobLink) NewTypedWriter(ctx context.Context, key, contentType string, o *driver.WriterOptions) (driver.Writer, error) {
 	if d.Dead.Load() {
 		return nil, errKilled
 	}
-	w, err := d.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType, IfNotExist: o.IfNotExist && !d.Careless})
+	w, err := d.Memory.Blob().NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType, IfNotExist: o.IfNotExist && !d.Careless})
 	call := "write"
 	if o.IfNotExist {
 		call = "create"
@@ -118,7 +163,7 @@ func (d link) NewTypedWriter(ctx context.Context, key, contentType string, o *dr
 	return writer{w, func() { d.call(call, key) }, answer}, err
 }
 
-func (d link) Delete(ctx context.Context, key string) error {
+func (d blobLink) Delete(ctx context.Context, key string) error {
 	d.call("delete", key)
 	if d.Dead.Load() {
 		return errKilled
@@ -126,13 +171,13 @@ func (d link) Delete(ctx context.Context, key string) error {
 	if d.Keeps {
 		return errKept
 	}
-	return d.Bucket.Delete(ctx, key)
+	return d.Memory.Blob().Delete(ctx, key)
 }
 
-func (d link) Copy(context.Context, string, string, *driver.CopyOptions) error {
+func (d blobLink) Copy(context.Context, string, string, *driver.CopyOptions) error {
 	return errors.New("nothing is copied")
 }
 
-func (d link) SignedURL(context.Context, string, *driver.SignedURLOptions) (string, error) {
+func (d blobLink) SignedURL(context.Context, string, *driver.SignedURLOptions) (string, error) {
 	return "", errors.New("nothing is signed")
 }

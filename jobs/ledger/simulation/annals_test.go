@@ -7,40 +7,43 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Annals are the records that processes have committed, each when the store first had its number: what comes under a number that
-// was used before is void.
+// Annals are the records that processes have committed, each when the store first had it.
 type annals struct {
 	world     *world
 	committed map[civil.Date][]ledger.Record
-	first     map[string][]byte // by key: what the store had there first
 }
 
-// changed takes note of a record.
+// changed takes note of the records that a month has and hadn't before.
 func (a *annals) changed(key string, o *object) {
-	if o == nil || !strings.Contains(key, "/partitions/") {
+	if o == nil || !isMonth(key) {
 		return
 	}
-	if _, used := a.first[key]; used {
-		return
-	}
-	a.first[key] = o.data
-	for _, e := range a.world.watch.entries(o) {
-		list, last := a.committed[e.Partition], 0
+	for _, e := range a.world.watch.open(o).Records {
+		list := a.committed[e.Partition]
+		var last ledger.Record
 		if len(list) > 0 {
-			last = list[len(list)-1].Seq
+			last = list[len(list)-1]
 		}
-		if e.After != last || e.Seq <= last {
-			a.world.violate("each record is on top of the one before", "%s: record %d is on top of %d, and %d was there", e.Partition, e.Seq, e.After, last)
+		if same(e, last) {
+			continue
+		}
+		if e.After != last.Seq || e.Seq != last.Seq+1 {
+			a.world.violate("each record is on top of the one before", "%s: record %d of %s is on top of %d, and %d of %s was there",
+				e.Partition, e.Seq, e.Run, e.After, last.Seq, last.Run)
 		}
 		a.committed[e.Partition] = append(list, e)
 	}
+}
+
+// same tells whether two records are one.
+func same(a, b ledger.Record) bool {
+	return a.After == b.After && a.Rows == b.Rows && line(a) == line(b)
 }
 
 // numbered finds a record by its number.
@@ -50,11 +53,6 @@ func numbered(list []ledger.Record, seq int) (ledger.Record, bool) {
 		return ledger.Record{}, false
 	}
 	return list[i], true
-}
-
-// weekOf is the Sunday of a partition's week, whose records share a row of numbers.
-func weekOf(partition civil.Date) civil.Date {
-	return partition.AddDays(-int(partition.In(time.UTC).Weekday()))
 }
 
 // told is what history should say of successive records of a partition: a line for each content, by the fetches that brought it
@@ -114,8 +112,19 @@ func (a *annals) fits(partition civil.Date, got string, from int) bool {
 // check wants each line of history once and as it was committed, and nothing lost between history and the records that planning reads.
 func (a *annals) check() {
 	had := map[civil.Date]map[int]ledger.Record{}
-	for _, key := range a.months() {
-		for _, e := range a.world.watch.entries(a.world.ledger.objects[key]) {
+	for _, key := range a.world.watch.months() {
+		m := a.world.watch.open(a.world.ledger.objects[key])
+		var lines []ledger.Record
+		for _, name := range m.Older {
+			o := a.world.ledger.objects[name]
+			if o == nil {
+				a.world.violate("what a month names is there", "%s names %s", key, name)
+				continue
+			}
+			lines = append(lines, a.world.watch.open(o).Lines...)
+		}
+		lines = append(lines, m.History...)
+		for _, e := range lines {
 			list := a.committed[e.Partition]
 			if _, twice := had[e.Partition][e.Seq]; twice {
 				a.world.violate("history has each line once", "%s has once more%s", key, line(e))
@@ -125,21 +134,8 @@ func (a *annals) check() {
 			}
 			keep(had, e)
 		}
-	}
-	tops := map[civil.Date]int{} // by week: the highest number in the segment
-	if key := a.world.watch.segment(); key != "" {
-		for _, e := range a.world.watch.entries(a.world.ledger.objects[key]) {
-			tops[weekOf(e.Partition)] = max(tops[weekOf(e.Partition)], e.Seq)
+		for _, e := range m.Records {
 			keep(had, e)
-		}
-	}
-	for key, o := range a.world.ledger.objects {
-		if strings.Contains(key, "/partitions/") {
-			for _, e := range a.world.watch.entries(o) {
-				if e.Seq > tops[weekOf(e.Partition)] {
-					keep(had, e)
-				}
-			}
 		}
 	}
 	for partition, list := range a.committed {
@@ -159,16 +155,4 @@ func keep(had map[civil.Date]map[int]ledger.Record, e ledger.Record) {
 		had[e.Partition] = map[int]ledger.Record{}
 	}
 	had[e.Partition][e.Seq] = e
-}
-
-// months are the objects that have the history of a month.
-func (a *annals) months() []string {
-	top := map[string]string{}
-	for key := range a.world.ledger.objects {
-		if strings.Contains(key, "/history/") {
-			month := key[:strings.LastIndexByte(key, '/')]
-			top[month] = max(top[month], key)
-		}
-	}
-	return slices.Sorted(maps.Values(top))
 }

@@ -14,7 +14,7 @@ type fate struct {
 	slots, runs, days, restatements int
 	length, pause                   time.Duration
 	sluggish, dawdle                time.Duration // the longest that a slow call takes, and an answer of the service
-	fold                            int           // records above which they are folded; 0: as usual
+	history, unindexed              int           // as the ledger's options have them
 
 	kill, suspend      float64 // at a call
 	force, skew        float64 // of a process
@@ -42,7 +42,7 @@ func drawFate(dice interface {
 		kill: rate(0.01), suspend: rate(0.02), force: rate(0.7), skew: rate(0.5), slow: rate(0.2),
 		sluggish: []time.Duration{4 * time.Second, 4 * time.Second, 45 * time.Second}[dice.IntN(3)],
 		dawdle:   []time.Duration{30 * time.Second, 30 * time.Second, 5 * time.Minute}[dice.IntN(3)],
-		fold:     dice.IntN(6), mute: rate(0.5),
+		history:  []int{0, 1, 1, 2000, 4000}[dice.IntN(5)], unindexed: dice.IntN(3), mute: rate(0.5),
 		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.3), late: rate(0.1), conflict: rate(0.02), torn: rate(0.05),
 		emptied: rate(0.4), returned: rate(0.9),
 		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, unclaimed: dice.IntN(3) == 0,
@@ -51,15 +51,15 @@ func drawFate(dice interface {
 
 // calm is the same world when nothing happens any more.
 func (f fate) calm() fate {
-	return fate{days: f.days, length: f.length, dawdle: f.dawdle, hashed: f.hashed, seconds: f.seconds, fold: f.fold}
+	return fate{days: f.days, length: f.length, dawdle: f.dawdle, hashed: f.hashed, seconds: f.seconds, history: f.history, unindexed: f.unindexed}
 }
 
 // weight is how often something happens at a call: more often at those on which much depends.
 func (c *call) weight() float64 {
 	switch {
-	case c.store == c.process.world.lake && c.writes(), strings.Contains(c.key, "/partitions/") && c.op == "create":
+	case c.writes() && (c.store == c.process.world.lake || strings.Contains(c.key, "/months/") || strings.Contains(c.key, "/history/")):
 		return 4
-	case c.op == "create", strings.Contains(c.key, "/segments/"), c.op == "ask":
+	case c.op == "create", c.op == "ask":
 		return 3
 	case c.op == "put":
 		return 1

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 
 	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
@@ -12,6 +14,8 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/driver"
 	"gocloud.dev/gcerrors"
+
+	"github.com/reportferry/reportferry/internal/bucket"
 )
 
 // A link is one process's way to a store: the driver of its bucket. It looks like S3's.
@@ -33,6 +37,50 @@ func (opener) OpenBucketURL(context.Context, *url.URL) (*blob.Bucket, error) {
 }
 
 func init() { blob.DefaultURLMux().RegisterBucket("sim", opener{}) }
+
+// Blob is the same store by gocloud's calls.
+func (l *link) Blob() *blob.Bucket { return blob.NewBucket(l) }
+
+// Do makes it a bucket.Driver: the ledger's way to its store.
+func (l *link) Do(ctx context.Context, c bucket.Call) (a bucket.Answer, err error) {
+	r := request{key: c.Key, data: c.Data, absent: c.On.Absent, match: c.On.Version}
+	switch c.Op {
+	case bucket.OpGet:
+		r.op = "get"
+	case bucket.OpPut:
+		if r.op = "put"; r.absent {
+			r.op = "create"
+		}
+	case bucket.OpList:
+		r.op = "list"
+	case bucket.OpDelete:
+		for _, key := range c.Keys {
+			if _, err := l.do(ctx, request{op: "delete", key: key}); err != nil && !errors.Is(err, errNotFound) {
+				return a, err
+			}
+		}
+		return a, nil
+	}
+	res, err := l.do(ctx, r)
+	a.Date = res.date
+	switch {
+	case errors.Is(err, errNotFound) && c.Op == bucket.OpGet:
+		return a, fs.ErrNotExist
+	case errors.Is(err, errPrecondition):
+		return a, bucket.ErrConflict
+	case errors.Is(err, errNotFound), errors.Is(err, errConflict):
+		return a, fmt.Errorf("%w: %w", bucket.ErrUnknown, err)
+	case err != nil:
+		return a, err
+	}
+	if res.object != nil {
+		a.Data, a.Version = bytes.Clone(res.object.data), res.object.etag
+	}
+	for _, o := range res.list {
+		a.Objects = append(a.Objects, bucket.Object{Key: o.key, Size: int64(len(o.data)), Version: o.etag, Modified: o.modTime})
+	}
+	return a, nil
+}
 
 func (l *link) ErrorCode(err error) gcerrors.ErrorCode {
 	var refused *refusal

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"math"
@@ -18,13 +17,13 @@ import (
 )
 
 // A history is what processes believe they have done with each register: a unit's claim, to be had by its next number,
-// and the records of a week, to be replaced by those of its next number.
+// and a partition's record, to be replaced by that of its next number in a swap of the month.
 type history struct {
 	world     *world
 	registers map[string][]porcupine.Operation
 }
 
-// won is a number that a process has created, and, for all it knows, as the only one.
+// won is a number that a process has tried to take, and, for all it knows, as the only one.
 type won struct {
 	register string
 	number   int
@@ -57,26 +56,31 @@ var register = porcupine.Model{
 	},
 }
 
-// issued takes note of a number that a process tries to create.
+// issued takes note of numbers that a process tries to take.
 func (h *history) issued(c *call) {
-	if c.op != "create" {
-		return
-	}
-	name := strings.TrimSuffix(c.key, ".json")
-	dot := strings.LastIndexAny(name, "./")
-	number, err := strconv.Atoi(name[dot+1:])
-	if err != nil {
-		return
-	}
-	p, w := c.process, won{name[:dot], number, c}
+	p := c.process
 	switch {
-	case strings.Contains(name, "/claims/"):
-		p.claims = slices.DeleteFunc(p.claims, func(o won) bool { return o.register == w.register })
-		p.claims = append(p.claims, w)
-	case strings.Contains(name, "/partitions/"):
-		p.records = append(p.records, w)
+	case c.op == "create" && strings.Contains(c.key, "/claims/"):
+		name := strings.TrimSuffix(c.key, ".json")
+		slash := strings.LastIndexByte(name, '/')
+		number, err := strconv.Atoi(name[slash+1:])
+		if err != nil {
+			return
+		}
+		p.claims = slices.DeleteFunc(p.claims, func(o won) bool { return o.register == name[:slash] })
+		p.claims = append(p.claims, won{name[:slash], number, c})
+	case c.writes() && isMonth(c.key):
+		for _, e := range h.world.watch.open(&object{data: c.data}).Records {
+			w := won{recordOf(e.Partition), e.Seq, c}
+			if e.Run == p.name && !slices.ContainsFunc(p.records, func(o won) bool { return o.register == w.register && o.number == w.number }) {
+				p.records = append(p.records, w)
+			}
+		}
 	}
 }
+
+// recordOf names the register of a partition's records.
+func recordOf(partition civil.Date) string { return fmt.Sprintf("%s/%s", table, partition) }
 
 // claimed: the process has the window, by the numbers that it tried last.
 func (h *history) claimed(p *process, w refresh.Window) {
@@ -95,27 +99,24 @@ func (h *history) claimed(p *process, w refresh.Window) {
 	p.looked = h.world.tick
 }
 
-// begins: what the process records from here on belongs to one publication.
+// begins: the process is about to publish, on top of what it knows.
 func (h *history) begins(p *process) { p.records = nil }
 
-// recorded: the publication has succeeded for these partitions. A number that another process had taken before was tried in vain.
-func (h *history) recorded(p *process, published map[civil.Date]bool) {
-	for _, r := range p.records {
-		succeeded := slices.ContainsFunc(h.world.watch.entries(&object{data: r.data}), func(e ledger.Record) bool { return published[e.Partition] })
-		if succeeded && (r.result.err == nil || bytes.Equal(h.world.annals.first[r.key], r.data)) {
-			h.add(p, r.register, step{true, r.number, p.name}, r.tick)
+// recorded: the publication has succeeded for these partitions, and has sent base before.
+func (h *history) recorded(p *process, published map[civil.Date]ledger.Record) {
+	for partition, base := range published {
+		for _, r := range p.records {
+			if r.register == recordOf(partition) && r.number > base.Seq {
+				h.add(p, r.register, step{true, r.number, p.name}, r.tick)
+			}
 		}
 	}
 }
 
 // read: the process has looked what is recorded since it claimed the unit.
 func (h *history) read(p *process, t *ledger.Table) {
-	tops := map[civil.Date]int{}
-	for partition, e := range t.Records() {
-		tops[weekOf(partition)] = max(tops[weekOf(partition)], e.Seq)
-	}
-	for _, week := range slices.SortedFunc(maps.Keys(tops), civil.Date.Compare) {
-		h.add(p, fmt.Sprintf("tables/%s/partitions/%s", table, week), step{false, tops[week], p.name}, p.looked)
+	for _, e := range t.Sorted() {
+		h.add(p, recordOf(e.Partition), step{false, e.Seq, p.name}, p.looked)
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
@@ -52,7 +52,8 @@ func (p *process) work(ctx context.Context) {
 // openLedger opens the ledger as one process sees it, by its own clocks.
 func (p *process) openLedger() *ledger.Ledger {
 	return ledger.Open(ledger.Options{
-		Bucket: blob.NewBucket(&link{p, p.world.ledger}), URL: "sim://ledger", Clock: p.clock, FoldAbove: p.world.fate.fold,
+		Store: bucket.New("sim://ledger", &link{p, p.world.ledger}), Clock: p.clock,
+		History: p.world.fate.history, Unindexed: p.world.fate.unindexed,
 	})
 }
 
@@ -67,7 +68,11 @@ func (p *process) finish(errs []error, out ledger.Outcome) {
 	if errors.Is(err, ledger.ErrLost) {
 		p.world.stats.claims++
 	}
-	if p.clean && (err != nil || out.Held > 0) {
+	var damaged *ledger.DamagedError
+	switch {
+	case p.bereft && !errors.As(err, &damaged):
+		p.world.violate("a month that is gone is damage", "%s", p.outcome)
+	case p.clean && !p.bereft && (err != nil || out.Held > 0):
 		p.world.violate("one clean run suffices", "%s", p.outcome)
 	}
 }
@@ -110,7 +115,7 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error)
 		})
 	}
 	p.Tidy = func(ctx context.Context) error {
-		err := k.table.Fold(ctx)
+		err := k.table.Tidy(ctx)
 		k.process.world.annals.lookUp(ctx, k.table.Table)
 		return err
 	}
@@ -127,7 +132,6 @@ func (k *kind) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	k.process.world.watch.works(k.process, window)
 	defer func() { k.process.holding = nil }()
 	defer func() {
-		k.table.Relieve(ctx)
 		k.process.world.annals.lookUp(ctx, k.table.Table)
 	}()
 	if err := k.table.SaveShape(ctx, shape); err != nil {
@@ -164,14 +168,14 @@ func (k *kind) publish(ctx context.Context, c ledger.Hold, row []civil.Date, bas
 	books := &k.process.world.books
 	books.begins(k.process)
 	var errs []error
-	published := map[civil.Date]bool{}
+	published := map[civil.Date]ledger.Record{}
 	for i, r := range k.table.PublishAll(context.WithValue(ctx, publishing{}, true), c, list) {
 		if r.Err != nil {
 			out.Failed++
 			errs = append(errs, r.Err)
 		} else {
 			out.Count(r.State)
-			published[list[i].Part.Partition] = true
+			published[list[i].Part.Partition] = list[i].Base
 		}
 	}
 	books.recorded(k.process, published)

@@ -18,14 +18,15 @@ import (
 // still, and its timers with it, while the process is suspended, as the monotonic clock of a machine that sleeps does.
 // Outside the bubble, and only while the bubble is at rest, the world decides which of its calls is answered next.
 type process struct {
-	world *world
-	name  string
-	nth   int
-	page  int
-	force bool
-	mute  bool // its heartbeats seldom arrive
-	clean bool // the last run, to which nothing happens
-	jumps []jump
+	world  *world
+	name   string
+	nth    int
+	page   int
+	force  bool
+	mute   bool // its heartbeats seldom arrive
+	clean  bool // the last run, to which nothing happens
+	bereft bool // a month is gone that the index names
+	jumps  []jump
 
 	orders  chan order  // made outside the bubble: waiting for them holds its clock
 	reports chan report // as well
@@ -49,7 +50,7 @@ type process struct {
 	next      func()        // what comes after it
 	outcome   string
 	claims    []won                    // numbers it has created since its last unit began
-	records   []won                    // that it has created since its last publication began
+	records   []won                    // that it has sent since its last publication began
 	looked    int64                    // when it began its unit
 	holding   []civil.Date             // partitions that it is at work on
 	early     map[string]time.Duration // as beats, before the unit has begun

@@ -53,7 +53,8 @@ type result struct {
 	err    error
 	object *object
 	list   []listed
-	truth  []answer // of the service
+	date   time.Time // by the store's clock; zero: the answer was lost
+	truth  []answer  // of the service
 }
 
 type listed struct {
@@ -81,7 +82,11 @@ var (
 )
 
 // apply does what a request asks, by the store's clock.
-func (s *store) apply(r *request, now time.Time) result {
+func (s *store) apply(r *request, now time.Time) (res result) {
+	if s.seconds {
+		now = now.Truncate(time.Second)
+	}
+	defer func() { res.date = now }()
 	o := s.objects[r.key]
 	switch r.op {
 	case "get", "head":
@@ -114,9 +119,6 @@ func (s *store) apply(r *request, now time.Time) result {
 		return result{err: errNotFound}
 	}
 	s.writes++
-	if s.seconds {
-		now = now.Truncate(time.Second)
-	}
 	o = &object{data: bytes.Clone(r.data), meta: r.meta, contentType: r.contentType, modTime: now}
 	if o.etag = fmt.Sprintf(`"%d"`, s.writes); s.hashed {
 		sum := md5.Sum(r.data) //nolint:gosec // as above

@@ -19,9 +19,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-// firstDay is the first partition: three days before the end of a cell of seven days, and not at the border of one of
-// thirty.
-var firstDay = civil.Date{Year: 2026, Month: time.February, Day: 19}
+// firstDay is the first partition: two days before the end of a month, three before that of a cell of seven days, and not at the border of
+// one of thirty.
+var firstDay = civil.Date{Year: 2025, Month: time.October, Day: 30}
 
 const mostDays = 7
 

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cloud.google.com/go/civil"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -20,7 +20,7 @@ type watch struct {
 	world  *world
 	living map[*process]bool
 	dirty  bool
-	read   map[*object][]ledger.Record // of the ledger's objects
+	read   map[*object]*document // of the ledger's objects
 
 	seq   []int // by day: of the newest record
 	floor []int // the newest restatement that a record has promised
@@ -28,7 +28,7 @@ type watch struct {
 }
 
 func newWatch(w *world) *watch {
-	x := &watch{world: w, living: map[*process]bool{}, read: map[*object][]ledger.Record{}}
+	x := &watch{world: w, living: map[*process]bool{}, read: map[*object]*document{}}
 	for range w.fate.days {
 		x.seq, x.floor, x.shown = append(x.seq, 0), append(x.floor, -1), append(x.shown, -1)
 	}
@@ -40,71 +40,92 @@ func (x *watch) alive() []*process {
 }
 
 func (x *watch) changed(s *store, key string, o *object) {
-	recorded := strings.Contains(key, "/partitions/") || strings.Contains(key, "/segments/") || strings.Contains(key, "/history/")
-	x.dirty = x.dirty || s == x.world.lake || recorded
+	older := strings.Contains(key, "/history/")
+	x.dirty = x.dirty || s == x.world.lake || strings.Contains(key, "/months/") || older
 	x.world.annals.changed(key, o)
-	if s == x.world.ledger && strings.Contains(key, "/segments/") {
-		x.world.stats.folds++
+	switch {
+	case o == nil:
+	case older:
+		x.world.stats.older++
+	case key == indexKey:
+		x.world.stats.indexes++
 	}
 }
 
-// newest gives the newest records, by day, as the ledger's objects hold them now. Of two with one number the folded one
-// holds: the other came when its number had been used.
+// indexKey is the copy of all months, which a plan reads.
+const indexKey = "tables/" + table + "/months/index.json"
+
+// isMonth tells whether an object has the records of a month.
+func isMonth(key string) bool { return strings.Contains(key, "/months/") && key != indexKey }
+
+// months are the keys of all months.
+func (x *watch) months() (keys []string) {
+	for key := range x.world.ledger.objects {
+		if isMonth(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// newest gives the newest records, by day, as the months hold them now.
 func (x *watch) newest() []ledger.Record {
 	newest := make([]ledger.Record, x.world.fate.days)
-	tops := map[civil.Date]int{} // by week: the highest number that is folded
-	keep := func(e ledger.Record) {
-		if day := e.Partition.DaysSince(firstDay); e.Seq > newest[day].Seq {
-			newest[day] = e
-		}
-	}
-	if segment := x.segment(); segment != "" {
-		for _, e := range x.entries(x.world.ledger.objects[segment]) {
-			keep(e)
-			tops[weekOf(e.Partition)] = max(tops[weekOf(e.Partition)], e.Seq)
-		}
-	}
-	for key, o := range x.world.ledger.objects {
-		if strings.Contains(key, "/partitions/") {
-			for _, e := range x.entries(o) {
-				if e.Seq > tops[weekOf(e.Partition)] { // else it is folded, or void
-					keep(e)
-				}
-			}
+	for _, key := range x.months() {
+		for _, e := range x.open(x.world.ledger.objects[key]).Records {
+			newest[e.Partition.DaysSince(firstDay)] = e
 		}
 	}
 	return newest
 }
 
-// segment is the object that has the folded records; empty: there is none.
-func (x *watch) segment() (segment string) {
-	for key := range x.world.ledger.objects {
-		if strings.Contains(key, "/segments/") && (len(key) > len(segment) || len(key) == len(segment) && key > segment) {
-			segment = key
-		}
+// A document is what an object of the ledger says: a month, an object of its history, or the index.
+type document struct {
+	Records, History []ledger.Record
+	Older            []string
+	Lines            []ledger.Record
+	Months           map[string]struct {
+		Version string
+		Records []ledger.Record
 	}
-	return segment
 }
 
-// entries reads one record or a segment of them.
-func (x *watch) entries(o *object) []ledger.Record {
-	if list, known := x.read[o]; known {
-		return list
+var unpack, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+
+// open reads an object.
+func (x *watch) open(o *object) *document {
+	if d, known := x.read[o]; known {
+		return d
 	}
-	var e struct{ Content json.RawMessage }
-	err := json.Unmarshal(o.data, &e)
-	var list []ledger.Record
-	if err == nil && e.Content[0] == '[' {
-		err = json.Unmarshal(e.Content, &list)
-	} else if err == nil {
-		list = make([]ledger.Record, 1)
-		err = json.Unmarshal(e.Content, &list[0])
+	data := o.data
+	var err error
+	if data[0] != '{' {
+		data, err = unpack.DecodeAll(data, nil)
+	}
+	var e struct{ Content document }
+	if err == nil {
+		err = json.Unmarshal(data, &e)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("half a record, which no store makes: %v: %s", err, o.data))
+		panic(fmt.Sprintf("half a document, which no store makes: %v: %s", err, data))
 	}
-	x.read[o] = list
-	return list
+	x.read[o] = &e.Content
+	return &e.Content
+}
+
+// indexed holds the index against the months that are still as it says: it is a copy of these.
+func (x *watch) indexed() {
+	o := x.world.ledger.objects[indexKey]
+	if o == nil {
+		return
+	}
+	for name, m := range x.open(o).Months {
+		is := x.world.ledger.objects["tables/"+table+"/months/"+name+".json"]
+		if is != nil && is.etag == m.Version && !slices.EqualFunc(m.Records, x.open(is).Records, same) {
+			x.world.violate("the index has what a month has", "of %s as it is it has%s", name, told(m.Records))
+		}
+	}
 }
 
 func (x *watch) file(day int) *object {
@@ -119,6 +140,7 @@ func (x *watch) check() {
 	x.dirty = false
 	w := x.world
 	w.annals.check()
+	x.indexed()
 	for day, e := range x.newest() {
 		name := firstDay.AddDays(day)
 		if e.Seq < x.seq[day] {
@@ -206,7 +228,8 @@ func (x *watch) answered(c *call) {
 		p.beats[claim] = c.at
 	case c.op == "put" && strings.Contains(claim, "/claims/"): // the unit's other claims are yet to be taken
 		p.early[claim] = c.at
-	case c.op == "head" && strings.Contains(claim, "/claims/") && epoch.Add(c.at).Sub(c.result.object.modTime) > lease:
+	case c.op == "list" && strings.Contains(claim, "/claims/") && len(c.result.list) == 1 && c.result.list[0].key == c.key &&
+		epoch.Add(c.at).Sub(c.result.list[0].modTime) > lease: // it looks how old another's claim is
 		p.expired[claim] = c.at
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -16,8 +17,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// epoch is the world's time zero, by the store's clock. A month ends a little later, so that history is in two of them.
-var epoch = time.Date(2026, 2, 28, 23, 52, 0, 0, time.UTC)
+// epoch is the world's time zero, by the store's clock.
+var epoch = time.Date(2025, 11, 8, 23, 52, 0, 0, time.UTC)
 
 // A world is one simulation: two stores, a service, processes, and what happens to them, all drawn from one seed.
 type world struct {
@@ -107,7 +108,7 @@ func newWorld(t *testing.T, seed uint64, data *account, keep bool) *world {
 	w.truth = newTruth(w, data)
 	w.watch = newWatch(w)
 	w.books.world = w
-	w.annals = annals{w, map[civil.Date][]ledger.Record{}, map[string][]byte{}}
+	w.annals = annals{w, map[civil.Date][]ledger.Record{}}
 	for _, s := range []*store{w.ledger, w.lake} {
 		s.hashed, s.seconds = w.fate.hashed, w.fate.seconds
 		s.changed = func(key string, o *object) { w.watch.changed(s, key, o) }
@@ -141,6 +142,20 @@ func (w *world) run() {
 	}
 	w.watch.equal("after the last late writes")
 	w.books.check(w)
+	w.bereave()
+}
+
+// bereave deletes a month that the index names. That is damage, and no reason to fetch everything again.
+func (w *world) bereave() {
+	o := w.ledger.objects[indexKey]
+	if o == nil || w.broken != "" {
+		return
+	}
+	month := slices.Sorted(maps.Keys(w.watch.open(o).Months))[0]
+	w.note("%s is deleted", month)
+	delete(w.ledger.objects, "tables/"+table+"/months/"+month+".json")
+	w.spawn("bereft", func(p *process) { p.clean, p.bereft = true, true })
+	w.happen()
 }
 
 func (w *world) happen() {

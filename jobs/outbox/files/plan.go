@@ -24,7 +24,7 @@ type Pusher struct {
 // Ways are how a kind does with its files what is its own.
 type Ways struct {
 	Order func(context.Context, []Path) error // puts those that are due in the order in which they are pushed; nil: as they are found
-	Push  func(context.Context, *ledger.Claim, []Path) (ledger.Outcome, error)
+	Push  func(context.Context, *outbox.Lease, []Path) (ledger.Outcome, error)
 	Check func(context.Context, Path) (Checked, error) // reads a file without sending it
 }
 
@@ -53,7 +53,7 @@ func (p *Pusher) MayPush(ctx context.Context, due []Path, now time.Time) error {
 	return p.o.mayPush(ctx, p.outbox, due, now, p.ways.Check)
 }
 
-// Plan is what is to be done for a table: one unit, under the one claim of the outbox, that pushes the files that are due
+// Plan is what is to be done for a table: one unit, under the lease of the outbox and no claim, that pushes the files that are due
 // one after the other. Where files wait for the schedule, the plan and what becomes of it say so.
 func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	due, later, err := p.due(ctx, now)
@@ -72,8 +72,12 @@ func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if len(due) == 0 {
 		return plan, nil
 	}
-	u := jobs.Unit{Name: outbox.ClaimName, Do: func(ctx context.Context, h ledger.Hold) (ledger.Outcome, error) {
-		return p.ways.Push(ctx, h[0], due) // the unit has one claim
+	u := jobs.Unit{Name: outbox.UnitName, Claims: []string{}, Do: func(ctx context.Context, _ ledger.Hold) (out ledger.Outcome, err error) {
+		err = p.outbox.Hold(ctx, func(ctx context.Context, l *outbox.Lease) (err error) {
+			out, err = p.ways.Push(ctx, l, due)
+			return err
+		})
+		return out, err
 	}}
 	for _, one := range due {
 		u.Files = append(u.Files, one.Name)
@@ -83,7 +87,7 @@ func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 }
 
 // Push pushes files one after the other, and counts and logs what came of each. One that fails doesn't stop those after it,
-// but the loss of the claim, a refused credential and the end of ctx do: each file that isn't begun then has an error, too.
+// but the loss of the lease, a refused credential and the end of ctx do: each file that isn't begun then has an error, too.
 func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Context, Path) (outbox.Report, error)) (out ledger.Outcome, err error) {
 	for _, p := range due {
 		if ctx.Err() != nil {

@@ -169,7 +169,7 @@ func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 
 // elsewhere says which other tables of the ledger have files of these names or digests.
 func (o Options) elsewhere(ctx context.Context, same map[string]bool) (text string, err error) {
-	tables, err := o.Ledger.Tables(ctx, outbox.Folder)
+	tables, err := outbox.Tables(ctx, o.Ledger)
 	for _, table := range tables {
 		if table == o.Table {
 			continue

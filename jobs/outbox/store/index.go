@@ -9,6 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
@@ -31,10 +32,11 @@ type IndexWriter struct {
 // WriteIndex begins to write the records of a push. Commit makes them visible, Drop leaves nothing.
 func (t *Table) WriteIndex(ctx context.Context, p *Push) (*IndexWriter, error) {
 	ctx, abort := context.WithCancel(ctx)
-	w, err := t.Folder.Writer(ctx, p.RecordsKey())
+	const buffer = 8 << 20 // drivers would take 16 MiB (gcs) or several times 5 MiB (s3)
+	w, err := t.ledger.Store().Blob().NewWriter(ctx, t.recordsKey(p), &blob.WriterOptions{BufferSize: buffer, MaxConcurrency: 1, ContentType: "application/octet-stream"})
 	if err != nil {
 		abort()
-		return nil, err
+		return nil, fmt.Errorf("%w: write the records of %s: %w", ledger.ErrBucket, p.Head.Name, err)
 	}
 	x := &IndexWriter{blob: w, sum: xxhash.New(), abort: abort}
 	x.buf = bufio.NewWriterSize(io.MultiWriter(w, x.sum), 64<<10)
@@ -52,48 +54,53 @@ func (x *IndexWriter) Add(it Item) error {
 
 // Commit makes the object visible, and notes in the head of its push what it holds.
 func (x *IndexWriter) Commit(h *Head) error {
-	if err := x.buf.Flush(); err != nil {
-		x.Drop()
-		return err
+	err := x.buf.Flush()
+	if err == nil {
+		err = x.blob.Close()
+		x.blob = nil
 	}
-	defer x.abort()
-	if err := x.blob.Close(); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("%w: write the records of %s: %w", ledger.ErrBucket, h.Name, err)
 	}
 	h.Records, h.Sum = x.count, fmt.Sprintf("%016x", x.sum.Sum64())
 	return nil
 }
 
-// Drop leaves nothing behind.
+// Drop leaves nothing behind of what wasn't committed.
 func (x *IndexWriter) Drop() {
 	x.abort()
-	_ = x.blob.Close() // cancelled: it writes nothing
+	if x.blob != nil {
+		_ = x.blob.Close() // cancelled: it writes nothing
+	}
 }
 
 // An IndexReader reads the records of another push, a bucket at a time, and knows what became of them.
 type IndexReader struct {
-	Push   *Push
-	folder *ledger.Folder
-	blob   *blob.Reader
-	buf    *bufio.Reader
-	sum    *xxhash.Digest
-	left   int64
-	next   Item
-	more   bool
+	Push  *Push
+	table *Table
+	blob  *blob.Reader
+	buf   *bufio.Reader
+	sum   *xxhash.Digest
+	left  int64
+	next  Item
+	more  bool
 }
 
 // OpenIndex begins to read the records of a push, bucket by bucket. The caller closes it.
 func (t *Table) OpenIndex(ctx context.Context, p *Push) (*IndexReader, error) {
-	r, err := t.Folder.Reader(ctx, p.RecordsKey())
-	if err != nil {
-		return nil, err
+	r, err := t.ledger.Store().Blob().NewReader(ctx, t.recordsKey(p), nil)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil, t.gone(t.recordsKey(p), p.Head.Name+" needs it")
 	}
-	x := &IndexReader{Push: p, folder: t.Folder, blob: r, sum: xxhash.New(), left: p.Head.Records}
+	if err != nil {
+		return nil, fmt.Errorf("%w: read the records of %s: %w", ledger.ErrBucket, p.Head.Name, err)
+	}
+	x := &IndexReader{Push: p, table: t, blob: r, sum: xxhash.New(), left: p.Head.Records}
 	x.buf = bufio.NewReaderSize(io.TeeReader(r, x.sum), 64<<10)
 	line := make([]byte, len(Magic))
 	if _, err := io.ReadFull(x.buf, line); err != nil || string(line) != Magic {
 		x.Close()
-		return nil, t.Folder.Damaged(p.RecordsKey(), fmt.Errorf("it begins with %q", line))
+		return nil, t.damaged(t.recordsKey(p), fmt.Errorf("it begins with %q", line))
 	}
 	if err := x.advance(); err != nil {
 		x.Close()
@@ -110,10 +117,10 @@ func (x *IndexReader) advance() error {
 	}
 	b, err := x.buf.Peek(ItemSize)
 	if errors.Is(err, io.EOF) {
-		return x.folder.Damaged(x.Push.RecordsKey(), fmt.Errorf("%d of its %d records are missing", x.left, x.Push.Head.Records))
+		return x.damaged(fmt.Errorf("%d of its %d records are missing", x.left, x.Push.Head.Records))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: read %s: %w", ledger.ErrBucket, x.folder.Location(x.Push.RecordsKey()), err)
+		return fmt.Errorf("%w: read the records of %s: %w", ledger.ErrBucket, x.Push.Head.Name, err)
 	}
 	x.next = parseItem(b)
 	x.left--
@@ -121,23 +128,28 @@ func (x *IndexReader) advance() error {
 	return err
 }
 
+func (x *IndexReader) damaged(why error) error {
+	return x.table.damaged(x.table.recordsKey(x.Push), why)
+}
+
 func (x *IndexReader) check() error {
 	if _, err := x.buf.ReadByte(); !errors.Is(err, io.EOF) {
-		return x.folder.Damaged(x.Push.RecordsKey(), fmt.Errorf("there is more than its %d records", x.Push.Head.Records))
+		return x.damaged(fmt.Errorf("there is more than its %d records", x.Push.Head.Records))
 	}
 	if sum := fmt.Sprintf("%016x", x.sum.Sum64()); sum != x.Push.Head.Sum {
-		return x.folder.Damaged(x.Push.RecordsKey(), fmt.Errorf("checksum is %s, its content gives %s", x.Push.Head.Sum, sum))
+		return x.damaged(fmt.Errorf("checksum is %s, its content gives %s", x.Push.Head.Sum, sum))
 	}
 	return nil
 }
 
-// Join reads up to the end of a bucket, whose items are given by ID, and gives what became of those of the same IDs.
-func (x *IndexReader) Join(bucket int, items []Item, hit func(it Item, s State)) error {
-	for x.more && x.next.bucket() <= bucket {
-		for len(items) > 0 && items[0].CompareID(x.next) < 0 {
-			items = items[1:]
+// Each reads up to the end of a bucket, and gives what became of its items: of those that have the ID of one of some, which are given by ID, or,
+// without any, of all. In a push with Order the items of a bucket are by row.
+func (x *IndexReader) Each(bucket int, some []Item, hit func(it Item, s State)) error {
+	for all := some == nil; x.more && x.next.bucket() <= bucket; {
+		for len(some) > 0 && some[0].CompareID(x.next) < 0 {
+			some = some[1:]
 		}
-		if len(items) > 0 && items[0].CompareID(x.next) == 0 {
+		if all || len(some) > 0 && some[0].CompareID(x.next) == 0 {
 			hit(x.next, x.Push.fate(int64(x.next.Row)))
 		}
 		if err := x.advance(); err != nil {
@@ -147,19 +159,5 @@ func (x *IndexReader) Join(bucket int, items []Item, hit func(it Item, s State))
 	return nil
 }
 
-// Each reads up to the end of a bucket, and gives all of it. In a push with Order the items of a bucket are by row.
-func (x *IndexReader) Each(bucket int, hit func(it Item, s State)) error {
-	for x.more && x.next.bucket() <= bucket {
-		hit(x.next, x.Push.fate(int64(x.next.Row)))
-		if err := x.advance(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Close ends the reading.
 func (x *IndexReader) Close() { _ = x.blob.Close() }
-
-// IndexSize is how many bytes the records of a push are.
-func IndexSize(p *Push) int64 { return int64(len(Magic)) + p.Head.Records*ItemSize }

@@ -50,16 +50,3 @@ func (t Tallied) List() (list []Reason) {
 	}
 	return append(list[:mostReasons-1], rest)
 }
-
-// Reasons says why rows of the push aren't taken: those that were refused before they were sent, as of the first reading of the
-// file, and those that the service rejected.
-func (p *Push) Reasons() []Reason {
-	t := Tallied{}
-	for _, r := range p.Head.Refusals {
-		t[Words{r.Field, r.Reason}] += r.Rows
-	}
-	for _, w := range p.Words {
-		t.Add(w)
-	}
-	return t.List()
-}

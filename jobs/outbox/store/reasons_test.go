@@ -9,15 +9,14 @@ import (
 // Reasons are counted, those of the service beside those of the first reading, and those with most rows come first.
 func TestReasons(t *testing.T) {
 	p := Push{
-		Head:  Head{Refusals: []Reason{{"amount", "isn't a number", 3}, {"", "too old", 1}}},
-		Words: map[int64]Words{7: {"", "unknown app"}, 9: {"", "unknown app"}, 11: {"amount", "isn't a number"}},
+		States: &States{},
+		Head:   Head{Refusals: []Reason{{"amount", "isn't a number", 3}, {"", "too old", 1}}},
+		Words:  map[int64]Words{7: {"", "unknown app"}, 9: {"", "unknown app"}, 11: {"amount", "isn't a number"}},
 	}
 	want := []Reason{{"amount", "isn't a number", 4}, {"", "unknown app", 2}, {"", "too old", 1}}
-	if got := p.Reasons(); !reflect.DeepEqual(got, want) {
+	p.sumUp()
+	if got := p.Head.Reasons; !reflect.DeepEqual(got, want) {
 		t.Errorf("reasons: %+v", got)
-	}
-	if got := (&Push{}).Reasons(); got != nil {
-		t.Errorf("of nothing: %+v", got)
 	}
 }
 

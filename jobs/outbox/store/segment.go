@@ -1,82 +1,129 @@
 package store
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 )
 
-// A Segment is one step of a push, written once. One that is whole (Base is its own number) says all that is known up to
-// it; the others add to it.
+// A Segment is one step of a push, written once. One that has a head says all that is known of the push; the others add to it. One of no push
+// only takes a number.
 type Segment struct {
-	Base     int            `json:"base"`
-	Writer   string         `json:"writer"` // this object's alone, to know it again
-	Run      string         `json:"run"`
-	At       time.Time      `json:"at"`
-	Reserved int64          `json:"reserved"` // of earlier versions: pending rows up to this one may have been sent
-	Spans    []byte         `json:"spans"`    // of rows that changed, or of all; what may be sent next is in doubt
-	Words    []string       `json:"words,omitempty"`
-	Rejected []wordsOf      `json:"rejected,omitempty"` // by the service
-	Sums     map[string]Sum `json:"sums,omitempty"`     // of what was accepted
-	Head     *Head          `json:"head,omitempty"`     // of a whole one
-}
-
-// wordsOf says which of the segment's words are those of a row.
-type wordsOf struct {
-	Row   int64 `json:"row"`
-	Words int   `json:"words"`
+	Push     string          `json:"push,omitempty"`
+	Run      string          `json:"run"`
+	At       time.Time       `json:"at"`
+	Spans    []byte          `json:"spans,omitempty"`    // of rows that changed, or of all; what may be sent next is in doubt
+	Rejected map[int64]Words `json:"rejected,omitempty"` // rows, by the service
+	Sums     map[string]Sum  `json:"sums,omitempty"`     // of what was accepted
+	Head     *Head           `json:"head,omitempty"`
 }
 
 // Words say why a record isn't taken. They never quote what identifies a person.
-type Words struct{ Field, Reason string }
+type Words struct {
+	Field  string `json:"field,omitempty"`
+	Reason string `json:"reason"`
+}
 
-// A Head is what a push is about.
+// A Head is what a push is about, and how far it is.
 type Head struct {
+	ID      string    `json:"id"`
 	Name    string    `json:"file"`
 	Order   string    `json:"order,omitempty"`
 	Version string    `json:"version"`
 	Digest  string    `json:"digest"`
+	Run     string    `json:"run"` // the last that worked on it
 	Started time.Time `json:"started"`
+	At      time.Time `json:"at,omitzero"`       // when its last segment was written
 	Ended   time.Time `json:"ended,omitzero"`    // zero: open
 	Rows    int64     `json:"rows"`              // those that are records, or should be
 	Skipped int64     `json:"skipped,omitempty"` // the others: totals, notes, empty ones
 	Records int64     `json:"records"`           // in the object of records
-	Sum     string    `json:"xxh64"`             // of that object; empty: it isn't written yet, and nothing was sent
-	Pruned  bool      `json:"pruned,omitempty"`
+	Sum     string    `json:"xxh64,omitempty"`   // of that object
+	Pruned  bool      `json:"pruned,omitempty"`  // what became of single rows is forgotten
 	Rejects string    `json:"rejects,omitempty"`
 	Error   string    `json:"error,omitempty"` // why nothing of it is sent, or nothing more
-	Counts  Counts    `json:"counts"`          // once it has ended
 
-	Refusals []Reason `json:"refusals,omitempty"` // of rows that aren't sent; earlier versions noted none
+	// Its segments: the first, while the numbers from there on must stay taken; the last that says all, 0 when nothing was ever to be sent; and
+	// the last.
+	First int `json:"first,omitempty"`
+	Whole int `json:"whole,omitempty"`
+	Last  int `json:"last,omitempty"`
+
+	Counts   Counts   `json:"counts"`
+	Partly   int64    `json:"partly,omitempty"`   // of the rejected: the service took a part of them
+	Refusals []Reason `json:"refusals,omitempty"` // of rows that aren't sent, as of the first reading of the file
+	Reasons  []Reason `json:"reasons,omitempty"`  // those, and why the service rejected others
 }
 
-// A Push is a name with one content, as read from its segments.
+// A Push is a name with one content, as it is on record.
 type Push struct {
-	ID       string // its folder
-	Records  bool   // the object of records is there
-	Last     int    // number of the last segment
-	Base     int    // of the last whole one
-	Head     Head
-	Run      string
-	At       time.Time // when the last segment that was read was written
-	Newest   bool      // of its name
-	States   *States   // nil: it has ended, and all its records were accepted
-	Spans    []byte    // then, the states as they are on record
-	Words    map[int64]Words
-	Sums     map[string]Sum
-	reserved int64
+	Head   Head
+	Newest bool    // of its name
+	States *States // nil: not read; all its records were accepted, or what became of them is forgotten
+	Words  map[int64]Words
+	Sums   map[string]Sum
 }
-
-// Key is the key of segment n below the table's folder.
-func (p *Push) Key(n int) string { return fmt.Sprintf("%s/%06d.json", p.ID, n) }
-
-// RecordsKey is the key of the object of records.
-func (p *Push) RecordsKey() string { return p.ID + "/records" }
 
 // Open tells whether there is something left to do.
 func (p *Push) Open() bool { return p.Head.Ended.IsZero() }
+
+// Live tells whether it matters to other files what became of single rows: not when all records were accepted.
+func (p *Push) Live() bool {
+	return !p.Head.Pruned && (p.Open() || p.Head.Counts.Accepted != p.Head.Records)
+}
+
+// sameFile tells whether both are of one file, and something of this one was to be sent.
+func (p *Push) sameFile(o *Push) bool { return p.Head.Whole > 0 && p.Head.Name == o.Head.Name }
+
+// Supersede ends pushes of contents that files don't have any more, once those that they have are at their end: their rows can't be read.
+func Supersede(pushes []*Push) {
+	for i, p := range pushes {
+		by := slices.IndexFunc(pushes[i+1:], func(o *Push) bool { return o.sameFile(p) && !o.Open() })
+		if p.Open() && p.Head.Whole > 0 && by >= 0 {
+			p.Head.Ended = pushes[i+1+by].Head.Ended
+		}
+	}
+}
+
+// resume marks what the end of a process has left open: rows that waited weren't sent, and are pending.
+func (p *Push) resume() {
+	for row := int64(1); row <= p.States.Rows; row++ {
+		if p.States.Get(row) == Waiting {
+			p.States.Set(row, Pending)
+		}
+	}
+	p.sumUp()
+}
+
+// sumUp has the head tell of all rows.
+func (p *Push) sumUp() {
+	if p.States == nil {
+		return
+	}
+	p.Head.Counts, p.Head.Partly = p.States.Tally(), 0
+	t := Tallied{}
+	for _, r := range p.Head.Refusals {
+		t[Words{r.Field, r.Reason}] += r.Rows
+	}
+	for _, w := range p.Words {
+		t.Add(w)
+		if strings.HasPrefix(w.Reason, partly) {
+			p.Head.Partly++
+		}
+	}
+	p.Head.Reasons = t.List()
+}
+
+// Refuse notes why nothing of the file is sent, or nothing more. What was sent of it before is in its segments.
+func (p *Push) Refuse(why error, rejects string) {
+	if p.Head.Error, p.Head.Rejects = why.Error(), rejects; p.Head.Whole == 0 {
+		p.sumUp()
+	}
+}
+
+// partly begins the reason of a record that the service has taken a part of.
+const partly = "the service took a part of it"
 
 // fate is what became of a row, as it matters to another push that has the same record.
 func (p *Push) fate(row int64) State {
@@ -95,43 +142,16 @@ func (p *Push) fate(row int64) State {
 
 // Take adds to the push what a segment says beside the states.
 func (p *Push) Take(s Segment) {
-	p.Run, p.reserved, p.At = s.Run, s.Reserved, s.At
-	for _, r := range s.Rejected {
-		if r.Words >= 0 && r.Words < len(s.Words) {
-			field, reason, _ := strings.Cut(s.Words[r.Words], "\t")
-			p.Words[r.Row] = Words{field, reason}
-		}
-	}
+	maps.Copy(p.Words, s.Rejected)
 	for key, sum := range s.Sums {
 		addSum(p.Sums, key, sum.Records, sum.Amount)
 	}
 }
 
-// Whole is the segment that says all that is known of the push.
-func (p *Push) Whole(run string) Segment {
-	h := p.Head
-	s := Segment{Run: run, Head: &h, Sums: p.Sums, Spans: p.Spans}
-	if p.States != nil {
-		s.Spans = p.States.encode()
-	}
-	s.Words, s.Rejected = ListWords(p.Words)
-	return s
-}
-
-// ListWords gives the rejections of rows with each text once.
-func ListWords(of map[int64]Words) (words []string, rows []wordsOf) {
-	index := map[Words]int{}
-	for _, row := range slices.Sorted(maps.Keys(of)) {
-		r := of[row]
-		i, known := index[r]
-		if !known {
-			i = len(words)
-			index[r] = i
-			words = append(words, r.Field+"\t"+r.Reason)
-		}
-		rows = append(rows, wordsOf{row, i})
-	}
-	return words, rows
+// Whole is the segment that says all that is known of a push whose rows are.
+func (p *Push) Whole() Segment {
+	p.sumUp()
+	return Segment{Head: &p.Head, Sums: p.Sums, Spans: p.States.encode(), Rejected: p.Words}
 }
 
 // Age is how long ago a push ended or, while it is open, started.

@@ -55,14 +55,34 @@ func (s *States) Set(row int64, v State) {
 	s.Rows = max(s.Rows, row)
 }
 
-// counts gives how many rows are in each of the sixteen states.
-func (s *States) counts() (n [16]int64) {
+// Counts are rows by state; doubtful ones are counted twice.
+type Counts struct {
+	Pending    int64 `json:"pending,omitempty"`
+	Accepted   int64 `json:"accepted,omitempty"`
+	Rejected   int64 `json:"rejected,omitempty"`
+	Unknown    int64 `json:"unknown,omitempty"`
+	Refused    int64 `json:"refused,omitempty"`
+	Duplicates int64 `json:"duplicates,omitempty"`
+	Conflicts  int64 `json:"conflicts,omitempty"`
+	Doubtful   int64 `json:"doubtful,omitempty"`
+}
+
+// Tally counts the rows by their states.
+func (s *States) Tally() (c Counts) {
+	var n [16]int64
 	for _, b := range s.b {
 		n[b&15]++
 		n[b>>4]++
 	}
-	n[None] = 0
-	return n
+	n[Pending] += n[Waiting]
+	n[None], n[Waiting] = 0, 0
+	for flagged := Pending | Doubt; flagged < 16; flagged++ {
+		c.Doubtful += n[flagged]
+		n[flagged&^Doubt] += n[flagged]
+	}
+	c.Pending, c.Accepted, c.Rejected, c.Unknown = n[Pending], n[Accepted], n[Rejected], n[Unknown]
+	c.Refused, c.Duplicates, c.Conflicts = n[Refused], n[Duplicate], n[Conflict]
+	return c
 }
 
 // A span is a row of neighbours in one state.

@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// mostHistory is how many bytes of history a month keeps in its document. A table by the hour that is fetched each hour has megabytes of it,
+// and each commit writes the document whole.
+var mostHistory = 256 << 10
+
+// An older is an object of history that a month had no room for. It is created once, under a name that is used once, and counts from when
+// the month names it. The name tells the day of its last line.
+type older struct {
+	Lines  records          `json:"lines"`
+	Shapes map[string]Shape `json:"shapes"`
+}
+
+// archive moves the history of a month into an object of its own when there is too much of it. The object is there before the month
+// names it, and the month loses its lines in the same swap.
+func (t *Table) archive(ctx context.Context, name string, d *Document[month]) error {
+	m, size := d.Last(), d.Size()
+	lines := m.History
+	if len(lines) == 0 || size*len(lines)/(len(lines)+len(m.Records)) <= cmp.Or(t.ledger.history, mostHistory) {
+		return nil
+	}
+	last := lines[0]
+	for _, e := range lines {
+		if e.happened().After(last.happened()) {
+			last = e
+		}
+	}
+	key := fmt.Sprintf("%s%s.%s.%s.json", t.prefix("history"), name, last.happened().UTC().Format(time.DateOnly), rand.Text())
+	if created, err := t.ledger.CreateOnce(ctx, key, older{lines, m.Shapes}); err != nil || !created {
+		return err
+	}
+	moved := map[string]bool{}
+	for _, e := range lines {
+		moved[lineID(e)] = true
+	}
+	err := d.Change(ctx, Change[month]{
+		Apply: func(m *month) error {
+			had := len(m.History)
+			if m.drop(func(e Record) bool { return moved[lineID(e)] }); had-len(m.History) < len(moved) {
+				return errMoved // some of them, so that they would be in two objects
+			}
+			m.Older = append(m.Older, key)
+			return nil
+		},
+		Done: func(m *month) bool { return slices.Contains(m.Older, key) },
+	})
+	if errors.Is(err, errMoved) {
+		return t.ledger.store.Delete(ctx, key)
+	}
+	return err
+}
+
+var errMoved = errors.New("another process has moved the history")
+
+func lineID(e Record) string { return fmt.Sprint(e.Partition, " ", e.Seq) }
+
+// readOlder reads the lines of objects that a month names.
+func (t *Table) readOlder(ctx context.Context, keys []string) ([]Record, error) {
+	read := make([]older, len(keys))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	for i, key := range keys {
+		g.Go(func() error {
+			var err error
+			read[i], err = ReadOnce[older](ctx, t.ledger, key, "")
+			var damaged *DamagedError
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				damaged = &DamagedError{Location: t.ledger.location(key), Err: err}
+			case err != nil && !errors.As(err, &damaged):
+				return err
+			}
+			if damaged != nil {
+				damaged.Lacks = lacksHistory
+				return damaged
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	var lines []Record
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, o := range read {
+		lines = append(lines, o.Lines...)
+		t.learn(o.Shapes, nil)
+	}
+	return lines, err
+}
+
+// forget drops what is older than history is kept, by the store's clock.
+func (t *Table) forget(ctx context.Context) error {
+	if t.ledger.keep == 0 {
+		return nil
+	}
+	now, _, err := t.ledger.store.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBucket, err)
+	}
+	until := now.Add(-t.ledger.keep)
+	t.mu.Lock()
+	var names []string
+	for name, m := range t.months {
+		if !m.oldest.IsZero() && m.oldest.Before(until) || len(m.older) > 0 && endOf(m.older[0]).Before(until) {
+			names = append(names, name)
+		}
+	}
+	t.mu.Unlock()
+	for _, name := range names {
+		if _, err := t.readMonth(ctx, name); err != nil {
+			return err
+		}
+		var over []string
+		err := t.document(name).Change(ctx, Change[month]{Apply: func(m *month) error {
+			m.drop(func(e Record) bool { return e.happened().Before(until) })
+			over = nil
+			m.Older = slices.DeleteFunc(m.Older, func(key string) bool {
+				old := endOf(key).Before(until)
+				if old {
+					over = append(over, key)
+				}
+				return old
+			})
+			return nil
+		}})
+		if err == nil {
+			err = t.ledger.store.Delete(ctx, over...)
+		}
+		if err != nil {
+			return err
+		}
+		t.takeDocument(name)
+	}
+	return nil
+}
+
+// endOf is the end of the day of the last line of an object of history.
+func endOf(key string) time.Time {
+	_, rest, _ := strings.Cut(path.Base(key), ".")
+	day, _, _ := strings.Cut(rest, ".")
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return time.Now() // nothing of ours
+	}
+	return at.AddDate(0, 0, 1)
+}
