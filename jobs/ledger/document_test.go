@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,13 +40,13 @@ func TestEachChangeIsThereOnce(t *testing.T) {
 	for seed := range 40 {
 		synctest.Test(t, func(t *testing.T) {
 			memory := &bucket.Memory{Hashed: seed%2 == 0}
-			var calls int
+			var calls atomic.Int64 // by all processes
 			decide := func(c bucket.Call) (f bucket.Fate) {
-				calls++
+				n := int(calls.Add(1))
 				if c.Op != bucket.OpPut && c.Op != bucket.OpGet {
 					return f
 				}
-				switch (calls*7 + seed*13) % 11 {
+				switch (n*7 + seed*13) % 11 {
 				case 0:
 					f.Err = errors.New("the answer was lost")
 				case 1:
