@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -331,12 +332,13 @@ func TestLostAnswersTellOnce(t *testing.T) {
 	for seed := range 60 {
 		synctest.Test(t, func(t *testing.T) {
 			memory := &bucket.Memory{}
-			calls := 0
+			var calls atomic.Int64 // of all tasks
 			decide := func(c bucket.Call) (f bucket.Fate) {
-				if calls++; c.Key != "incidents.json" {
+				n := int(calls.Add(1))
+				if c.Key != "incidents.json" {
 					return f
 				}
-				switch (calls*7 + seed) % 9 {
+				switch (n*7 + seed) % 9 {
 				case 0:
 					f.Err = errors.New("the answer was lost")
 				case 1:
@@ -363,7 +365,7 @@ func TestLostAnswersTellOnce(t *testing.T) {
 				t.Errorf("seed %d: %s", seed, heard)
 			} else if heard == "" {
 				time.Sleep(24 * time.Hour)
-				calls = 4 - seed // its calls arrive
+				calls.Store(int64(4 - seed)) // its calls arrive
 				if tell(5); e.heard() == "" {
 					t.Errorf("seed %d: nobody was told", seed)
 				}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,10 +82,11 @@ func TestNote(t *testing.T) {
 func TestNoteAtOnce(t *testing.T) {
 	for seed := range 30 {
 		synctest.Test(t, func(t *testing.T) {
-			memory, calls := &bucket.Memory{}, seed
+			memory := &bucket.Memory{}
+			var calls atomic.Int64 // of all processes
 			open := func() *History {
 				store := bucket.NewFaulty(memory, func(c bucket.Call) (f bucket.Fate) {
-					if calls++; c.Op == bucket.OpPut && c.Key == key && calls%3 == 0 {
+					if n := int(calls.Add(1)) + seed; c.Op == bucket.OpPut && c.Key == key && n%3 == 0 {
 						f.Err = errors.New("the answer was lost")
 					}
 					return f
