@@ -59,7 +59,10 @@ func TestIndex(t *testing.T) {
 // Readers, writers and those who tidy at once: nothing that was recorded is ever lost.
 func TestTidyWhileOthersWrite(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {
-		ctx := t.Context()
+		ctx, each := t.Context(), 60
+		if l.store.Dir() == "" && !strings.HasPrefix(l.url, "mem:") {
+			each = 15 // a server takes some milliseconds for each write, and Google's one write of an object in a second
+		}
 		var all sync.WaitGroup
 		for writer := range 4 {
 			all.Go(func() {
@@ -68,11 +71,11 @@ func TestTidyWhileOthersWrite(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				for i := range 60 {
+				for i := range each {
 					if err := table.Commit(ctx, record(writer+4*i, "w")); err != nil {
 						t.Error(err)
 					}
-					if i%20 == 19 {
+					if i%(each/3) == each/3-1 {
 						if err := table.Tidy(ctx); err != nil {
 							t.Error(err)
 						}
@@ -81,8 +84,8 @@ func TestTidyWhileOthersWrite(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if got := len(openTable(t, l).Sorted()); got != 240 {
-			t.Errorf("%d records of 240", got)
+		if got := len(openTable(t, l).Sorted()); got != 4*each {
+			t.Errorf("%d records of %d", got, 4*each)
 		}
 	})
 }
