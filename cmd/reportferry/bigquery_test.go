@@ -87,18 +87,18 @@ func TestARebaselineThatDoesntFit(t *testing.T) {
 	check(t, err)
 	w.edit(t, "currency: USD", "currency: EUR\n    bigquery: {cluster_by: [network]}")
 	out, code := w.run("run", "--rebaseline")
-	if code == 0 || !strings.Contains(out, "it is clustered by") || !strings.Contains(out, "Nothing was changed") {
+	if code == 0 || !strings.Contains(unfolded(out), "it is clustered by") || !strings.Contains(unfolded(out), "Nothing was changed") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if now := w.recorded(); !maps.Equal(now, recorded) {
 		t.Errorf("the ledger has\n%v\nand had\n%v", now, recorded)
 	}
-	if out, code := w.run("run"); code != 2 || !strings.Contains(out, "run --rebaseline") {
+	if out, code := w.run("run"); code != 2 || !strings.Contains(unfolded(out), "run --rebaseline") {
 		t.Errorf("under the new config: exit code %d: %s", code, out)
 	}
 	check(t, os.WriteFile(filepath.Join(w.dir, "reportferry.yml"), good, 0o600))
 	out, code = w.run("run")
-	if code != 0 || strings.Contains(out, "written") && !strings.Contains(out, "written 0") {
+	if code != 0 || strings.Contains(unfolded(out), "written") && !strings.Contains(unfolded(out), "written 0") {
 		t.Errorf("under its own config: exit code %d: %s", code, out)
 	}
 	if now, err := w.Rows(warehouseTable); err != nil || !slices.EqualFunc(now, rows, slices.Equal) {
@@ -231,7 +231,7 @@ func TestABucketAndBigQuery(t *testing.T) {
 	w := newWarehouse(t, s, 3, living)
 	w.edit(t, "sinks: [", "sinks: [file://"+w.dir+"/out, ")
 	w.SetFaults(bqtest.Fault{Call: "jobs.insert", Every: 1, Kind: bqtest.FaultStatus, Status: 403, Reason: "accessDenied"})
-	if out, code := w.run("run"); code != 5 || !strings.Contains(out, "roles/bigquery.jobUser") {
+	if out, code := w.run("run"); code != 5 || !strings.Contains(unfolded(out), "roles/bigquery.jobUser") {
 		t.Errorf("without permission: exit code %d: %s", code, out)
 	}
 	if files := w.files(); len(files) == 0 {

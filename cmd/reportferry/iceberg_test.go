@@ -136,7 +136,7 @@ func (l *lake) settle(t *testing.T, args ...string) string {
 	var out string
 	var code int
 	for range 60 {
-		if out, code = l.run(args...); code == 0 && !strings.Contains(out, "held by another run") {
+		if out, code = l.run(args...); code == 0 && !strings.Contains(unfolded(out), "held by another run") {
 			return out
 		}
 		if code != 0 && code != 3 && code != 4 {
@@ -178,7 +178,7 @@ func TestIcebergHoldsTheTruth(t *testing.T) {
 		t.Errorf("a second run: exit code %d, and wrote something: %s", code, out)
 	}
 	l.edit(t, "lookback: 0", "lookback: 60")
-	if out, code := l.run("run", "--now"); code != 0 || l.content(t) != content || !strings.Contains(out, "written 0, unchanged 60") {
+	if out, code := l.run("run", "--now"); code != 0 || l.content(t) != content || !strings.Contains(unfolded(out), "written 0, unchanged 60") {
 		t.Errorf("all fetched again, and the same: exit code %d, and wrote something: %s", code, out)
 	}
 	l.allNumbers(t)
@@ -188,7 +188,7 @@ func TestIcebergHoldsTheTruth(t *testing.T) {
 	}
 	l.holds(t, slices.Concat(s.truth(t, first, day.AddDays(-1)), other.truth(t, day, day), s.truth(t, day.AddDays(1), last)))
 	l.holds(t, want, table.WithSnapshotID(before[len(before)-1].SnapshotID))
-	if out, code := l.run("run", "--now"); code != 0 || !strings.Contains(out, "written 59, unchanged 1") {
+	if out, code := l.run("run", "--now"); code != 0 || !strings.Contains(unfolded(out), "written 59, unchanged 1") {
 		t.Fatalf("all is restated: exit code %d: %s", code, out)
 	}
 	l.holds(t, other.truth(t, first, last))
@@ -254,7 +254,7 @@ func TestIcebergKeepsTheSecret(t *testing.T) {
 	server.Start(t)
 	l.env[0] = "ICEBERG_TOKEN=" + refused
 	each()
-	if out, code := l.run("run", "--force"); turnedAway.Load() == 0 || code != 5 || !strings.Contains(out, "credential=ID:SECRET or token=TOKEN") {
+	if out, code := l.run("run", "--force"); turnedAway.Load() == 0 || code != 5 || !strings.Contains(unfolded(out), "credential=ID:SECRET or token=TOKEN") {
 		t.Errorf("a token that is refused: exit code %d: %s", code, out)
 	}
 	l.env = l.env[1:]
@@ -320,7 +320,7 @@ func TestNamesOfStateTablesInIceberg(t *testing.T) {
 	}
 	for _, dialect := range []string{"trino", "spark", "duckdb"} {
 		out, code := l.run("views", "installs", "--dialect", dialect)
-		if code != 0 || !strings.Contains(out, "reportferry_partitions_installs") || !strings.Contains(out, "reportferry_freshness") || strings.Contains(out, "_reportferry_") {
+		if code != 0 || !strings.Contains(unfolded(out), "reportferry_partitions_installs") || !strings.Contains(unfolded(out), "reportferry_freshness") || strings.Contains(unfolded(out), "_reportferry_") {
 			t.Errorf("exit code %d, %s: %s", code, dialect, out)
 		}
 	}

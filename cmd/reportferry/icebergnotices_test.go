@@ -44,7 +44,7 @@ func TestIcebergNotices(t *testing.T) {
 	_, err = tx.Commit(t.Context())
 	check(t, err)
 	l.holds(t, want)
-	if out := l.settle(t, "run", "--now"); !strings.Contains(out, "written 3") {
+	if out := l.settle(t, "run", "--now"); !strings.Contains(unfolded(out), "written 3") {
 		t.Errorf("after the table was rolled back: %s", out)
 	}
 	l.holds(t, other.truth(t, first, last))
@@ -58,7 +58,7 @@ func TestIcebergNotices(t *testing.T) {
 		return l.run("run")
 	}
 	out, code := lost("currency: USD", "currency: EUR")
-	if code != 2 || !strings.Contains(out, "already holds partitions of this table (3) that this ledger didn't put there") || !strings.Contains(out, "drop the table") {
+	if code != 2 || !strings.Contains(unfolded(out), "already holds partitions of this table (3) that this ledger didn't put there") || !strings.Contains(unfolded(out), "drop the table") {
 		t.Errorf("rows in another currency: exit code %d: %s", code, out)
 	}
 	golden(t, "iceberg-fingerprint", strings.ReplaceAll(refusedLine(out), l.namespace, "NAMESPACE"))
@@ -74,7 +74,7 @@ func TestIcebergNotices(t *testing.T) {
 	}
 	l.settle(t, "run", "--rebaseline")
 	l.holds(t, want)
-	if out, code := lost("currency: USD", "currency: USD"); code != 0 || !strings.Contains(out, "If the old ledger was lost, all is well") {
+	if out, code := lost("currency: USD", "currency: USD"); code != 0 || !strings.Contains(unfolded(out), "If the old ledger was lost, all is well") {
 		t.Errorf("after a lost ledger: exit code %d: %s", code, out)
 	}
 	l.holds(t, want)

@@ -98,7 +98,7 @@ func (w *shelf) settle(t *testing.T, args ...string) {
 	var out string
 	var code int
 	for range 60 {
-		if out, code = w.run(args...); code == 0 && !strings.Contains(out, "held by another run") {
+		if out, code = w.run(args...); code == 0 && !strings.Contains(unfolded(out), "held by another run") {
 			return
 		}
 		if code != 0 && code != 3 && code != 4 {
@@ -342,7 +342,7 @@ func TestPostgresNotices(t *testing.T) {
 	check(t, os.Rename(filepath.Join(w.dir, "ledger"), filepath.Join(w.dir, "lost")))
 	w.edit(t, "currency: USD", "currency: EUR")
 	out, code := w.run("run")
-	if code != 2 || !strings.Contains(out, "already holds partitions of this table (3) that this ledger didn't put there") || !strings.Contains(out, "drop the table") {
+	if code != 2 || !strings.Contains(unfolded(out), "already holds partitions of this table (3) that this ledger didn't put there") || !strings.Contains(unfolded(out), "drop the table") {
 		t.Errorf("rows in another currency: exit code %d: %s", code, out)
 	}
 	golden(t, "postgres-fingerprint", strings.NewReplacer(w.schema, "SCHEMA", server.Addr, "HOST:PORT").Replace(refusedLine(out)))
@@ -363,7 +363,7 @@ func TestPostgresNotices(t *testing.T) {
 	}
 	w.holds(t, want)
 	check(t, os.RemoveAll(filepath.Join(w.dir, "ledger")))
-	if out, code := w.run("run"); code != 0 || !strings.Contains(out, "If the old ledger was lost, all is well") {
+	if out, code := w.run("run"); code != 0 || !strings.Contains(unfolded(out), "If the old ledger was lost, all is well") {
 		t.Errorf("after a lost ledger: exit code %d: %s", code, out)
 	}
 	w.holds(t, want)
@@ -416,10 +416,9 @@ func TestPostgresKeepsTheSecret(t *testing.T) {
 
 // refusedLine is the line of what was printed that says why a table is refused.
 func refusedLine(out string) string {
-	for line := range strings.Lines(out) {
-		if strings.Contains(line, "refused, because") {
-			return line
-		}
+	if _, text, found := strings.Cut(out, "  error       "); found && strings.Contains(text, "refused,") {
+		text, _, _ = strings.Cut(text, "Something is left out")
+		return "  error       " + unfolded(text) + "\n"
 	}
 	return "no line says why: " + out
 }

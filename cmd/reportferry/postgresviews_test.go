@@ -154,7 +154,7 @@ func TestPostgresViewsOfTwoMeanings(t *testing.T) {
 	s.admin(t, http.MethodPut, "faults", list)
 	out, code := w.run("run", "--now", "--rebaseline")
 	close(stop)
-	if code != 3 || !strings.Contains(out, "until the run has ended, the views that reportferry views makes have no rows of the table") {
+	if code != 3 || !strings.Contains(unfolded(out), "until the run has ended, the views that reportferry views makes have no rows of the table") {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	for err := range mixed {
