@@ -48,6 +48,9 @@ func golden(t *testing.T, name, got string) {
 	}
 	logged := false // the line is of the log
 	for line := range strings.Lines(got) {
+		if strings.HasSuffix(name, "-fingerprint") {
+			break // where it is folded depends on the address of a server
+		}
 		most := 80
 		if logged = logTime.MatchString(line) || logged && strings.HasPrefix(line, "    "); logged {
 			most = wire.Width
