@@ -121,7 +121,7 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte, on Condition)
 		if a, err = b.do(ctx, Call{Op: OpPut, Key: key, Data: data, On: on}); err == nil {
 			return a.Version, nil
 		}
-		if !errors.Is(err, ErrBusy) || turn == busyPauses || !sleep(ctx, pause(turn, data)) {
+		if !errors.Is(err, ErrBusy) || turn == busyPauses || !Sleep(ctx, pause(turn, data)) {
 			break
 		}
 	}
@@ -207,8 +207,8 @@ func pause(turn int, data []byte) time.Duration {
 	return longest/2 + time.Duration(xxhash.Sum64(data)%uint64(longest/2)) //nolint:gosec // it is positive
 }
 
-// sleep is false when the context ends before.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits, and is false when the context ends before.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

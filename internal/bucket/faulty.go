@@ -97,7 +97,7 @@ func (f *faulty) Do(ctx context.Context, c Call) (Answer, error) {
 }
 
 func wait(ctx context.Context, d time.Duration) error {
-	if d > 0 && sleep(ctx, d) {
+	if d > 0 && Sleep(ctx, d) {
 		return nil
 	}
 	return ctx.Err()

@@ -43,7 +43,7 @@ const (
 	ripe = 6 * time.Hour
 )
 
-func (i incident) of(t Trouble) bool { return i.Job == t.Job && i.Reason == t.Reason }
+func (i incident) concerns(t Trouble) bool { return i.Job == t.Job && i.Reason == t.Reason }
 
 func (i incident) name() string {
 	return "reportferry/" + url.PathEscape(i.Job) + "/" + url.PathEscape(i.Reason) + "/" + i.ID
@@ -90,7 +90,7 @@ func (c *comparison) forget() {
 	before := len(c.all)
 	c.all = slices.DeleteFunc(c.all, func(i incident) bool {
 		there := i.Records != nil && !slices.Contains(c.Jobs, i.Job) || slices.ContainsFunc(c.Troubles, func(t Trouble) bool {
-			return i.of(t) && slices.ContainsFunc(i.Records, func(r string) bool { return slices.Contains(t.Records, r) })
+			return i.concerns(t) && slices.ContainsFunc(i.Records, func(r string) bool { return slices.Contains(t.Records, r) })
 		})
 		return i.Kind == resolved && c.Now.Sub(i.At) > over && !there
 	})
@@ -107,7 +107,7 @@ func (c *comparison) meet(t Trouble) {
 		id = t.Records[0]
 	}
 	for at, i := range c.all {
-		if t.Records == nil && i.of(t) && i.Kind != resolved && i.Records == nil && t.joins(i.From, i.Through) {
+		if t.Records == nil && i.concerns(t) && i.Kind != resolved && i.Records == nil && t.joins(i.From, i.Through) {
 			known = true
 			c.goOn(at, t)
 		}
@@ -115,7 +115,7 @@ func (c *comparison) meet(t Trouble) {
 	if known {
 		return
 	}
-	at := slices.IndexFunc(c.all, func(i incident) bool { return i.of(t) && i.ID == id })
+	at := slices.IndexFunc(c.all, func(i incident) bool { return i.concerns(t) && i.ID == id })
 	if at < 0 {
 		at = len(c.all)
 		c.all = append(c.all, incident{Job: t.Job, Reason: t.Reason, ID: id})
@@ -136,7 +136,7 @@ func (c *comparison) unknown(t Trouble) Trouble {
 	place := map[string]int{}
 	for at, i := range c.all {
 		for _, r := range i.Records {
-			if i.of(t) {
+			if i.concerns(t) {
 				place[r] = at
 			}
 		}
@@ -223,8 +223,8 @@ func (r Receiver) awaits(i incident) bool {
 }
 
 // record notes who has been told. Of an incident that another process has told of since, only that it was heard of is still of use.
-func (all *incidents) record(told []notice) (changed bool) {
-	for _, t := range told {
+func (all *incidents) record(heard []notice) (changed bool) {
+	for _, t := range heard {
 		at := slices.IndexFunc(all.List, func(i incident) bool { return i.name() == t.name() })
 		if at < 0 || len(t.Told) == 0 {
 			continue

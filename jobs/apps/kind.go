@@ -120,7 +120,7 @@ func (k *Kind) each(ctx context.Context, p progress, do func(context.Context, Ap
 	g := &errgroup.Group{}
 	g.SetLimit(atOnce)
 	for i, a := range list {
-		mem := p.of(a)
+		mem := p.recordOf(a)
 		g.Go(func() error {
 			if ctx.Err() != nil {
 				reports[i] = Report{ID: a.ID(), Name: a.Name, Err: ctx.Err()}

@@ -87,7 +87,7 @@ func (w *writer) writeApp(ctx context.Context, id string, r record) error {
 }
 
 // of is the record of an app; a new one when there is none.
-func (p progress) of(a App) record {
+func (p progress) recordOf(a App) record {
 	r, known := p.Apps[a.ID()]
 	if !known {
 		r.Salt = rand.Text()

@@ -149,7 +149,7 @@ const mostUnknown = 5
 func (d *Document[T]) writeQueue(ctx context.Context) error {
 	unknown := 0
 	for lost := 0; ; lost++ {
-		if lost > 0 && !wait(ctx, d.pause(lost)) {
+		if lost > 0 && !bucket.Sleep(ctx, d.pause(lost)) {
 			return ctx.Err()
 		}
 		if !d.known || lost > 0 {
@@ -285,16 +285,4 @@ func (d *Document[T]) answer(batch []*pending[T], next *snapshot[T]) {
 func (d *Document[T]) pause(lost int) time.Duration {
 	longest := min(time.Second, 10*time.Millisecond<<min(lost, 10))
 	return time.Duration(d.tried % uint64(longest)) //nolint:gosec // it is positive
-}
-
-// wait is false when the context ends before.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

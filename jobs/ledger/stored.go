@@ -117,7 +117,7 @@ func (l *Ledger) CreateOnce(ctx context.Context, key string, content any) (creat
 		return false, errors.Join(ErrRefused, err)
 	}
 	for try := range 3 {
-		if try > 0 && !wait(ctx, 250*time.Millisecond<<(2*try-2)) {
+		if try > 0 && !bucket.Sleep(ctx, 250*time.Millisecond<<(2*try-2)) {
 			break
 		}
 		if _, err = l.store.Put(ctx, key, data, bucket.Condition{Absent: true}); err == nil {

@@ -58,20 +58,20 @@ func TestStop(t *testing.T) {
 }
 
 // doubting looks at each segment how many records a kill would leave in doubt now.
-func (r *rig) doubting(most int64) (looks *int) {
-	looks = new(int)
+func (r *rig) doubting(most int64) (reads *int) {
+	reads = new(int)
 	r.fate = func(c bucket.Call) (f bucket.Fate) {
 		if c.Op == bucket.OpPut && strings.HasPrefix(c.Key, "pushes/spend/") {
 			files, err := r.open().Files(r.t.Context())
 			if err != nil || len(files) > 1 || len(files) == 1 && files[0].Unknown > most {
 				r.t.Errorf("%+v, %v", files, err)
 			}
-			*looks++
+			*reads++
 		}
 		return f
 	}
 	r.Outbox = r.open()
-	return looks
+	return reads
 }
 
 // A kill in the middle of a stop leaves no more in doubt either: what waits to be sent again is so already, and makes no room
