@@ -37,15 +37,6 @@ func (h *heldUnits) take() (units []heldUnit) {
 	return units
 }
 
-// look leaves out those that have been done meanwhile.
-func (h *heldUnits) look(r *Runner, s *shift) {
-	for _, u := range h.take() {
-		if !r.elsewhere(u.task, s) {
-			h.add(u)
-		}
-	}
-}
-
 func (h *heldUnits) isAlive(run string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,9 +89,6 @@ func (r *Runner) lastLook(s *shift) {
 			r.stop(u.task, s)
 			continue
 		}
-		if r.elsewhere(u.task, s) {
-			continue
-		}
 		out, err := r.claimed(u.task, s)
 		if now := (*ledger.HeldError)(nil); errors.As(err, &now) {
 			r.keepsHeld(heldUnit{u.task, now}, s)
@@ -128,15 +116,9 @@ func (t task) shares() bool {
 func (r *Runner) await(u heldUnit, s *shift) {
 	first, held := u.by, &s.held
 	pause := min(time.Second, r.Lease/10) // a holder that lives is often done soon
-	if s.marks.of != nil && !s.marks.has(u.task.ctx, u.task.job.Name) {
-		s.wait(u.task, pause) // it is one of many tasks, which would all look at once
-	}
 	for u.task.ctx.Err() == nil && !held.isAlive(first.Run) {
 		if s.time.late(r.Deadline) {
 			r.leave(u.task, s)
-			return
-		}
-		if r.elsewhere(u.task, s) {
 			return
 		}
 		out, err := r.claimed(u.task, s)
@@ -150,11 +132,11 @@ func (r *Runner) await(u heldUnit, s *shift) {
 			held.showAlive(now.Run) // if another run has followed the first one, only that run is known to live
 			break
 		}
-		s.wait(u.task, min(pause, now.Free+time.Millisecond))
-		if pause += pause / 4; s.marks.of != nil {
-			pause *= 2 // marks tell sooner
+		select {
+		case <-u.task.ctx.Done():
+		case <-time.After(min(pause, now.Free+time.Millisecond)):
 		}
-		pause = min(pause, r.Lease/10)
+		pause = min(pause+pause/4, r.Lease/10)
 	}
 	if u.task.ctx.Err() != nil {
 		r.stop(u.task, s)
@@ -165,22 +147,4 @@ func (r *Runner) await(u heldUnit, s *shift) {
 		return
 	}
 	r.keepsHeld(u, s)
-}
-
-// wait waits so long, or until another task has seen the unit's job done.
-func (s *shift) wait(t task, long time.Duration) {
-	end := time.Now().Add(long)
-	marked := s.marks.has(t.ctx, t.job.Name)
-	for left := long; left > 0 && t.ctx.Err() == nil; left = time.Until(end) {
-		if s.marks.of != nil && !marked {
-			left = min(left, s.marks.moment()/4)
-		}
-		select {
-		case <-t.ctx.Done():
-		case <-time.After(left):
-		}
-		if !marked && s.marks.has(t.ctx, t.job.Name) {
-			return
-		}
-	}
 }

@@ -100,6 +100,7 @@ type States struct {
 // crash the next run plans it again: doing it twice equals doing it once.
 type Unit struct {
 	Name   string   // unique in the table; of a window: the first day of its grid cell
+	Number int      // of its place on the table's grid, the same for every process: several tasks share units by it
 	Claims []string // names of the claims that it is done under, in the order of claiming; nil: Name alone
 
 	Due      []refresh.Due // the partitions that it replaces, ascending; none for kinds without partitions
@@ -108,10 +109,6 @@ type Unit struct {
 	Requests int           // reports that it asks for, unless the service is too slow for one of them
 
 	Do func(context.Context, ledger.Hold) (ledger.Outcome, error)
-
-	// Over tells, without a claim, whether another process has done the unit since it was planned. A claim costs half a
-	// dozen calls of the ledger's bucket, and tasks that come to each other's units save them. Nil: only Do can tell.
-	Over func(context.Context) (bool, error)
 
 	// More gives the units that came to light while this one was done, whether it failed or not. The runner does them in the same
 	// run, after all that was planned. Nil: there are none.
@@ -149,6 +146,8 @@ type Planned struct {
 	Plan
 	Err    error
 	Others bool // it wasn't planned, because it is other tasks' work
+
+	several bool // several tasks share its units
 }
 
 // PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is claimed or done.

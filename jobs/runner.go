@@ -22,7 +22,6 @@ type Runner struct {
 	Deadline time.Time     // no unit is begun that would hardly be over by then; zero: none
 	Parallel int           // units at once, over all jobs
 	Bounds   *Bounds       // of all runs of the process; nil: this is the only one
-	Share    Share         // this process's part of what several tasks have planned
 	Log      *slog.Logger
 	Observe  func(Progress)      // called from several goroutines; nil: nobody looks
 	Over     func(ledger.Result) // likewise, as soon as a job is over, be it before the run
@@ -47,7 +46,7 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	if r.Bounds == nil {
 		r.Bounds = NewBounds(r.Parallel)
 	}
-	s := &shift{desk: newDesk(r), marks: r.marks(ctx), works: make([]*work, len(list)), root: ctx}
+	s := &shift{desk: newDesk(r), works: make([]*work, len(list)), root: ctx}
 	defer func() {
 		for i, w := range s.works {
 			if w != nil {
@@ -58,16 +57,13 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	}()
 	g := &errgroup.Group{}
 	g.SetLimit(max(1, r.Parallel))
-	others := map[int][]task{} // by job: with which other tasks begin
 	for i := range list {
 		if plans[i].Others {
 			continue
 		}
 		w := r.begin(ctx, s, list[i], &plans[i], &results[i])
 		s.works[i] = w
-		var own []task
-		own, others[i] = r.Share.split(i, len(list), w.tasks)
-		for _, t := range own {
+		for _, t := range w.tasks {
 			g.Go(func() error {
 				r.unit(t, s)
 				return nil
@@ -75,7 +71,6 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 		}
 	}
 	_ = g.Wait() // errors are in the results
-	r.help(ctx, s, list, plans, results, others)
 	r.more(s)
 	for r.secondLook(ctx, s) {
 		r.more(s)
@@ -126,7 +121,6 @@ type shift struct {
 	more   found
 	time   timing
 	desk   *desk
-	marks  *marks
 	works  []*work         // by job; nil: it wasn't begun
 	ending errgroup.Group  // of jobs that are over
 	root   context.Context // of the run
@@ -160,47 +154,26 @@ func (f *found) take() (tasks []task) {
 	return tasks
 }
 
-// unit does one unit under its claim, or puts it aside when another run holds it, and then answers false.
-func (r *Runner) unit(t task, s *shift) (over bool) {
+// unit does one unit under its claim, or puts it aside when another run holds it.
+func (r *Runner) unit(t task, s *shift) {
 	if t.ctx.Err() != nil {
 		r.stop(t, s)
-		return true
+		return
 	}
 	if s.time.late(r.Deadline) {
 		r.leave(t, s)
-		return true
-	}
-	if t.crowded.Load() && r.elsewhere(t, s) {
-		return true
+		return
 	}
 	start := time.Now()
 	out, err := r.claimed(t, s)
 	var held *ledger.HeldError
 	if errors.As(err, &held) {
-		t.crowded.Store(true)
 		s.held.add(heldUnit{t, held})
-		return false
-	}
-	if err == nil && out.Done()+out.Failed == 0 {
-		t.crowded.Store(true)
+		return
 	}
 	s.time.took(time.Since(start))
 	s.more.after(t)
 	r.over(t, s, out, err)
-	return true
-}
-
-// elsewhere tells whether another process has done the unit, or that can't be said, and tallies that.
-func (r *Runner) elsewhere(t task, s *shift) bool {
-	if t.unit.Over == nil {
-		return false
-	}
-	over, err := t.unit.Over(t.ctx)
-	if over || err != nil {
-		r.over(t, s, ledger.Outcome{}, err)
-		return true
-	}
-	return false
 }
 
 // over tallies what came of a unit.

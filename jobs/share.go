@@ -5,59 +5,60 @@ import (
 	"time"
 )
 
-// A Share says which one of several tasks this is that do one execution together. The zero Share is all of it.
+// A Share says which one of several tasks this process is that do one execution together. The zero Share is all of it.
+//
+// The tasks share the work by nothing that changes while they run, so that they need not talk: with at least as many jobs as tasks each
+// job is one task's, and with fewer jobs several tasks have one job, and share its units by their numbers on the grid. A task plans
+// only what it has a part of. Nobody does another task's part: the platform starts a task again that has failed.
 type Share struct {
-	Index     int    // of this task, from 0
-	Count     int    // of tasks
-	Execution string // what all of them call it, and no other execution; empty: it has no name, and they can't tell each other what is done
+	Index int // of this task, from 0
+	Count int // of tasks
 }
 
 // several tells whether there are other tasks.
 func (s Share) several() bool { return s.Count > 1 }
 
-// Plan plans the jobs of which a part is this task's own. The others are left to other tasks, until RunJobs finds one that is behind.
+// Plan plans this task's part of the jobs. Jobs that other tasks do aren't planned.
 func (s Share) Plan(ctx context.Context, b *Bounds, list []Job, now time.Time) []Planned {
-	return planJobs(ctx, b, list, now, func(job int) bool {
-		from, to := s.part(job, len(list))
-		return from < to
-	})
+	plans := planJobs(ctx, b, list, now, func(job int) bool { return s.has(job, len(list)) })
+	for i := range plans {
+		plans[i].several = s.several() && s.Count > len(list)
+		plans[i].Units = s.units(plans[i].Units, len(list))
+	}
+	return plans
 }
 
-// part is the task's part of one of so many jobs, from and to in parts of which the job has Count. The jobs lie in a row, and each task
-// has as much of it as any other, be it several jobs or a piece of one.
-func (s Share) part(job, jobs int) (from, to int) {
+// has tells whether the task has a part of one of so many jobs.
+func (s Share) has(job, jobs int) bool {
 	if !s.several() {
-		return 0, 1
+		return true
 	}
-	begin := job * s.Count
-	return max(jobs*s.Index-begin, 0), min(jobs*(s.Index+1)-begin, s.Count)
+	size := min(s.Count, jobs)
+	return job%size == s.Index%size
 }
 
-// from is how many tasks this one comes after the first that has a part of the job.
-func (s Share) from(job, jobs int) int {
-	first := job * s.Count / jobs
-	return (s.Index - first + s.Count) % s.Count
-}
-
-// split gives the task's own units of a job, and those with which others begin.
-func (s Share) split(job, jobs int, units []task) (own, others []task) {
-	if !s.several() {
-		return units, nil
+// units gives the task's own units of a job of which it has a part.
+func (s Share) units(units []Unit, jobs int) (own []Unit) {
+	if !s.several() || jobs == 0 {
+		return units
 	}
-	from, to := s.part(job, jobs)
-	if from >= to {
-		return nil, units
-	}
-	from, to = len(units)*from/s.Count, len(units)*to/s.Count
-	return units[from:to], append(units[:from:from], units[to:]...)
-}
-
-// Looked leaves out the jobs that other tasks have done and that this one hasn't looked at, of which it has nothing to say.
-func Looked[T any](plans []Planned, all []T) (looked []T) {
-	for i, p := range plans {
-		if !p.Others {
-			looked = append(looked, all[i])
+	size := min(s.Count, jobs)
+	job := s.Index % size
+	tasks := (s.Count - job + size - 1) / size // that have a part of it
+	for _, u := range units {
+		if ((u.Number%tasks)+tasks)%tasks == s.Index/size {
+			own = append(own, u)
 		}
 	}
-	return looked
+	return own
+}
+
+// Own leaves out what belongs to the jobs that this task didn't plan, of which it has nothing to say.
+func Own[T any](plans []Planned, all []T) (own []T) {
+	for i, p := range plans {
+		if !p.Others {
+			own = append(own, all[i])
+		}
+	}
+	return own
 }

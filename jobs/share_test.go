@@ -3,34 +3,41 @@ package jobs
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
-// Each unit of each job is in the part of one task, each task has its part of the jobs, and no task plans more of them than it needs
-// for that.
+// Each unit of each job is in the part of one task, whatever else there is to do by then, and no task plans more jobs than it needs for
+// its part.
 func TestShares(t *testing.T) {
 	for _, sizes := range [][]int{{1}, {0}, {0, 5, 0}, {12}, {3, 0, 0, 9, 1}, {1, 1, 1, 1, 1, 1, 1, 1}} {
 		for _, count := range []int{0, 1, 3, 4, 40} {
 			t.Run(fmt.Sprint(sizes, " by ", count), func(t *testing.T) {
-				own := map[string]int{}
+				var list []Job
 				units := 0
 				for job, n := range sizes {
-					units += n
-					tasks := make([]task, n)
-					for i := range tasks {
-						tasks[i].unit.Name = fmt.Sprint(job, "/", i)
+					var k planned
+					for i := range n {
+						k.Units = append(k.Units, Unit{Name: fmt.Sprint(job, "/", i), Number: i - 3})
 					}
-					for index := range max(1, count) {
-						s := Share{Index: index, Count: count}
-						mine, others := s.split(job, len(sizes), tasks)
-						if len(mine)+len(others) != n {
-							t.Errorf("task %d has %d and %d of %d units", index, len(mine), len(others), n)
+					list = append(list, Job{Name: fmt.Sprint(job), Kind: k})
+					units += n
+				}
+				own := map[string]int{}
+				fewest, most := units, 0
+				for index := range max(1, count) {
+					plans, jobs, mine := (Share{Index: index, Count: count}).Plan(t.Context(), NewBounds(1), list, time.Now()), 0, 0
+					for _, p := range plans {
+						if !p.Others {
+							jobs++
 						}
-						for _, u := range mine {
-							own[u.unit.Name]++
+						for _, u := range p.Units {
+							own[u.Name]++
+							mine++
 						}
-						if from, to := s.part(job, len(sizes)); len(mine) > 0 && from >= to {
-							t.Errorf("task %d has units of job %d, which it doesn't plan", index, job)
-						}
+					}
+					fewest, most = min(fewest, mine), max(most, mine)
+					if want := (len(sizes) + max(1, count) - 1) / max(1, count); jobs < 1 || jobs > want {
+						t.Errorf("task %d plans %d jobs, want %d at most", index, jobs, want)
 					}
 				}
 				if len(own) != units {
@@ -41,16 +48,8 @@ func TestShares(t *testing.T) {
 						t.Errorf("%v is in %d parts", name, n)
 					}
 				}
-				for index := range max(1, count) {
-					planned := 0
-					for job := range sizes {
-						if from, to := (Share{Index: index, Count: count}).part(job, len(sizes)); from < to {
-							planned++
-						}
-					}
-					if most := (len(sizes)+max(1, count)-1)/max(1, count) + 1; planned < 1 || planned > most {
-						t.Errorf("task %d plans %d jobs, want %d at most", index, planned, most)
-					}
+				if len(sizes) == 1 && most > fewest+1 {
+					t.Errorf("tasks have %d to %d units of one job", fewest, most)
 				}
 			})
 		}

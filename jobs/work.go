@@ -12,14 +12,13 @@ import (
 
 // A work is a job that was begun.
 type work struct {
-	ctx     context.Context // nil: none of its units is done
-	job     Job
-	plan    *Planned
-	res     *tally
-	tasks   []task       // all that was planned
-	open    atomic.Int64 // units that are neither over nor left
-	crowded atomic.Bool  // others are at work on it, so that a look at a unit saves a claim
-	end     func()       // when all jobs are over
+	ctx   context.Context // nil: none of its units is done
+	job   Job
+	plan  *Planned
+	res   *tally
+	tasks []task       // all that was planned
+	open  atomic.Int64 // units that are neither over nor left
+	end   func()       // when all jobs are over
 }
 
 // begin begins a job, unless the run was stopped or the job couldn't be planned.
@@ -82,6 +81,9 @@ func (s *shift) finish(r *Runner, w *work) {
 			brief, failed := p.Brief(ctx, ledger.Past{Runs: []ledger.Run{{ID: r.Run, Results: []ledger.Result{*to}}}})
 			to.Rest, to.Newest, to.Problems, err = brief.Rest, brief.Newest, brief.Problems, failed
 			to.Outcome.Suspected = brief.Outcome.Suspected
+			if p.several {
+				to.Others = brief.Others
+			}
 			to.Outcome.Asked(brief.Outcome)
 		}
 		if p.LetGo != nil && err == nil {
@@ -92,9 +94,6 @@ func (s *shift) finish(r *Runner, w *work) {
 		if err != nil {
 			to.Errs = append(to.Errs, err)
 			return nil
-		}
-		if to.Succeeded() && to.Outcome.Held == 0 {
-			s.marks.mark(ctx, w.job.Name, r.Run)
 		}
 		return nil
 	})

@@ -76,14 +76,14 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	if err := s.Ledger.SaveRun(ctx, ran.Record); err != nil {
 		return 0, err
 	}
-	ran.Session, ran.List, ran.Plans = s, jobs.Looked(plans, list), jobs.Looked(plans, plans)
+	ran.Session, ran.List, ran.Plans = s, jobs.Own(plans, list), jobs.Own(plans, plans)
 	l.begun(ctx, ran)
 	runner := &jobs.Runner{
-		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Bounds: e.Bounds, Share: s.Task.Part(), Deadline: r.Stop,
+		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Bounds: e.Bounds, Deadline: r.Stop,
 		Log: show.log, Observe: show.progress, Over: r.Over,
 	}
-	ran.Record.Results = jobs.Looked(plans, runner.RunJobs(ctx, list, plans))
-	ran.List, ran.Plans = jobs.Looked(plans, list), jobs.Looked(plans, plans)
+	ran.Record.Results = jobs.Own(plans, runner.RunJobs(ctx, list, plans))
+	ran.List, ran.Plans = jobs.Own(plans, list), jobs.Own(plans, plans)
 	ran.Record.Exit = jobs.ExitCode(ran.Record.Results, jobs.Stopped(ctx), r.Named && s.Task.Alone())
 	l.ended(ctx, ran)
 	return ran.Record.Exit, nil

@@ -13,6 +13,7 @@ type Result struct {
 	Table    string        `json:"table"`
 	Outcome  Outcome       `json:"outcome"`
 	Left     int           `json:"left,omitempty"`    // units for the next run, because the deadline was near or the run was stopped
+	Others   int           `json:"others,omitempty"`  // partitions that were due when the job was over, and that other tasks have a part of
 	Stopped  bool          `json:"stopped,omitempty"` // before the job was over, or before it began
 	Rest     Rest          `json:"rest,omitzero"`
 	Newest   *civil.Date   `json:"newest_complete,omitempty"` // the newest partition fetched after its end, when the job was over
@@ -30,10 +31,11 @@ type Failure struct {
 	Error string `json:"error"`          // its first 500 bytes, as a terminal may show them
 }
 
-// Succeeded tells whether the job did everything that was due and that no other run holds.
+// Succeeded tells whether the job did everything that was due and that no other run holds. Of several tasks that share a job only the
+// last one can know.
 func (r Result) Succeeded() bool {
 	got := r.Outcome.Held == 0 || r.Outcome.Held < r.Outcome.Windows
-	return len(r.Failures) == 0 && len(r.Errs) == 0 && r.Left == 0 && !r.Stopped && r.Outcome.Waiting == 0 && got
+	return len(r.Failures) == 0 && len(r.Errs) == 0 && r.Left == 0 && r.Others == 0 && !r.Stopped && r.Outcome.Waiting == 0 && got
 }
 
 // An Outcome counts what came of a unit, or of many. Each partition is counted once: as written, unchanged, empty, kept,

@@ -5,9 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -131,51 +129,4 @@ func (l *Ledger) LastRun(ctx context.Context) (Run, bool, error) {
 		return Run{}, false, err
 	}
 	return runs[0], true, nil
-}
-
-const executions = "executions/"
-
-// An Execution is what the tasks of one execution tell each other: which jobs are done. Each mark is an object of its own, so that one
-// listing shows them all. Marks only save looks at tables: whoever has begun with a table goes by its records, and a mark that is
-// missing costs a look.
-type Execution struct {
-	ledger *Ledger
-	prefix string
-}
-
-// Execution is the execution of this name, which the platform gives to all of its tasks.
-func (l *Ledger) Execution(name string) *Execution {
-	return &Execution{l, executions + checksum([]byte(name)) + "/"}
-}
-
-// Begin drops the marks of other executions. One task calls it, at its start. Those of them that go on have more looks for it, and lose
-// nothing else.
-func (e *Execution) Begin(ctx context.Context) error {
-	keys, err := e.ledger.list(ctx, executions)
-	if err != nil {
-		return err
-	}
-	return e.ledger.drop(ctx, slices.DeleteFunc(keys, func(key string) bool { return strings.HasPrefix(key, e.prefix) })...)
-}
-
-// Mark notes that all of a job is done that was due.
-func (e *Execution) Mark(ctx context.Context, job, run string) error {
-	by := struct {
-		Run string `json:"run"`
-	}{run}
-	_, err := e.ledger.createOwn(ctx, fmt.Sprintf("%s%s.json", e.prefix, job), by) // another task's says the same
-	return err
-}
-
-// Marked are the jobs that are done.
-func (e *Execution) Marked(ctx context.Context) (map[string]bool, error) {
-	keys, err := e.ledger.list(ctx, e.prefix)
-	if err != nil {
-		return nil, err
-	}
-	done := map[string]bool{}
-	for _, key := range keys {
-		done[strings.TrimSuffix(strings.TrimPrefix(key, e.prefix), ".json")] = true
-	}
-	return done, nil
 }

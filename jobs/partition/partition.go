@@ -86,16 +86,6 @@ func (t *Table) StillDue(ctx context.Context, w refresh.Window) (refresh.Window,
 	return t.kept(w.StillDue(t.Record))
 }
 
-// Over tells, without a claim, whether other processes have done a window since the plan was made. What was read for another window
-// will do: a window that was done then is done, also when somebody is at work on it once more.
-func (t *Table) Over(ctx context.Context, w refresh.Window) (bool, error) {
-	if len(w.StillDue(t.Record).Due) == 0 {
-		return true, nil
-	}
-	err := t.Refresh(ctx)
-	return err == nil && len(w.StillDue(t.Record).Due) == 0, err
-}
-
 // Tidy ends the run's work on the table in the ledger. A run that took no window has left nothing to tidy, and what others record they do.
 func (t *Table) Tidy(ctx context.Context) error {
 	if !t.worked.Load() && !t.Untidy() {

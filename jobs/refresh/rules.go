@@ -131,6 +131,9 @@ const quarterDays = 92
 
 func (r Rules) cell(index int) civil.Date { return r.Period.At(r.Page * floorDiv(index, r.Page)) }
 
+// Number is the place of a window on the table's grid, the same for every process.
+func (r Rules) Number(w Window) int { return floorDiv(r.Period.Index(w.Cell), r.Page) }
+
 // end is the moment when a partition's period ended, or so many days later.
 func (r Rules) end(partition civil.Date, days int) time.Time {
 	return zone.Start(r.Period.Next(partition).AddDays(days), r.Location)

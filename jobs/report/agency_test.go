@@ -60,6 +60,7 @@ type taskResult struct {
 	calls, claims  atomic.Int64  // of buckets, and those of them about claims
 	partitions     int           // fetched
 	held           int           // windows that others held to the end
+	succeeded      int           // jobs of which it knows that all is done
 	inFlight       int           // requests that it may have under way
 	errs           []error
 }
@@ -106,12 +107,11 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // execution has the night's work done by several tasks at once.
 func (a *agency) execution(count int, rate float64) []*taskResult {
 	a.sent = nil
-	began := time.Now().String()
 	results := make([]*taskResult, count)
 	var all sync.WaitGroup
 	for i := range results {
 		results[i] = &taskResult{}
-		all.Go(func() { a.task(jobs.Share{Index: i, Count: count, Execution: began}, rate, results[i]) })
+		all.Go(func() { a.task(jobs.Share{Index: i, Count: count}, rate, results[i]) })
 	}
 	all.Wait()
 	for i, done := range results {
@@ -153,14 +153,33 @@ func (a *agency) task(part jobs.Share, rate float64, done *taskResult) {
 	plans := part.Plan(a.t.Context(), jobs.NewBounds(1), list, time.Now())
 	done.planned, done.inFlight = time.Since(began), client.InFlight()
 	runner := &jobs.Runner{
-		Ledger: l, Run: run, Lease: 10 * time.Minute, Parallel: client.InFlight(), Share: part, Log: slog.New(slog.DiscardHandler),
+		Ledger: l, Run: run, Lease: 10 * time.Minute, Parallel: client.InFlight(), Log: slog.New(slog.DiscardHandler),
 	}
 	for _, res := range runner.RunJobs(a.t.Context(), list, plans) {
 		done.errs = append(done.errs, res.Errs...)
 		done.partitions += res.Outcome.Written + res.Outcome.Unchanged
 		done.held += res.Outcome.Held
+		if res.Job != "" && res.Succeeded() {
+			done.succeeded++
+		}
 	}
 	done.ended = time.Since(began)
+}
+
+// Of the tasks that share a job only the last one that ends knows that it has succeeded.
+func TestTheLastTaskSucceeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAgency(t, 1)
+		defer a.close()
+		time.Sleep(6 * time.Hour) // the schedule has fired
+		for i, want := range []int{0, 1} {
+			done := &taskResult{}
+			a.task(jobs.Share{Index: i, Count: 2}, agencyRate, done)
+			if done.succeeded != want || done.partitions == 0 || len(done.errs) > 0 {
+				t.Errorf("task %d fetched %d partitions, and knows of %d jobs that they have succeeded, want %d: %v", i, done.partitions, done.succeeded, want, done.errs)
+			}
+		}
+	})
 }
 
 // onDemand is a report job that is made when it is planned: most tasks plan few of many.

@@ -69,16 +69,6 @@ func (p *plan) watch(looks refresh.Looks) (jobs.Unit, bool) {
 			out, moved, err = p.look(ctx, w, claim)
 			return out, err
 		},
-		Over: func(ctx context.Context) (bool, error) {
-			if !p.table.Has() {
-				if err := p.table.Refresh(ctx); err != nil {
-					return false, err
-				}
-			}
-			looks, err := p.readLooks(ctx)
-			now, any := p.chosen(looks)
-			return err == nil && (!any || now.Cell.From != w.Cell.From), err
-		},
 		More: func() []jobs.Unit { return moved },
 	}, true
 }

@@ -62,7 +62,7 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	}
 	for _, unit := range piles(p.rules, list, p.table.Records()) {
 		plan.Units = append(plan.Units, jobs.Unit{
-			Name: unit.window.Name(), Claims: unit.window.Claims(), Due: unit.window.Due,
+			Name: unit.window.Name(), Number: p.rules.Number(unit.window), Claims: unit.window.Claims(), Due: unit.window.Due,
 			Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) {
 				return p.replay(ctx, claim, unit, cols)
 			},

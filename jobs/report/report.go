@@ -208,9 +208,8 @@ func (f *fetch) unit(w refresh.Window) jobs.Unit {
 		requests += f.requests(run, false)
 	}
 	return jobs.Unit{
-		Name: w.Name(), Claims: w.Claims(), Due: w.Due, Requests: requests,
-		Do:   func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
-		Over: func(ctx context.Context) (bool, error) { return p.table.Over(ctx, w) },
+		Name: w.Name(), Number: p.rules.Number(w), Claims: w.Claims(), Due: w.Due, Requests: requests,
+		Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
 	}
 }
 

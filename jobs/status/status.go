@@ -106,8 +106,9 @@ func Of(job, kind string, in refresh.Inspection, done ledger.Records) (list []le
 	return list
 }
 
-// Brief is what the record of a run keeps of a table, as a Result in which nothing else is set: of each problem the newest days, without the errors, which the record has anyway. Which
-// partitions were suspected when the run began is in suspected.
+// Brief is what the record of a run keeps of a table, as a Result in which nothing else is set: of each problem the newest days, without
+// the errors, which the record has anyway, and how many partitions are due. Which partitions were suspected when the run began is in
+// suspected.
 func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past, suspected map[civil.Date]bool) ledger.Result {
 	gaps := refresh.Gaps(now, job, r, done, past.Runs)
 	for i := range gaps {
@@ -123,6 +124,11 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 		}
 	}
 	brief := ledger.Result{Job: job, Rest: in.Rest, Newest: in.Fresh.Newest, Problems: list}
+	if !r.IgnoreLedger {
+		for _, w := range refresh.Plan(now, r, done) {
+			brief.Others += len(w.Due)
+		}
+	}
 	for _, e := range in.Calendar {
 		if e.Condition == refresh.Suspicious && !suspected[e.Partition] {
 			brief.Outcome.Suspected++

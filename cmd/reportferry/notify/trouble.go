@@ -182,7 +182,7 @@ func news(known []pages.JobStatus, r ledger.Run, names []string, again string) n
 	}
 	for _, res := range r.Results {
 		n.Calm[res.Job] = res.Succeeded()
-		n.Shared[res.Job] = res.Outcome.Held > 0
+		n.Shared[res.Job] = res.Outcome.Held+res.Others > 0
 		n.Troubles = append(n.Troubles, troublesOfRun(res, told[res.Job], again)...)
 	}
 	return n

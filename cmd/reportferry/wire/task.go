@@ -79,11 +79,8 @@ func (t Task) share() transport.Share {
 	return transport.Share{Index: t.index, Count: t.count}
 }
 
-// Part is the task's part of what is planned. Claims keep the tasks apart, and a task that has finished its part goes on with the
-// others'.
-func (t Task) Part() jobs.Share {
-	return jobs.Share{Index: t.index, Count: t.count, Execution: t.execution}
-}
+// Part is the task's part of the work.
+func (t Task) Part() jobs.Share { return jobs.Share{Index: t.index, Count: t.count} }
 
 // lasting refuses a place that is gone when the task ends: the file system of Cloud Run is memory
 // (https://cloud.google.com/run/docs/container-contract#filesystem).
