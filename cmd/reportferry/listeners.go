@@ -39,7 +39,7 @@ func (l *listeners) list() []listed {
 		{wire.AtEnd(endRecord), "the run's record could not be written", true, 3 * time.Second},
 		{wire.AtEnd(audit), "the audit table could not be written", true, 0},
 		{wire.AtEnd(console.Publish), "the console's pages could not be written; the next run tries again", false, 0},
-		{wire.AtEnd(notify.Tell), "people could not be told; the next run tries again", false, 10 * time.Second},
+		{wire.AtEnd(notify.Send), "people could not be told; the next run tries again", false, 10 * time.Second},
 		{l.step, "the step of Dagster could not be told", true, 5 * time.Second},
 		{l.lineage, "the catalogue of OpenLineage could not be told; the run itself isn't affected", false, 5 * time.Second},
 		{l.result, "the result could not be written", true, 5 * time.Second},

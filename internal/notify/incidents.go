@@ -13,235 +13,203 @@ const (
 	reminded = "reminded"
 	resolved = "resolved"
 
-	suspected = "suspected" // nobody is told as yet
+	suspected = "suspected" // no message is sent as yet
 )
 
 // incidents is the document of the ledger.
 type incidents struct {
-	List []incident `json:"incidents"`
+	List []*incident `json:"incidents"`
 }
 
-// An incident is a trouble that people are told of: when it begins, while it goes on if they ask for that, and when it is over.
+// An incident is a problem that messages are sent about: when it begins, while it goes on if a receiver asks for that, and when it is over.
 type incident struct {
-	Job     string    `json:"job"`
-	Reason  string    `json:"reason"`
-	ID      string    `json:"id,omitempty"`      // where it began when it was first met: with job and reason its name
-	From    string    `json:"from,omitempty"`    // how far it has gone
-	Through string    `json:"through,omitempty"` // by now
-	Kind    string    `json:"kind"`              // of the last notice
-	At      time.Time `json:"at"`                // when a process took it on itself to give that
-	By      string    `json:"by"`                // which process: its run, and a token that no other has
-	Told    []string  `json:"told,omitempty"`    // which receivers have it
-	Known   []string  `json:"known,omitempty"`   // which have been told that it began
-	Records []string  `json:"records,omitempty"` // that it is about, as in Trouble
+	Job       string    `json:"job"`
+	Reason    string    `json:"reason"`
+	ID        string    `json:"id,omitempty"`      // where it began when it was first met: with job and reason its name
+	From      string    `json:"from,omitempty"`    // how far it has gone
+	Through   string    `json:"through,omitempty"` // by now
+	Kind      string    `json:"kind"`              // of the last notice
+	At        time.Time `json:"at"`                // when a process claimed that
+	By        string    `json:"by"`                // which process: its run, and a token that no other has
+	Delivered []string  `json:"told,omitempty"`    // which receivers have it
+	Known     []string  `json:"known,omitempty"`   // which have the one that it began
+	Records   []string  `json:"records,omitempty"` // that it is about, as in Problem
+
+	now *Problem // what this run knows of it; nil: it isn't there
 }
 
 const (
-	// over is how long the end of an incident is remembered, so that a slow process doesn't tell of it again.
+	// over is how long the end of an incident is remembered, so that a slow process doesn't send it again.
 	over = 48 * time.Hour
 	// ripe is after what time something is missing, although other processes are at work on it.
 	ripe = 6 * time.Hour
 )
 
-func (i incident) concerns(t Trouble) bool { return i.Job == t.Job && i.Reason == t.Reason }
+// ofRuns are the reasons that only a run's own errors show. The ledger shows the others.
+var ofRuns = []string{Denied, Conflict, Schema, Failed}
 
-func (i incident) name() string {
+func (i *incident) concerns(p Problem) bool { return i.Job == p.Job && i.Reason == p.Reason }
+
+func (i *incident) name() string {
 	return "reportferry/" + url.PathEscape(i.Job) + "/" + url.PathEscape(i.Reason) + "/" + i.ID
 }
 
-// A notice is what this process tells of an incident.
-type notice struct {
-	incident
-	about Trouble
-}
-
-// compare changes the incidents by what this run knows, and gives the notices that this process has taken on itself, also those of an
+// compare changes the incidents by what this run knows, and gives copies of those whose next notice this process has claimed, also by an
 // earlier change of its own whose answer was lost.
-func (n *News) compare(all *incidents) (mine []notice, changed bool) {
-	c := comparison{News: n, all: all.List, going: map[int]Trouble{}}
-	c.forget()
-	for _, t := range n.Troubles {
-		c.meet(t)
-	}
-	for at, i := range c.all {
-		t, goesOn := c.going[at]
-		if !goesOn {
-			c.end(at)
-			t = Trouble{Job: i.Job, Reason: i.Reason, From: i.From, Through: i.Through}
-		}
-		if i = c.all[at]; i.By == n.by {
-			mine = append(mine, notice{i, t})
+func (n *News) compare(all *incidents) (mine []*incident) {
+	all.List = slices.DeleteFunc(all.List, n.forgets)
+	for _, p := range n.Problems {
+		if p.Records == nil {
+			n.matchRange(all, p)
+		} else {
+			n.matchRecords(all, p)
 		}
 	}
-	all.List = c.all
-	return mine, c.changed
-}
-
-type comparison struct {
-	*News
-	all     []incident
-	going   map[int]Trouble // what goes on, by the place of its incident
-	changed bool
-}
-
-// forget drops what has long been over. Incidents about records stay for as long as one of them is there, or may be, so that nobody hears
-// of it again.
-func (c *comparison) forget() {
-	before := len(c.all)
-	c.all = slices.DeleteFunc(c.all, func(i incident) bool {
-		there := i.Records != nil && !slices.Contains(c.Jobs, i.Job) || slices.ContainsFunc(c.Troubles, func(t Trouble) bool {
-			return i.concerns(t) && slices.ContainsFunc(i.Records, func(r string) bool { return slices.Contains(t.Records, r) })
-		})
-		return i.Kind == resolved && c.Now.Sub(i.At) > over && !there
-	})
-	c.changed = len(c.all) != before
-}
-
-// meet finds the incidents that a trouble belongs to, or begins one.
-func (c *comparison) meet(t Trouble) {
-	id, known := t.From, false
-	if t.Records != nil {
-		if t = c.unknown(t); t.Records == nil {
-			return
+	for _, i := range all.List {
+		if i.now == nil {
+			n.end(i)
 		}
-		id = t.Records[0]
+		if i.By == n.by {
+			claimed := *i
+			mine = append(mine, &claimed)
+		}
 	}
-	for at, i := range c.all {
-		if t.Records == nil && i.concerns(t) && i.Kind != resolved && i.Records == nil && t.joins(i.From, i.Through) {
+	return mine
+}
+
+// forgets reports whether an incident has long been over. One about records stays for as long as one of them is there, or may be, so that
+// no message is sent about it again.
+func (n *News) forgets(i *incident) bool {
+	return i.Kind == resolved && n.Now.Sub(i.At) > over && (i.Records == nil || slices.Contains(n.Jobs, i.Job)) &&
+		!slices.ContainsFunc(n.Problems, func(p Problem) bool { return i.concerns(p) && slices.ContainsFunc(p.Records, i.about) })
+}
+
+func (i *incident) about(record string) bool { return slices.Contains(i.Records, record) }
+
+// matchRange finds the incidents that a problem belongs to, or begins one.
+func (n *News) matchRange(all *incidents, p Problem) {
+	known := false
+	for _, i := range all.List {
+		if i.concerns(p) && i.Kind != resolved && i.Records == nil && p.joins(i.From, i.Through) {
 			known = true
-			c.goOn(at, t)
+			n.goOn(i, p)
 		}
 	}
-	if known {
-		return
-	}
-	at := slices.IndexFunc(c.all, func(i incident) bool { return i.concerns(t) && i.ID == id })
-	if at < 0 {
-		at = len(c.all)
-		c.all = append(c.all, incident{Job: t.Job, Reason: t.Reason, ID: id})
-	}
-	i := &c.all[at] // it is new, or was over and is back
-	i.From, i.Through, i.Known, i.Records = t.From, t.through(), nil, t.Records
-	c.going[at] = t
-	if c.Shared[t.Job] && t.Reason == Stale { // who is at work on it is sooner done than anybody could help
-		c.take(at, suspected)
-	} else {
-		c.take(at, opened)
+	if !known {
+		n.open(all, p, p.From)
 	}
 }
 
-// unknown is a trouble with those of its records that no incident is about. Incidents about the others go on, unless they are of the past,
-// and a run that began after them finds that all have heard of them.
-func (c *comparison) unknown(t Trouble) Trouble {
-	place := map[string]int{}
-	for at, i := range c.all {
-		for _, r := range i.Records {
-			if i.concerns(t) {
-				place[r] = at
+// matchRecords begins an incident about those records of a problem that no incident is about. Incidents about the others go on, unless they
+// are of the past, and a run that began after them finds that all receivers have them.
+func (n *News) matchRecords(all *incidents, p Problem) {
+	left := slices.Clone(p.Records)
+	for _, i := range all.List {
+		if before := len(left); i.concerns(p) {
+			if left = slices.DeleteFunc(left, i.about); len(left) == before || i.Kind == resolved || p.Past && !n.awaited(i) && n.Began.After(i.At) {
+				continue
 			}
-		}
-	}
-	left := t
-	left.Records = nil
-	for _, r := range t.Records {
-		at, known := place[r]
-		if !known {
-			left.Records = append(left.Records, r)
-			continue
-		}
-		i := c.all[at]
-		heard := !slices.ContainsFunc(c.Receivers, func(to Receiver) bool { return to.awaits(i) })
-		if ended := t.Past && heard && c.Began.After(i.At); i.Kind != resolved && !ended {
-			on := t
+			on := p
 			on.From, on.Through, on.Count, on.Records = i.From, i.Through, len(i.Records), i.Records
-			c.goOn(at, on)
+			n.goOn(i, on)
 		}
 	}
-	if left.Records != nil {
-		left.Count = len(left.Records)
-		left.From, _, _ = strings.Cut(left.Records[0], "@")
-		left.Through, _, _ = strings.Cut(left.Records[left.Count-1], "@")
+	if len(left) > 0 {
+		p.Records, p.Count = left, len(left)
+		p.From, _, _ = strings.Cut(left[0], "@")
+		p.Through, _, _ = strings.Cut(left[len(left)-1], "@")
+		n.open(all, p, left[0])
 	}
-	return left
 }
 
-func (c *comparison) goOn(at int, t Trouble) {
-	if _, is := c.going[at]; is {
+// open begins an incident, which is new, or was over and is back.
+func (n *News) open(all *incidents, p Problem, id string) {
+	at := slices.IndexFunc(all.List, func(i *incident) bool { return i.concerns(p) && i.ID == id })
+	if at < 0 {
+		at = len(all.List)
+		all.List = append(all.List, &incident{Job: p.Job, Reason: p.Reason, ID: id})
+	}
+	i := all.List[at]
+	i.From, i.Through, i.Known, i.Records, i.now = p.From, p.through(), nil, p.Records, &p
+	if n.Shared[p.Job] && p.Reason == Stale { // a process at work on it is sooner done than anybody could help
+		n.claim(i, suspected)
+	} else {
+		n.claim(i, opened)
+	}
+}
+
+// goOn claims what is due of an incident that goes on.
+func (n *News) goOn(i *incident, p Problem) {
+	if i.now != nil {
 		return
 	}
-	c.going[at] = t
-	i := &c.all[at]
-	if from, through := min(i.From, t.From), max(i.Through, t.through()); from != i.From || through != i.Through {
-		i.From, i.Through, c.changed = from, through, true
-	}
+	i.now, i.From, i.Through = &p, min(i.From, p.From), max(i.Through, p.through())
 	switch {
-	case i.Kind == suspected && (!c.Shared[t.Job] || c.Now.Sub(i.At) >= ripe):
-		c.take(at, opened)
-	case c.unsent(*i):
-		c.take(at, i.Kind)
-	case slices.ContainsFunc(c.Receivers, func(r Receiver) bool {
-		return r.Remind > 0 && c.Now.Sub(i.At) >= r.Remind && slices.Contains(i.Known, r.Name)
+	case i.Kind == suspected && (!n.Shared[p.Job] || n.Now.Sub(i.At) >= ripe):
+		n.claim(i, opened)
+	case n.unsent(i):
+		n.claim(i, i.Kind)
+	case slices.ContainsFunc(n.Receivers, func(r Receiver) bool {
+		return r.Remind > 0 && n.Now.Sub(i.At) >= r.Remind && slices.Contains(i.Known, r.Name)
 	}):
-		c.take(at, reminded)
+		n.claim(i, reminded)
 	}
 }
 
-// end ends an incident of which this run knows no trouble, unless the run knows too little to say that it is over.
-func (c *comparison) end(at int) {
-	i := c.all[at]
+// end ends an incident of which this run knows no problem, unless the run knows too little to say that it is over.
+func (n *News) end(i *incident) {
 	switch {
 	case i.Kind == resolved:
-		if c.unsent(i) {
-			c.take(at, resolved)
+		if n.unsent(i) {
+			n.claim(i, resolved)
 		}
-	case !slices.Contains(c.Jobs, i.Job), slices.ContainsFunc(c.Running, func(t Trouble) bool { return t.Job == i.Job && t.joins(i.From, i.Through) }):
-	case !slices.Contains(ofRuns, i.Reason) || c.Calm[i.Job] && c.Began.After(i.At): // another task may just have met it
-		c.take(at, resolved)
+	case !slices.Contains(n.Jobs, i.Job), slices.ContainsFunc(n.Running, func(p Problem) bool { return p.Job == i.Job && p.joins(i.From, i.Through) }):
+	case !slices.Contains(ofRuns, i.Reason) || n.Calm[i.Job] && n.Began.After(i.At): // another task may just have met it
+		n.claim(i, resolved)
 	}
 }
 
-// take has this process give the next notice of an incident.
-func (c *comparison) take(at int, kind string) {
-	i := &c.all[at]
-	if kind != i.Kind || !c.unsent(*i) {
-		i.Told = nil
+// claim has this process send the next notice of an incident.
+func (n *News) claim(i *incident, kind string) {
+	if kind != i.Kind || !n.unsent(i) {
+		i.Delivered = nil
 	}
-	i.Kind, i.At, i.By = kind, c.Now.UTC(), c.by
-	c.changed = true
+	i.Kind, i.At, i.By = kind, n.Now.UTC(), n.by
 }
 
-// unsent tells whether somebody who wants a notice hasn't got it, and whoever took it has had the time to send it.
-func (c *comparison) unsent(i incident) bool {
-	return c.Now.Sub(i.At) > patience && slices.ContainsFunc(c.Receivers, func(r Receiver) bool { return r.awaits(i) })
+// unsent reports whether a receiver that awaits a notice hasn't got it, and the process that claimed it has had the time to send it.
+func (n *News) unsent(i *incident) bool { return n.Now.Sub(i.At) > patience && n.awaited(i) }
+
+func (n *News) awaited(i *incident) bool {
+	return slices.ContainsFunc(n.Receivers, func(r Receiver) bool { return r.awaits(i) })
 }
 
-// awaits tells whether a receiver is to get a notice that it hasn't got. Of an end only those are told who know of the beginning.
-func (r Receiver) awaits(i incident) bool {
+// awaits reports whether a receiver is to get a notice that it hasn't got. An end is for those only that know of the beginning.
+func (r Receiver) awaits(i *incident) bool {
 	return i.Kind != suspected && (len(r.On) == 0 || slices.Contains(r.On, i.Reason) && (i.Kind != resolved || slices.Contains(r.On, Resolved))) &&
-		(len(r.Jobs) == 0 || slices.Contains(r.Jobs, i.Job)) && !slices.Contains(i.Told, r.Name) &&
+		(len(r.Jobs) == 0 || slices.Contains(r.Jobs, i.Job)) && !slices.Contains(i.Delivered, r.Name) &&
 		(i.Kind == opened || slices.Contains(i.Known, r.Name)) && (i.Kind != reminded || r.Remind > 0)
 }
 
-// record notes who has been told. Of an incident that another process has told of since, only that it was heard of is still of use.
-func (all *incidents) record(heard []notice) (changed bool) {
-	for _, t := range heard {
-		at := slices.IndexFunc(all.List, func(i incident) bool { return i.name() == t.name() })
-		if at < 0 || len(t.Told) == 0 {
-			continue
-		}
-		i := &all.List[at]
-		if i.By == t.By {
-			i.Told, changed = union(i.Told, t.Told), true
-		}
-		if t.Kind == opened {
-			i.Known, changed = union(i.Known, t.Told), true
+// record notes who has got what. Where another process has claimed a notice since, only the beginning is still of use.
+func (all *incidents) record(sent []*incident) {
+	for _, s := range sent {
+		for _, i := range all.List {
+			if i.name() != s.name() {
+				continue
+			}
+			if i.By == s.By {
+				i.Delivered = union(i.Delivered, s.Delivered)
+			}
+			if s.Kind == opened {
+				i.Known = union(i.Known, s.Delivered)
+			}
 		}
 	}
-	return changed
 }
 
 func union(a, b []string) []string {
-	a = append(slices.Clone(a), b...)
+	a = slices.Concat(a, b)
 	slices.Sort(a)
 	return slices.Compact(a)
 }

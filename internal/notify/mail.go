@@ -18,20 +18,19 @@ func mailer(at *url.URL) (func(context.Context, Message) error, error) {
 	if from == "" || len(to) == 0 {
 		return nil, errors.New("an address of mail wants from and to, as in smtp://user:password@host:587/?from=a@b.example&to=c@d.example")
 	}
-	auth := mail.SMTPAuthAutoDiscover // without TLS it leaves out what would show the password
-	options := []mail.Option{mail.WithTLSPortPolicy(mail.TLSMandatory), mail.WithTimeout(SendTime)}
+	auth, tls := mail.SMTPAuthAutoDiscover, mail.WithTLSPortPolicy(mail.TLSMandatory) // without TLS it leaves out what would show the password
 	if address.Loopback(at.Hostname()) {
-		auth = mail.SMTPAuthPlainNoEnc
-		options = []mail.Option{mail.WithTLSPortPolicy(mail.TLSOpportunistic), mail.WithTimeout(SendTime)}
+		auth, tls = mail.SMTPAuthPlainNoEnc, mail.WithTLSPortPolicy(mail.TLSOpportunistic)
 	}
 	if at.Scheme == "smtps" {
-		options = []mail.Option{mail.WithSSLPort(false), mail.WithTimeout(SendTime)}
+		tls = mail.WithSSLPort(false)
 	}
+	options := []mail.Option{tls, mail.WithTimeout(SendTime)}
 	if port, err := strconv.Atoi(at.Port()); err == nil {
 		options = append(options, mail.WithPort(port))
 	}
+	password, _ := at.User.Password()
 	if at.User != nil {
-		password, _ := at.User.Password()
 		options = append(options, mail.WithSMTPAuth(auth), mail.WithUsername(at.User.Username()), mail.WithPassword(password))
 	}
 	return func(ctx context.Context, m Message) error {
@@ -45,20 +44,15 @@ func mailer(at *url.URL) (func(context.Context, Message) error, error) {
 		if err != nil {
 			return errors.New("its address isn't understood")
 		}
-		if err := client.DialAndSendWithContext(ctx, letter); err != nil {
-			return errors.New(hidden(err.Error(), at)) // a server may repeat who logs in
+		if err := client.DialAndSendWithContext(ctx, letter); err != nil { // a server may repeat who logs in
+			text := err.Error()
+			for _, secret := range []string{password, at.User.Username()} {
+				if secret != "" {
+					text = strings.ReplaceAll(text, secret, "[secret]")
+				}
+			}
+			return errors.New(cut(strings.Join(strings.Fields(text), " "), 300))
 		}
 		return nil
 	}, nil
-}
-
-// hidden blots out of a text what an address has that is a secret.
-func hidden(text string, at *url.URL) string {
-	password, _ := at.User.Password()
-	for _, secret := range []string{password, at.User.Username()} {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, "[secret]")
-		}
-	}
-	return cut(strings.Join(strings.Fields(text), " "), 300)
 }

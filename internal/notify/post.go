@@ -22,7 +22,7 @@ func NewPoster() *Poster {
 	return &Poster{http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// Post sends content as JSON, or nothing when it is nil, with key as a bearer's token unless it is empty. Who answers 429 is asked again as long
+// Post sends content as JSON, or nothing when it is nil, with key as a bearer's token unless it is empty. After a 429 it asks again as long
 // as ctx lasts: of many that have something for one room at the same time, a service may take one a second.
 func (p *Poster) Post(ctx context.Context, to, key string, content any) error {
 	var body []byte
@@ -34,10 +34,7 @@ func (p *Poster) Post(ctx context.Context, to, key string, content any) error {
 	}
 	for {
 		wait, err := p.once(ctx, to, key, body)
-		if wait == 0 {
-			return err
-		}
-		if end, bounded := ctx.Deadline(); bounded && time.Until(end) < wait {
+		if end, bounded := ctx.Deadline(); wait == 0 || bounded && time.Until(end) < wait {
 			return err
 		}
 		select {
@@ -62,8 +59,7 @@ func (p *Poster) once(ctx context.Context, to, key string, body []byte) (time.Du
 	}
 	resp, err := p.Do(req)
 	if err != nil {
-		var failed *url.Error
-		if errors.As(err, &failed) {
+		if failed, is := errors.AsType[*url.Error](err); is {
 			err = failed.Err // its text has the address
 		}
 		return 0, err
@@ -77,9 +73,54 @@ func (p *Poster) once(ctx context.Context, to, key string, body []byte) (time.Du
 	if resp.StatusCode != http.StatusTooManyRequests {
 		return 0, err
 	}
-	wait := time.Second
-	if asked, bad := strconv.Atoi(resp.Header.Get("Retry-After")); bad == nil && asked > 0 {
-		wait = time.Duration(min(asked, 3600)) * time.Second
+	asked, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+	return time.Duration(max(1, min(asked, 3600)))*time.Second + rand.N(time.Second), err
+}
+
+// beatTime is how long a watcher may take. The run waits for it.
+const beatTime = 3 * time.Second
+
+// A Heartbeat is a watcher of runs, by the addresses of healthchecks.io, which others understand too
+// (https://healthchecks.io/docs/http_api/). A nil one is none.
+type Heartbeat struct {
+	address *url.URL
+	quiet   bool // only failures are sent
+	http    *Poster
+}
+
+// NewHeartbeat makes a watcher of its address. quiet sends it failures alone: of the tasks of one execution one sends the rest.
+func NewHeartbeat(address string, quiet bool) (*Heartbeat, error) {
+	at, err := url.Parse(address)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return nil, errors.New("heartbeat: what is referred to isn't an address such as https://hc-ping.com/UUID") // it may be a secret all the same
 	}
-	return wait + rand.N(time.Second), err
+	if err := encrypted(at); err != nil {
+		return nil, fmt.Errorf("heartbeat: %w", err)
+	}
+	return &Heartbeat{at, quiet, NewPoster()}, nil
+}
+
+// Start sends that a run begins. An error doesn't say where the watcher is.
+func (h *Heartbeat) Start(ctx context.Context) error { return h.beat(ctx, false, "start") }
+
+// End sends with which exit code a run ended; 0 is a success. An error doesn't say where the watcher is.
+func (h *Heartbeat) End(ctx context.Context, code int) error {
+	if code == 0 {
+		return h.beat(ctx, false)
+	}
+	return h.beat(ctx, true, strconv.Itoa(code))
+}
+
+// beat asks for what is below the address, also when ctx is over.
+func (h *Heartbeat) beat(ctx context.Context, failed bool, path ...string) error {
+	if h == nil || h.quiet && !failed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatTime)
+	defer cancel()
+	at := *h.address
+	if path != nil {
+		at = *at.JoinPath(path...)
+	}
+	return h.http.Post(ctx, at.String(), "", nil)
 }

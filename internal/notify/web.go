@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/address"
@@ -40,50 +41,39 @@ func Sender(address string) (func(context.Context, Message) error, error) {
 // encrypted refuses an address of plain HTTP on another machine, unless it allows that itself by a parameter, which it loses.
 func encrypted(at *url.URL) error {
 	q := at.Query()
-	if !q.Has(address.InsecureKey) {
-		return address.Encrypted(at)
-	}
 	allowed := q.Get(address.InsecureKey) == "true"
-	q.Del(address.InsecureKey)
-	at.RawQuery = q.Encode()
+	if q.Has(address.InsecureKey) {
+		q.Del(address.InsecureKey)
+		at.RawQuery = q.Encode()
+	}
 	if allowed {
 		return nil
 	}
 	return address.Encrypted(at)
 }
 
-// services are those who take messages over HTTP in a form of their own, and how their addresses are known.
-var services = []struct {
-	known func(host, path string) bool
-	body  func(Message) any
-}{
-	{func(host, path string) bool {
-		return host == "hooks.slack.com" || strings.HasPrefix(path, "/services/T")
-	}, slack}, // Mattermost and others take it too
-	{func(_, path string) bool { return strings.HasPrefix(path, "/api/webhooks/") }, discord},
-	{func(host, path string) bool {
-		return host == "chat.googleapis.com" || strings.HasPrefix(path, "/v1/spaces/") && strings.HasSuffix(path, "/messages")
-	}, googleChat},
-	{func(host, _ string) bool {
-		return strings.HasSuffix(host, ".logic.azure.com") || strings.HasSuffix(host, ".powerplatform.com") || strings.HasSuffix(host, ".webhook.office.com")
-	}, teams},
-}
-
-// formOf gives where a service takes messages, and the bodies in its form. Whoever isn't known gets the message and all that it was made of.
+// formOf gives where a service takes messages, and the bodies in its form. Any other address gets the message and all that it was made of.
 func formOf(at *url.URL) (to string, bodies func(Message) []any) {
-	if key := at.Query().Get("routing_key"); strings.HasSuffix(at.Path, "/v2/enqueue") { // PagerDuty's; its key is in the content
+	host, path, body := at.Hostname(), at.Path, plain
+	switch {
+	case strings.HasSuffix(path, "/v2/enqueue"): // PagerDuty's; its key is in the content
 		bare := *at
 		bare.RawQuery = ""
-		return bare.String(), func(m Message) []any { return pagerDuty(key, m) }
-	}
-	body := plain
-	for _, s := range services {
-		if s.known(at.Hostname(), at.Path) {
-			body = s.body
-		}
+		return bare.String(), func(m Message) []any { return pagerDuty(at.Query().Get("routing_key"), m) }
+	case strings.HasSuffix(host, ".logic.azure.com"), strings.HasSuffix(host, ".powerplatform.com"), strings.HasSuffix(host, ".webhook.office.com"):
+		body = teams
+	case host == "chat.googleapis.com", strings.HasPrefix(path, "/v1/spaces/") && strings.HasSuffix(path, "/messages"):
+		body = googleChat
+	case strings.HasPrefix(path, "/api/webhooks/"):
+		body = discord
+	case host == "hooks.slack.com", strings.HasPrefix(path, "/services/T"): // Mattermost and others take it too
+		body = slack
 	}
 	return at.String(), func(m Message) []any { return []any{body(m)} }
 }
+
+// An object is one of JSON.
+type object = map[string]any
 
 // slack escapes what Slack would take for a mention or a link (https://docs.slack.dev/messaging/formatting-message-text).
 func slack(m Message) any {
@@ -92,7 +82,7 @@ func slack(m Message) any {
 
 // discord has Discord take nothing for a mention (https://docs.discord.com/developers/resources/webhook#execute-webhook).
 func discord(m Message) any {
-	return map[string]any{"content": cut(m.Text(), 2000), "allowed_mentions": map[string]any{"parse": []string{}}}
+	return object{"content": cut(m.Text(), 2000), "allowed_mentions": object{"parse": []string{}}}
 }
 
 // googleChat puts a blank without a width behind what would begin a mention or a link, because Google Chat knows no escape
@@ -105,31 +95,32 @@ func googleChat(m Message) any {
 // teams is what a workflow of Teams takes
 // (https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using).
 func teams(m Message) any {
-	blocks := []any{map[string]any{"type": "TextBlock", "text": cut(m.Title, 8000), "wrap": true, "weight": "Bolder"}}
-	for _, line := range append(m.Lines[:len(m.Lines):len(m.Lines)], m.Link) {
+	blocks := []any{object{"type": "TextBlock", "text": cut(m.Title, 8000), "wrap": true, "weight": "Bolder"}}
+	for _, line := range slices.Concat(m.Lines, []string{m.Link}) {
 		if line != "" {
-			blocks = append(blocks, map[string]any{"type": "TextBlock", "text": cut(line, 8000), "wrap": true})
+			blocks = append(blocks, object{"type": "TextBlock", "text": cut(line, 8000), "wrap": true})
 		}
 	}
-	card := map[string]any{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": blocks}
-	return map[string]any{"type": "message", "attachments": []any{map[string]any{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}}}
+	card := object{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": blocks}
+	return object{"type": "message", "attachments": []any{object{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}}}
 }
 
 // pagerDuty has an event for each incident, which that service opens and closes itself
 // (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/).
 func pagerDuty(key string, m Message) (events []any) {
 	for _, i := range m.Items {
-		e := map[string]any{"routing_key": key, "dedup_key": cut(i.ID, 255), "event_action": "trigger"}
+		action, severity := "trigger", "warning"
 		if i.Kind == resolved {
-			e["event_action"] = "resolve"
+			action = "resolve"
 		}
-		severity := "warning"
 		if i.Reason == Denied || i.Reason == Failed {
 			severity = "error"
 		}
-		e["payload"] = map[string]any{"summary": cut(i.line(i.Kind), 1024), "source": "reportferry", "severity": severity, "component": i.Job, "class": i.Reason}
+		e := object{"routing_key": key, "dedup_key": cut(i.ID, 255), "event_action": action, "payload": object{
+			"summary": cut(i.line(), 1024), "source": "reportferry", "severity": severity, "component": i.Job, "class": i.Reason,
+		}}
 		if m.Link != "" {
-			e["links"] = []any{map[string]string{"href": m.Link, "text": "console"}}
+			e["links"] = []any{object{"href": m.Link, "text": "console"}}
 		}
 		events = append(events, e)
 	}
@@ -140,12 +131,12 @@ func pagerDuty(key string, m Message) (events []any) {
 func plain(m Message) any {
 	list := []any{}
 	for _, i := range m.Items {
-		list = append(list, map[string]any{
+		list = append(list, object{
 			"id": i.ID, "kind": i.Kind, "job": i.Job, "reason": i.Reason, "from": i.From, "through": i.Through, "count": i.Count, "what": i.What, "command": i.Do,
 			"condition": strings.Join(i.Conditions, ", "),
 		})
 	}
-	return map[string]any{"title": m.Title, "text": m.Text(), "link": m.Link, "incidents": list}
+	return object{"title": m.Title, "text": m.Text(), "link": m.Link, "incidents": list}
 }
 
 func cut(text string, most int) string {

@@ -22,10 +22,10 @@ import (
 // threeIncidents is a message about three incidents, with what a service might take for markup.
 func threeIncidents() Message {
 	n := News{Link: "https://status.example.com"}
-	return n.message([]notice{
-		{incident{Job: "daily", Reason: Stale, ID: "2026-01-05", Kind: opened}, Trouble{Job: "daily", Reason: Stale, From: "2026-01-05", Through: "2026-01-07", Count: 3, What: "<!channel> & co", Do: "reportferry gaps daily"}},
-		{incident{Job: "daily", Reason: Denied, Kind: opened}, Trouble{Job: "daily", Reason: Denied, Count: 1, Do: "reportferry check daily"}},
-		{incident{Job: "weekly", Reason: Failed, ID: "2026-01-01", Kind: resolved}, Trouble{Job: "weekly", Reason: Failed, From: "2026-01-01"}},
+	return n.message([]*incident{
+		{Job: "daily", Reason: Stale, ID: "2026-01-05", Kind: opened, now: &Problem{Job: "daily", Reason: Stale, From: "2026-01-05", Through: "2026-01-07", Count: 3, What: "<!channel> & co", Do: "reportferry gaps daily"}},
+		{Job: "daily", Reason: Denied, Kind: opened, now: &Problem{Job: "daily", Reason: Denied, Count: 1, Do: "reportferry check daily"}},
+		{Job: "weekly", Reason: Failed, ID: "2026-01-01", Kind: resolved, now: &Problem{Job: "weekly", Reason: Failed, From: "2026-01-01"}},
 	})
 }
 
@@ -143,9 +143,9 @@ func TestASilentServer(t *testing.T) {
 		}}
 		l, good := memLedger(t), newEar("good")
 		began := time.Now()
-		err := Tell(t.Context(), News{
+		err := Send(t.Context(), News{
 			Ledger: l, Run: "run", Began: began, Now: began, Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true},
-			Troubles: []Trouble{missing("2026-01-05", "2026-01-05")}, Receivers: []Receiver{silent, good.Receiver},
+			Problems: []Problem{missing("2026-01-05", "2026-01-05")}, Receivers: []Receiver{silent, good.Receiver},
 		})
 		if took := time.Since(began); took != SendTime || err == nil || !strings.Contains(err.Error(), "silent: context deadline") || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("after %v: %v", took, err)

@@ -50,7 +50,7 @@ func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 	}
 	m := notify.Message{
 		Title: "reportferry: a test", Lines: []string{"Messages arrive here."}, Link: s.Config.Console,
-		Items: []notify.Item{{Trouble: notify.Trouble{Job: "none", Reason: notify.Failed, What: "This is a test."}, Kind: "resolved", ID: "reportferry/test"}},
+		Items: []notify.Item{{Problem: notify.Problem{Job: "none", Reason: notify.Failed, What: "This is a test."}, Kind: "resolved", ID: "reportferry/test"}},
 	}
 	failed := 0
 	for i, c := range s.Config.Notify {
@@ -73,9 +73,9 @@ func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 	return nil
 }
 
-// Tell tells those whom the config names what a run has left, found mended or met. It changes nothing of the run: what can't be sent is a
+// Send sends those whom the config names what a run has left, found mended or met. It changes nothing of the run: what can't be sent is a
 // warning, and sent by the next one.
-func Tell(ctx context.Context, s *wire.Ran) error {
+func Send(ctx context.Context, s *wire.Ran) error {
 	if len(s.Config.Notify) == 0 {
 		return nil
 	}
@@ -98,5 +98,5 @@ func Tell(ctx context.Context, s *wire.Ran) error {
 		}
 		n.Receivers = append(n.Receivers, notify.Receiver{Name: c.URL, On: c.On, Jobs: c.Jobs, Remind: c.Remind, Send: send})
 	}
-	return errors.Join(append(errs, notify.Tell(ctx, n))...)
+	return errors.Join(append(errs, notify.Send(ctx, n))...)
 }

@@ -90,7 +90,7 @@ func TestNews(t *testing.T) {
 		for _, r := range n.Running {
 			got = append(got, "running "+r.From[8:])
 		}
-		for _, t := range n.Troubles {
+		for _, t := range n.Problems {
 			line := t.Reason
 			if t.From != "" {
 				line += " " + t.From[8:] + " to " + t.Through[8:]
@@ -112,9 +112,9 @@ func TestNews(t *testing.T) {
 		if line := strings.Join(got, "; "); line != c.want {
 			t.Errorf("%s: got  %s\nwant %s", c.name, line, c.want)
 		}
-		for _, trouble := range n.Troubles {
-			if !strings.HasPrefix(trouble.Do, "reportferry ") || !strings.Contains(trouble.Do, " daily") || !strings.HasSuffix(trouble.Do, " --config x.yml") {
-				t.Errorf("%s: the command is %q", c.name, trouble.Do)
+		for _, problem := range n.Problems {
+			if !strings.HasPrefix(problem.Do, "reportferry ") || !strings.Contains(problem.Do, " daily") || !strings.HasSuffix(problem.Do, " --config x.yml") {
+				t.Errorf("%s: the command is %q", c.name, problem.Do)
 			}
 		}
 	}

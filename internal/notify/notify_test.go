@@ -47,7 +47,7 @@ func (e *ear) heard() string {
 	for _, m := range e.got {
 		var items []string
 		for _, i := range m.Items {
-			items = append(items, i.Kind+" "+i.Reason+i.about())
+			items = append(items, i.Kind+" "+i.Reason+i.rangeText())
 		}
 		all = append(all, strings.Join(items, ", "))
 	}
@@ -61,8 +61,8 @@ func memLedger(t *testing.T) *ledger.Ledger {
 	return l
 }
 
-func missing(from, through string) Trouble {
-	return Trouble{Job: "daily", Reason: Stale, From: from, Through: through, Count: 2, Do: "reportferry gaps daily"}
+func missing(from, through string) Problem {
+	return Problem{Job: "daily", Reason: Stale, From: from, Through: through, Count: 2, Do: "reportferry gaps daily"}
 }
 
 // An incident is told of when it begins, not again while it goes on or grows, and once when it is over. It may come back.
@@ -70,34 +70,34 @@ func TestTheLifeOfAnIncident(t *testing.T) {
 	l, at := memLedger(t), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
 	all, some, other, asked := newEar("all"), newEar("some"), newEar("other"), newEar("asked")
 	some.On, other.Jobs, asked.Remind = []string{Failed, Resolved}, []string{"weekly"}, 48*time.Hour
-	denied := Trouble{Job: "daily", Reason: Denied, Count: 1}
+	denied := Problem{Job: "daily", Reason: Denied, Count: 1}
 	for i, c := range []struct {
 		after             time.Duration // since the night before
-		troubles          []Trouble
+		problems          []Problem
 		calm              bool
 		all, asked, some_ string
 	}{
 		{0, nil, true, "", "", ""},
-		{24 * time.Hour, []Trouble{missing("2026-01-05", "2026-01-06")}, true, "opened stale 2026-01-05 to 2026-01-06", "opened stale 2026-01-05 to 2026-01-06", ""},
-		{24 * time.Hour, []Trouble{missing("2026-01-05", "2026-01-07")}, true, "", "", ""},
-		{24 * time.Hour, []Trouble{missing("2026-01-06", "2026-01-08")}, true, "", "reminded stale 2026-01-06 to 2026-01-08", ""},
-		{time.Hour, []Trouble{missing("2026-01-06", "2026-01-08")}, true, "", "", ""},
+		{24 * time.Hour, []Problem{missing("2026-01-05", "2026-01-06")}, true, "opened stale 2026-01-05 to 2026-01-06", "opened stale 2026-01-05 to 2026-01-06", ""},
+		{24 * time.Hour, []Problem{missing("2026-01-05", "2026-01-07")}, true, "", "", ""},
+		{24 * time.Hour, []Problem{missing("2026-01-06", "2026-01-08")}, true, "", "reminded stale 2026-01-06 to 2026-01-08", ""},
+		{time.Hour, []Problem{missing("2026-01-06", "2026-01-08")}, true, "", "", ""},
 		{24 * time.Hour, nil, true, "resolved stale 2026-01-05 to 2026-01-08", "resolved stale 2026-01-05 to 2026-01-08", ""},
 		{24 * time.Hour, nil, true, "", "", ""},
-		{24 * time.Hour, []Trouble{missing("2026-01-05", "2026-01-05")}, true, "opened stale 2026-01-05", "opened stale 2026-01-05", ""},
-		{time.Hour, []Trouble{missing("2026-01-05", "2026-01-05"), denied}, false, "opened denied", "opened denied", ""},
-		{time.Hour, []Trouble{missing("2026-01-05", "2026-01-05")}, false, "", "", ""}, // the run failed otherwise: nothing says that it is let in again
-		{time.Hour, []Trouble{missing("2026-01-05", "2026-01-05")}, true, "resolved denied", "resolved denied", ""},
-		{time.Hour, []Trouble{{Job: "daily", Reason: Failed, From: "2026-01-09", Through: "2026-01-09"}}, true, "opened failed 2026-01-09, resolved stale 2026-01-05", "opened failed 2026-01-09, resolved stale 2026-01-05", "opened failed 2026-01-09"},
+		{24 * time.Hour, []Problem{missing("2026-01-05", "2026-01-05")}, true, "opened stale 2026-01-05", "opened stale 2026-01-05", ""},
+		{time.Hour, []Problem{missing("2026-01-05", "2026-01-05"), denied}, false, "opened denied", "opened denied", ""},
+		{time.Hour, []Problem{missing("2026-01-05", "2026-01-05")}, false, "", "", ""}, // the run failed otherwise: nothing says that it is let in again
+		{time.Hour, []Problem{missing("2026-01-05", "2026-01-05")}, true, "resolved denied", "resolved denied", ""},
+		{time.Hour, []Problem{{Job: "daily", Reason: Failed, From: "2026-01-09", Through: "2026-01-09"}}, true, "opened failed 2026-01-09, resolved stale 2026-01-05", "opened failed 2026-01-09, resolved stale 2026-01-05", "opened failed 2026-01-09"},
 		{time.Hour, nil, true, "resolved failed 2026-01-09", "resolved failed 2026-01-09", "resolved failed 2026-01-09"},
 		{72 * time.Hour, nil, true, "", "", ""},
 	} {
 		at = at.Add(c.after)
-		n := News{Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at.Add(time.Minute), Jobs: []string{"daily"}, Calm: map[string]bool{"daily": c.calm}, Troubles: c.troubles}
+		n := News{Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at.Add(time.Minute), Jobs: []string{"daily"}, Calm: map[string]bool{"daily": c.calm}, Problems: c.problems}
 		for _, e := range []*ear{all, some, other, asked} {
 			n.Receivers = append(n.Receivers, e.Receiver)
 		}
-		if err := Tell(t.Context(), n); err != nil {
+		if err := Send(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range []struct {
@@ -120,9 +120,9 @@ func TestWhatWasNotSentIsSentLater(t *testing.T) {
 	l, at := memLedger(t), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
 	good, bad := newEar("good"), newEar("bad")
 	bad.fail = errors.New("unreachable")
-	tell := func(after time.Duration, troubles ...Trouble) error {
+	tell := func(after time.Duration, problems ...Problem) error {
 		at = at.Add(after)
-		return Tell(t.Context(), News{Ledger: l, Run: at.String(), Began: at, Now: at, Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true}, Troubles: troubles, Receivers: []Receiver{good.Receiver, bad.Receiver}})
+		return Send(t.Context(), News{Ledger: l, Run: at.String(), Began: at, Now: at, Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true}, Problems: problems, Receivers: []Receiver{good.Receiver, bad.Receiver}})
 	}
 	expect := func(g, b string) {
 		t.Helper()
@@ -152,11 +152,8 @@ func TestWhatWasNotSentIsSentLater(t *testing.T) {
 	// A process takes the notice, and dies.
 	two := missing("2026-02-05", "2026-02-05")
 	at = at.Add(24 * time.Hour)
-	dead := News{Run: "dead", Now: at, Jobs: []string{"daily"}, Troubles: []Trouble{two}, Receivers: []Receiver{good.Receiver}}
-	if err := document(l).Change(t.Context(), change(func(all *incidents) bool {
-		_, changed := dead.compare(all)
-		return changed
-	})); err != nil {
+	dead := News{Run: "dead", Now: at, Jobs: []string{"daily"}, Problems: []Problem{two}, Receivers: []Receiver{good.Receiver}}
+	if err := document(l).Change(t.Context(), change(func(all *incidents) { dead.compare(all) })); err != nil {
 		t.Fatal(err)
 	}
 	if err := tell(time.Hour, two); err != nil {
@@ -178,28 +175,28 @@ func TestWhatWasNotSentIsSentLater(t *testing.T) {
 // incident. It isn't over while any of it is being fetched.
 func TestPartsOfARow(t *testing.T) {
 	l, e, at := memLedger(t), newEar("all"), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
-	row := func(before, from, through, after string) Trouble {
-		return Trouble{Job: "daily", Reason: Failed, Before: before, From: from, Through: through, After: after}
+	row := func(before, from, through, after string) Problem {
+		return Problem{Job: "daily", Reason: Failed, Before: before, From: from, Through: through, After: after}
 	}
 	for i, c := range []struct {
 		want              string
-		troubles, running []Trouble
+		problems, running []Problem
 	}{
-		{"opened failed 2026-01-07", []Trouble{row("2026-01-06", "2026-01-07", "2026-01-07", "2026-01-08")}, nil},
-		{"", []Trouble{row("2026-01-05", "2026-01-06", "2026-01-06", "2026-01-07")}, nil},
-		{"", []Trouble{row("2026-01-07", "2026-01-08", "2026-01-08", "2026-01-09")}, nil},
-		{"", []Trouble{row("", "2026-01-05", "2026-01-05", "2026-01-06"), row("2026-01-07", "2026-01-08", "2026-01-08", "2026-01-09")}, nil},
-		{"opened failed", []Trouble{row("", "2026-01-05", "2026-01-08", "2026-01-09"), row("", "", "", "")}, nil},
-		{"resolved failed", []Trouble{row("", "2026-01-05", "2026-01-08", "2026-01-09")}, nil},
-		{"opened failed 2026-01-10", []Trouble{row("2026-01-09", "2026-01-10", "2026-01-10", ""), row("", "2026-01-05", "2026-01-08", "2026-01-09")}, nil},
-		{"", nil, []Trouble{row("", "2026-01-05", "2026-01-05", ""), row("", "2026-01-10", "2026-01-10", "")}},
-		{"resolved failed 2026-01-05 to 2026-01-08", nil, []Trouble{row("", "2026-01-10", "2026-01-10", "")}},
+		{"opened failed 2026-01-07", []Problem{row("2026-01-06", "2026-01-07", "2026-01-07", "2026-01-08")}, nil},
+		{"", []Problem{row("2026-01-05", "2026-01-06", "2026-01-06", "2026-01-07")}, nil},
+		{"", []Problem{row("2026-01-07", "2026-01-08", "2026-01-08", "2026-01-09")}, nil},
+		{"", []Problem{row("", "2026-01-05", "2026-01-05", "2026-01-06"), row("2026-01-07", "2026-01-08", "2026-01-08", "2026-01-09")}, nil},
+		{"opened failed", []Problem{row("", "2026-01-05", "2026-01-08", "2026-01-09"), row("", "", "", "")}, nil},
+		{"resolved failed", []Problem{row("", "2026-01-05", "2026-01-08", "2026-01-09")}, nil},
+		{"opened failed 2026-01-10", []Problem{row("2026-01-09", "2026-01-10", "2026-01-10", ""), row("", "2026-01-05", "2026-01-08", "2026-01-09")}, nil},
+		{"", nil, []Problem{row("", "2026-01-05", "2026-01-05", ""), row("", "2026-01-10", "2026-01-10", "")}},
+		{"resolved failed 2026-01-05 to 2026-01-08", nil, []Problem{row("", "2026-01-10", "2026-01-10", "")}},
 		{"resolved failed 2026-01-10", nil, nil},
 	} {
 		at = at.Add(time.Second)
-		if err := Tell(t.Context(), News{
+		if err := Send(t.Context(), News{
 			Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at, Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true},
-			Troubles: c.troubles, Running: c.running, Receivers: []Receiver{e.Receiver},
+			Problems: c.problems, Running: c.running, Receivers: []Receiver{e.Receiver},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -209,21 +206,21 @@ func TestPartsOfARow(t *testing.T) {
 	}
 }
 
-// A calm run that began before a task met a trouble says nothing of its end: the next one does.
+// A calm run that began before a task met a problem says nothing of its end: the next one does.
 func TestARunThatBeganBefore(t *testing.T) {
 	l, e, at := memLedger(t), newEar("all"), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
 	for i, c := range []struct {
 		began    time.Duration
-		troubles []Trouble
+		problems []Problem
 		want     string
 	}{
-		{0, []Trouble{{Job: "daily", Reason: Denied}}, "opened denied"},
+		{0, []Problem{{Job: "daily", Reason: Denied}}, "opened denied"},
 		{-time.Second, nil, ""},
 		{time.Second, nil, "resolved denied"},
 	} {
-		if err := Tell(t.Context(), News{
+		if err := Send(t.Context(), News{
 			Ledger: l, Run: fmt.Sprint("run", i), Began: at.Add(c.began), Now: at.Add(time.Duration(i) * time.Second), Jobs: []string{"daily"},
-			Calm: map[string]bool{"daily": true}, Troubles: c.troubles, Receivers: []Receiver{e.Receiver},
+			Calm: map[string]bool{"daily": true}, Problems: c.problems, Receivers: []Receiver{e.Receiver},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -241,22 +238,22 @@ func TestWhatOthersAreAtWorkOn(t *testing.T) {
 	for i, c := range []struct {
 		after    time.Duration
 		shared   bool
-		troubles []Trouble
+		problems []Problem
 		want     string
 	}{
-		{0, true, []Trouble{one}, ""},
-		{time.Hour, true, []Trouble{one}, ""},
+		{0, true, []Problem{one}, ""},
+		{time.Hour, true, []Problem{one}, ""},
 		{time.Hour, true, nil, ""},
-		{time.Hour, true, []Trouble{one, two}, ""},
-		{time.Hour, false, []Trouble{two}, "opened stale 2026-01-08"},
-		{time.Hour, true, []Trouble{one, two}, ""},
-		{ripe, true, []Trouble{one, two}, "opened stale 2026-01-05"},
+		{time.Hour, true, []Problem{one, two}, ""},
+		{time.Hour, false, []Problem{two}, "opened stale 2026-01-08"},
+		{time.Hour, true, []Problem{one, two}, ""},
+		{ripe, true, []Problem{one, two}, "opened stale 2026-01-05"},
 		{time.Hour, true, nil, "resolved stale 2026-01-05, resolved stale 2026-01-08"},
 	} {
 		at = at.Add(c.after)
-		if err := Tell(t.Context(), News{
+		if err := Send(t.Context(), News{
 			Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at, Jobs: []string{"daily"}, Shared: map[string]bool{"daily": c.shared},
-			Troubles: c.troubles, Receivers: []Receiver{e.Receiver},
+			Problems: c.problems, Receivers: []Receiver{e.Receiver},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -271,10 +268,10 @@ func TestALongOutageIsOneMessage(t *testing.T) {
 	l, e := memLedger(t), newEar("all")
 	n := News{Ledger: l, Run: "r", Now: time.Now(), Jobs: []string{"daily"}, Receivers: []Receiver{e.Receiver}}
 	for day := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() == 2025; day = day.AddDate(0, 0, 2) {
-		n.Troubles = append(n.Troubles, missing(day.Format(time.DateOnly), day.Format(time.DateOnly)))
+		n.Problems = append(n.Problems, missing(day.Format(time.DateOnly), day.Format(time.DateOnly)))
 	}
 	for range 2 {
-		if err := Tell(t.Context(), n); err != nil {
+		if err := Send(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -284,7 +281,7 @@ func TestALongOutageIsOneMessage(t *testing.T) {
 }
 
 // Eight tasks that meet the same incident at the same time, each in another part of it, tell of it once, in a bucket and in a folder.
-func TestEightTasksTellOnce(t *testing.T) {
+func TestEightTasksSendOnce(t *testing.T) {
 	dir := t.TempDir()
 	store, err := bucket.Open(t.Context(), "file://"+dir)
 	if err != nil {
@@ -302,14 +299,14 @@ func TestEightTasksTellOnce(t *testing.T) {
 				for _, wrong := range []bool{true, false} {
 					var wg sync.WaitGroup
 					for task := range 8 {
-						var troubles []Trouble
+						var problems []Problem
 						if part := 5 + 2*(task%2); wrong {
-							troubles = []Trouble{{Job: job, Reason: Unreconciled, Before: day(part - 1), From: day(part), Through: day(part + 1), After: day(part + 2)}}
+							problems = []Problem{{Job: job, Reason: Unreconciled, Before: day(part - 1), From: day(part), Through: day(part + 1), After: day(part + 2)}}
 						}
 						wg.Go(func() {
-							if err := Tell(t.Context(), News{
+							if err := Send(t.Context(), News{
 								Ledger: l, Run: fmt.Sprint("task", task), Began: time.Now(), Now: time.Now(), Jobs: []string{job}, Calm: map[string]bool{job: true},
-								Troubles: troubles, Receivers: []Receiver{e.Receiver},
+								Problems: problems, Receivers: []Receiver{e.Receiver},
 							}); err != nil {
 								t.Error(err)
 							}
@@ -328,7 +325,7 @@ func TestEightTasksTellOnce(t *testing.T) {
 
 // Over a network that loses, doubles and delays, tasks that meet an incident tell of it at most once at the same time, and the next night
 // if none could then.
-func TestLostAnswersTellOnce(t *testing.T) {
+func TestLostAnswersSendOnce(t *testing.T) {
 	for seed := range 60 {
 		synctest.Test(t, func(t *testing.T) {
 			memory := &bucket.Memory{}
@@ -353,8 +350,8 @@ func TestLostAnswersTellOnce(t *testing.T) {
 			e := newEar("all")
 			tell := func(task int) {
 				l := ledger.Open(ledger.Options{Store: bucket.NewFaulty(memory, decide)})
-				_ = Tell(t.Context(), News{Ledger: l, Run: fmt.Sprint("task", task), Now: time.Now(), Jobs: []string{"daily"},
-					Troubles: []Trouble{missing("2026-01-05", "2026-01-06")}, Receivers: []Receiver{e.Receiver}})
+				_ = Send(t.Context(), News{Ledger: l, Run: fmt.Sprint("task", task), Now: time.Now(), Jobs: []string{"daily"},
+					Problems: []Problem{missing("2026-01-05", "2026-01-06")}, Receivers: []Receiver{e.Receiver}})
 			}
 			var tasks sync.WaitGroup
 			for task := range 4 {
@@ -381,8 +378,8 @@ func TestDamagedIncidents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		err := Tell(t.Context(), News{Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://x"}), Now: time.Now(), Jobs: []string{"daily"},
-			Troubles: []Trouble{missing("2026-01-05", "2026-01-06")}, Receivers: []Receiver{e.Receiver}})
+		err := Send(t.Context(), News{Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://x"}), Now: time.Now(), Jobs: []string{"daily"},
+			Problems: []Problem{missing("2026-01-05", "2026-01-06")}, Receivers: []Receiver{e.Receiver}})
 		if err == nil || !strings.Contains(err.Error(), "mem://x/incidents.json is damaged") || !strings.Contains(err.Error(), "delete it: what goes on") {
 			t.Error(err)
 		}
@@ -392,13 +389,13 @@ func TestDamagedIncidents(t *testing.T) {
 	}
 }
 
-// changed is the trouble of some days whose numbers changed after they had been final, brought at a time.
-func changed(brought string, first string, days int) Trouble {
+// changed is the problem of some days whose numbers changed after they had been final, brought at a time.
+func changed(brought string, first string, days int) Problem {
 	from, err := time.Parse(time.DateOnly, first)
 	if err != nil {
 		panic(err)
 	}
-	t := Trouble{Job: "daily", Reason: ChangedAfterFinal, From: first, Count: days, Past: true}
+	t := Problem{Job: "daily", Reason: ChangedAfterFinal, From: first, Count: days, Past: true}
 	for day := range days {
 		t.Through = from.AddDate(0, 0, day).Format(time.DateOnly)
 		t.Records = append(t.Records, t.Through+"@"+brought)
@@ -423,21 +420,21 @@ func TestNumbersThatChangedAfterFinal(t *testing.T) {
 		after     time.Duration
 		all, deaf string
 		fails     bool
-		troubles  []Trouble
+		problems  []Problem
 	}{
-		{"a final day moved", 0, "opened changed_after_final 2025-11-03", "", true, []Trouble{january}},
-		{"who didn't hear of it hears of it before it is over", 24 * time.Hour, "", "opened changed_after_final 2025-11-03", false, []Trouble{before}},
-		{"then it is over", 24 * time.Hour, "resolved changed_after_final 2025-11-03", "resolved changed_after_final 2025-11-03", false, []Trouble{before}},
-		{"weeks later the record is still there", 60 * 24 * time.Hour, "", "", false, []Trouble{before}},
+		{"a final day moved", 0, "opened changed_after_final 2025-11-03", "", true, []Problem{january}},
+		{"who didn't hear of it hears of it before it is over", 24 * time.Hour, "", "opened changed_after_final 2025-11-03", false, []Problem{before}},
+		{"then it is over", 24 * time.Hour, "resolved changed_after_final 2025-11-03", "resolved changed_after_final 2025-11-03", false, []Problem{before}},
+		{"weeks later the record is still there", 60 * 24 * time.Hour, "", "", false, []Problem{before}},
 		{"of a run that couldn't look at the job", 24 * time.Hour, "", "", false, nil},
-		{"and the one after it", 24 * time.Hour, "", "", false, []Trouble{before}},
-		{"in June 274 days move", 60 * 24 * time.Hour, "opened changed_after_final 2025-09-01 to 2026-06-01", "opened changed_after_final 2025-09-01 to 2026-06-01", false, []Trouble{june}},
-		{"a task of the same run that ends later", 10 * time.Minute, "", "", false, []Trouble{june}},
+		{"and the one after it", 24 * time.Hour, "", "", false, []Problem{before}},
+		{"in June 274 days move", 60 * 24 * time.Hour, "opened changed_after_final 2025-09-01 to 2026-06-01", "opened changed_after_final 2025-09-01 to 2026-06-01", false, []Problem{june}},
+		{"a task of the same run that ends later", 10 * time.Minute, "", "", false, []Problem{june}},
 		{"another day moves beside them", 24 * time.Hour, "resolved changed_after_final 2025-09-01 to 2026-06-01, opened changed_after_final 2026-06-02",
-			"resolved changed_after_final 2025-09-01 to 2026-06-01, opened changed_after_final 2026-06-02", false, []Trouble{behind}},
-		{"a night later", 24 * time.Hour, "resolved changed_after_final 2026-06-02", "resolved changed_after_final 2026-06-02", false, []Trouble{behind}},
-		{"what moved and was left goes on", 24 * time.Hour, "opened changed_after_final 2025-01-01 to 2025-01-03", "opened changed_after_final 2025-01-01 to 2025-01-03", false, []Trouble{left, behind}},
-		{"for as long as it stands", 24 * time.Hour, "", "", false, []Trouble{left, behind}},
+			"resolved changed_after_final 2025-09-01 to 2026-06-01, opened changed_after_final 2026-06-02", false, []Problem{behind}},
+		{"a night later", 24 * time.Hour, "resolved changed_after_final 2026-06-02", "resolved changed_after_final 2026-06-02", false, []Problem{behind}},
+		{"what moved and was left goes on", 24 * time.Hour, "opened changed_after_final 2025-01-01 to 2025-01-03", "opened changed_after_final 2025-01-01 to 2025-01-03", false, []Problem{left, behind}},
+		{"for as long as it stands", 24 * time.Hour, "", "", false, []Problem{left, behind}},
 		{"and ends with it", 24 * time.Hour, "resolved changed_after_final 2025-01-01 to 2025-01-03", "resolved changed_after_final 2025-01-01 to 2025-01-03", false, nil},
 		{"nothing is left", 72 * time.Hour, "", "", false, nil},
 	} {
@@ -447,14 +444,14 @@ func TestNumbersThatChangedAfterFinal(t *testing.T) {
 			deaf.fail = errors.New("away")
 		}
 		n := News{Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at.Add(2 * time.Minute), Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true},
-			Troubles: c.troubles, Receivers: []Receiver{all.Receiver, deaf.Receiver}}
+			Problems: c.problems, Receivers: []Receiver{all.Receiver, deaf.Receiver}}
 		if c.what == "of a run that couldn't look at the job" {
 			n.Jobs = nil
 		}
 		if strings.HasPrefix(c.what, "a task of the same run") {
 			n.Began = at.Add(-20 * time.Minute)
 		}
-		if err := Tell(t.Context(), n); (err != nil) != c.fails {
+		if err := Send(t.Context(), n); (err != nil) != c.fails {
 			t.Fatal(err)
 		}
 		if a, d := all.heard(), deaf.heard(); a != c.all || d != c.deaf {

@@ -1,0 +1,126 @@
+// Package notify sends people a message when something is wrong with a job, and tells a watcher outside how runs begin and end. Without it,
+// a night in which nothing arrived would be noticed by whoever misses its numbers.
+//
+//	problems of a run ─ compare ─▶ incidents.json, by its swap ─ claimed ─▶ one message a receiver ─▶ incidents.json
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+const (
+	// RunTime is how long all messages of a run may take. The run waits for them.
+	RunTime = 10 * time.Second
+	// SendTime is how much of that sending may take.
+	SendTime = 7 * time.Second
+	// patience is how long a process that has claimed a notice may take to send it. Then another one does.
+	patience = time.Minute
+)
+
+// A Receiver is somebody who gets messages.
+type Receiver struct {
+	Name   string        // the reference to the address, which is no secret
+	On     []string      // which reasons; none: all
+	Jobs   []string      // which jobs; none: all
+	Remind time.Duration // how often of what goes on; 0: never
+	Send   func(context.Context, Message) error
+}
+
+// News is what a run knows.
+type News struct {
+	Ledger    *ledger.Ledger
+	Run       string
+	Began     time.Time
+	Jobs      []string        // that the run has looked at: what was wrong with others isn't over
+	Calm      map[string]bool // of those, the ones that the run ended without a failure
+	Shared    map[string]bool // jobs of which other processes may still have a part to do
+	Problems  []Problem
+	Running   []Problem // what is being fetched by another process: whether anything is wrong with it isn't known
+	Receivers []Receiver
+	Link      string
+	Now       time.Time
+
+	by string
+}
+
+// document is the one of the ledger that the incidents are in.
+func document(l *ledger.Ledger) *ledger.Document[incidents] {
+	return ledger.NewDocument[incidents](l, "incidents.json", "")
+}
+
+// Send sends receivers what is new, goes on or is over. Whoever finds an incident, one message is sent about it: by the process that writes
+// it in the ledger first. One that dies after that, or can't send, leaves it to the next run. So a message may come twice after a crash, and
+// never not at all.
+func Send(ctx context.Context, n News) error {
+	if len(n.Receivers) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), RunTime)
+	defer cancel()
+	n.by = n.Run + " " + rand.Text()
+	d := document(n.Ledger)
+	var mine []*incident
+	err := d.Change(ctx, change(func(all *incidents) { mine = n.compare(all) }))
+	if damaged, is := errors.AsType[*ledger.DamagedError](err); is { // a message each time is better than none
+		damaged.Lacks = "what goes on is told of once more"
+		return errors.Join(err, n.sendAll(ctx, n.compare(&incidents{})))
+	}
+	if err != nil {
+		return err // a later run sends what was claimed
+	}
+	err = n.sendAll(ctx, mine)
+	return errors.Join(err, d.Change(ctx, change(func(all *incidents) { all.record(mine) })))
+}
+
+// change is a change of the document, which is written when it isn't the same afterwards. To make one twice does no harm.
+func change(edit func(*incidents)) ledger.Change[incidents] {
+	return ledger.Change[incidents]{Apply: func(all *incidents) error {
+		before, err := json.Marshal(all)
+		edit(all)
+		after, failed := json.Marshal(all)
+		if err == nil && failed == nil && bytes.Equal(before, after) {
+			return ledger.ErrNothing
+		}
+		return errors.Join(err, failed)
+	}}
+}
+
+// sendAll sends each receiver one message about what this process has claimed, and notes in that who has got it.
+func (n *News) sendAll(ctx context.Context, mine []*incident) error {
+	ctx, cancel := context.WithTimeout(ctx, SendTime)
+	defer cancel()
+	var sending sync.WaitGroup
+	errs, sent := make([]error, len(n.Receivers)), make([][]*incident, len(n.Receivers))
+	for at, r := range n.Receivers {
+		for _, i := range mine {
+			if r.awaits(i) {
+				sent[at] = append(sent[at], i)
+			}
+		}
+		if sent[at] != nil {
+			sending.Go(func() {
+				if err := r.Send(ctx, n.message(sent[at])); err != nil {
+					errs[at] = fmt.Errorf("%s: %w", r.Name, err)
+				}
+			})
+		}
+	}
+	sending.Wait()
+	for at, r := range n.Receivers {
+		for _, i := range sent[at] {
+			if errs[at] == nil {
+				i.Delivered = append(i.Delivered, r.Name)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
