@@ -59,8 +59,9 @@ func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, e
 	return s.spend(ctx, c, a)
 }
 
-// pushing translates the part of an entry that both kinds have, and opens its buckets.
-func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a PushAsk) (out files.Options, err error) {
+// pushing translates the part of an entry that both kinds have, opens its buckets, and makes the client of the host that the records go to.
+// That has a rate limit of its own and never sends the API token; host gives its address and credential.
+func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a PushAsk, host func(*adjust.Options) error) (out files.Options, client *adjust.Client, err error) {
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
 	out = files.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Ledger: s.Ledger, Lease: s.Config.Lease,
@@ -73,37 +74,54 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 			continue
 		}
 		if out.Others[other.Name], err = files.ParseSource(other.Spend.Source); err != nil {
-			return out, refuse(fmt.Errorf("source of %s: %w", other.Name, err))
+			return out, nil, refuse(fmt.Errorf("source of %s: %w", other.Name, err))
 		}
 	}
 	shelf := &out.Shelf
 	shelf.Window, shelf.IgnoreSchedule = p.WindowDays, a.Now
 	if shelf.Schedule, err = refresh.ParseSchedule(c.Schedule, c.Zone); err != nil {
-		return out, refuse(err)
+		return out, nil, refuse(err)
 	}
 	if shelf.Zone, err = time.LoadLocation(c.Zone); err != nil {
-		return out, refuse(fmt.Errorf("zone: %w", err))
+		return out, nil, refuse(fmt.Errorf("zone: %w", err))
 	}
 	if shelf.Source, err = files.ParseSource(p.Source); err != nil {
-		return out, refuse(fmt.Errorf("source: %w", err))
+		return out, nil, refuse(fmt.Errorf("source: %w", err))
 	}
 	if len(a.Files) == 0 { // a command without names gives an empty list, not nil
 		out.Quiet = p.Quiet
 	}
 	if shelf.Bucket, err = s.bucket(ctx, shelf.Source.Bucket); err != nil {
-		return out, fmt.Errorf("job %s: source: %w", c.Name, err)
+		return out, nil, fmt.Errorf("job %s: source: %w", c.Name, err)
 	}
 	if out.Rejects, err = s.bucket(ctx, p.Rejects); err != nil {
-		return out, fmt.Errorf("job %s: rejects: %w", c.Name, err)
+		return out, nil, fmt.Errorf("job %s: rejects: %w", c.Name, err)
 	}
 	for _, arg := range a.Files {
 		file, err := s.pushFile(ctx, arg, shelf.Source, shelf.Bucket)
 		if err != nil {
-			return out, err
+			return out, nil, err
 		}
 		shelf.Files = append(shelf.Files, file)
 	}
-	return out, nil
+	if s.RunID == "" { // only a run sends anything, and needs the credential
+		return out, nil, nil
+	}
+	service := s.Config.Service
+	o := adjust.Options{Options: transport.Options{
+		Rate: p.Rate, InFlight: p.InFlight, Share: s.Task.share(), Attempts: service.Attempts, Patience: service.Patience,
+		Logger: s.Log, UserAgent: "reportferry/" + s.Version,
+	}}
+	if service.Embedded {
+		o.HTTP = s.Embedded.Client()
+	}
+	if err = host(&o); err == nil {
+		client, err = adjust.New(o)
+	}
+	if err != nil {
+		return out, nil, fmt.Errorf("job %s: %w", c.Name, err)
+	}
+	return out, s.watched(c.Name, client), nil
 }
 
 // costColumn is the column that a job takes Cost IDs from.
@@ -181,22 +199,12 @@ func (s *Session) localFile(ctx context.Context, name string, source files.Sourc
 	return files.Path{Name: "by-hand" + filepath.ToSlash(abs), Bucket: bucket, Key: filepath.Base(abs)}, err
 }
 
-// pushClient gives the options that the clients of both hosts for records have in common.
-func (s *Session) pushClient(p config.Push) adjust.Options {
-	service := s.Config.Service
-	o := adjust.Options{Options: transport.Options{
-		Rate: p.Rate, InFlight: p.InFlight, Share: s.Task.share(), Attempts: service.Attempts, Patience: service.Patience,
-		Logger: s.Log, UserAgent: "reportferry/" + s.Version,
-	}}
-	if service.Embedded {
-		o.HTTP = s.Embedded.Client()
-	}
-	return o
-}
-
 // login reads the credential of a host now, so that a missing one is found before anything is claimed or sent. key names it in
-// errors.
+// errors. A host without a token gets no credential at all.
 func login(ctx context.Context, l config.Login, key string, getenv func(string) string) (auth adjust.RecordAuth, err error) {
+	if l.Token == "" {
+		return auth, nil
+	}
 	auth.Header, auth.Parameter = l.Header, l.Parameter
 	if auth.Key, err = transport.ParseToken(l.Token, getenv); err == nil {
 		_, err = auth.Key.Token(ctx)
