@@ -45,6 +45,10 @@
 //	dictionaries for integers and decimals                    1.18 to 1.38   1.07 to 1.19
 //	this package, without matches over repeated values        0.97 to 1.01   1.01 to 1.053
 //
+// Six interleaved pairs of smaller answers (0.06 of the rows), medians, say the same of Parquet's own encodings, packed with entropy coding:
+// DELTA_BINARY_PACKED 0.91 to 1.14 and 1.31 to 1.53, dictionaries for integers 1.09 to 1.30 and 1.09 to 1.14, BYTE_STREAM_SPLIT for integers
+// and decimals 1.08 to 1.37 and 1.02 to 1.09.
+//
 // To do without this package, let package parquet compress all pages with its general codec. Nothing else may import it.
 package zstdframe
 
