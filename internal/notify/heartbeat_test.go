@@ -34,44 +34,32 @@ func watcher(t *testing.T, answer http.HandlerFunc) (address string, heard func(
 	}
 }
 
-// A watcher hears the start, the success and the exit code of a failure, also of a run that was stopped. Of the other tasks of an
-// execution it hears failures alone.
+// A watcher hears the start, the success and the exit code of a failure, also of a run that was stopped.
 func TestWhatAWatcherHears(t *testing.T) {
-	for _, c := range []struct {
-		quiet bool
-		want  string
-	}{
-		{false, "POST /ping/secret-uuid/start, POST /ping/secret-uuid, POST /ping/secret-uuid/3, POST /ping/secret-uuid/130"},
-		{true, "POST /ping/secret-uuid/3, POST /ping/secret-uuid/130"},
-	} {
-		address, heard := watcher(t, nil)
-		h, err := NewHeartbeat(address, c.quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		stop()
-		err = errors.Join(h.Start(ctx), h.End(ctx, 0), h.End(ctx, 3), h.End(ctx, 130))
-		if got := strings.Join(heard(), ", "); got != c.want || err != nil {
-			t.Errorf("quiet %v: %s %v", c.quiet, got, err)
-		}
+	address, heard := watcher(t, nil)
+	beat, err := NewPoster().Heartbeat(address)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var none *Heartbeat
-	if err := errors.Join(none.Start(t.Context()), none.End(t.Context(), 1)); err != nil {
-		t.Error(err)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	err = errors.Join(beat(ctx, "start"), beat(ctx, ""), beat(ctx, "3"))
+	if got := strings.Join(heard(), ", "); got != "POST /ping/secret-uuid/start, POST /ping/secret-uuid, POST /ping/secret-uuid/3" || err != nil {
+		t.Errorf("%s %v", got, err)
 	}
 }
 
 // A watcher that takes the connection and never answers is an error after beatTime.
 func TestASilentWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, err := NewHeartbeat("http://watcher.example/secret-uuid?insecure=true", false)
+		p := NewPoster()
+		p.Transport = silence()
+		beat, err := p.Heartbeat("http://watcher.example/secret-uuid?insecure=true")
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.http.Transport = silence()
 		began := time.Now()
-		err = h.Start(t.Context())
+		err = beat(t.Context(), "start")
 		if took := time.Since(began); took != beatTime || err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("after %v: %v", took, err)
 		}
@@ -100,11 +88,11 @@ func TestAWatcherThatFails(t *testing.T) {
 			if answer != nil {
 				address, _ = watcher(t, answer)
 			}
-			h, err := NewHeartbeat(address, false)
+			beat, err := NewPoster().Heartbeat(address)
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = h.Start(t.Context())
+			err = beat(t.Context(), "start")
 			if err == nil || slices.ContainsFunc([]string{"secret", "pass", elsewhere}, func(s string) bool { return strings.Contains(err.Error(), s) }) {
 				t.Error(err)
 			}
@@ -116,7 +104,7 @@ func TestAWatcherThatFails(t *testing.T) {
 		}
 	})
 	for _, wrong := range []string{"", "secret-uuid", "ftp://secret", "https://", "://secret"} {
-		if _, err := NewHeartbeat(wrong, false); err == nil || strings.Contains(err.Error(), "secret-uuid") || strings.Contains(err.Error(), "//secret") {
+		if _, err := NewPoster().Heartbeat(wrong); err == nil || strings.Contains(err.Error(), "secret-uuid") || strings.Contains(err.Error(), "//secret") {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}

@@ -80,16 +80,10 @@ func (p *Poster) once(ctx context.Context, to, key string, body []byte) (time.Du
 // beatTime is how long a watcher may take. The run waits for it.
 const beatTime = 3 * time.Second
 
-// A Heartbeat is a watcher of runs, by the addresses of healthchecks.io, which others understand too
-// (https://healthchecks.io/docs/http_api/). A nil one is none.
-type Heartbeat struct {
-	address *url.URL
-	quiet   bool // only failures are sent
-	http    *Poster
-}
-
-// NewHeartbeat makes a watcher of its address. quiet sends it failures alone: of the tasks of one execution one sends the rest.
-func NewHeartbeat(address string, quiet bool) (*Heartbeat, error) {
+// Heartbeat gives what asks a watcher of runs, by the addresses of healthchecks.io, which others understand too
+// (https://healthchecks.io/docs/http_api/): start, nothing for a success, or the exit code of a failure. It asks also when its context is
+// over, and its errors don't say where the watcher is.
+func (p *Poster) Heartbeat(address string) (func(ctx context.Context, what string) error, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
 		return nil, errors.New("heartbeat: what is referred to isn't an address such as https://hc-ping.com/UUID") // it may be a secret all the same
@@ -97,30 +91,13 @@ func NewHeartbeat(address string, quiet bool) (*Heartbeat, error) {
 	if err := encrypted(at); err != nil {
 		return nil, fmt.Errorf("heartbeat: %w", err)
 	}
-	return &Heartbeat{at, quiet, NewPoster()}, nil
-}
-
-// Start sends that a run begins. An error doesn't say where the watcher is.
-func (h *Heartbeat) Start(ctx context.Context) error { return h.beat(ctx, false, "start") }
-
-// End sends with which exit code a run ended; 0 is a success. An error doesn't say where the watcher is.
-func (h *Heartbeat) End(ctx context.Context, code int) error {
-	if code == 0 {
-		return h.beat(ctx, false)
-	}
-	return h.beat(ctx, true, strconv.Itoa(code))
-}
-
-// beat asks for what is below the address, also when ctx is over.
-func (h *Heartbeat) beat(ctx context.Context, failed bool, path ...string) error {
-	if h == nil || h.quiet && !failed {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatTime)
-	defer cancel()
-	at := *h.address
-	if path != nil {
-		at = *at.JoinPath(path...)
-	}
-	return h.http.Post(ctx, at.String(), "", nil)
+	return func(ctx context.Context, what string) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatTime)
+		defer cancel()
+		to := at
+		if what != "" {
+			to = at.JoinPath(what)
+		}
+		return p.Post(ctx, to.String(), "", nil)
+	}, nil
 }

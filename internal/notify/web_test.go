@@ -121,7 +121,7 @@ func TestServersThatFail(t *testing.T) {
 		{"http://hooks.example/hidden?insecure=true", false}, {"https://hooks.example/hidden", false}, {"http://[::1]:80/hidden", false},
 	} {
 		_, err := Sender(c.address)
-		_, beat := NewHeartbeat(c.address, false)
+		_, beat := NewPoster().Heartbeat(c.address)
 		if (err != nil) != c.refused || (beat != nil) != c.refused || c.refused && strings.Contains(err.Error()+beat.Error(), "hidden") {
 			t.Errorf("%s: %v, %v", c.address, err, beat)
 		}

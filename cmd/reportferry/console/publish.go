@@ -63,10 +63,8 @@ func turn(ctx context.Context, s *wire.Session) (*ledger.Claim, error) {
 		if !errors.As(err, &held) {
 			return claim, err
 		}
-		select {
-		case <-ctx.Done():
+		if !bucket.Sleep(ctx, time.Second) {
 			return nil, held
-		case <-time.After(time.Second):
 		}
 	}
 }

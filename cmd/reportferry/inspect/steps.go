@@ -256,7 +256,7 @@ func (c *checker) receivers(ctx context.Context) {
 		one(fmt.Sprintf("notify %d", i+1), n.URL, func(address string) error { _, err := notify.Sender(address); return err })
 	}
 	if c.Config.Heartbeat != "" {
-		one("heartbeat", c.Config.Heartbeat, func(address string) error { _, err := notify.NewHeartbeat(address, false); return err })
+		one("heartbeat", c.Config.Heartbeat, func(address string) error { _, err := notify.NewPoster().Heartbeat(address); return err })
 	}
 }
 

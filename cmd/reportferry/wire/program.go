@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,27 +144,36 @@ func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) Listener {
 	if err != nil || c.Heartbeat == "" {
 		return Deaf{}
 	}
-	var beat *notify.Heartbeat
+	w := watcher{quiet: !p.Task.First()}
 	address, err := p.Address(ctx, c.Heartbeat)
 	if err == nil {
-		beat, err = notify.NewHeartbeat(address, !p.Task.First())
+		w.beat, err = notify.NewPoster().Heartbeat(address)
 	}
-	if err == nil {
-		err = beat.Start(ctx)
+	if err == nil && !w.quiet {
+		err = w.beat(ctx, "start")
 	}
 	if err != nil {
 		log.Warn("the heartbeat could not be sent; the run itself isn't affected", "error", err)
 	}
-	return watcher{beat: beat}
+	return w
 }
 
 // A watcher hears how runs end.
 type watcher struct {
 	Deaf
-	beat *notify.Heartbeat
+	beat  func(ctx context.Context, what string) error // nil: its address couldn't be read
+	quiet bool                                         // it hears of failures alone: of the tasks of one execution, the first sends the rest
 }
 
-func (w watcher) Closed(ctx context.Context, code int, _ error) error { return w.beat.End(ctx, code) }
+func (w watcher) Closed(ctx context.Context, code int, _ error) error {
+	switch {
+	case w.beat == nil || w.quiet && code == 0:
+		return nil
+	case code == 0:
+		return w.beat(ctx, "")
+	}
+	return w.beat(ctx, strconv.Itoa(code))
+}
 
 // SenderOf reads the address of somebody whom the config names, and gives what sends messages there.
 func (p *Program) SenderOf(ctx context.Context, n config.Notify) (func(context.Context, notify.Message) error, error) {
