@@ -238,7 +238,7 @@ func notField(fields []recordField) func(string) string {
 }
 
 // checkTwice refuses a field that comes from a column and is constant too.
-func (p *Push) checkTwice(d *strict.Decoder, at map[string]strict.Node) {
+func (p *Push) checkTwice(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 	for name := range p.Columns {
 		if p.Constants[name] != "" {
 			d.Fail(at["constants"], "constants: %s is taken from a column already", name)

@@ -8,11 +8,11 @@ import (
 // Sharing is what a job of kind sharing pushes to the service's endpoint of third-party sharing.
 type Sharing struct {
 	Push
-	Ignore    []string // columns of the files that no field is taken from
-	Partners  []string // IDs or names that settings may name beside the service's thirteen
-	Objects   bool     // settings of partners are sent as form objects
-	OnlyUUIDs bool     // IDs that aren't UUIDs are refused; else they are sent with a warning
-	SendLate  bool     // records of a device that a file of a later day had are sent too; else they are rejected
+	Ignore        []string // columns of the files that no field is taken from
+	Partners      []string // IDs or names that settings may name beside the service's thirteen
+	Settings      string   // how settings of partners are sent: object, or form_objects
+	OnMalformedID string   // an ID that isn't a UUID: send, with a warning, or reject
+	OnLate        string   // a record of a device that a file of a later day had: reject, or send
 }
 
 // sharingFields are the fields of a record of sharing.
@@ -32,10 +32,9 @@ var sharingFields = []recordField{
 
 // sharingKeys are the keys of kind sharing.
 func sharingKeys(j *Job) strict.Object {
-	s := &Sharing{Push: pushDefaults}
+	s := &Sharing{Push: pushDefaults, Settings: "object", OnMalformedID: "send", OnLate: "reject"}
 	s.MaxRejects.Share = 1 // one bad device doesn't hold back what the others have chosen
 	j.Sharing = s
-	onLate, onMalformed, form := "reject", "send", "object"
 	return strict.Object{
 		Fields: append(s.keys(record{
 			fields: sharingFields, own: []string{"idfa", "gps_adid", "device_id"}, column: "{device_id: id}", constant: "{app_token: abc123def456}", look: checkSharingConstants,
@@ -43,14 +42,11 @@ func sharingKeys(j *Job) strict.Object {
 		}),
 			strict.Optional("ignore", strict.TextsOf(strict.Text), &s.Ignore, "[exported_at]", "Columns of the files that aren't read. Any other column that no field is taken from is a mistake."),
 			strict.Optional("partners", strict.TextsOf(partnerName), &s.Partners, "['42', Some Network (43)]", "Names or IDs of partners, or both as name (ID), that are known beside the service's thirteen. Others are sent, too, with a warning."),
-			strict.Optional("settings", strict.OneOf("object", "form_objects"), &form, "form_objects", "How settings of partners are sent. object is one JSON object, as the service's SDKs send it, and form_objects a list of objects with partnerName, key and value, as its page describes them. Which of the two the service takes wasn't tried."),
-			strict.Optional("on_malformed_id", strict.OneOf("send", "reject"), &onMalformed, "reject", "What happens to a record whose ID isn't of the form that those of Apple and Google have, 8-4-4-4-12 hexadecimal digits. send sends it with a warning, and reject rejects it."),
-			strict.Optional("on_late", strict.OneOf("reject", "send"), &onLate, "send", "What happens to a record of a device that a file of a later day had. reject rejects it, and send sends it, though it replaces newer choices."),
+			strict.Optional("settings", strict.OneOf("object", "form_objects"), &s.Settings, "form_objects", "How settings of partners are sent. object is one JSON object, as the service's SDKs send it, and form_objects a list of objects with partnerName, key and value, as its page describes them. Which of the two the service takes wasn't tried."),
+			strict.Optional("on_malformed_id", strict.OneOf("send", "reject"), &s.OnMalformedID, "reject", "What happens to a record whose ID isn't of the form that those of Apple and Google have, 8-4-4-4-12 hexadecimal digits. send sends it with a warning, and reject rejects it."),
+			strict.Optional("on_late", strict.OneOf("reject", "send"), &s.OnLate, "send", "What happens to a record of a device that a file of a later day had. reject rejects it, and send sends it, though it replaces newer choices."),
 		),
-		Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
-			s.SendLate, s.OnlyUUIDs, s.Objects = onLate == "send", onMalformed == "reject", form == "form_objects"
-			s.checkTwice(d, at)
-		},
+		Check: s.checkTwice,
 	}
 }
 

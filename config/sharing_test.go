@@ -19,13 +19,13 @@ func TestSharing(t *testing.T) {
 			Columns:   map[string]string{"device_id": "id", "id_type": "kind", "sharing": "choice"},
 			Constants: map[string]string{"app_token": "abc123def456"}},
 		Ignore:   []string{"exported_at", "user id"},
-		Partners: []string{"applemusic", "42", "Some Network"}, Objects: true, OnlyUUIDs: true, SendLate: true,
+		Partners: []string{"applemusic", "42", "Some Network"}, Settings: "form_objects", OnMalformedID: "reject", OnLate: "send",
 	}
 	if got := c.Jobs[0]; got.Sinks != nil || !reflect.DeepEqual(got.Sharing, want) {
 		t.Errorf("first: %+v\nwant %+v", got.Sharing, want)
 	}
 	second := &Sharing{Push: Push{Source: below("testdata/good", "file://./in/choices.csv"), Rejects: below("testdata/good", "file://./in"), MaxRejects: MaxRejects{Share: 1},
-		OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}}
+		OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}, Settings: "object", OnMalformedID: "send", OnLate: "reject"}
 	if got := c.Jobs[1].Sharing; !reflect.DeepEqual(got, second) {
 		t.Errorf("second: %+v\nwant %+v", got, second)
 	}

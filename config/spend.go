@@ -16,7 +16,7 @@ type Spend struct {
 	Push
 	Format     Format
 	Currencies []string // codes beside those of ISO 4217
-	SendOther  bool     // a Cost ID with other content than before is sent too; else it is rejected
+	OnConflict string   // a Cost ID with other content than before: reject, or send
 }
 
 // spendFields are the fields of a record of spend.
@@ -31,9 +31,8 @@ var spendFields = []recordField{
 
 // spendKeys are the keys of kind spend.
 func spendKeys(j *Job) strict.Object {
-	s := &Spend{Push: pushDefaults}
+	s := &Spend{Push: pushDefaults, OnConflict: "reject"}
 	j.Spend = s
-	onConflict := "reject"
 	return strict.Object{
 		Fields: append(s.keys(record{
 			fields: spendFields, own: []string{"cost_id", "engaged_at"}, column: "{cost_id: click_id}", constant: "{cost_type: cpc}", look: checkSpendConstants,
@@ -41,11 +40,10 @@ func spendKeys(j *Job) strict.Object {
 		}),
 			strict.Optional("format", formatBlock, &s.Format, "{separator: semicolon, decimal: comma}", "How the files are written, where they don't say it themselves."),
 			strict.Optional("currencies", strict.TextsOf(currencyCode), &s.Currencies, "[XTS]", "Currency codes that are taken beside those of ISO 4217."),
-			strict.Optional("on_conflict", strict.OneOf("reject", "send"), &onConflict, "send", "What happens to a Cost ID that was sent with other content before. reject rejects the record, and send sends it too."),
+			strict.Optional("on_conflict", strict.OneOf("reject", "send"), &s.OnConflict, "send", "What happens to a Cost ID that was sent with other content before. reject rejects the record, and send sends it too."),
 		),
-		Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
-			s.SendOther = onConflict == "send"
-			s.checkTwice(d, at)
+		Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) {
+			s.checkTwice(d, n, at)
 			code := strings.ToUpper(s.Constants["cost_currency"])
 			listed := slices.ContainsFunc(s.Currencies, func(more string) bool { return catalog.SameWord(code, more) })
 			if codeForm.MatchString(code) && !money.IsValid(code) && !listed {

@@ -20,7 +20,7 @@ func TestSpend(t *testing.T) {
 			Columns:   map[string]string{"cost_id": "click_id", "cost_amount": "spend", "engaged_at": "click_time"},
 			Constants: map[string]string{"cost_type": "CPC", "cost_currency": "qqq", "tag": "partner"}},
 		Format:     Format{"windows-1252", "semicolon", "comma", "point", "DD.MM.YYYY HH:mm", "Spend"},
-		Currencies: []string{"QQQ"}, SendOther: true,
+		Currencies: []string{"QQQ"}, OnConflict: "send",
 	}
 	if got := c.Jobs[0]; got.Table != "spend_log" || got.Sinks != nil || !reflect.DeepEqual(got.Spend, want) {
 		t.Errorf("first: %+v\nwant %+v", got.Spend, want)
@@ -28,6 +28,7 @@ func TestSpend(t *testing.T) {
 	second := &Spend{
 		Push: Push{Source: below("testdata/good", "file://./in/spend.parquet"), Rejects: below("testdata/good", "file://./in"), OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10,
 			InFlight: 8, Constants: map[string]string{"cost_amount": "0.10000"}},
+		OnConflict: "reject",
 	}
 	if got := c.Jobs[1].Spend; !reflect.DeepEqual(got, second) {
 		t.Errorf("second: %+v\nwant %+v", got, second)
