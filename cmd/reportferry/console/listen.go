@@ -57,13 +57,7 @@ func (l *Listening) Show(ctx context.Context, s *wire.Session) (address string, 
 	if err != nil {
 		return "", nil, err
 	}
-	return l.start(ctx, s.Program, s.Log, c.Handler(), nil)
-}
-
-// ShowBeside answers with pages, and at /healthz and /readyz with probes, which need no token. They are asked for all that is known
-// only when the reader may see the pages too. Where others reach the address and there is no token, there are no pages.
-func (l *Listening) ShowBeside(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler, probes func(whole bool) http.Handler) (address string, stop func(), err error) {
-	return l.start(ctx, p, log, pages, probes)
+	return l.ShowBeside(ctx, s.Program, s.Log, c.Handler(), nil)
 }
 
 // Renew reads the token again where it is kept. Whoever logged in with another one has to do so again.
@@ -81,7 +75,9 @@ func (l *Listening) Renew(ctx context.Context, p *wire.Program) error {
 // Closed tells whether there are no pages, because nobody could log in.
 func (l *Listening) Closed() bool { return l.token == "" && !loopback.Is(l.address) }
 
-func (l *Listening) start(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler, probes func(bool) http.Handler) (address string, stop func(), err error) {
+// ShowBeside answers with pages, and at /healthz and /readyz with probes, which need no token. They are asked for all that is known
+// only when the reader may see the pages too. Where others reach the address and there is no token, there are no pages.
+func (l *Listening) ShowBeside(ctx context.Context, p *wire.Program, log *slog.Logger, pages http.Handler, probes func(whole bool) http.Handler) (address string, stop func(), err error) {
 	if pages, err = l.guarded(ctx, p, log, pages, probes); err != nil {
 		return "", nil, exit.Coded(err)
 	}
