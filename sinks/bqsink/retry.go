@@ -13,6 +13,8 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"google.golang.org/api/googleapi"
+
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // This file is the only layer of retries of calls: once keeps the client from retrying. Two cases are left to others. The
@@ -84,16 +86,6 @@ type policy struct {
 	pauses, quota     backoff.BackOff
 }
 
-// spread grows to the longest pause. What it draws lies between least times the pause and the pause, so that calls that failed together don't come
-// back together.
-func spread(first, longest time.Duration, least float64) backoff.BackOff {
-	middle := (1 + least) / 2
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval = time.Duration(float64(first)*middle), time.Duration(float64(longest)*middle)
-	b.Multiplier, b.RandomizationFactor = 2, (1-least)/(1+least)
-	return b
-}
-
 // Reset does nothing: a policy is of one call.
 func (p *policy) Reset() {}
 
@@ -119,7 +111,7 @@ func (p *policy) NextBackOff() time.Duration {
 
 // repeat calls until the call succeeds, or fails in a way that a retry can't change.
 func repeat(ctx context.Context, call func() error) error {
-	p := &policy{ctx: ctx, pauses: spread(firstPause, mostPause, 0), quota: spread(firstQuotaPause, mostQuotaPause, 0.5)}
+	p := &policy{ctx: ctx, pauses: sinks.Pauses(firstPause, mostPause, 0), quota: sinks.Pauses(firstQuotaPause, mostQuotaPause, 0.5)}
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		p.last = plain(call())
 		return struct{}{}, p.last

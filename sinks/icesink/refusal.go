@@ -12,7 +12,6 @@ import (
 
 	"github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
-	"github.com/cenkalti/backoff/v5"
 
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -29,8 +28,7 @@ const (
 // repeat calls until the call succeeds, or fails in a way that another try can't change. It is the only layer of retries around a
 // catalog. A table that others keep changing is tried more often, because each time one of them has got on.
 func (s *Sink) repeat(ctx context.Context, call func() error) error {
-	tries := pauses(firstPause, mostPause)
-	races := pauses(firstRace, longestRace)
+	tries, races := sinks.Pauses(firstPause, mostPause, 0), sinks.Pauses(firstRace, longestRace, 0)
 	for failed, lost := 0, 0; ; {
 		err := call()
 		var pause time.Duration
@@ -58,13 +56,6 @@ func (s *Sink) repeat(ctx context.Context, call func() error) error {
 		case <-time.After(pause):
 		}
 	}
-}
-
-// pauses grow to the longest, and are spread from nothing to twice their length: those that failed together come back apart.
-func pauses(first, longest time.Duration) *backoff.ExponentialBackOff {
-	p := backoff.NewExponentialBackOff()
-	p.InitialInterval, p.MaxInterval, p.Multiplier, p.RandomizationFactor = first/2, longest/2, 2, 1
-	return p
 }
 
 // refused reports whether a catalog has answered that it did nothing.

@@ -36,16 +36,13 @@ var passing = map[string]bool{
 
 // repeat calls until the call succeeds, or fails in a way that another try can't change. It is the only layer of retries.
 func (s *Sink) repeat(ctx context.Context, call func() error) error {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = firstPause/2, mostPause/2
-	pause.Multiplier, pause.RandomizationFactor = 2, 1 // from nothing to twice the interval: those that failed together come back apart
 	var last error
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		if last = call(); last != nil && (ctx.Err() != nil || !passes(last)) {
 			return struct{}{}, backoff.Permanent(last)
 		}
 		return struct{}{}, last
-	}, backoff.WithBackOff(pause), backoff.WithMaxTries(mostTries), backoff.WithMaxElapsedTime(0))
+	}, backoff.WithBackOff(sinks.Pauses(firstPause, mostPause, 0)), backoff.WithMaxTries(mostTries), backoff.WithMaxElapsedTime(0))
 	switch ended := ctx.Err(); {
 	case err == nil || ended == nil:
 		return err
