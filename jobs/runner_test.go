@@ -237,10 +237,10 @@ func TestJobsArePlannedAtOnce(t *testing.T) {
 		if took := time.Since(start); took != 4*time.Second || most.Load() != planners {
 			t.Errorf("planned in %v, %d at once", took, most.Load())
 		}
-		check(t, l.SaveRun(t.Context(), ledger.Run{ID: "r", Results: results}))
-		last, _, err := l.LastRun(t.Context())
+		check(t, l.SaveRun(t.Context(), ledger.Run{ID: "r", Started: time.Now(), Results: results}))
+		past, err := l.Past(t.Context(), 1)
 		check(t, err)
-		for i, res := range last.Results {
+		for i, res := range past.Runs[0].Results {
 			want := map[int]string{
 				3: "[{ no ledger}]", 7: "[{bad broken} {hopeless broken}]",
 			}[i%10]

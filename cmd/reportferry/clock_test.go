@@ -133,9 +133,9 @@ func TestServeByAWrongClock(t *testing.T) {
 			if code == 0 {
 				code = exit.CodeOf(refused)
 			}
-			runs, err := e.Ledger.Runs(t.Context(), 10)
-			if check(t, err); code != want || len(runs) != 1-want {
-				t.Errorf("exit %d, want %d; %d runs recorded: %v %s", code, want, len(runs), refused, &out)
+			past, err := e.Ledger.Past(t.Context(), 10)
+			if check(t, err); code != want || len(past.Runs) != 1-want {
+				t.Errorf("exit %d, want %d; %d runs recorded: %v %s", code, want, len(past.Runs), refused, &out)
 			}
 		}
 		check(t, e.Close())

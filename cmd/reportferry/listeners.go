@@ -36,7 +36,7 @@ func newListeners(ctx context.Context, p *wire.Program, log *slog.Logger) *liste
 // under a claim of the job's table.
 func (l *listeners) list() []listed {
 	return []listed{
-		{wire.AtEnd(endRecord), "the run's record could not be written", true, 3 * time.Second},
+		{wire.AtEnd(endRecord), "the run's record could not be written", true, 0},
 		{wire.AtEnd(audit), "the audit table could not be written", true, 0},
 		{wire.AtEnd(console.Publish), "the console's pages could not be written; the next run tries again", false, 0},
 		{wire.AtEnd(notify.Send), "people could not be told; the next run tries again", false, 10 * time.Second},

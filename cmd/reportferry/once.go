@@ -73,10 +73,11 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	_ = quotas(s.Log, list, plans) // errors are in the plans
 	about.Set(attribute.String("reportferry.run.id", s.RunID), attribute.String("reportferry.trigger", r.Trigger))
 	ran.Record = ledger.Run{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
-	if err := s.Ledger.SaveRun(ctx, ran.Record); err != nil {
+	ran.Session = s
+	if err := keep(ctx, ran); err != nil {
 		return 0, err
 	}
-	ran.Session, ran.List, ran.Plans = s, jobs.Own(plans, list), jobs.Own(plans, plans)
+	ran.List, ran.Plans = jobs.Own(plans, list), jobs.Own(plans, plans)
 	l.begun(ctx, ran)
 	runner := &jobs.Runner{
 		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Bounds: e.Bounds, Deadline: r.Stop,
@@ -121,8 +122,29 @@ func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
 	return names
 }
 
-// endRecord writes how the run ended.
+// keep writes the run's record. A month that can't be trusted keeps no run from its work, because no table needs the record: it is said in
+// the log, in the result and in the last lines.
+func keep(ctx context.Context, ran *wire.Ran) error {
+	err := ran.Ledger.SaveRun(ctx, ran.Record)
+	var damaged *ledger.DamagedError
+	if !errors.As(err, &damaged) {
+		ran.Unrecorded = ""
+		return err
+	}
+	if ran.Unrecorded == "" {
+		ran.Log.Warn("the run goes on without a record", "error", damaged)
+	}
+	ran.Unrecorded = damaged.Error()
+	return nil
+}
+
+// endRecord writes how the run ended. It takes as long as other runs' records take, which share the document, and 3 seconds at most once
+// the process was told to end.
 func endRecord(ctx context.Context, ran *wire.Ran) error {
+	stopped := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(stopped, func() { time.AfterFunc(3*time.Second, cancel) })()
 	r, ended := &ran.Record, time.Now().UTC()
 	r.Ended = &ended
 	for _, res := range r.Results {
@@ -135,7 +157,7 @@ func endRecord(ctx context.Context, ran *wire.Ran) error {
 			return ran.Ledger.ForgetRun(ctx, r.ID) // IDs sort by date: a record of the future would stay the newest one
 		}
 	}
-	return ran.Ledger.SaveRun(ctx, *r)
+	return keep(ctx, ran)
 }
 
 // checkClock compares this machine's clock with that of the ledger's bucket, and refuses to begin when they are far apart. The
@@ -153,11 +175,12 @@ func checkClock(ctx context.Context, s *wire.Session) error {
 		}
 		return err
 	}
-	last, ran, err := s.Ledger.LastRun(ctx)
-	if err != nil {
-		return nil // SaveRun reports the same trouble in a moment
+	past, err := s.Ledger.Past(ctx, 1)
+	if err != nil || len(past.Runs) == 0 {
+		return nil //nolint:nilerr // SaveRun reports the same trouble in a moment
 	}
-	if now := time.Now(); ran && last.Started.Sub(now) > transport.ClockRefuses {
+	last := past.Runs[0]
+	if now := time.Now(); last.Started.Sub(now) > transport.ClockRefuses {
 		s.Log.Warn("the ledger's last run began at "+last.Started.UTC().Format(time.RFC3339)+", which is in the future by this machine's clock: "+
 			"it is wrong now, or was then", "run", last.ID)
 	}

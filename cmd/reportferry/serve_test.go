@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,7 +16,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/slow"
+	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // Snappy, because the zstd coders keep channels that belong to no bubble.
@@ -147,8 +150,8 @@ func TestServeDoesATickAsOneRun(t *testing.T) {
 			time.Sleep(time.Hour) // the service's rate
 			parts, err := filepath.Glob(filepath.Join(dir, "out/job*/*/*.parquet"))
 			check(t, err)
-			runs, err := filepath.Glob(filepath.Join(dir, "ledger/runs/*.json"))
-			if check(t, err); len(parts) != 19*(3+day) || len(runs) != day+1 {
+			runs := runsIn(t, filepath.Join(dir, "ledger"))
+			if len(parts) != 19*(3+day) || len(runs) != day+1 {
 				t.Fatalf("after %d nights: %d parts of %d jobs and %d runs; %s", day, len(parts), 19, len(runs), &out)
 			}
 			time.Sleep(23 * time.Hour)
@@ -159,6 +162,17 @@ func TestServeDoesATickAsOneRun(t *testing.T) {
 			t.Errorf("it says %s", &out)
 		}
 	})
+}
+
+// runsIn are the runs that a ledger in a folder has on record.
+func runsIn(t *testing.T, dir string) []ledger.Run {
+	t.Helper()
+	store, err := bucket.Open(t.Context(), "file://"+dir)
+	check(t, err)
+	l := ledger.Open(ledger.Options{Store: store})
+	past, err := l.Past(t.Context(), 1000)
+	check(t, errors.Join(err, l.Close()))
+	return past.Runs
 }
 
 func TestServeEndsWell(t *testing.T) {

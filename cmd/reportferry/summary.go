@@ -23,6 +23,9 @@ import (
 // ended closes a run for people: what it did, and what comes next to a person who waits. Nobody looks at a daemon.
 func (d *display) ended(ctx context.Context, r *wire.Ran) error {
 	d.summary(r.Record)
+	if r.Unrecorded != "" && !d.json {
+		fmt.Fprintln(d.out, human.Fold("The ledger has no record of this run: "+r.Unrecorded, 80))
+	}
 	if !d.json && !d.mute && (r.Record.Trigger == "manual" || r.Record.Trigger == "backfill") {
 		after.Run(ctx, d.out, r, time.Now())
 	}

@@ -59,7 +59,7 @@ func (k *kept[T]) get(now time.Time, age time.Duration, read func() (T, error)) 
 
 func newCache(o Options) *cache { return &cache{o: o, jobs: make([]kept[JobStatus], len(o.Jobs))} }
 
-// runs is how many runs are read: all that a ledger keeps.
+// runs is how many runs have a page.
 const runs = 100
 
 // readers is how many jobs are read at once. Reading one mostly waits for the ledger's bucket.

@@ -90,7 +90,11 @@ func madeUpRuns() []ledger.Run {
 	}
 	failing := unit("2026-01-05", 12*time.Second, 40*time.Second, ledger.Outcome{Limiter: 2 * time.Second, Backoff: 30 * time.Second, Requests: 8, Retries: 7})
 	failing.Failed = true
+	idle := func(id string, hours time.Duration) ledger.Run {
+		return ledger.Run{ID: id, Trigger: "schedule", Started: began.Add(-hours * time.Hour), Ended: after(time.Minute - hours*time.Hour), Results: []ledger.Result{{Job: "campaigns", Table: "campaigns"}}}
+	}
 	return []ledger.Run{
+		idle("20260110T023000.000Z-00000000", 50), idle("20260110T043000.000Z-00000000", 48), // of which nothing is left but their number
 		{ID: oldRun, Trigger: "schedule", Started: began.AddDate(0, 0, -1), Ended: after(-24*time.Hour + time.Minute), Exit: 0, Results: []ledger.Result{
 			{Job: "campaigns", Table: "campaigns", Outcome: ledger.Outcome{Windows: 1, Written: 7, Requests: 2}},
 		}},

@@ -51,8 +51,11 @@ func wrong(all []problem) (n int) {
 
 // allProblems lists what is wrong, the worst first, and of what is as bad in the config's order.
 func allProblems(s snapshot) (all []problem) {
-	for _, err := range parts(s.err) {
+	for _, err := range s.past.Damaged {
 		all = append(all, unreadable("", err, "runs"))
+	}
+	if s.err != nil {
+		all = append(all, unreadable("", s.err, "runs"))
 	}
 	for _, j := range s.jobs {
 		all = append(all, problemsOf(s, j)...)
@@ -119,21 +122,6 @@ func unreadable(job string, err error, command string) problem {
 		p.Advice = "Don't delete it: " + damaged.Cost + ". " + p.Advice
 	}
 	return p
-}
-
-// parts are the errors that were joined to one.
-func parts(err error) (list []error) {
-	joined, several := err.(interface{ Unwrap() []error }) //nolint:errorlint // what was joined is wanted, not what is below
-	switch {
-	case err == nil:
-	case !several || errors.Is(err, ledger.ErrBucket): // which says in one what was tried and what came back
-		list = []error{err}
-	default:
-		for _, e := range joined.Unwrap() {
-			list = append(list, parts(e)...)
-		}
-	}
-	return list
 }
 
 // unbegun is the problem of a job that has never run, and of which nothing is recorded otherwise.

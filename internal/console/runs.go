@@ -46,9 +46,10 @@ type runJob struct {
 func (c *Console) runList(ctx context.Context, _ vars) (view, error) {
 	s := c.cache.see(ctx, func(Job) bool { return false })
 	body := struct {
-		Error error
-		Runs  []runLine
-	}{Error: s.err}
+		Unread bool
+		Idle   ledger.Idle
+		Runs   []runLine
+	}{Unread: s.err != nil || s.past.Damaged != nil, Idle: s.past.Idle}
 	for _, r := range s.past.Runs {
 		body.Runs = append(body.Runs, lineOf(r))
 	}

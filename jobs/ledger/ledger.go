@@ -31,6 +31,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gocloud.dev/blob"
@@ -49,9 +50,7 @@ import (
 //	pushes/...                                    what was pushed of files: package jobs/outbox
 //	tables/{table}/notes.json                     what became of event slugs, which finals were compared: package jobs/slugs; a document
 //	apps/{table}.json                             how far declared apps are: package jobs/apps; a document
-//	runs/{id}.json                                one execution
-//	executions/{id}/{job}.json                    of the last execution by several tasks: the jobs that one of them has seen done
-//	successes/{job}/{time}.json                   the end of a run in which the job succeeded; the newest holds
+//	runs/{month}.json                             the runs that began in the month, and the last success of each job; a document
 //	incidents.json                                what people are told of: package internal/notify; a document
 //	.reportferry-probe.json                       put to see that the store honours conditions
 type Ledger struct {
@@ -61,6 +60,8 @@ type Ledger struct {
 	keep  time.Duration
 
 	history, unindexed int // as Options has them
+
+	months sync.Map // the documents of runs, by key
 }
 
 // Options say where the ledger is.

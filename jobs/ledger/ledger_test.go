@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -95,36 +94,6 @@ func mustEncode(t *testing.T, v any) []byte {
 	data, err := encodeObject(v)
 	check(t, err)
 	return data
-}
-
-func TestRuns(t *testing.T) {
-	everyLedger(t, func(t *testing.T, l *Ledger) {
-		ctx := t.Context()
-		if _, ran, err := l.LastRun(ctx); ran || err != nil {
-			t.Fatal(ran, err)
-		}
-		start := time.Date(2026, 1, 1, 6, 0, 0, 0, time.UTC)
-		for night := range keepRuns + 5 {
-			r := Run{ID: NewRunID(start.AddDate(0, 0, night)), Trigger: "manual", Ended: &start, Exit: night}
-			check(t, l.SaveRun(ctx, r))
-		}
-		last, ran, err := l.LastRun(ctx)
-		if !ran || err != nil || last.Exit != keepRuns+4 {
-			t.Errorf("the last run is %+v, %v", last, err)
-		}
-		three, err := l.Runs(ctx, 3)
-		if err != nil || len(three) != 3 || three[0].Exit != keepRuns+4 || three[2].Exit != keepRuns+2 {
-			t.Errorf("the last three: %+v, %v", three, err)
-		}
-		if all, err := l.Runs(ctx, 1000); err != nil || len(all) != keepRuns {
-			t.Errorf("all: %d, %v", len(all), err)
-		}
-		keys, err := l.list(context.Background(), "runs/")
-		check(t, err)
-		if len(keys) != keepRuns {
-			t.Errorf("%d run records are kept, want %d", len(keys), keepRuns)
-		}
-	})
 }
 
 func date(text string) civil.Date {

@@ -4,23 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"slices"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/reportferry/reportferry/internal/disk"
 )
 
 // Replayed is the trigger of a run that makes partitions again of raw answers. It is no success of a job, which is fetching.
 const Replayed = "replay"
-
-// keepRuns is how many runs the ledger keeps.
-const keepRuns = 100
-
-// lacksRun is what is lacking without an object that tells of a run.
-const lacksRun = "the list of runs then lacks this one, and no table changes"
 
 // ExitStopped is the exit code of a run that was stopped.
 const ExitStopped = 130
@@ -44,89 +35,70 @@ func NewRunID(now time.Time) string {
 	return now.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(b[:])
 }
 
-func runKey(id string) string { return "runs/" + id + ".json" }
+// idle tells whether a run is over and nothing was done in it. Its trigger doesn't matter: to this program a scheduler of somebody else's
+// is a person.
+func (r Run) idle() bool {
+	return r.Ended != nil && r.Exit == 0 && len(r.Errors) == 0 && !slices.ContainsFunc(r.Results, func(res Result) bool {
+		return !res.Succeeded() || res.Outcome.Windows+res.Outcome.Compared+res.Outcome.Unseen > 0
+	})
+}
 
-// SaveRun writes the record of a run. When the run is over, it also notes which jobs succeeded, and drops records beyond the newest
-// hundred.
+// SaveRun writes the record of a run into the document of the month in which it began: one swap at its start, and one at its end, which also
+// notes which jobs succeeded. A month that can't be trusted is a *DamagedError, which is no reason not to go on: no table needs the record.
 func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
-	if err := l.write(ctx, runKey(r.ID), r); err != nil {
-		return err
-	}
-	if r.Ended == nil {
-		return nil
-	}
-	if err := l.saveSuccesses(ctx, r); err != nil {
-		return err
-	}
-	keys, err := l.list(ctx, "runs/")
+	d := l.runsOf(r.Started.UTC().Format(nameOfMonth))
+	before, old, err := l.earlier(ctx, d, r.Started)
 	if err != nil {
 		return err
 	}
-	for _, key := range keys[:max(0, len(keys)-keepRuns)] {
-		if err := l.drop(ctx, key); err != nil {
-			return err
-		}
+	begun := false // the record was there before it was to be replaced
+	err = d.Change(ctx, Change[runMonth]{
+		Apply: func(m *runMonth) error {
+			begun = begun || m.find(r.ID) >= 0
+			m.save(r, before, d.Size() > mostOfRuns)
+			return nil
+		},
+		Done: func(m *runMonth) bool {
+			at := m.find(r.ID)
+			if at < 0 {
+				return begun // another run has made a mere number of this one since
+			}
+			return (m.Runs[at].Ended != nil) == (r.Ended != nil)
+		},
+	})
+	if err != nil {
+		return err
 	}
-	if dir := l.store.Dir(); dir != "" {
+	if dir := l.store.Dir(); dir != "" && r.Ended != nil {
 		disk.NewRoot(dir).Sweep(leftAfter)
 	}
-	return nil
+	return l.drop(ctx, old...)
 }
 
 // leftAfter is how old a file beside an object's place is when its writer must have been killed. One that slept for so long fails, and
 // writes again.
 const leftAfter = time.Hour
 
-// ForgetRun drops the record of a run that must not count, such as one under a wrong clock.
-func (l *Ledger) ForgetRun(ctx context.Context, id string) error { return l.drop(ctx, runKey(id)) }
-
-// Runs are the newest n runs that can be read, the newest first. Damaged records among them are errors, each a *DamagedError. One that
-// isn't there any more was dropped by a run that has just ended.
-func (l *Ledger) Runs(ctx context.Context, n int) (runs []Run, err error) {
-	keys, err := l.list(ctx, "runs/")
-	if err != nil {
-		return nil, err
-	}
-	slices.Reverse(keys)
-	var damaged []error
-	for len(runs) < n && len(keys) > 0 {
-		some := keys[:min(len(keys), n-len(runs))]
-		keys = keys[len(some):]
-		read, unread := make([]Run, len(some)), make([]error, len(some))
-		g, within := errgroup.WithContext(ctx)
-		g.SetLimit(readers)
-		for i, key := range some {
-			g.Go(func() error {
-				var of *DamagedError
-				unread[i] = l.read(within, key, &read[i])
-				switch {
-				case errors.As(unread[i], &of):
-					of.Lacks = lacksRun
-				case !isNotFound(unread[i]):
-					return unread[i]
-				}
-				return nil
-			})
-		}
-		if err := g.Wait(); err != nil {
-			return nil, err
-		}
-		for i, r := range read {
-			if unread[i] == nil {
-				runs = append(runs, r)
-			} else if !isNotFound(unread[i]) {
-				damaged = append(damaged, unread[i])
+// ForgetRun drops the record of a run of this process that must not count, such as one under a wrong clock. A month without a run goes with it.
+func (l *Ledger) ForgetRun(ctx context.Context, id string) error {
+	for key, d := range l.knownRuns {
+		left := -1
+		err := d.Change(ctx, Change[runMonth]{Apply: func(m *runMonth) error {
+			at := m.find(id)
+			if at < 0 {
+				return ErrNothing
 			}
+			m.Runs = slices.Delete(m.Runs, at, at+1)
+			left = len(m.Runs)
+			return nil
+		}})
+		if err == nil && left == 0 {
+			d.Forget()
+			err = l.drop(ctx, key)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return runs, errors.Join(damaged...)
-}
-
-// LastRun is the newest run that can be read; false when there is none.
-func (l *Ledger) LastRun(ctx context.Context) (Run, bool, error) {
-	runs, err := l.Runs(ctx, 1)
-	if _, err = LeftOut(err); err != nil || len(runs) == 0 {
-		return Run{}, false, err
-	}
-	return runs[0], true, nil
+	return nil
 }

@@ -94,15 +94,13 @@ func TestRest(t *testing.T) {
 }
 
 func TestFreshness(t *testing.T) {
-	ended := moment("2026-01-09T06:00")
-	quiet := ledger.Run{Ended: &ended, Results: []ledger.Result{{Job: "j"}}}
-	sad := ledger.Run{Ended: &ended, Results: []ledger.Result{{Job: "j", Failures: []ledger.Failure{failure("u", "no")}}, {Job: "other"}}}
+	quiet, sad := map[string]time.Time{"j": moment("2026-01-09T06:00")}, map[string]time.Time{"other": moment("2026-01-09T06:00")}
 	for _, c := range []struct {
 		name   string
 		period Period
 		now    string
 		done   ledger.Records
-		runs   []ledger.Run
+		last   map[string]time.Time
 		want   string
 	}{
 		{"this morning", Day, "2026-01-09T07:00", daysFetched("2026-01-09T06:00", "2026-01-08"), nil, ""},
@@ -114,16 +112,16 @@ func TestFreshness(t *testing.T) {
 		{"never run", Day, "2026-01-09T07:00", nil, nil, "the next period ended 175h0m0s ago, and none is recorded"},
 		{"never run, and just begun", Day, "2026-01-02T07:00", nil, nil, ""},
 		{"a month in the middle of the next", Month, "2026-02-20T06:00", daysFetched("2026-02-19T06:00", "2026-01-01"), nil, ""},
-		{"a run that had nothing to do", Month, "2026-02-20T06:00", daysFetched("2026-02-10T06:00", "2026-01-01"), []ledger.Run{quiet},
+		{"a run that had nothing to do", Month, "2026-02-20T06:00", daysFetched("2026-02-10T06:00", "2026-01-01"), quiet,
 			"the last success was 240h0m0s ago"},
-		{"a run that had nothing to do, lately", Day, "2026-01-10T01:00", daysFetched("2026-01-08T01:00", "2026-01-07", "2026-01-08"), []ledger.Run{quiet}, ""},
-		{"a run that failed", Day, "2026-01-09T07:00", daysFetched("2026-01-08T01:00", "2026-01-07"), []ledger.Run{sad}, "the last success was 30h0m0s ago"},
+		{"a run that had nothing to do, lately", Day, "2026-01-10T01:00", daysFetched("2026-01-08T01:00", "2026-01-07", "2026-01-08"), quiet, ""},
+		{"a run that failed", Day, "2026-01-09T07:00", daysFetched("2026-01-08T01:00", "2026-01-07"), sad, "the last success was 30h0m0s ago"},
 		{"the whole", Whole, "2026-01-09T07:00", daysFetched("2026-01-09T06:00", "0001-01-01"), nil, ""},
 		{"the whole, two days behind", Whole, "2026-01-11T07:00", daysFetched("2026-01-09T06:00", "0001-01-01"), nil,
 			"the next period ended 31h0m0s ago, and the newest recorded is 2026-01-08"},
 	} {
 		r := Rules{Period: c.period, Page: 1, Start: date("2026-01-01"), Location: time.UTC}
-		f := FreshnessOf("j", r, c.done, ledger.Past{Runs: c.runs})
+		f := FreshnessOf("j", r, c.done, ledger.Past{Success: c.last})
 		if got := f.Stale(moment(c.now), 26*time.Hour); got != c.want {
 			t.Errorf("%s: %q, want %q (%+v)", c.name, got, c.want, f)
 		}

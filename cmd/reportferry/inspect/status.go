@@ -272,19 +272,9 @@ func writeTroubles(w io.Writer, s tableStatus) {
 // mostDays is how many rows of partitions of a problem are named.
 const mostDays = 5
 
-// runStatus describes a job that fills no table: when it last succeeded. A ledger of an older version doesn't record that, so
-// run records are read instead, four times as many in each round until they reach back to maxAge, because the newest ones may
-// all be of other jobs.
+// runStatus describes a job that fills no table: when it last succeeded.
 func runStatus(ctx context.Context, e *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus, error) {
 	now, success := time.Now(), past.SuccessOf(c.Name)
-	for n := len(past.Runs); success == nil && n >= wire.LastRuns && n == len(past.Runs) && now.Sub(past.Runs[n-1].Started) <= maxAge; {
-		var err error
-		n *= 4
-		if past.Runs, err = e.Runs(ctx, n); err != nil {
-			return tableStatus{}, err
-		}
-		success = ledger.Past{Runs: past.Runs}.SuccessOf(c.Name)
-	}
 	s := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Problems: status.LastFailed(c.Name, past, nil)}
 	if c.Kind == "spend" || c.Kind == "sharing" {
 		files, err := outbox.New(outbox.Options{Ledger: e.Ledger, Table: c.Table}).Files(ctx)

@@ -42,6 +42,8 @@ type Run struct {
 	Ended   time.Time `json:"ended"`
 	Seconds float64   `json:"seconds" jsonschema_description:"from the beginning to the end"`
 	Jobs    []Job     `json:"jobs"`
+
+	Unrecorded string `json:"unrecorded,omitempty" jsonschema_description:"why the ledger has no record of the run"`
 }
 
 // A Job is what became of a job of the run.
@@ -116,7 +118,7 @@ type Place struct {
 // Of says what became of a run. It reads the tables of its jobs from the ledger again.
 func Of(ctx context.Context, s *wire.Ran) (Run, error) {
 	r := s.Record
-	run := Run{Form: Form, Run: r.ID, Trigger: r.Trigger, Exit: r.Exit, Outcome: wording.Meaning(r.Exit), Began: r.Started, Ended: r.Started, Jobs: []Job{}}
+	run := Run{Form: Form, Run: r.ID, Trigger: r.Trigger, Exit: r.Exit, Outcome: wording.Meaning(r.Exit), Began: r.Started, Ended: r.Started, Jobs: []Job{}, Unrecorded: s.Unrecorded}
 	if r.Ended != nil {
 		run.Ended = *r.Ended
 	}

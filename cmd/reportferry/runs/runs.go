@@ -2,7 +2,7 @@
 // it, what a night printed would be gone with its terminal.
 //
 //	run ──── ledger.Run ────> WriteResult                  the closing table of each job
-//	            │ runs/ID.json of the ledger
+//	            │ runs/MONTH.json of the ledger
 //	            └── runs ───> a line for each run, or one in whole, by the same table
 package runs
 
@@ -34,7 +34,8 @@ func New(p *wire.Program) *cobra.Command {
 		Short: "List the last runs, or show one of them in whole",
 		Long: `List the last runs that the ledger has a record of, the newest first: how long
 ago each began, what started it, its jobs, what came of it and its exit code.
-The ledger keeps a hundred of them.
+The ledger keeps them for 90 days. Of runs that did nothing it keeps the last
+one of each job, and counts the others.
 
 With an ID, or with the first part of one, that run is shown in whole: for each
 job, what it wrote, what that cost, what was left out and every error. last is
@@ -53,10 +54,11 @@ the newest run. Nothing is asked of the service.`,
 				if job != "" || len(args) == 1 && args[0] != "last" {
 					read = math.MaxInt
 				}
-				all, err := s.Runs(ctx, read)
+				past, err := s.Past(ctx, read)
 				if err != nil {
 					return err
 				}
+				all := past.Runs
 				if job != "" {
 					all = slices.DeleteFunc(all, func(r ledger.Run) bool { return !has(r, job) })
 				}
@@ -74,6 +76,9 @@ the newest run. Nothing is asked of the service.`,
 					fmt.Fprintln(w, "No run is recorded yet; reportferry run makes the first.")
 				default:
 					list(w, all, time.Now())
+					if job == "" {
+						counted(w, past, time.Now())
+					}
 				}
 				return nil
 			})
@@ -121,7 +126,7 @@ func find(all []ledger.Run, id string) (ledger.Run, error) {
 	})
 	switch len(found) {
 	case 0:
-		return ledger.Run{}, fmt.Errorf("no run begins with %q; reportferry runs -n 100 lists all", id)
+		return ledger.Run{}, fmt.Errorf("no run begins with %q; reportferry runs -n 1000 lists more", id)
 	case 1:
 		return found[0], nil
 	}

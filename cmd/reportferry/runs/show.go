@@ -33,6 +33,17 @@ func list(w io.Writer, all []ledger.Run, now time.Time) {
 	grid.Write(w)
 }
 
+// counted says how many runs the ledger has no record of.
+func counted(w io.Writer, p ledger.Past, now time.Time) {
+	since := p.Since.Format(time.DateOnly)
+	if n := p.Idle.Runs; n > 0 {
+		fmt.Fprintf(w, "%s since %s did nothing, the last one %s ago.\n", human.Plural(n, "more run"), since, age(now.Sub(p.Idle.Last)))
+	}
+	if p.Dropped > 0 {
+		fmt.Fprintf(w, "%s since %s aren't kept, because there were too many.\n", human.Plural(p.Dropped, "more run"), since)
+	}
+}
+
 // age writes a length of time in its largest unit.
 func age(d time.Duration) string {
 	switch {

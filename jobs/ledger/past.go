@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A runMonth is the document of the runs that began in one month, runs/{month}.json.
+type runMonth struct {
+	Runs []Run `json:"runs"` // ascending by ID
+
+	// Success is when each job last ended a run without a failure. A month begins with what the months before it have. A run that began in
+	// one month and ends in the next notes its success in its own, when the next may have begun already. So readers, and whoever begins a
+	// month, take the latest of the two newest months: that needs no second write, and no run takes a month.
+	Success map[string]time.Time `json:"success,omitempty"`
+
+	Idle    Idle `json:"idle,omitzero"`
+	Dropped int  `json:"dropped,omitempty"` // the oldest runs, because the document had no room for them
+}
+
+// Idle counts runs in which nothing was done. The last one of each job is a record like others until the job has run again.
+type Idle struct {
+	Runs int       `json:"runs"`
+	Last time.Time `json:"last"` // when the last one of them ended
+}
+
+func (i *Idle) add(o Idle) {
+	i.Runs += o.Runs
+	if o.Last.After(i.Last) {
+		i.Last = o.Last
+	}
+}
+
+const (
+	nameOfMonth = "2006-01"
+	// keepRuns is for how many days the ledger keeps runs, and one more for those that went on into the next month.
+	keepRuns = 90 + 1
+	// mostOfRuns is how many bytes of JSON a month has before its oldest runs are dropped, down to half of that. Compressed that is less than
+	// a fifth of it.
+	mostOfRuns = 4 << 20
+)
+
+// find gives the place of a run; negative: it isn't there.
+func (m *runMonth) find(id string) int {
+	return slices.IndexFunc(m.Runs, func(r Run) bool { return r.ID == id })
+}
+
+// save sets the record of a run. Nothing is dropped that is the newest run, or the last one of a job, which tells what is wrong with it.
+func (m *runMonth) save(r Run, before map[string]time.Time, full bool) {
+	if m.Success == nil {
+		m.Success = map[string]time.Time{}
+	}
+	latest(m.Success, before)
+	for _, res := range r.Results {
+		if r.Ended != nil && r.Trigger != Replayed && res.Succeeded() {
+			latest(m.Success, map[string]time.Time{res.Job: *r.Ended})
+		}
+	}
+	m.Runs = append(slices.DeleteFunc(m.Runs, func(o Run) bool { return o.ID == r.ID }), r)
+	slices.SortFunc(m.Runs, func(a, b Run) int { return strings.Compare(a.ID, b.ID) })
+	followed, size := map[string]bool{}, 0
+	for i, run := range slices.Backward(m.Runs) {
+		last := i == len(m.Runs)-1
+		for _, res := range run.Results {
+			last = last || !followed[res.Job]
+			followed[res.Job] = true
+		}
+		if full {
+			raw, _ := marshal(run) // with an error the document can't be written either
+			size += len(raw)
+		}
+		switch {
+		case last:
+			continue
+		case run.idle():
+			m.Idle.add(Idle{1, *run.Ended})
+		case size > mostOfRuns/2:
+			m.Dropped++
+		default:
+			continue
+		}
+		m.Runs = slices.Delete(m.Runs, i, i+1)
+	}
+}
+
+// latest takes those times into all that are later than what it has.
+func latest(all, more map[string]time.Time) {
+	for job, at := range more {
+		if at.After(all[job]) {
+			all[job] = at
+		}
+	}
+}
+
+// runsOf is the document of a month's runs, of which a process has one.
+func (l *Ledger) runsOf(month string) *Document[runMonth] {
+	key := "runs/" + month + ".json"
+	d := NewDocument[runMonth](l, key, "")
+	d.damage.Lacks = "the runs of that month are then on record nowhere, and no table changes"
+	known, _ := l.months.LoadOrStore(key, d)
+	return known.(*Document[runMonth]) //nolint:forcetypeassert // nothing else is stored
+}
+
+// knownRuns are the documents that this process has asked for, by key.
+func (l *Ledger) knownRuns(yield func(string, *Document[runMonth]) bool) {
+	l.months.Range(func(key, d any) bool { return yield(key.(string), d.(*Document[runMonth])) }) //nolint:forcetypeassert // likewise
+}
+
+// earlier gives what a month begins with, when there is no document of it yet: successes of before, and the keys of months that are too old.
+func (l *Ledger) earlier(ctx context.Context, d *Document[runMonth], now time.Time) (success map[string]time.Time, old []string, err error) {
+	if d.Version() != "" {
+		return nil, nil, nil
+	}
+	if _, exists, err := d.Load(ctx); exists || err != nil {
+		return nil, nil, err
+	}
+	p, listed, err := l.past(ctx, 0)
+	for _, key := range listed {
+		if now.After(monthOfRuns(key).AddDate(0, 1, keepRuns)) {
+			old = append(old, key)
+			l.months.Delete(key)
+		}
+	}
+	return p.Success, old, err
+}
+
+// monthOfRuns is the first moment of the month that a key names; zero: it names none.
+func monthOfRuns(key string) time.Time {
+	month, _ := time.Parse(nameOfMonth, strings.TrimSuffix(path.Base(key), ".json"))
+	return month
+}
+
+// A Past is what the ledger remembers of runs.
+type Past struct {
+	Runs    []Run                // the last ones, the newest first
+	Success map[string]time.Time // by job: when it last ended a run without a failure
+	Idle    Idle                 // of the months that were read
+	Dropped int                  // likewise
+	Since   time.Time            // when the oldest month that was read begins
+	Damaged []error              // months that are left out, each a *DamagedError
+}
+
+// Past reads the newest n runs, and the last success of every job: one listing, and the two newest months, or as many as have n runs. Months
+// that this process knows as they are listed aren't read again.
+func (l *Ledger) Past(ctx context.Context, n int) (Past, error) {
+	p, _, err := l.past(ctx, n)
+	return p, err
+}
+
+func (l *Ledger) past(ctx context.Context, n int) (p Past, listed []string, err error) {
+	p.Success = map[string]time.Time{}
+	objects, err := l.Objects(ctx, "runs/")
+	if err != nil {
+		return p, nil, err
+	}
+	read := 0
+	for _, o := range slices.Backward(objects) {
+		month := monthOfRuns(o.Key)
+		if month.IsZero() {
+			continue // it isn't ours
+		}
+		if listed = append(listed, o.Key); read >= 2 && len(p.Runs) >= n {
+			continue
+		}
+		d := l.runsOf(month.Format(nameOfMonth))
+		if v := d.Version(); v == "" || v != o.Version {
+			var damaged *DamagedError
+			if _, _, err := d.Load(ctx); errors.As(err, &damaged) {
+				p.Damaged = append(p.Damaged, err)
+				continue
+			} else if err != nil {
+				return p, nil, err
+			}
+		}
+		m := d.Last()
+		for _, r := range slices.Backward(m.Runs) {
+			p.Runs = append(p.Runs, r)
+		}
+		if p.Since = month; read < 2 {
+			latest(p.Success, m.Success)
+		}
+		p.Idle.add(m.Idle)
+		p.Dropped += m.Dropped
+		read++
+	}
+	p.Runs = p.Runs[:min(n, len(p.Runs))]
+	return p, listed, nil
+}
+
+// LastSuccess is when a job last ended a run without a failure, as far as this process knows: a run reads all when it begins. Zero: never.
+func (l *Ledger) LastSuccess(job string) time.Time {
+	last := map[string]time.Time{}
+	for _, d := range l.knownRuns {
+		latest(last, map[string]time.Time{job: d.Last().Success[job]})
+	}
+	return last[job]
+}
+
+// Last is the newest run that had a job, and what came of the job in it; nil when none is known.
+func (p Past) Last(job string) (*Run, *Result) {
+	for i, run := range p.Runs {
+		if at := slices.IndexFunc(run.Results, func(r Result) bool { return r.Job == job }); at >= 0 {
+			return &p.Runs[i], &run.Results[at]
+		}
+	}
+	return nil, nil
+}
+
+// SuccessOf is when a job last ended a run without a failure; nil: never.
+func (p Past) SuccessOf(job string) *time.Time {
+	if at, known := p.Success[job]; known {
+		return &at
+	}
+	return nil
+}
