@@ -18,7 +18,7 @@ const (
 	ExitSome        = 3
 	ExitHeld        = 4
 	ExitDenied      = 5
-	ExitInterrupted = ledger.ExitStopped
+	ExitInterrupted = 130
 )
 
 // ExitCode is the exit code of a run: of several jobs the first that applies of 2, 5, 1, 3, 4, 0. A run that was

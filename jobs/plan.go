@@ -90,7 +90,7 @@ type States struct {
 	Write func(context.Context, ledger.Hold) error
 
 	// Behind tells, without a claim, whether an earlier run has left them unwritten. It is asked by a run that did nothing.
-	Behind func(context.Context) (bool, error)
+	Behind func() bool
 
 	// Now has them written at once, for a unit that is about to make false what they say. The runner sets it before it begins a unit.
 	Now func(context.Context) error

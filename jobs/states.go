@@ -16,10 +16,8 @@ func (r *Runner) states(ctx context.Context, job Job, s *States, done ledger.Out
 	if s == nil {
 		return nil
 	}
-	if done.Done()+done.Failed == 0 {
-		if behind, err := s.Behind(ctx); err != nil || !behind {
-			return err
-		}
+	if done.Done()+done.Failed == 0 && !s.Behind() {
+		return nil
 	}
 	return r.write(ctx, job, s, d)
 }

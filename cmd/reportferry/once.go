@@ -154,7 +154,7 @@ func endRecord(ctx context.Context, ran *wire.Ran) error {
 	}
 	for _, res := range r.Results {
 		if slices.ContainsFunc(res.Errs, func(err error) bool { return errors.Is(err, adjust.ErrClock) }) {
-			return ran.Ledger.ForgetRun(ctx, r.ID) // IDs sort by date: a record of the future would stay the newest one
+			return ran.Ledger.ForgetRun(ctx, *r) // IDs sort by date: a record of the future would stay the newest one
 		}
 	}
 	return keep(ctx, ran)

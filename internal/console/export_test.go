@@ -105,7 +105,7 @@ func TestExportAgain(t *testing.T) {
 	if again := exported(t, c, b); again != (Exported{Unchanged: first.Written}) {
 		t.Errorf("with nothing new: %+v, at first %+v", again, first)
 	}
-	if err := c.o.Ledger.ForgetRun(t.Context(), oldRun); err != nil {
+	if err := c.o.Ledger.ForgetRun(t.Context(), madeUpRuns()[2]); err != nil {
 		t.Fatal(err)
 	}
 	before := filesOf(t, b)
@@ -145,7 +145,7 @@ func TestExportLeavesForeignPages(t *testing.T) {
 				t.Errorf("over a foreign %s: %v", name, err)
 			}
 		}
-		if err := c.o.Ledger.ForgetRun(t.Context(), oldRun); err != nil {
+		if err := c.o.Ledger.ForgetRun(t.Context(), madeUpRuns()[2]); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = New(c.o).Export(t.Context(), b)

@@ -72,7 +72,7 @@ func TestNothingOfTheLedgerIsMarkup(t *testing.T) {
 // Every link leads to a page or an asset, also to a run that the ledger has forgotten: it isn't linked.
 func TestLinksLeadSomewhere(t *testing.T) {
 	c := madeUp(t)
-	if err := c.o.Ledger.ForgetRun(t.Context(), oldRun); err != nil { // which a problem has
+	if err := c.o.Ledger.ForgetRun(t.Context(), madeUpRuns()[2]); err != nil { // which a problem has
 		t.Fatal(err)
 	}
 	all := everyPage(t, c)

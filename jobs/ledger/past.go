@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -36,11 +35,11 @@ func (i *Idle) add(o Idle) {
 }
 
 const (
-	nameOfMonth = "2006-01"
+	// keyOfRuns is the key of the document of a month, as a layout of package time.
+	keyOfRuns = "runs/2006-01.json"
 	// keepRuns is for how many days the ledger keeps runs, and one more for those that went on into the next month.
 	keepRuns = 90 + 1
-	// mostOfRuns is how many bytes of JSON a month has before its oldest runs are dropped, down to half of that. Compressed that is less than
-	// a fifth of it.
+	// mostOfRuns is how many bytes of JSON a month has before the older half of its runs is dropped. Compressed they are less than a fifth.
 	mostOfRuns = 4 << 20
 )
 
@@ -62,23 +61,19 @@ func (m *runMonth) save(r Run, before map[string]time.Time, full bool) {
 	}
 	m.Runs = append(slices.DeleteFunc(m.Runs, func(o Run) bool { return o.ID == r.ID }), r)
 	slices.SortFunc(m.Runs, func(a, b Run) int { return strings.Compare(a.ID, b.ID) })
-	followed, size := map[string]bool{}, 0
+	followed, half := map[string]bool{}, len(m.Runs)/2
 	for i, run := range slices.Backward(m.Runs) {
 		last := i == len(m.Runs)-1
 		for _, res := range run.Results {
 			last = last || !followed[res.Job]
 			followed[res.Job] = true
 		}
-		if full {
-			raw, _ := marshal(run) // with an error the document can't be written either
-			size += len(raw)
-		}
 		switch {
 		case last:
 			continue
 		case run.idle():
 			m.Idle.add(Idle{1, *run.Ended})
-		case size > mostOfRuns/2:
+		case full && i < half:
 			m.Dropped++
 		default:
 			continue
@@ -97,41 +92,11 @@ func latest(all, more map[string]time.Time) {
 }
 
 // runsOf is the document of a month's runs, of which a process has one.
-func (l *Ledger) runsOf(month string) *Document[runMonth] {
-	key := "runs/" + month + ".json"
+func (l *Ledger) runsOf(key string) *Document[runMonth] {
 	d := NewDocument[runMonth](l, key, "")
 	d.damage.Lacks = "the runs of that month are then on record nowhere, and no table changes"
 	known, _ := l.months.LoadOrStore(key, d)
 	return known.(*Document[runMonth]) //nolint:forcetypeassert // nothing else is stored
-}
-
-// knownRuns are the documents that this process has asked for, by key.
-func (l *Ledger) knownRuns(yield func(string, *Document[runMonth]) bool) {
-	l.months.Range(func(key, d any) bool { return yield(key.(string), d.(*Document[runMonth])) }) //nolint:forcetypeassert // likewise
-}
-
-// earlier gives what a month begins with, when there is no document of it yet: successes of before, and the keys of months that are too old.
-func (l *Ledger) earlier(ctx context.Context, d *Document[runMonth], now time.Time) (success map[string]time.Time, old []string, err error) {
-	if d.Version() != "" {
-		return nil, nil, nil
-	}
-	if _, exists, err := d.Load(ctx); exists || err != nil {
-		return nil, nil, err
-	}
-	p, listed, err := l.past(ctx, 0)
-	for _, key := range listed {
-		if now.After(monthOfRuns(key).AddDate(0, 1, keepRuns)) {
-			old = append(old, key)
-			l.months.Delete(key)
-		}
-	}
-	return p.Success, old, err
-}
-
-// monthOfRuns is the first moment of the month that a key names; zero: it names none.
-func monthOfRuns(key string) time.Time {
-	month, _ := time.Parse(nameOfMonth, strings.TrimSuffix(path.Base(key), ".json"))
-	return month
 }
 
 // A Past is what the ledger remembers of runs.
@@ -142,38 +107,31 @@ type Past struct {
 	Dropped int                  // likewise
 	Since   time.Time            // when the oldest month that was read begins
 	Damaged []error              // months that are left out, each a *DamagedError
+	months  []time.Time          // all that there are
 }
 
 // Past reads the newest n runs, and the last success of every job: one listing, and the two newest months, or as many as have n runs. Months
 // that this process knows as they are listed aren't read again.
-func (l *Ledger) Past(ctx context.Context, n int) (Past, error) {
-	p, _, err := l.past(ctx, n)
-	return p, err
-}
-
-func (l *Ledger) past(ctx context.Context, n int) (p Past, listed []string, err error) {
+func (l *Ledger) Past(ctx context.Context, n int) (p Past, err error) {
 	p.Success = map[string]time.Time{}
 	objects, err := l.Objects(ctx, "runs/")
-	if err != nil {
-		return p, nil, err
-	}
 	read := 0
 	for _, o := range slices.Backward(objects) {
-		month := monthOfRuns(o.Key)
-		if month.IsZero() {
-			continue // it isn't ours
-		}
-		if listed = append(listed, o.Key); read >= 2 && len(p.Runs) >= n {
+		month, foreign := time.Parse(keyOfRuns, o.Key)
+		if foreign != nil {
 			continue
 		}
-		d := l.runsOf(month.Format(nameOfMonth))
+		if p.months = append(p.months, month); read >= 2 && len(p.Runs) >= n {
+			continue
+		}
+		d := l.runsOf(o.Key)
 		if v := d.Version(); v == "" || v != o.Version {
 			var damaged *DamagedError
 			if _, _, err := d.Load(ctx); errors.As(err, &damaged) {
 				p.Damaged = append(p.Damaged, err)
 				continue
 			} else if err != nil {
-				return p, nil, err
+				return p, err
 			}
 		}
 		m := d.Last()
@@ -188,14 +146,24 @@ func (l *Ledger) past(ctx context.Context, n int) (p Past, listed []string, err 
 		read++
 	}
 	p.Runs = p.Runs[:min(n, len(p.Runs))]
-	return p, listed, nil
+	return p, err
+}
+
+// endedBy are the keys of the months that were over at a moment.
+func (p Past) endedBy(at time.Time) (keys []string) {
+	for _, month := range p.months {
+		if month.AddDate(0, 1, 0).Before(at) {
+			keys = append(keys, month.Format(keyOfRuns))
+		}
+	}
+	return keys
 }
 
 // LastSuccess is when a job last ended a run without a failure, as far as this process knows: a run reads all when it begins. Zero: never.
 func (l *Ledger) LastSuccess(job string) time.Time {
 	last := map[string]time.Time{}
-	for _, d := range l.knownRuns {
-		latest(last, map[string]time.Time{job: d.Last().Success[job]})
+	for _, d := range l.months.Range {
+		latest(last, map[string]time.Time{job: d.(*Document[runMonth]).Last().Success[job]}) //nolint:forcetypeassert // likewise
 	}
 	return last[job]
 }

@@ -74,8 +74,8 @@ func TestRuns(t *testing.T) {
 		if !l.LastSuccess("b").Equal(*third.Ended) || !l.LastSuccess("c").IsZero() {
 			t.Errorf("b succeeded last at %v", l.LastSuccess("b"))
 		}
-		check(t, l.ForgetRun(t.Context(), second.ID))
-		check(t, l.ForgetRun(t.Context(), third.ID))
+		check(t, l.ForgetRun(t.Context(), second))
+		check(t, l.ForgetRun(t.Context(), third))
 		keys, err := l.list(t.Context(), "runs/")
 		if got := pastOf(t, other, 9); err != nil || got.ids() != "1" || !slices.Equal(keys, []string{"runs/2026-01.json"}) {
 			t.Errorf("once two are forgotten: %s, %v %v", got.ids(), keys, err)
@@ -165,7 +165,7 @@ func TestIdleRunsAreCounted(t *testing.T) {
 	if got := pastOf(t, l, 99); got.ids() != "both refused compares waits works" || got.Idle.Runs != 51 {
 		t.Errorf("%s, %+v", got.ids(), got.Idle)
 	}
-	doc := l.runsOf("2026-01")
+	doc := l.runsOf("runs/2026-01.json")
 	if size := doc.Size(); size > 10_000 {
 		t.Errorf("the document has %d bytes", size)
 	}
@@ -233,7 +233,7 @@ func TestABusyMonthIsBounded(t *testing.T) {
 		}
 		return res
 	}
-	began, written, doc := moment("2026-01-01T00:00"), 1, l.runsOf("2026-01")
+	began, written, doc := moment("2026-01-01T00:00"), 1, l.runsOf("runs/2026-01.json")
 	check(t, l.SaveRun(t.Context(), ranAt("2026-01-01T00:00", "rare", busy("rare"))))
 	next := func() Run {
 		at := began.Add(time.Duration(written) * 5 * time.Minute)

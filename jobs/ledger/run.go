@@ -13,9 +13,6 @@ import (
 // Replayed is the trigger of a run that makes partitions again of raw answers. It is no success of a job, which is fetching.
 const Replayed = "replay"
 
-// ExitStopped is the exit code of a run that was stopped.
-const ExitStopped = 130
-
 // A Run is the record of one execution, written at its start and again at its end. One without an end was killed, or
 // still goes on.
 type Run struct {
@@ -46,59 +43,55 @@ func (r Run) idle() bool {
 // SaveRun writes the record of a run into the document of the month in which it began: one swap at its start, and one at its end, which also
 // notes which jobs succeeded. A month that can't be trusted is a *DamagedError, which is no reason not to go on: no table needs the record.
 func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
-	d := l.runsOf(r.Started.UTC().Format(nameOfMonth))
-	before, old, err := l.earlier(ctx, d, r.Started)
-	if err != nil {
-		return err
+	d := l.runsOf(r.Started.UTC().Format(keyOfRuns))
+	var before Past
+	if d.Version() == "" {
+		_, exists, err := d.Load(ctx)
+		if err == nil && !exists {
+			before, err = l.Past(ctx, 0)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	begun := false // the record was there before it was to be replaced
-	err = d.Change(ctx, Change[runMonth]{
+	err := d.Change(ctx, Change[runMonth]{
 		Apply: func(m *runMonth) error {
 			begun = begun || m.find(r.ID) >= 0
-			m.save(r, before, d.Size() > mostOfRuns)
+			m.save(r, before.Success, d.Size() > mostOfRuns)
 			return nil
 		},
-		Done: func(m *runMonth) bool {
+		Done: func(m *runMonth) bool { // where it isn't there any more another run has made a mere number of it
 			at := m.find(r.ID)
-			if at < 0 {
-				return begun // another run has made a mere number of this one since
-			}
-			return (m.Runs[at].Ended != nil) == (r.Ended != nil)
+			return at < 0 && begun || at >= 0 && (m.Runs[at].Ended != nil) == (r.Ended != nil)
 		},
 	})
-	if err != nil {
-		return err
-	}
-	if dir := l.store.Dir(); dir != "" && r.Ended != nil {
+	if dir := l.store.Dir(); err == nil && dir != "" && r.Ended != nil {
 		disk.NewRoot(dir).Sweep(leftAfter)
 	}
-	return l.drop(ctx, old...)
+	if old := before.endedBy(r.Started.AddDate(0, 0, -keepRuns)); err == nil && old != nil {
+		for _, key := range old {
+			l.months.Delete(key)
+		}
+		err = l.drop(ctx, old...)
+	}
+	return err
 }
 
 // leftAfter is how old a file beside an object's place is when its writer must have been killed. One that slept for so long fails, and
 // writes again.
 const leftAfter = time.Hour
 
-// ForgetRun drops the record of a run of this process that must not count, such as one under a wrong clock. A month without a run goes with it.
-func (l *Ledger) ForgetRun(ctx context.Context, id string) error {
-	for key, d := range l.knownRuns {
-		left := -1
-		err := d.Change(ctx, Change[runMonth]{Apply: func(m *runMonth) error {
-			at := m.find(id)
-			if at < 0 {
-				return ErrNothing
-			}
-			m.Runs = slices.Delete(m.Runs, at, at+1)
-			left = len(m.Runs)
-			return nil
-		}})
-		if err == nil && left == 0 {
-			d.Forget()
-			err = l.drop(ctx, key)
-		}
-		if err != nil {
-			return err
-		}
+// ForgetRun drops the record of a run that must not count, such as one under a wrong clock. A month without any other run goes with it.
+func (l *Ledger) ForgetRun(ctx context.Context, r Run) error {
+	d := l.runsOf(r.Started.UTC().Format(keyOfRuns))
+	err := d.Change(ctx, Change[runMonth]{Apply: func(m *runMonth) error {
+		m.Runs = slices.DeleteFunc(m.Runs, func(o Run) bool { return o.ID == r.ID })
+		return nil
+	}})
+	if err == nil && len(d.Last().Runs) == 0 {
+		d.Forget()
+		err = l.drop(ctx, d.key)
 	}
-	return nil
+	return err
 }

@@ -61,7 +61,7 @@ type Tables struct {
 // Plan is the part of the job's plan that writes them.
 func (s Tables) Plan() *jobs.States {
 	planned := s.newest()
-	states := &jobs.States{Claim: claim, Behind: func(ctx context.Context) (bool, error) { return s.behind(ctx, planned) }, Write: s.Write}
+	states := &jobs.States{Claim: claim, Behind: func() bool { return s.behind(planned) }, Write: s.Write}
 	s.Of.BeforeRebaseline(func(ctx context.Context) error {
 		if states.Now == nil {
 			return nil
@@ -83,14 +83,11 @@ func (s Tables) newest() (newest time.Time) {
 
 // behind tells whether the tables may lack something that an earlier run has recorded: a run that succeeded has written them. Of a
 // table that was let go, what was known when it was planned has to do: who has recorded more since writes them too.
-func (s Tables) behind(ctx context.Context, newest time.Time) (bool, error) {
+func (s Tables) behind(newest time.Time) bool {
 	if s.Of.Has() {
 		newest = s.newest()
 	}
-	if newest.IsZero() {
-		return false, nil
-	}
-	return s.Ledger.LastSuccess(s.Job).Before(newest), nil
+	return s.Ledger.LastSuccess(s.Job).Before(newest)
 }
 
 // Write brings both tables up to date. It is called under the claim. The changes come first: the other table's records say how far

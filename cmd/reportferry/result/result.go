@@ -30,20 +30,19 @@ const Form = 1
 
 // A Run is what became of a run, or why there was none.
 type Run struct {
-	Form    int       `json:"form" jsonschema_description:"version of this form"`
-	Run     string    `json:"run" jsonschema_description:"ID of the run; empty when none was begun"`
-	Trigger string    `json:"trigger" jsonschema_description:"manual, backfill, replay or schedule; empty when no run was begun"`
-	Exit    int       `json:"exit" jsonschema_description:"exit code"`
-	Outcome string    `json:"outcome" jsonschema_description:"what the exit code means, in words"`
-	Retry   bool      `json:"retry" jsonschema_description:"whether another try may do more; false: all is done, or only a person or another day can end what is left"`
-	Reason  string    `json:"reason,omitempty" jsonschema_description:"word for why no run was begun"`
-	Error   string    `json:"error,omitempty" jsonschema_description:"why no run was begun, in words"`
-	Began   time.Time `json:"began"`
-	Ended   time.Time `json:"ended"`
-	Seconds float64   `json:"seconds" jsonschema_description:"from the beginning to the end"`
-	Jobs    []Job     `json:"jobs"`
-
-	Unrecorded string `json:"unrecorded,omitempty" jsonschema_description:"why the ledger has no record of the run"`
+	Form       int       `json:"form" jsonschema_description:"version of this form"`
+	Run        string    `json:"run" jsonschema_description:"ID of the run; empty when none was begun"`
+	Trigger    string    `json:"trigger" jsonschema_description:"manual, backfill, replay or schedule; empty when no run was begun"`
+	Exit       int       `json:"exit" jsonschema_description:"exit code"`
+	Outcome    string    `json:"outcome" jsonschema_description:"what the exit code means, in words"`
+	Retry      bool      `json:"retry" jsonschema_description:"whether another try may do more; false: all is done, or only a person or another day can end what is left"`
+	Reason     string    `json:"reason,omitempty" jsonschema_description:"word for why no run was begun"`
+	Error      string    `json:"error,omitempty" jsonschema_description:"why no run was begun, in words"`
+	Began      time.Time `json:"began"`
+	Ended      time.Time `json:"ended"`
+	Seconds    float64   `json:"seconds" jsonschema_description:"from the beginning to the end"`
+	Jobs       []Job     `json:"jobs"`
+	Unrecorded string    `json:"unrecorded,omitempty" jsonschema_description:"why the ledger has no record of the run"`
 }
 
 // A Job is what became of a job of the run.

@@ -20,11 +20,10 @@ type Listener interface {
 // A Ran is a run as its listeners see it.
 type Ran struct {
 	*Session
-	List   []jobs.Job     // those that this process has looked at
-	Plans  []jobs.Planned // of each of them
-	Record ledger.Run     // Exit is that of all that was done before
-
-	Unrecorded string // why the ledger has no record of it; empty: it has one
+	List       []jobs.Job     // those that this process has looked at
+	Plans      []jobs.Planned // of each of them
+	Record     ledger.Run     // Exit is that of all that was done before
+	Unrecorded string         // why the ledger has no record of it; empty: it has one
 }
 
 // Deaf is a listener that hears nothing. Others embed it for the moments that are nothing to them.
