@@ -114,8 +114,7 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 		return fail(err)
 	}
 	over := p.Over
-	anything := over == (sinks.Condition{})
-	if anything {
+	if over == (sinks.Condition{}) {
 		if over, err = s.over(ctx, key, false); err != nil {
 			return fail(err)
 		}
@@ -125,7 +124,7 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	verify, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyTimeout)
 	defer cancel()
 	if unmet(err) {
-		return s.unmet(verify, key, p, mark, anything, fail)
+		return s.unmet(verify, key, p, mark, over, err, fail)
 	}
 	if err != nil {
 		return fail(err)
@@ -175,17 +174,22 @@ func (s *Sink) receipt(key string, p sinks.Part, mark string, stored bucket.Obje
 }
 
 // unmet decides what a refused condition means. When the object carries this put's mark, this very put wrote it: the answer
-// was lost, and the client sent the request again.
-func (s *Sink) unmet(ctx context.Context, key string, p sinks.Part, mark string, anything bool, fail func(error) (sinks.Receipt, error)) (sinks.Receipt, error) {
+// was lost, and the client sent the request again. When the condition is met still, the store may not have looked at it, and the put may have
+// an effect yet.
+func (s *Sink) unmet(
+	ctx context.Context, key string, p sinks.Part, mark string, over sinks.Condition, refusal error, fail func(error) (sinks.Receipt, error),
+) (sinks.Receipt, error) {
 	stored, meta, err := s.bucket.Look(ctx, key)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	switch gone := errors.Is(err, fs.ErrNotExist); {
+	case gone && over.Absent, err == nil && stored.Version == over.Version:
+		return fail(refusal)
+	case gone:
 		return fail(fmt.Errorf("%w, and deleted it", sinks.ErrConflict))
 	case err != nil:
-		return fail(errors.Join(sinks.ErrConflict, err))
+		return fail(fmt.Errorf("its condition wasn't met, perhaps because it was sent twice: %w", err))
 	case meta[markKey] == mark:
 		return s.receipt(key, p, mark, stored, meta, fail)
-	case anything:
+	case p.Over == (sinks.Condition{}):
 		return fail(sinks.ErrConflict)
 	}
 	own, err := s.own(ctx, key, stored, meta)
