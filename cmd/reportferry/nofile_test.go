@@ -70,7 +70,7 @@ func TestNoFileText(t *testing.T) {
 // clock would be the same each time.
 func undated(text string) string {
 	for of, as := range map[*regexp.Regexp]string{
-		regexp.MustCompile(`20\d\d-\d\d-\d\d`): "2026-01-31", regexp.MustCompile(`\(\d+ms\)`): "(20ms)",
+		regexp.MustCompile(`20\d\d-\d\d-\d\d`): "2026-01-31", regexp.MustCompile(`\([\d.]+m?s\)`): "(20ms)",
 		regexp.MustCompile(`CSV in .*`): "CSV in 4.1 kB, Parquet out 10.4 kB", waitsRow: "",
 		regexp.MustCompile(`(windows +)\d`): "${1}3", regexp.MustCompile(`(requests +)\d`): "${1}6",
 	} {
