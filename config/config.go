@@ -47,7 +47,7 @@ type Config struct {
 	Parquet   Parquet       // how files are written
 	Raw       Raw           // of jobs that don't say otherwise
 	KeepDays  int           // how long the ledger keeps what partitions were before; 0: for ever
-	Lease     time.Duration // how long a claim holds without a heartbeat
+	Lease     time.Duration // how long a lease lasts that isn't renewed
 	Jobs      []Job
 	Warnings  []*strict.Error // what is allowed and yet likely a slip, in the order of the file; a file with warnings is good
 }
@@ -112,7 +112,7 @@ func configObject(c *Config) strict.Object {
 		place("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
 			"Folder in which finished files over 64 KiB wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
 		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
-			"How long a claim on a piece of work holds without a heartbeat. After that, another process may take the work over."),
+			"How long a lease of a piece of work lasts that isn't renewed. After that, another process may take the work over."),
 		states(&c.States),
 		parquet,
 		daysField("keep_history", &c.KeepDays, "400d", "How long the ledger keeps what partitions were before they were replaced. Without the key it keeps all of it."),

@@ -35,7 +35,7 @@ type busy struct {
 func (k busy) Plan(context.Context, time.Time) (p Plan, err error) {
 	k.planning.second()
 	for i := range k.units {
-		p.Units = append(p.Units, Unit{Name: fmt.Sprint(i), Do: func(context.Context, ledger.Hold) (ledger.Outcome, error) {
+		p.Units = append(p.Units, Unit{Name: fmt.Sprint(i), Do: func(context.Context) (ledger.Outcome, error) {
 			k.doing.second()
 			return ledger.Outcome{Written: 1}, nil
 		}})
@@ -49,7 +49,7 @@ func (k busy) Plan(context.Context, time.Time) (p Plan, err error) {
 // Twenty runs at once plan, do and keep no more than one run may, and no run waits for the end of another.
 func TestRunsOfAProcessShareItsBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, l := NewBounds(3), memLedger(t)
+		b := NewBounds(3)
 		var planning, doing crowded
 		var kept, ended atomic.Int64
 		run := func(name string, jobs, units int) {
@@ -58,7 +58,7 @@ func TestRunsOfAProcessShareItsBounds(t *testing.T) {
 				table := fmt.Sprint(name, i)
 				list = append(list, Job{Name: table, Table: table, Kind: busy{&planning, &doing, &kept, units}})
 			}
-			r := &Runner{Ledger: l, Run: name, Lease: time.Minute, Parallel: 3, Bounds: b, Log: slog.New(slog.DiscardHandler)}
+			r := &Runner{Run: name, Lease: time.Minute, Parallel: 3, Bounds: b, Log: slog.New(slog.DiscardHandler)}
 			plans := Share{}.Plan(t.Context(), b, list, time.Now())
 			if most := kept.Load(); most > keepMost+keepMost/8*planners {
 				t.Errorf("%d records are kept, of at most %d", most, keepMost)
@@ -93,7 +93,7 @@ func TestAJobThatIsOverIsTold(t *testing.T) {
 		var mu sync.Mutex
 		var over []string
 		began := time.Now()
-		r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+		r := &Runner{Run: "run", Lease: time.Minute, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 		r.Over = func(res ledger.Result) {
 			mu.Lock()
 			defer mu.Unlock()

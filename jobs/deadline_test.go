@@ -35,7 +35,7 @@ func TestDeadline(t *testing.T) {
 				k.units = append(k.units, fmt.Sprint("u", i))
 			}
 			list := []Job{{Name: "j", Table: "installs", Kind: k}}
-			r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: c.parallel, Log: slog.New(slog.DiscardHandler)}
+			r := &Runner{Run: "run", Lease: time.Minute, Parallel: c.parallel, Log: slog.New(slog.DiscardHandler)}
 			if c.deadline != 0 {
 				r.Deadline = time.Now().Add(c.deadline)
 			}
@@ -57,16 +57,10 @@ func TestDeadline(t *testing.T) {
 // A unit of a dead run whose lease ends too late is left, and not waited for beyond the deadline.
 func TestDeadlineOfHeldUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, store := storeLedger(t)
-		other, dead := another(store)
-		claim, err := other.Claim(t.Context(), "installs", "a", "dead", 2*time.Minute)
-		check(t, err)
-		defer func() { _ = claim.Release(context.Background()) }() // ends its heartbeats, and can't write
-		dead.Dead.Store(true)
-		s := &script{units: []string{"a", "b"}}
+		s := &script{units: []string{"a", "b"}, holders: map[string]*holder{"a": {began: time.Now(), killed: true}}}
 		list := []Job{{Name: "j", Table: "installs", Kind: s}}
 		start := time.Now()
-		r := &Runner{Ledger: l, Run: "run", Lease: 2 * time.Minute, Parallel: 2, Log: slog.New(slog.DiscardHandler), Deadline: start.Add(time.Minute)}
+		r := &Runner{Run: "run", Lease: 2 * time.Minute, Parallel: 2, Log: slog.New(slog.DiscardHandler), Deadline: start.Add(time.Minute)}
 		res := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))[0]
 		if took := time.Since(start); took > 75*time.Second || res.Left != 1 || !slices.Equal(s.done, []string{"b"}) {
 			t.Errorf("after %v: did %v, left %d", took, s.done, res.Left)

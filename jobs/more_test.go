@@ -33,8 +33,8 @@ func (f *finder) Plan(context.Context, time.Time) (Plan, error) {
 	}
 	if f.fails != nil {
 		do := p.Units[0].Do
-		p.Units[0].Do = func(ctx context.Context, h ledger.Hold) (ledger.Outcome, error) {
-			out, _ := do(ctx, h)
+		p.Units[0].Do = func(ctx context.Context) (ledger.Outcome, error) {
+			out, _ := do(ctx)
 			return out, f.fails
 		}
 	}
@@ -43,7 +43,6 @@ func (f *finder) Plan(context.Context, time.Time) (Plan, error) {
 
 // What comes to light while a unit is done is done in the same run: under its own claims, counted, within the deadline.
 func TestMoreUnits(t *testing.T) {
-	const lease = 2 * time.Minute
 	for name, c := range map[string]struct {
 		finder   *finder
 		deadline time.Duration
@@ -69,19 +68,14 @@ func TestMoreUnits(t *testing.T) {
 			want: ledger.Outcome{Windows: 4, Written: 4, Rows: 40}, units: 4},
 	} {
 		t.Run(name, synctested(func(t *testing.T) {
-			l, store := storeLedger(t)
 			if c.holds != "" {
-				other, theirs := another(store)
-				claim, err := other.Claim(t.Context(), "installs", c.holds, "holder", lease)
-				check(t, err)
-				theirs.Dead.Store(!c.lives)
-				defer func() { _ = claim.Release(context.Background()) }() // a dead one can't write
+				c.finder.holders = map[string]*holder{c.holds: {time.Now(), map[bool]time.Duration{true: time.Hour}[c.lives], !c.lives}}
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			c.finder.stop = cancel
 			last := 0
-			r := &Runner{Ledger: l, Run: "run", Lease: lease, Parallel: 1, Log: slog.New(slog.DiscardHandler), Observe: func(p Progress) { last = p.Units }}
+			r := &Runner{Run: "run", Lease: testLease, Parallel: 1, Log: slog.New(slog.DiscardHandler), Observe: func(p Progress) { last = p.Units }}
 			if c.deadline > 0 {
 				r.Deadline = time.Now().Add(c.deadline)
 			}
@@ -89,9 +83,9 @@ func TestMoreUnits(t *testing.T) {
 			plans := PlanJobs(ctx, list, time.Now())
 			if c.deadline > 0 {
 				do := plans[0].Units[0].Do
-				plans[0].Units[0].Do = func(ctx context.Context, h ledger.Hold) (ledger.Outcome, error) {
+				plans[0].Units[0].Do = func(ctx context.Context) (ledger.Outcome, error) {
 					time.Sleep(time.Minute)
-					return do(ctx, h)
+					return do(ctx)
 				}
 			}
 			res := r.RunJobs(ctx, list, plans)[0]

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"testing"
@@ -40,14 +41,16 @@ func TestManyNights(t *testing.T) {
 			table := k.read
 			check(t, table.SaveShape(ctx, k.shape))
 			for _, u := range plan.Units {
-				c, err := l.Claim(ctx, "installs", u.Name, fmt.Sprint("night", night), 2*time.Minute)
-				check(t, err)
+				var partitions []civil.Date
+				var records []ledger.Record
 				for _, d := range u.Due {
-					check(t, table.Commit(ctx, ledger.Record{
-						Partition: d.Partition, State: ledger.Written, Fetched: time.Now(), Shape: k.shape.ID(),
-					}))
+					partitions = append(partitions, d.Partition)
+					records = append(records, ledger.Record{Partition: d.Partition, After: d.Seq, State: ledger.Written, Fetched: time.Now(), Shape: k.shape.ID()})
 				}
-				check(t, c.Release(ctx))
+				lease, err := table.Begin(ctx, fmt.Sprint("night", night), partitions)
+				check(t, err)
+				check(t, errors.Join(table.CommitAll(ctx, lease, records)...))
+				check(t, lease.End(ctx))
 				units++
 			}
 			check(t, table.Tidy(ctx))

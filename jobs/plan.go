@@ -1,23 +1,23 @@
-// Package jobs is the engine: it plans what is missing, claims it, has it done once, and remembers. Without it, every
+// Package jobs is the engine: it plans what is missing, has it done once, and remembers. Without it, every
 // kind of job would have its own idea of what is done, and a crash or a second process would lose or double days.
 //
 // A kind turns the config of one job into a Plan, and the Runner works through the plans of all jobs:
 //
-//	config ─ Kind.Plan ─▶ Plan ─ units ─▶ Runner ─┬─ claim ─ Unit.Do ─ release ─┬─▶ Result, exit code
-//	                                              └─ several at once ───────────┘
+//	config ─ Kind.Plan ─▶ Plan ─ units ─▶ Runner ─┬─── Unit.Do ──┬─▶ Result, exit code
+//	                                              └ several at once ┘
 //
 // The README of this folder tells how restatement works and what the ledger looks like. The words of this tree, and the
 // types that they name:
 //
 //	job         an entry of the config, ready to run: Job
 //	kind        how a job does its work: Kind, in report, events, spend, sharing, apps
-//	unit        what is done under one claim: Unit
+//	unit        what is done at a time: a window, the files of a job, the declared apps: Unit
 //	partition   one period of a table, replaced whole: ledger.Record says what was fetched of it
 //	window      one cell of the grid with the partitions of it that are due: refresh.Window. One request covers a row of it
 //	part        the file of one partition: table.Part on its way, sinks.Part as a sink takes it
-//	claim       the right to do a unit, renewed by heartbeats: ledger.Claim; several of them are a ledger.Hold
+//	lease       the right to replace partitions, renewed while a unit is done: ledger.Lease
 //	record      the commit point of a partition: ledger.Record
-//	segment     many records in one object, made by compaction; of a push, one step of it
+//	segment     one step of a push, in an object of its own
 //	shape       what the numbers of a record mean: ledger.Shape, with its columns, ledger.Column
 //	definition  a table's columns for the converter, the ledger and the sinks at once: partition.Definition
 //	settled     of a partition: final, not restated any more (refresh.Rules.Settled)
@@ -56,15 +56,15 @@ type Kind interface {
 	Plan(ctx context.Context, now time.Time) (Plan, error)
 }
 
-// A Plan is what a job would do now, with everything that the run has to know to do it. Making one claims nothing and
-// changes nothing at the service; at most it saves a shape in the ledger.
+// A Plan is what a job would do now, with everything that the run has to know to do it. Making one leases nothing and
+// changes nothing at the service.
 type Plan struct {
 	Units []Unit
 
 	// Tidy is called once no more units are taken; nil: nothing to tidy.
 	Tidy func(context.Context) error
 
-	// States writes the tables that tell of the job's table. Nil: there are none.
+	// States writes the tables that say how the job's table is, before Tidy. Nil: there are none.
 	States *States
 
 	// Inspect says how the table is, from what the ledger holds when it is called and from what the units have found
@@ -84,31 +84,27 @@ type Plan struct {
 	Schema func(context.Context) (*sinks.Schema, error)
 }
 
-// States are the tables that tell of a job's table. They are written before Tidy, under a claim of the table.
+// States are the tables that say how a job's table is.
 type States struct {
-	Claim string
-	Write func(context.Context, ledger.Hold) error
+	Write func(context.Context) error
 
-	// Behind tells, without a claim, whether an earlier run has left them unwritten. It is asked by a run that did nothing.
+	// Behind tells whether an earlier run has left them unwritten. It is asked by a run that did nothing.
 	Behind func() bool
-
-	// Now has them written at once, for a unit that is about to make false what they say. The runner sets it before it begins a unit.
-	Now func(context.Context) error
 }
 
-// A Unit is one piece of a plan, done under one claim. The runner claims it and does it once. After a failure or a
+// A Unit is one piece of a plan. The runner does it once, and the unit itself leases what it is about to replace. After a failure or a
 // crash the next run plans it again: doing it twice equals doing it once.
 type Unit struct {
-	Name   string   // unique in the table; of a window: the first day of its grid cell
-	Number int      // of its place on the table's grid, the same for every process: several tasks share units by it
-	Claims []string // names of the claims that it is done under, in the order of claiming; nil: Name alone
+	Name   string // unique in the table; of a window: the first day of its grid cell
+	Number int    // of its place on the table's grid, the same for every process: several tasks share units by it
 
 	Due      []refresh.Due // the partitions that it replaces, ascending; none for kinds without partitions
 	Files    []string      // the files that it pushes, one after the other; none for kinds that push none
 	Compares int           // final partitions that it holds against the service's totals
 	Requests int           // reports that it asks for, unless the service is too slow for one of them
 
-	Do func(context.Context, ledger.Hold) (ledger.Outcome, error)
+	// Do does it. The error is a *ledger.HeldError when another run is at it.
+	Do func(context.Context) (ledger.Outcome, error)
 
 	// More gives the units that came to light while this one was done, whether it failed or not. The runner does them in the same
 	// run, after all that was planned. Nil: there are none.
@@ -118,17 +114,10 @@ type Unit struct {
 // size is how many windows a unit counts as: each of its files is one.
 func (u Unit) size() int { return max(1, len(u.Files)) }
 
-func (u Unit) claims() []string {
-	if u.Claims == nil {
-		return []string{u.Name}
-	}
-	return u.Claims
-}
-
 // A Job is a named entry of the config, ready to run.
 type Job struct {
 	Name    string
-	Table   string // where its claims live
+	Table   string
 	Kind    Kind
 	Targets []ledger.Target // where its partitions go
 }
@@ -150,7 +139,7 @@ type Planned struct {
 	several bool // several tasks share its units
 }
 
-// PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is claimed or done.
+// PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is leased or done.
 func PlanJobs(ctx context.Context, list []Job, now time.Time) []Planned {
 	return planJobs(ctx, NewBounds(1), list, now, func(int) bool { return true })
 }
@@ -183,4 +172,12 @@ func planJob(ctx context.Context, b *Bounds, job Job, now time.Time) (p Planned)
 		p.Records, p.Err = 0, p.LetGo(ctx)
 	}
 	return p
+}
+
+// windows counts the windows, or files, of units.
+func windows(units []Unit) (n int) {
+	for _, u := range units {
+		n += u.size()
+	}
+	return n
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reportferry/reportferry/internal/panics"
@@ -14,17 +16,21 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Runner does what jobs have planned: each unit under its claim, several at once. A unit that fails stops no other.
+// A Runner does what jobs have planned, several units at once. A unit that fails, or panics, stops no other.
 type Runner struct {
-	Ledger   *ledger.Ledger
-	Run      string        // the run's ID: in claims, records and logs
-	Lease    time.Duration // of claims
+	Run      string        // the run's ID, for logs
+	Lease    time.Duration // of units
 	Deadline time.Time     // no unit is begun that would hardly be over by then; zero: none
 	Parallel int           // units at once, over all jobs
 	Bounds   *Bounds       // of all runs of the process; nil: this is the only one
 	Log      *slog.Logger
 	Observe  func(Progress)      // called from several goroutines; nil: nobody looks
 	Over     func(ledger.Result) // likewise, as soon as a job is over, be it before the run
+
+	mu      sync.Mutex
+	longest time.Duration // that a unit has taken
+	later   []task        // that came to light while others were done
+	ending  errgroup.Group
 }
 
 // WindowFailed is the message that is logged of each unit that fails.
@@ -39,6 +45,23 @@ type Progress struct {
 	Err    error
 }
 
+// A task is one unit of one job in a run.
+type task struct {
+	*active
+	unit Unit
+	held *ledger.HeldError // who was at it when this run came to it first
+}
+
+// An active job is one that was begun.
+type active struct {
+	ctx  context.Context // ends with the run, or when the job goes no further
+	root context.Context // of the run
+	job  Job
+	plan *Planned
+	res  *tally
+	open atomic.Int64 // units that are neither over nor left
+}
+
 // RunJobs does the plans of the jobs, and gives the results in the order of list. It returns when every unit that it
 // began is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []ledger.Result {
@@ -46,139 +69,168 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	if r.Bounds == nil {
 		r.Bounds = NewBounds(r.Parallel)
 	}
-	s := &shift{desk: newDesk(r), works: make([]*work, len(list)), root: ctx}
-	defer func() {
-		for i, w := range s.works {
-			if w != nil {
-				w.end()
-			}
-			r.Bounds.forget(plans[i].Records)
-		}
-	}()
-	g := &errgroup.Group{}
-	g.SetLimit(max(1, r.Parallel))
+	var tasks []task
 	for i := range list {
-		if plans[i].Others {
-			continue
-		}
-		w := r.begin(ctx, s, list[i], &plans[i], &results[i])
-		s.works[i] = w
-		for _, t := range w.tasks {
-			g.Go(func() error {
-				r.unit(t, s)
-				return nil
-			})
+		if !plans[i].Others {
+			begun, end := r.begin(ctx, list[i], &plans[i], &results[i])
+			tasks = append(tasks, begun...)
+			defer func() {
+				end()
+				r.Bounds.forget(plans[i].Records)
+			}()
 		}
 	}
-	_ = g.Wait() // errors are in the results
-	r.more(s)
-	for r.secondLook(ctx, s) {
-		r.more(s)
+	for held := r.all(tasks); len(held) > 0; held = r.all(held) {
+		r.Log.Warn("some windows are held by another run; waiting for it to renew its lease, or for the lease to end", "run", r.Run, "windows", len(held), "wait", r.Lease)
 	}
-	_ = s.ending.Wait() // errors are in the results
+	_ = r.ending.Wait() // errors are in the results
 	ledger.TrimTimings(results)
 	return results
 }
 
-// more does what came to light while other units were done, and what comes to light with that.
-func (r *Runner) more(s *shift) {
-	for tasks := s.more.take(); len(tasks) > 0; tasks = s.more.take() {
+// all does units and what comes to light with them, several at once, and gives those that another run holds and that it met first.
+func (r *Runner) all(tasks []task) (held []task) {
+	for len(tasks) > 0 {
 		g := &errgroup.Group{}
 		g.SetLimit(max(1, r.Parallel))
 		for _, t := range tasks {
 			g.Go(func() error {
-				r.unit(t, s)
+				if by := r.unit(t); by != nil {
+					t.held = by
+					r.mu.Lock()
+					defer r.mu.Unlock()
+					held = append(held, t)
+				}
 				return nil
 			})
 		}
 		_ = g.Wait() // errors are in the results
+		tasks, r.later = r.later, nil
 	}
+	return held
 }
 
-// windows counts the windows, or files, of units.
-func windows(units []Unit) (n int) {
-	for _, u := range units {
-		n += u.size()
+// begin begins a job, unless the run was stopped or the job couldn't be planned. end is to be called when all jobs are over.
+func (r *Runner) begin(ctx context.Context, job Job, p *Planned, to *ledger.Result) (tasks []task, end func()) {
+	*to = ledger.Result{Job: job.Name, Table: job.Table}
+	if ctx.Err() != nil || errors.Is(p.Err, context.Canceled) { // the run was stopped before: everything of this job is left
+		to.Left = windows(p.Units)
+		to.Stopped = to.Left > 0 || errors.Is(p.Err, context.Canceled)
+		if p.Err == nil || to.Stopped {
+			return nil, func() {}
+		}
 	}
-	return n
+	own, deny := context.WithCancel(ctx)
+	own, about := step.Begin(step.OfJob(own, job.Name), step.Job)
+	a := &active{ctx: own, root: ctx, job: job, plan: p, res: &tally{Result: to, start: time.Now(), deny: deny}}
+	end = func() {
+		a.res.end(about, job)
+		deny()
+	}
+	if p.Err != nil {
+		a.res.fail("", p.Err)
+		r.jobOver(to)
+		return nil, end
+	}
+	for _, u := range p.Units {
+		tasks = append(tasks, task{active: a, unit: u})
+	}
+	r.observe(Progress{Job: job.Name, Units: a.res.expect(windows(p.Units))})
+	if a.open.Add(int64(len(tasks))); len(tasks) == 0 {
+		r.finish(a)
+	}
+	return tasks, end
 }
 
-func (r *Runner) observe(p Progress) {
-	if r.Observe != nil {
-		r.Observe(p)
+// unit does one unit. When another run holds it, that is put off once, and then counted.
+func (r *Runner) unit(t task) *ledger.HeldError {
+	left := func() bool {
+		switch {
+		case t.ctx.Err() != nil:
+			t.res.stop(t.unit.size())
+		case r.late():
+			if t.res.leave(t.unit.size()) {
+				r.Log.Warn("the deadline is near, so no more windows are begun; the next run goes on with them", "job", t.job.Name, "run", r.Run)
+			}
+		default:
+			return false
+		}
+		r.close(t)
+		return true
 	}
+	if left() {
+		return nil
+	}
+	out, err := r.do(t)
+	held := new(ledger.HeldError)
+	// A run that lives renews its lease, and keeps the unit. One that was killed doesn't; its units are done here, because they would
+	// otherwise be missing until the next night while this run calls itself done.
+	for first := t.held; errors.As(err, &held); out, err = r.do(t) {
+		switch {
+		case first == nil:
+			return held
+		case held.Run != first.Run || !held.Until.Equal(first.Until):
+			r.Log.Info("held by another run", "job", t.job.Name, "run", r.Run, "window", t.unit.Name, "error", held.Error())
+			r.over(t, ledger.Outcome{Held: t.unit.size()}, nil)
+			return nil
+		}
+		renewal := held.Free - 2*r.Lease/3
+		select {
+		case <-t.ctx.Done():
+		case <-time.After(min(held.Free, max(renewal, 0)+r.Lease/10) + time.Millisecond):
+		}
+		if left() {
+			return nil
+		}
+	}
+	if t.unit.More != nil {
+		more := t.unit.More()
+		t.res.expect(windows(more))
+		t.open.Add(int64(len(more)))
+		r.mu.Lock()
+		for _, u := range more {
+			r.later = append(r.later, task{active: t.active, unit: u})
+		}
+		r.mu.Unlock()
+	}
+	r.over(t, out, err)
+	return nil
 }
 
-// A task is one unit of one job in a run.
-type task struct {
-	*work
-	unit Unit
-}
-
-// A shift is what the goroutines of one RunJobs share.
-type shift struct {
-	held   heldUnits
-	more   found
-	time   timing
-	desk   *desk
-	works  []*work         // by job; nil: it wasn't begun
-	ending errgroup.Group  // of jobs that are over
-	root   context.Context // of the run
-}
-
-// found are the tasks that came to light while others were done.
-type found struct {
-	mu    sync.Mutex
-	tasks []task
-}
-
-// after notes what came to light while a task was done.
-func (f *found) after(t task) {
-	if t.unit.More == nil {
-		return
+// do does one unit when there is a place, and notes how long that took.
+func (r *Runner) do(t task) (out ledger.Outcome, err error) {
+	leave, err := enter(t.ctx, r.Bounds.doing)
+	if err != nil {
+		return out, err
 	}
-	units := t.unit.More()
-	t.res.expect(windows(units))
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	t.open.Add(int64(len(units)))
-	for _, u := range units {
-		f.tasks = append(f.tasks, task{t.work, u})
+	defer leave()
+	begun := t.res.begins()
+	ctx, about := step.Begin(t.ctx, step.Unit)
+	err = panics.Caught("do "+t.unit.Name, func() (err error) { out, err = t.unit.Do(ctx); return err })
+	if panicked := new(panics.Error); errors.As(err, &panicked) {
+		out.Failed = max(1, len(t.unit.Due)) // whatever it had counted is lost
 	}
-}
-
-func (f *found) take() (tasks []task) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	tasks, f.tasks = f.tasks, nil
-	return tasks
-}
-
-// unit does one unit under its claim, or puts it aside when another run holds it.
-func (r *Runner) unit(t task, s *shift) {
-	if t.ctx.Err() != nil {
-		r.stop(t, s)
-		return
+	if held := new(ledger.HeldError); errors.As(err, &held) {
+		about.Set(attribute.Bool("reportferry.held", true)) // it wasn't begun, and is no failure
+		about.End(nil)
+		return out, err
 	}
-	if s.time.late(r.Deadline) {
-		r.leave(t, s)
-		return
-	}
-	start := time.Now()
-	out, err := r.claimed(t, s)
-	var held *ledger.HeldError
-	if errors.As(err, &held) {
-		s.held.add(heldUnit{t, held})
-		return
-	}
-	s.time.took(time.Since(start))
-	s.more.after(t)
-	r.over(t, s, out, err)
+	t.res.note(t.unit.Name, begun, out, err, t.ctx.Err() != nil)
+	step.Count(ctx, step.Rows, out.Rows)
+	step.Count(ctx, step.Bytes, out.CSVBytes, attribute.String("direction", "in"))
+	step.Count(ctx, step.Bytes, out.ParquetBytes, attribute.String("direction", "out"))
+	about.Set(attribute.String("reportferry.unit", t.unit.Name), attribute.Int("reportferry.partitions", len(t.unit.Due)), attribute.Int64("reportferry.rows", out.Rows),
+		attribute.Int("reportferry.failed", out.Failed), attribute.Int("reportferry.unreconciled", out.Unreconciled))
+	about.End(err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.longest = max(r.longest, time.Since(begun))
+	return out, err
 }
 
 // over tallies what came of a unit.
-func (r *Runner) over(t task, s *shift, out ledger.Outcome, err error) {
-	defer s.close(r, t)
+func (r *Runner) over(t task, out ledger.Outcome, err error) {
+	defer r.close(t)
 	for _, failed := range byFile(t.unit.Name, err) {
 		log := r.Log.With("job", t.job.Name, "run", r.Run, "window", failed.File)
 		switch {
@@ -202,65 +254,23 @@ func (r *Runner) over(t task, s *shift, out ledger.Outcome, err error) {
 	r.observe(Progress{Job: t.job.Name, Units: t.res.expect(0), Unit: t.unit.Name, Result: &out, Err: err})
 }
 
-// claimed does one unit under its claim, and notes how long that took.
-func (r *Runner) claimed(t task, s *shift) (out ledger.Outcome, err error) {
-	leave, err := enter(t.ctx, r.Bounds.doing)
-	if err != nil {
-		return out, err
-	}
-	defer leave()
-	begun := time.Now()
-	ctx, about := step.Begin(t.ctx, step.Unit)
-	defer func() { t.note(begun, out, err); t.end(ctx, about, out, err) }()
-	hold, release, err := s.desk.take(ctx, t.job, t.unit)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	err = panics.Caught("do "+t.unit.Name, func() (err error) { out, err = t.unit.Do(ctx, hold); return err })
-	if panicked := new(panics.Error); errors.As(err, &panicked) {
-		out.Failed = max(1, len(t.unit.Due)) // whatever it had counted is lost
-	}
-	return out, err
-}
-
-// A timing knows how long units take. No unit is begun that would be stopped half way by the deadline: its requests
-// would be sent for nothing, and once more by the next run.
-type timing struct {
-	mu      sync.Mutex
-	longest time.Duration
-}
-
-func (t *timing) took(d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.longest = max(t.longest, d)
-}
-
-// late tells whether a unit that takes as long as the longest one so far would end after the deadline.
-func (t *timing) late(deadline time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return !deadline.IsZero() && time.Now().Add(t.longest).After(deadline)
-}
-
-// leave counts a unit that there is no time for.
-func (r *Runner) leave(t task, s *shift) {
-	if t.res.leave(t.unit.size()) {
-		r.Log.Warn("the deadline is near, so no more windows are begun; the next run goes on with them", "job", t.job.Name, "run", r.Run)
-	}
-	s.close(r, t)
-}
-
-// stop counts a unit that wasn't begun, or not finished, because the run was stopped.
-func (r *Runner) stop(t task, s *shift) {
-	t.res.stop(t.unit.size())
-	s.close(r, t)
+// late tells whether a unit that takes as long as the longest one so far would end after the deadline: its requests would be sent for
+// nothing, and once more by the next run.
+func (r *Runner) late() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.Deadline.IsZero() && time.Now().Add(r.longest).After(r.Deadline)
 }
 
 // close ends the job with its last unit.
-func (s *shift) close(r *Runner, t task) {
+func (r *Runner) close(t task) {
 	if t.open.Add(-1) == 0 {
-		s.finish(r, t.work)
+		r.finish(t.active)
+	}
+}
+
+func (r *Runner) observe(p Progress) {
+	if r.Observe != nil {
+		r.Observe(p)
 	}
 }

@@ -23,11 +23,12 @@ import (
 
 // script is a kind whose units do what their names say.
 type script struct {
-	units []string
-	plan  error
-	mu    sync.Mutex
-	done  []string
-	stop  context.CancelFunc
+	units   []string
+	holders map[string]*holder // of units that other runs hold
+	plan    error
+	mu      sync.Mutex
+	done    []string
+	stop    context.CancelFunc
 }
 
 func (s *script) Plan(context.Context, time.Time) (Plan, error) {
@@ -42,12 +43,15 @@ var errMistake = errors.New("a mistake of the program")
 // planOf is a plan of units that are done by their names.
 func planOf(names []string, do func(ctx context.Context, name string) (ledger.Outcome, error)) (p Plan) {
 	for _, name := range names {
-		p.Units = append(p.Units, Unit{Name: name, Do: func(ctx context.Context, _ ledger.Hold) (ledger.Outcome, error) { return do(ctx, name) }})
+		p.Units = append(p.Units, Unit{Name: name, Do: func(ctx context.Context) (ledger.Outcome, error) { return do(ctx, name) }})
 	}
 	return p
 }
 
 func (s *script) do(ctx context.Context, name string) (ledger.Outcome, error) {
+	if err := s.holders[name].held(name); err != nil {
+		return ledger.Outcome{}, err
+	}
 	s.mu.Lock()
 	s.done = append(s.done, name)
 	s.mu.Unlock()
@@ -72,18 +76,17 @@ func (s *script) do(ctx context.Context, name string) (ledger.Outcome, error) {
 
 func runScripts(t *testing.T, scripts ...*script) ([]ledger.Result, bool) {
 	t.Helper()
-	l := memLedger(t)
-	other, err := l.Claim(t.Context(), "table0", "taken", "another run", time.Minute)
-	check(t, err)
-	defer func() { check(t, other.Release(t.Context())) }()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var list []Job
 	for i, s := range scripts {
 		s.stop = cancel
+		if i == 0 {
+			s.holders = map[string]*holder{"taken": {time.Now(), time.Hour, false}}
+		}
 		list = append(list, Job{Name: fmt.Sprint("job", i), Table: fmt.Sprint("table", i), Kind: s})
 	}
-	r := &Runner{Ledger: l, Run: "run", Lease: time.Minute, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+	r := &Runner{Run: "run", Lease: testLease, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 	results := r.RunJobs(ctx, list, PlanJobs(ctx, list, time.Now()))
 	return results, Stopped(ctx)
 }
@@ -231,7 +234,7 @@ func TestJobsArePlannedAtOnce(t *testing.T) {
 			list = append(list, Job{Name: fmt.Sprint("job", i), Table: fmt.Sprint("table", i), Kind: s})
 		}
 		l := memLedger(t)
-		r := &Runner{Ledger: l, Run: "run", Lease: time.Minute, Parallel: 4, Log: slog.New(slog.DiscardHandler)}
+		r := &Runner{Run: "run", Lease: time.Minute, Parallel: 4, Log: slog.New(slog.DiscardHandler)}
 		start := time.Now()
 		results := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))
 		if took := time.Since(start); took != 4*time.Second || most.Load() != planners {
@@ -268,14 +271,14 @@ func TestFailureIsCut(t *testing.T) {
 // A unit that pushes files counts each of them, and its failures are said by file.
 func TestFilesOfAUnit(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	u := Unit{Name: "push", Files: []string{"a", "b", "c", "d"}, Do: func(context.Context, ledger.Hold) (ledger.Outcome, error) {
+	u := Unit{Name: "push", Files: []string{"a", "b", "c", "d"}, Do: func(context.Context) (ledger.Outcome, error) {
 		stop()
 		return ledger.Outcome{Written: 1, Failed: 1, Requests: 5}, errors.Join(
 			&FileError{"b", errors.New("too many rejects")}, &FileError{"c", context.Canceled}, &FileError{"d", context.Canceled})
 	}}
 	list := []Job{{Name: "j", Table: "j", Kind: planned{Units: []Unit{u}}}}
 	var seen []Progress
-	r := &Runner{Ledger: memLedger(t), Run: "run", Lease: time.Minute, Parallel: 2, Log: slog.New(slog.DiscardHandler), Observe: func(p Progress) { seen = append(seen, p) }}
+	r := &Runner{Run: "run", Lease: time.Minute, Parallel: 2, Log: slog.New(slog.DiscardHandler), Observe: func(p Progress) { seen = append(seen, p) }}
 	res := r.RunJobs(ctx, list, PlanJobs(t.Context(), list, time.Now()))[0]
 	if got := fmt.Sprint(res.Failures); got != "[{b too many rejects}]" || res.Left != 2 || !res.Stopped || res.Outcome.Windows != 4 || res.Outcome.Failed != 1 || res.Outcome.Written != 1 {
 		t.Errorf("%+v", res)
@@ -309,10 +312,4 @@ func storeLedger(t testing.TB) (*ledger.Ledger, *ledgertest.Store) {
 	l := ledger.Open(ledger.Options{Store: store.Open(), URL: "mem://ledger"})
 	t.Cleanup(func() { check(t, l.Close()) })
 	return l, store
-}
-
-// another is the same store as another process sees it, and that process's ledger. It needs no closing.
-func another(store *ledgertest.Store) (*ledger.Ledger, *ledgertest.Store) {
-	own := &ledgertest.Store{Memory: store.Memory}
-	return ledger.Open(ledger.Options{Store: own.Open(), URL: "mem://ledger"}), own
 }

@@ -48,9 +48,21 @@ type tally struct {
 	*ledger.Result
 	mu      sync.Mutex
 	start   time.Time
+	begun   bool               // one of its units was
 	planned int                // windows, with those that came to light later
 	deny    context.CancelFunc // ends the job: going on would only repeat the refusal
 	over    bool               // deny was called
+}
+
+// begins is the time at which a unit begins. What a job takes is counted from its first unit on.
+func (t *tally) begins() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if !t.begun {
+		t.begun, t.start = true, now
+	}
+	return now
 }
 
 // expect counts windows that the job has to do, and gives how many those are by now.
@@ -75,33 +87,14 @@ func (t *tally) add(o ledger.Outcome) {
 	t.Took = time.Since(t.start)
 }
 
-// note keeps how long a unit took, and whether it ended well. One that another run holds wasn't begun.
-func (t task) note(begun time.Time, out ledger.Outcome, err error) {
-	var held *ledger.HeldError
-	if errors.As(err, &held) {
-		return
-	}
-	n := ledger.TimingOf(terminal.Line(t.unit.Name), begun, time.Since(begun), out)
-	n.Stopped = err != nil && t.ctx.Err() != nil
+// note keeps how long a unit took, and whether it ended well.
+func (t *tally) note(unit string, begun time.Time, out ledger.Outcome, err error, stopped bool) {
+	n := ledger.TimingOf(terminal.Line(unit), begun, time.Since(begun), out)
+	n.Stopped = err != nil && stopped
 	n.Failed = err != nil && !n.Stopped
-	t.res.mu.Lock()
-	defer t.res.mu.Unlock()
-	t.res.Timings = append(t.res.Timings, n)
-}
-
-// end ends the step of a unit, and counts what it brought. One that another run holds wasn't begun, and is no failure.
-func (t task) end(ctx context.Context, about step.Step, out ledger.Outcome, err error) {
-	var held *ledger.HeldError
-	if errors.As(err, &held) {
-		about.Set(attribute.Bool("reportferry.held", true))
-		err = nil
-	}
-	step.Count(ctx, step.Rows, out.Rows)
-	step.Count(ctx, step.Bytes, out.CSVBytes, attribute.String("direction", "in"))
-	step.Count(ctx, step.Bytes, out.ParquetBytes, attribute.String("direction", "out"))
-	about.Set(attribute.String("reportferry.unit", t.unit.Name), attribute.Int("reportferry.partitions", len(t.unit.Due)), attribute.Int64("reportferry.rows", out.Rows),
-		attribute.Int("reportferry.failed", out.Failed), attribute.Int("reportferry.unreconciled", out.Unreconciled))
-	about.End(err)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Timings = append(t.Timings, n)
 }
 
 // end ends the step of a job when its last unit was over, though others may have gone on.

@@ -15,11 +15,14 @@ import (
 // ended.
 func TestResultHasTimings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := memLedger(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		start := time.Now()
+		other := &holder{start, time.Hour, false}
 		kind := &timed{do: func(ctx context.Context, name string) (ledger.Outcome, error) {
+			if name == "taken" {
+				return ledger.Outcome{}, other.held(name)
+			}
 			time.Sleep(3 * time.Second)
 			out := ledger.Outcome{Requests: 2, Retries: 1, Limiter: time.Second, Backoff: 5, Convert: 6, Put: 7}
 			switch name {
@@ -31,11 +34,8 @@ func TestResultHasTimings(t *testing.T) {
 			}
 			return out, nil
 		}, names: []string{"taken", "good", "bad", "stopped", "never begun"}}
-		other, err := l.Claim(ctx, "daily", "taken", "another run", time.Minute)
-		check(t, err)
-		defer func() { check(t, other.Release(t.Context())) }()
 		list := []Job{{Name: "daily", Table: "daily", Kind: kind}}
-		r := &Runner{Ledger: l, Run: "run", Lease: time.Minute, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+		r := &Runner{Run: "run", Lease: time.Minute, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 		got := r.RunJobs(ctx, list, PlanJobs(ctx, list, start))[0].Timings
 		if len(got) != 3 {
 			t.Fatalf("%d units are told of: %+v", len(got), got)

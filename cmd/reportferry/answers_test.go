@@ -67,7 +67,7 @@ func TestReplayText(t *testing.T) {
 			check(t, os.WriteFile(answers()[0], data[:len(data)/2], 0o600))
 		}},
 		{"replay-sink", "replay spend_daily --from 2010-12-28 --to 2010-12-29", 1, 0, change(t, "sinks: [file://./out]", "sinks: [file://./out, file://./second]")},
-		{"replay-seq", "replay spend_daily --from 2010-12-28 --to 2010-12-28 --seq 2", 1, 0, nil},
+		{"replay-seq", "replay spend_daily --from 2010-12-28 --to 2010-12-28 --seq 1", 1, 0, nil},
 		{"replay-type-refused", "run", 1, 2, change(t, "metrics: [installs, network_cost, ecpi_all]", "metrics: [installs, network_cost, ecpi_all]\n    types: {ecpi_all: double}")},
 		{"replay-type", "replay spend_daily", 1, 3, nil},
 		{"replay-currency", "replay spend_daily", 1, 2, change(t, "currency: USD", "currency: EUR")},

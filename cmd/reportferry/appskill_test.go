@@ -90,7 +90,7 @@ func TestAppsConverge(t *testing.T) {
 		cmd, out := p.command(t.Context(), "apps", "apply", "--log-level", "debug", "--log-format", "json")
 		before := jobsOf(t, server)
 		check(t, cmd.Start())
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && jobsOf(t, server) == before; { // a claim waits for the dead one's lease
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && jobsOf(t, server) == before; { // the next run waits for the end of the dead one's lease
 			time.Sleep(5 * time.Millisecond)
 		}
 		time.Sleep(time.Duration(dice.Int64N(int64(700 * time.Millisecond))))
@@ -172,7 +172,7 @@ func (p *place) noSecrets(where, text string) {
 	}
 }
 
-// noSecretsInFiles looks through all that the program has written: records of runs, of apps, claims.
+// noSecretsInFiles looks through all that the program has written: records of runs and of apps.
 func (p *place) noSecretsInFiles() {
 	p.t.Helper()
 	files := 0

@@ -149,7 +149,7 @@ func TestTheClockJumpsAtAnyMoment(t *testing.T) {
 			for n := range 1 + i%2 {
 				both.Go(func() {
 					out, code := p.jump(t, []string{jumps, "200ms:-3000,400ms:86400"}[n], "run")
-					if code != 0 && code != 4 && (code != 1 && code != 3 || !strings.Contains(out, "clock") && !strings.Contains(out, "claim lost")) {
+					if code != 0 && code != 4 && (code != 1 && code != 3 || !strings.Contains(out, "clock") && !strings.Contains(out, "lease lost")) {
 						t.Errorf("exit code %d: %s", code, out)
 					}
 					mu.Lock()

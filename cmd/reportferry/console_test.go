@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // The same pages are shown by the command console and inside of serve, to whoever knows the token.
@@ -98,7 +101,9 @@ func TestRunsWriteThePages(t *testing.T) {
 	store, err := bucket.Open(t.Context(), "file://"+at)
 	check(t, err)
 	l := ledger.Open(ledger.Options{Store: store, URL: "file://./ledger"})
-	claim, err := l.Claim(t.Context(), "_console", "pages", "another", time.Minute)
+	table, err := l.Table(t.Context(), "_console")
+	check(t, err)
+	lease, err := table.Begin(t.Context(), "another", []civil.Date{sinks.Whole})
 	check(t, err)
 	before, err := os.Stat(filepath.Join(pages, "index.html"))
 	check(t, err)
@@ -107,7 +112,7 @@ func TestRunsWriteThePages(t *testing.T) {
 		if err != nil || !now.ModTime().Equal(before.ModTime()) {
 			t.Errorf("pages were written while another run did: %v", err)
 		}
-		check(t, claim.Release(context.Background()))
+		check(t, lease.End(context.Background()))
 	})
 	if code, said := run(); code != 0 || strings.Contains(said, "pages") || freed.Stop() {
 		t.Errorf("exit code %d, and it didn't wait: %s", code, said)

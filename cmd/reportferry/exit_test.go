@@ -166,13 +166,13 @@ func TestHeldByAnother(t *testing.T) {
 		_ = holder.Wait() // killed
 	}()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		claims, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/installs/claims/*/*.json"))
+		leased, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/installs/months/2*.json"))
 		check(t, err)
-		if len(claims) > 0 {
+		if len(leased) > 0 {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the holder claims nothing: %s", out)
+			t.Fatalf("the holder leases nothing: %s", out)
 		}
 	}
 	if text, code := p.here("run", "installs"); code != 4 || !strings.Contains(text, "held by another run") {

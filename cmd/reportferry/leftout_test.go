@@ -306,11 +306,11 @@ func TestInterruptedInTheFirstJob(t *testing.T) {
 		check(t, os.WriteFile(path, append(data, second...), 0o600))
 		run, out := p.command(context.Background(), "run", "--log-format", format)
 		check(t, run.Start())
-		for claimed, deadline := false, time.Now().Add(20*time.Second); !claimed; time.Sleep(20 * time.Millisecond) {
-			claims, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/installs/claims/*/*.json"))
+		for begun, deadline := false, time.Now().Add(20*time.Second); !begun; time.Sleep(20 * time.Millisecond) {
+			leased, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/installs/months/2*.json"))
 			check(t, err)
-			if claimed = len(claims) > 0; time.Now().After(deadline) {
-				t.Fatalf("nothing is claimed: %s", out)
+			if begun = len(leased) > 0; time.Now().After(deadline) {
+				t.Fatalf("nothing is leased: %s", out)
 			}
 		}
 		check(t, run.Process.Signal(os.Interrupt))

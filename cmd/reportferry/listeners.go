@@ -33,7 +33,7 @@ func newListeners(ctx context.Context, p *wire.Program, log *slog.Logger) *liste
 }
 
 // list has them in the order in which they hear. State tables aren't here: they are rows in the sinks of a job, so the runner writes them
-// under a claim of the job's table.
+// under a lease of theirs.
 func (l *listeners) list() []listed {
 	return []listed{
 		{wire.AtEnd(endRecord), "the run's record could not be written", true, 0},

@@ -57,7 +57,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	if err != nil {
 		return 0, err
 	}
-	if !r.Offline && s.AskService(list) { // a missing credential must not leave claims behind
+	if !r.Offline && s.AskService(list) { // a missing credential must leave nothing behind
 		if _, err := s.Token.Token(ctx); err != nil {
 			return 0, fmt.Errorf("service.token: %w", exit.Refused(err))
 		}
@@ -80,7 +80,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	ran.List, ran.Plans = jobs.Own(plans, list), jobs.Own(plans, plans)
 	l.begun(ctx, ran)
 	runner := &jobs.Runner{
-		Ledger: s.Ledger, Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Bounds: e.Bounds, Deadline: r.Stop,
+		Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Bounds: e.Bounds, Deadline: r.Stop,
 		Log: show.log, Observe: show.progress, Over: r.Over,
 	}
 	ran.Record.Results = jobs.Own(plans, runner.RunJobs(ctx, list, plans))

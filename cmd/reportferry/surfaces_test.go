@@ -290,6 +290,7 @@ func (p *surfaces) kill(t *testing.T) {
 	p.edit(t, "file://"+p.dir+"/out]", "file://"+p.dir+"/out, gs://bkt/out]")
 	p.edit(t, "page: 2d", "page: 1d")
 	p.edit(t, "in_flight: 2", "in_flight: 1")
+	p.edit(t, "lease: "+living, "lease: 1s")
 	cmd, out := p.command(t.Context(), "run", "--now")
 	check(t, cmd.Start())
 	select {
@@ -298,7 +299,8 @@ func (p *surfaces) kill(t *testing.T) {
 		t.Errorf("nothing is put: %s", out)
 	}
 	check(t, cmd.Process.Kill())
-	_ = cmd.Wait() // it was killed
+	_ = cmd.Wait()                      // it was killed
+	time.Sleep(1100 * time.Millisecond) // until its lease is over, it passes for one that lives
 }
 
 func (p *surfaces) wants(t *testing.T, list []ledger.Problem, command string) (want ledger.Problem) {

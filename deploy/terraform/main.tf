@@ -110,7 +110,7 @@ resource "google_cloud_scheduler_job" "morning" {
     }
   }
 
-  # A tick that comes twice does no harm: claims keep two runs apart, and what is done isn't done again.
+  # A tick that comes twice does no harm: leases keep two runs apart, and what is done isn't done again.
   retry_config {
     retry_count          = 3
     min_backoff_duration = "30s"

@@ -41,9 +41,10 @@ type Bucket struct {
 	dir    string     // of a folder
 	proof  proof
 
-	mu   sync.Mutex
-	date time.Time // what the store has said last
-	at   time.Time // when it said that, by this machine
+	mu      sync.Mutex
+	date    time.Time // what the store has said last
+	undated bool      // it was asked, and says no time
+	at      time.Time // when it said that, by this machine
 }
 
 // A Condition says what a put may replace. The zero Condition is whatever is there.

@@ -21,21 +21,29 @@ func (b *Bucket) saw(date time.Time) {
 // Now is the time by the store's clock, as its last answer had it and this machine's monotonic clock has gone on since; most stores
 // have whole seconds. When there was no answer, one is asked for. Folders have this machine's clock, and known is false.
 func (b *Bucket) Now(ctx context.Context) (now time.Time, known bool, err error) {
-	for asked := range 2 {
-		b.mu.Lock()
-		date, at := b.date, b.at
-		b.mu.Unlock()
-		switch {
-		case !date.IsZero():
-			return date.Add(time.Since(at)), true, nil
-		case asked == 1:
-			return time.Now(), false, nil
-		}
+	b.mu.Lock()
+	dated := b.undated || !b.date.IsZero()
+	b.mu.Unlock()
+	if !dated {
 		if _, _, err := b.Get(ctx, probeKey); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return time.Time{}, false, err
 		}
 	}
-	return now, known, err
+	b.mu.Lock()
+	b.undated = b.date.IsZero()
+	known = !b.undated
+	b.mu.Unlock()
+	return b.Time(), known, nil
+}
+
+// Time is Now by the answers that there were. It asks the store for nothing; without an answer it is this machine's time.
+func (b *Bucket) Time() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.date.IsZero() {
+		return time.Now()
+	}
+	return b.date.Add(time.Since(b.at))
 }
 
 // A proof remembers that the store honours conditions.

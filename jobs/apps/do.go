@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/adjust"
-	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
 // ErrMigration says that the service accepted an app and didn't make it as it is declared.
@@ -24,7 +23,6 @@ type work struct {
 	to     *writer
 	client *adjust.Client
 	finder *finder
-	claim  ledger.Hold
 	rep    Report
 	sent   bool // something was, by this run
 	lost   bool // nobody saw how the last job ended
@@ -136,7 +134,7 @@ func (w *work) send(ctx context.Context, s state) error {
 	if err := w.save(ctx); err != nil {
 		return err
 	}
-	guarded, done, err := w.claim.Guard(ctx)
+	guarded, done, err := w.to.guard(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,7 +187,7 @@ func (w *work) follow(ctx context.Context, s state) error {
 		if len(mine) == 0 {
 			continue
 		}
-		guarded, done, err := w.claim.Guard(ctx)
+		guarded, done, err := w.to.guard(ctx)
 		if err != nil {
 			return err
 		}

@@ -176,7 +176,7 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 }
 
 // do makes the apps as they are declared. The next run does what failed or wasn't reached.
-func (k *Kind) do(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, err error) {
+func (k *Kind) do(ctx context.Context) (out ledger.Outcome, err error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m)
 	var telling sync.Mutex
@@ -185,8 +185,9 @@ func (k *Kind) do(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, e
 	if err != nil {
 		return out, err
 	}
+	defer func() { err = errors.Join(err, to.end(ctx)) }()
 	reports, err := k.each(ctx, p, func(ctx context.Context, a App, mem record) Report {
-		rep := (&work{k: k, app: a, mem: mem, to: to, client: client, finder: f, claim: claim}).do(ctx)
+		rep := (&work{k: k, app: a, mem: mem, to: to, client: client, finder: f}).do(ctx)
 		telling.Lock()
 		defer telling.Unlock()
 		k.log(rep)

@@ -14,9 +14,17 @@ import (
 
 // progress is the document of a job: how far its apps are.
 type progress struct {
-	Writer  string            `json:"writer,omitempty"` // a token of the run that wrote last; what another run has planned on before is refused
+	Lease   *lease            `json:"lease,omitempty"` // of the run that makes the apps now, or was killed
 	Checked checked           `json:"checked,omitzero"`
 	Apps    map[string]record `json:"apps,omitempty"` // by their IDs
+}
+
+// A lease says who makes the apps, and until when, by the store's clock.
+type lease struct {
+	Token string    `json:"token"`
+	Run   string    `json:"run"`
+	Task  string    `json:"task,omitempty"` // whose next attempt takes it over at once
+	Until time.Time `json:"until"`
 }
 
 // A record is how far one app is.
@@ -52,28 +60,80 @@ type checked struct {
 	Sum  string    `json:"sum"`
 }
 
-// A writer is what one run writes to the document.
+// A writer is what one run writes to the document, under its lease.
 type writer struct {
-	document      *ledger.Document[progress]
-	before, token string // whose the document was when this run read it, and this run's own
+	*ledger.Renewal
+	ledger   *ledger.Ledger
+	document *ledger.Document[progress]
+	own      lease
 }
 
-// open reads the document, and gives what writes to it. The first write of a run makes the document its own.
+// open leases the document. When another run has, the error is a *ledger.HeldError.
 func (k *Kind) open(ctx context.Context) (progress, *writer, error) {
-	p, _, err := k.document.Load(ctx)
-	return p, &writer{k.document, p.Writer, rand.Text()}, err
+	w := &writer{ledger: k.o.Ledger, document: k.document, own: lease{Token: rand.Text(), Run: k.o.Run, Task: k.o.Ledger.Task()}}
+	w.Renewal = k.o.Ledger.NewRenewal(ctx, k.o.Table, func(ctx context.Context) error { return w.write(ctx, func(*progress) {}) })
+	err := w.change(ctx, func(p *progress, now time.Time) error {
+		if l := p.Lease; l != nil && l.Token != w.own.Token && now.Before(l.Until) && (l.Task == "" || l.Task != w.own.Task) {
+			return &ledger.HeldError{Unit: unit, Run: l.Run, Until: l.Until, Free: l.Until.Sub(now)}
+		}
+		return w.renew(p, now)
+	})
+	if err != nil {
+		return progress{}, nil, err
+	}
+	w.Start()
+	return k.document.Last(), w, nil
 }
 
-// write changes the document, unless another run has since it was read.
-func (w *writer) write(ctx context.Context, edit func(*progress)) error {
+func (w *writer) renew(p *progress, now time.Time) error {
+	own := w.own
+	own.Until = now.Add(w.ledger.Lease())
+	p.Lease = &own
+	return nil
+}
+
+// change changes the document, by the store's time.
+func (w *writer) change(ctx context.Context, change func(*progress, time.Time) error) error {
 	return w.document.Change(ctx, ledger.Change[progress]{Apply: func(p *progress) error {
-		if p.Writer != w.before && p.Writer != w.token {
-			return fmt.Errorf("how far the apps are was written by another run: %w", ledger.ErrLost)
+		now, _, err := w.ledger.Store().Now(ctx)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ledger.ErrBucket, err)
 		}
-		p.Writer = w.token
-		edit(p)
-		return nil
+		return change(p, now)
 	}})
+}
+
+// write changes the document, unless another run has leased it, and renews the lease.
+func (w *writer) write(ctx context.Context, edit func(*progress)) error {
+	return w.change(ctx, func(p *progress, now time.Time) error {
+		if p.Lease == nil || p.Lease.Token != w.own.Token {
+			return fmt.Errorf("another run makes the apps by now: %w", ledger.ErrLost)
+		}
+		edit(p)
+		return w.renew(p, now)
+	})
+}
+
+// guard gives a context for one request, once the document shows that no other run makes the apps.
+func (w *writer) guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if err := w.write(ctx, func(*progress) {}); err != nil {
+		return nil, nil, err
+	}
+	return w.Within(ctx)
+}
+
+// end gives the lease back.
+func (w *writer) end(ctx context.Context) error {
+	w.Stop()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return w.change(ctx, func(p *progress, _ time.Time) error {
+		if p.Lease == nil || p.Lease.Token != w.own.Token {
+			return ledger.ErrNothing
+		}
+		p.Lease = nil
+		return nil
+	})
 }
 
 // writeApp records how far an app is.

@@ -19,7 +19,7 @@ func TestWritersOfProgress(t *testing.T) {
 			}
 			return f
 		})
-		return New(Options{Job: "account", Table: "account", Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://"})})
+		return New(Options{Job: "account", Table: "account", Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://", Task: "each takes over at once"})})
 	}
 	ctx, one, two := t.Context(), open(), open()
 	_, first, err := one.open(ctx)

@@ -134,7 +134,7 @@ func (r *rig) within(ctx context.Context) ledger.Result {
 	o.Run, r.told = fmt.Sprintf("run-%d", r.runs), nil
 	o.Tell = func(rep Report) { r.told = append(r.told, rep) }
 	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: New(o)}}
-	runner := &jobs.Runner{Ledger: r.ledger, Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
+	runner := &jobs.Runner{Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
 	return runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, time.Now()))[0]
 }
 

@@ -18,10 +18,14 @@ import (
 )
 
 // do takes the snapshot of a day and publishes it.
-func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold) (out ledger.Outcome, err error) {
-	window, err = p.table.StillDue(ctx, window)
-	if err != nil || len(window.Due) == 0 {
+func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcome, err error) {
+	window, lease, err := p.table.Begin(ctx, window)
+	if err != nil {
 		return out, err
+	}
+	defer func() { err = errors.Join(err, lease.End(ctx)) }()
+	if len(window.Due) == 0 {
+		return out, nil
 	}
 	var m adjust.Meter
 	d := p.definition()
@@ -34,7 +38,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	}
 	if err == nil {
 		unnoted := p.note(ctx, day, a.Fetched, list)
-		out, err = p.table.Deliver(ctx, claim, d, window, a)
+		out, err = p.table.Deliver(ctx, lease, d, window, a)
 		err = errors.Join(err, unnoted)
 	} else {
 		out.Failed, err = 1, fmt.Errorf("fetch %s/%s: %w", p.o.Table, day, err)

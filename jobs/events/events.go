@@ -98,8 +98,8 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	}
 	for _, w := range refresh.Plan(now, rules, p.table.Records()) {
 		plan.Units = append(plan.Units, jobs.Unit{
-			Name: w.Name(), Number: rules.Number(w), Claims: w.Claims(), Due: w.Due, Requests: len(w.Runs()),
-			Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
+			Name: w.Name(), Number: rules.Number(w), Due: w.Due, Requests: len(w.Runs()),
+			Do: func(ctx context.Context) (ledger.Outcome, error) { return p.do(ctx, w) },
 		})
 	}
 	return plan, nil

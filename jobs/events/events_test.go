@@ -107,7 +107,7 @@ func (r *rig) run() ledger.Result {
 	r.t.Helper()
 	kind, started := r.kind(), time.Now()
 	id := fmt.Sprintf("run-%03d", len(r.runs)+1)
-	runner := &jobs.Runner{Ledger: r.ledger, Run: id, Lease: time.Hour, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+	runner := &jobs.Runner{Run: id, Lease: time.Hour, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 	list := []jobs.Job{{Name: r.options.Job, Table: r.options.Table, Kind: kind}}
 	res := runner.RunJobs(r.t.Context(), list, jobs.PlanJobs(r.t.Context(), list, time.Now()))[0]
 	ended := time.Now()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"cloud.google.com/go/civil"
 	"go.opentelemetry.io/otel/attribute"
@@ -17,17 +16,20 @@ import (
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
 
-// Commit writes e as the newest record of its partition, on top of what this table has read last. See CommitAll.
+// Commit writes e as the newest record of its partition, on top of what this table has read last, whoever has leased it. Who has, and
+// has put something since, finds that out when he records it.
 func (t *Table) Commit(ctx context.Context, e Record) error {
-	last, _ := t.Record(e.Partition)
-	e.After = last.Seq
-	return t.CommitAll(ctx, []Record{e})[0]
+	last, _ := t.Recorded(e.Partition)
+	if e.After = last.Seq; e.State == Publishing {
+		e.State, e.Hash, e.Run = last.State, last.Hash, last.Run
+	}
+	return t.CommitAll(ctx, nil, []Record{e})[0]
 }
 
-// CommitAll writes records of several partitions, each on top of the one whose number is in After, in one swap for those of a month. It
-// fills in their numbers. An error is of the record at its place. It is ErrLost when another process has recorded the partition
-// meanwhile, and then the record doesn't hold.
-func (t *Table) CommitAll(ctx context.Context, list []Record) []error {
+// CommitAll writes records of several partitions under their lease, each on top of the one whose number is in After, in one swap for those
+// of a month, which ends their leases. It fills in their numbers. An error is of the record at its place. It is ErrLost when another process
+// has leased or recorded the partition meanwhile, and then the record doesn't hold.
+func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error {
 	errs := make([]error, len(list))
 	months := map[string][]int{}
 	for i := range list {
@@ -47,10 +49,15 @@ func (t *Table) CommitAll(ctx context.Context, list []Record) []error {
 			for _, i := range of {
 				batch = append(batch, list[i])
 			}
-			lost, err := t.commitMonth(ctx, name, batch)
+			lost, hidden, err := t.commitMonth(ctx, by, name, batch)
 			for _, i := range of {
-				if errs[i] = err; err == nil && slices.Contains(lost, list[i].Partition) {
+				switch errs[i] = err; {
+				case err == nil && slices.Contains(hidden, list[i].Partition):
+					errs[i] = t.hidden(list[i])
+				case err == nil && slices.Contains(lost, list[i].Partition):
 					errs[i] = t.lost(list[i])
+				case err == nil && by != nil && !list[i].Doubt:
+					by.recorded(list[i].Partition)
 				}
 			}
 			about.End(errs[of[0]])
@@ -61,17 +68,38 @@ func (t *Table) CommitAll(ctx context.Context, list []Record) []error {
 	return errs
 }
 
-// commitMonth writes records of one month, and gives those that were lost to another process.
-func (t *Table) commitMonth(ctx context.Context, name string, batch []Record) (lost []civil.Date, err error) {
+// commitMonth writes records of one month, and gives those that were lost to another process. Of the hidden ones nobody knows any more.
+func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch []Record) (lost, hidden []civil.Date, err error) {
+	token := ""
+	if by != nil {
+		token = by.token
+		for _, e := range batch {
+			by.record(e.Partition)
+		}
+	}
 	t.mu.Lock()
 	shapes, scopes := t.shapes, t.scopes
 	t.mu.Unlock()
 	d := t.document(name)
+	sent := false
+	look := func(m *month) {
+		hidden = nil
+		for _, e := range batch {
+			if sent && slices.Contains(lost, e.Partition) && m.hides(e) {
+				hidden = append(hidden, e.Partition)
+			}
+		}
+	}
 	err = d.Change(ctx, Change[month]{
 		Apply: func(m *month) error {
-			if lost = m.commit(batch, shapes, scopes); len(lost) == len(batch) {
+			if err := t.ready(name, m); err != nil {
+				return err
+			}
+			lost = m.commit(batch, token, shapes, scopes)
+			if look(m); len(lost) == len(batch) {
 				return ErrLost
 			}
+			sent = true
 			return nil
 		},
 		Done: func(m *month) bool {
@@ -81,6 +109,7 @@ func (t *Table) commitMonth(ctx context.Context, name string, batch []Record) (l
 					lost = append(lost, e.Partition)
 				}
 			}
+			look(m)
 			return len(lost) < len(batch)
 		},
 	})
@@ -88,11 +117,16 @@ func (t *Table) commitMonth(ctx context.Context, name string, batch []Record) (l
 	if errors.Is(err, ErrLost) {
 		err = nil
 	}
-	return lost, err
+	return lost, hidden, err
 }
 
 func (t *Table) lost(e Record) error {
 	return fmt.Errorf("%w: %s/%s: another run has recorded it meanwhile: %w", ErrBucket, t.ledger.location(t.prefix("months")), e.Partition, ErrLost)
+}
+
+func (t *Table) hidden(e Record) error {
+	return fmt.Errorf("%w: %s/%s: the answer was lost, and others have recorded it since, so that nobody knows whether this record was there",
+		ErrBucket, t.ledger.location(t.prefix("months")), e.Partition)
 }
 
 // same tells whether a record that was read is the one that was written.
@@ -100,27 +134,4 @@ func same(stored, written Record) bool {
 	a, err := json.Marshal(stored)
 	b, again := json.Marshal(written)
 	return err == nil && again == nil && bytes.Equal(a, b)
-}
-
-// Doubt records a partition as being published, on top of whatever was recorded last. A writer whose record lost the
-// race has put its rows all the same, and whoever recorded meanwhile doesn't know which rows are visible.
-func (t *Table) Doubt(ctx context.Context, e Record) error {
-	ctx, done := outliving(ctx, 3*time.Second)
-	defer done()
-	const tries = 5
-	var err error
-	for range tries {
-		if err = t.Refresh(ctx); err != nil {
-			return err
-		}
-		newest, _ := t.Record(e.Partition)
-		if newest.State == Publishing {
-			return nil
-		}
-		e.Rows = max(e.Rows, newest.Rows)
-		if err = t.Commit(ctx, e); err == nil || !errors.Is(err, ErrLost) {
-			return err
-		}
-	}
-	return err
 }

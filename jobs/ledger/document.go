@@ -107,6 +107,9 @@ func (d *Document[T]) Forget() {
 // Change writes a change, on the version that this process knows, and after a lost race on the one that is there by then. When the error
 // isn't that of Apply, the change may be in effect, or come to be.
 func (d *Document[T]) Change(ctx context.Context, c Change[T]) error {
+	if err := ctx.Err(); err != nil { // as in take
+		return err
+	}
 	if err := d.ledger.store.Prove(ctx); err != nil {
 		return errors.Join(ErrRefused, err)
 	}
@@ -131,6 +134,9 @@ func (d *Document[T]) Change(ctx context.Context, c Change[T]) error {
 }
 
 func (d *Document[T]) take(ctx context.Context) error {
+	if err := ctx.Err(); err != nil { // else a select would choose by lot, and a simulation wouldn't repeat itself
+		return err
+	}
 	select {
 	case d.turn <- struct{}{}:
 		return nil

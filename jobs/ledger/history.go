@@ -12,7 +12,7 @@ import (
 )
 
 // History is every content that the partitions from from, included, until until, excluded, have had, ascending by partition and
-// number; the last one of a partition is what it holds, unless its put was interrupted. An invalid date is no bound. Fetches that
+// number; the last one of a partition is what it holds, unless it is in doubt. An invalid date is no bound. Fetches that
 // brought the same content are one record: Since, Run and Reason are of the first of them, all else of the last.
 func (t *Table) History(ctx context.Context, from, until civil.Date) ([]Record, error) {
 	within := func(p civil.Date) bool {
@@ -140,7 +140,7 @@ func (e Record) decided() (last time.Time) {
 	return last
 }
 
-// Contents are records without doubts, by partition and ascending, each once.
+// Contents are records by partition and ascending, each once.
 type contents map[civil.Date][]Record
 
 // contents reads the months of partitions that within accepts.
@@ -179,7 +179,7 @@ func (c contents) add(records []Record) {
 	for _, e := range records {
 		list := c[e.Partition]
 		at, there := slices.BinarySearchFunc(list, e, byPartition)
-		if !there && e.State != Publishing {
+		if !there {
 			c[e.Partition] = slices.Insert(list, at, e)
 		}
 	}

@@ -28,7 +28,7 @@ func (a almanac) next(t *testing.T, table *Table, partition civil.Date, hash str
 		}
 	}
 	check(t, table.Commit(t.Context(), e))
-	e, _ = table.Record(partition)
+	e, _ = table.Recorded(partition)
 	a[partition] = append(list, e)
 }
 
@@ -39,9 +39,6 @@ func (a almanac) told(since time.Time) (all, changed []string) {
 		var old []bool
 		var last Record
 		for _, e := range a[partition] {
-			if e.State == Publishing {
-				continue
-			}
 			if len(lines) == 0 || e.Hash != last.Hash || e.State != last.State {
 				lines, old = append(lines, ""), append(old, e.Fetched.Before(since))
 				last = e
@@ -99,7 +96,10 @@ func TestHistoryIsWhatWasCommitted(t *testing.T) {
 				store.Before = nil
 				store.Dead.Store(false)
 			case 2:
-				said.next(t, table, partition, "", Publishing, now)
+				lease, err := table.Begin(t.Context(), "doubt", []civil.Date{partition})
+				check(t, err)
+				lease.Putting(partition)
+				check(t, lease.End(t.Context()))
 			default:
 				said.next(t, table, partition, fmt.Sprint("h", dice.IntN(2)), []State{Written, Written, Kept}[dice.IntN(3)], now)
 			}
@@ -137,7 +137,7 @@ func TestHistoryIsWhatWasCommitted(t *testing.T) {
 }
 
 // What was decided about the answers of a partition stays in history, in the month when that was: an answer that was held back though
-// the rows are older, that it was accepted, and rows that differ for good. Each is told once, however often the record is folded.
+// the rows are older, that it was accepted, and rows that differ for good. Each is told once, however often the record is replaced.
 func TestHistoryKnowsWhatWasDecided(t *testing.T) {
 	l, _ := distantLedger(t, nil)
 	day, at := civil.Date{Year: 2026, Month: 1, Day: 1}, func(month time.Month, day int) time.Time { return time.Date(2026, month, day, 6, 0, 0, 0, time.UTC) }
@@ -165,7 +165,7 @@ func TestHistoryKnowsWhatWasDecided(t *testing.T) {
 			}
 		}
 		check(t, table.Commit(t.Context(), e))
-		check(t, table.Commit(t.Context(), Record{Partition: day.AddDays(40), Fetched: at(2, 1), State: Written, Hash: e.Fetched.String()})) // so that it is folded
+		check(t, table.Commit(t.Context(), Record{Partition: day.AddDays(40), Fetched: at(2, 1), State: Written, Hash: e.Fetched.String()}))
 		check(t, table.Tidy(t.Context()))
 	}
 	table := openTable(t, l)
@@ -198,7 +198,7 @@ func TestHistoryKnowsWhatWasDecided(t *testing.T) {
 }
 
 // An answer that was held back, and that the service mended in the end, is told of in the month when that was, though the rows are older
-// and nothing else came of it: also when all of it is folded at once.
+// and nothing else came of it: also when all of it is moved at once.
 func TestHistoryKnowsWhatWasMended(t *testing.T) {
 	l, _ := distantLedger(t, nil)
 	day, march := date("2026-01-01"), time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)

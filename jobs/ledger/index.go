@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
@@ -22,6 +24,8 @@ type indexed struct {
 	Version string    `json:"version"`
 	Records records   `json:"records"`
 	Oldest  time.Time `json:"oldest,omitzero"` // of the month's first line of history
+
+	Leases map[civil.Date]lease `json:"leases,omitempty"`
 }
 
 const indexName = "index"
@@ -55,7 +59,7 @@ func (t *Table) writeIndex(ctx context.Context) error {
 	}
 	for name, m := range t.months {
 		slices.SortFunc(of[name], byPartition)
-		next.Months[name] = indexed{m.version, of[name], m.oldest}
+		next.Months[name] = indexed{m.version, of[name], m.oldest, t.leasesOf(name)}
 	}
 	t.mu.Unlock()
 	change := Change[index]{Apply: func(c *index) error { *c = next; return nil }}
@@ -103,7 +107,7 @@ func (t *Table) readIndex(ctx context.Context, listed map[string]bucket.Object) 
 		if t.months[name].version != "" || listed[name].Version != m.Version {
 			continue
 		}
-		t.take(name, m.Records, is.Shapes, is.Scopes)
+		t.take(name, m.Records, m.Leases, is.Shapes, is.Scopes)
 		t.months[name] = known{version: m.Version, oldest: m.Oldest}
 	}
 	return nil

@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,11 +91,15 @@ func TestRecordNoticesAnotherWriter(t *testing.T) {
 	})
 }
 
-func mustEncode(t *testing.T, v any) []byte {
-	t.Helper()
-	data, err := encodeObject(v)
-	check(t, err)
-	return data
+// list gives the keys of the ledger's objects under a prefix, ascending.
+func (l *Ledger) list(ctx context.Context, prefix string) (keys []string, err error) {
+	objects, err := l.store.List(ctx, prefix)
+	for _, o := range objects {
+		if strings.HasSuffix(o.Key, ".json") {
+			keys = append(keys, o.Key)
+		}
+	}
+	return keys, err
 }
 
 func date(text string) civil.Date {
@@ -143,4 +149,31 @@ func TestLetGo(t *testing.T) {
 			t.Errorf("records that were given away have changed: %v", lent)
 		}
 	})
+}
+
+func days(numbers ...int) (list []civil.Date) {
+	for _, n := range numbers {
+		list = append(list, record(n, "").Partition)
+	}
+	return list
+}
+
+func begin(t *testing.T, table *Table, run string, numbers ...int) *Lease {
+	t.Helper()
+	l, err := table.Begin(t.Context(), run, days(numbers...))
+	check(t, err)
+	return l
+}
+
+// die leaves a lease without a sign of life until it is over.
+func die(l *Lease) {
+	l.Stop()
+	time.Sleep(l.table.ledger.lease + time.Second)
+}
+
+// commitUnder records a day under a lease, on top of the record that its table has.
+func commitUnder(t *testing.T, l *Lease, e Record) error {
+	was, _ := l.table.Recorded(e.Partition)
+	e.After = was.Seq
+	return l.table.CommitAll(t.Context(), l, []Record{e})[0]
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// A look is at something that only grows, such as the numbers of a folder. Goroutines that ask for it at about the same time share
+// A look is a reading that takes calls, such as that of a table's months. Goroutines that ask for it at about the same time share
 // one: each gets one that began after it asked, so that it sees all that was there by then.
 type look struct {
 	turn *semaphore.Weighted // held to look

@@ -15,6 +15,8 @@ type month struct {
 	Records records `json:"records"`           // the newest of each partition, ascending
 	History records `json:"history,omitempty"` // what they replaced, as far as history keeps it, ascending by partition and number
 
+	Leases map[civil.Date]lease `json:"leases,omitempty"` // of the partitions that somebody works on, or that are in doubt
+
 	// Older names objects with history that the document had no room for, ascending by the time of the last line.
 	Older []string `json:"older,omitempty"`
 
@@ -27,19 +29,27 @@ func monthOf(partition civil.Date) string { return partition.String()[:len("2006
 
 func (t *Table) monthKey(name string) string { return t.prefix("months") + name + ".json" }
 
-// commit sets records on top of those that they were made on, and gives those that aren't: another process has recorded their partitions
-// meanwhile. The replaced ones go into history.
-func (m *month) commit(list []Record, shapes map[string]Shape, scopes map[string]Scope) (lost []civil.Date) {
+// ready makes a document ready for a change. One that was read before has shapes, be they none: without them it is gone, and not new.
+func (t *Table) ready(name string, m *month) error {
 	if m.Shapes == nil {
+		if t.has(name) {
+			return t.gone(t.monthKey(name), t.monthKey(indexName)+", or an earlier listing")
+		}
 		m.Shapes = map[string]Shape{}
 	}
+	return nil
+}
+
+// commit sets records on top of those that they were made on, under a lease that holds, and gives those that aren't: another process has
+// recorded their partitions meanwhile, or leased them. The replaced ones go into history. Without a token nobody's lease is looked at.
+func (m *month) commit(list []Record, token string, shapes map[string]Shape, scopes map[string]Scope) (lost []civil.Date) {
 	if m.Scopes == nil {
 		m.Scopes = map[string]Scope{}
 	}
 	for _, e := range list {
 		at, there := slices.BinarySearchFunc(m.Records, e, samePartition)
 		switch {
-		case there && m.Records[at].Seq != e.After, !there && e.After != 0:
+		case there && m.Records[at].Seq != e.After, !there && e.After != 0, token != "" && m.Leases[e.Partition].Token != token:
 			lost = append(lost, e.Partition)
 			continue
 		case there:
@@ -47,6 +57,12 @@ func (m *month) commit(list []Record, shapes map[string]Shape, scopes map[string
 			m.Records[at] = e
 		default:
 			m.Records = slices.Insert(m.Records, at, e)
+		}
+		if l := m.Leases[e.Partition]; token != "" && !e.Doubt && l.Late {
+			l.Until = time.Time{} // it is over, and the partition in doubt
+			m.Leases[e.Partition] = l
+		} else if token != "" && !e.Doubt {
+			delete(m.Leases, e.Partition)
 		}
 		if s, known := shapes[e.Shape]; known {
 			m.Shapes[e.Shape] = s
@@ -74,6 +90,14 @@ func (m *month) keep(replaced, by Record) {
 func (m *month) has(e Record) bool {
 	is := func(o Record) bool { return o.Partition == e.Partition && o.Seq == e.Seq && same(o, e) }
 	return slices.ContainsFunc(m.Records, is) || slices.ContainsFunc(m.History, is)
+}
+
+// hides tells whether a record may have been committed, and nothing says so here: others were committed on top, and history keeps not
+// every fetch that brought the same, nor all in the month's document.
+func (m *month) hides(e Record) bool {
+	at, there := slices.BinarySearchFunc(m.Records, e, samePartition)
+	_, numbered := slices.BinarySearchFunc(m.History, e, byPartition)
+	return there && m.Records[at].Seq > e.Seq && !numbered
 }
 
 // prune drops shapes and scopes that nothing in the document names.
@@ -104,12 +128,11 @@ func (m *month) drop(over func(Record) bool) {
 	m.prune()
 }
 
-// past gives those records of a chain that history keeps: all but the newest, doubts, and fetches in the middle of several that
+// past gives those records of a chain that history keeps: all but the newest, and fetches in the middle of several that
 // brought the same content. The first of those says why and by whom it was brought, and the last how long it was there. Those with an
 // event stay.
 func past(chain []Record) (kept []Record) {
 	newest := chain[len(chain)-1].Seq
-	chain = slices.DeleteFunc(slices.Clone(chain), func(e Record) bool { return e.State == Publishing })
 	for i, e := range chain {
 		brought := e.Since.IsZero() || !e.Since.Before(e.Fetched) || !e.decided().IsZero()
 		if i > 0 {

@@ -127,6 +127,9 @@ func (t *Table) forget(ctx context.Context) error {
 		}
 		var over []string
 		err := t.document(name).Change(ctx, Change[month]{Apply: func(m *month) error {
+			if err := t.ready(name, m); err != nil {
+				return err
+			}
 			m.drop(func(e Record) bool { return e.happened().Before(until) })
 			over = nil
 			m.Older = slices.DeleteFunc(m.Older, func(key string) bool {

@@ -25,7 +25,7 @@ func ranAt(at string, id string, results ...Result) Run {
 func busy(job string) Result { return Result{Job: job, Outcome: Outcome{Windows: 1, Written: 1}} }
 
 // begin is a run as it is before its end.
-func begin(r Run) Run {
+func saved(r Run) Run {
 	return Run{ID: r.ID, Trigger: r.Trigger, Started: r.Started}
 }
 
@@ -57,8 +57,8 @@ func TestRuns(t *testing.T) {
 		}
 		failed := Result{Job: "b", Outcome: Outcome{Windows: 1, Failed: 1}, Failures: []Failure{{"u", "no"}}}
 		first, second, third := ranAt("2026-01-30T06:00", "1", busy("a"), failed), ranAt("2026-01-31T06:00", "2", busy("a")), ranAt("2026-02-01T06:00", "3", busy("b"))
-		check(t, l.SaveRun(t.Context(), begin(first)))
-		check(t, other.SaveRun(t.Context(), begin(second)))
+		check(t, l.SaveRun(t.Context(), saved(first)))
+		check(t, other.SaveRun(t.Context(), saved(second)))
 		check(t, l.SaveRun(t.Context(), first))
 		if got := pastOf(t, l, 9); got.ids() != "2… 1" || len(got.Success) != 1 {
 			t.Errorf("%s, %v", got.ids(), got.Success)
@@ -93,7 +93,7 @@ func TestRunsAtOnce(t *testing.T) {
 			l := p.open(t)
 			all.Go(func() {
 				r := ranAt(fmt.Sprintf("2026-02-01T06:%02d", (i*7)%6), fmt.Sprint(i), busy("all"), busy(fmt.Sprint("job", i)))
-				for _, state := range []Run{begin(r), r} {
+				for _, state := range []Run{saved(r), r} {
 					if err := l.SaveRun(t.Context(), state); err != nil {
 						t.Error(err)
 					}
@@ -126,7 +126,7 @@ func TestALostAnswerDoublesNoRun(t *testing.T) {
 			for i, results := range [][]Result{{{Job: "a"}}, {busy("a")}, {{Job: "a"}}} {
 				mine := ranAt(fmt.Sprintf("2026-01-1%dT06:00", i), fmt.Sprint("mine", i), results...)
 				between = ranAt(fmt.Sprintf("2026-01-1%dT06:30", i), fmt.Sprint("other", i), Result{Job: "a"})
-				check(t, l.SaveRun(t.Context(), begin(mine)))
+				check(t, l.SaveRun(t.Context(), saved(mine)))
 				lose = true
 				check(t, l.SaveRun(t.Context(), mine))
 				time.Sleep(time.Minute)
@@ -144,7 +144,7 @@ func TestIdleRunsAreCounted(t *testing.T) {
 	night := func(at, id string, results ...Result) {
 		t.Helper()
 		r := ranAt(at, id, results...)
-		check(t, l.SaveRun(t.Context(), begin(r)))
+		check(t, l.SaveRun(t.Context(), saved(r)))
 		check(t, l.SaveRun(t.Context(), r))
 	}
 	waits, compares := Result{Job: "a", Outcome: Outcome{Waiting: 1}}, Result{Job: "a", Outcome: Outcome{Compared: 3}}
@@ -176,7 +176,7 @@ func TestSuccessesAreCarriedOn(t *testing.T) {
 	l := memLedger(t)
 	late := ranAt("2026-01-31T23:30", "late", busy("late"))
 	check(t, l.SaveRun(t.Context(), ranAt("2026-01-05T06:00", "1", busy("early"))))
-	check(t, l.SaveRun(t.Context(), begin(late)))
+	check(t, l.SaveRun(t.Context(), saved(late)))
 	check(t, l.SaveRun(t.Context(), ranAt("2026-02-01T00:10", "2", busy("a"))))
 	ended := moment("2026-02-01T00:40")
 	late.Ended = &ended
@@ -304,7 +304,7 @@ func TestCallsOfRuns(t *testing.T) {
 	for month := 1; month <= 3; month++ {
 		l := client()
 		r := ranAt(fmt.Sprintf("2026-%02d-05T06:00", month), "1", busy("a"))
-		check(t, l.SaveRun(t.Context(), begin(r)))
+		check(t, l.SaveRun(t.Context(), saved(r)))
 		wants("the first run of a month", min(month, 3), 1, 1)
 		l.LastSuccess("a")
 		check(t, l.SaveRun(t.Context(), r))
@@ -315,6 +315,6 @@ func TestCallsOfRuns(t *testing.T) {
 	wants("a reader", 2, 0, 1)
 	pastOf(t, l, 2)
 	wants("a reader who has read", 0, 0, 1)
-	check(t, client().SaveRun(t.Context(), begin(ranAt("2026-03-06T06:00", "2"))))
+	check(t, client().SaveRun(t.Context(), saved(ranAt("2026-03-06T06:00", "2"))))
 	wants("another run", 1, 1, 0)
 }

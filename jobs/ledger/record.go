@@ -41,6 +41,9 @@ type Record struct {
 	// Events are, in a history, what happened while the partition had this content.
 	Events []Event `json:"-"`
 
+	// Doubt says that the partition is in doubt, or stays so when the record is written.
+	Doubt bool `json:"-"`
+
 	// Meaning is the ID of the shape's fingerprint, in a history in which the content before or after has another shape; else empty.
 	Meaning string `json:"-"`
 }
@@ -58,8 +61,8 @@ const (
 	Cleared State = "cleared" // zero rows published over older ones, as on_empty: clear asks
 	Kept    State = "kept"    // older rows though the answer was empty, as on_empty: keep asks
 
-	// Publishing: newer rows are on their way to the sinks, and which rows are visible is not known. Planning treats
-	// such a partition as missing.
+	// Publishing is never recorded: it is the state of a partition in doubt, whose lease is over without a record. Which rows are visible
+	// is not known, and planning treats it as missing.
 	Publishing State = "publishing"
 )
 
@@ -80,8 +83,8 @@ func (e Record) Receipt(t Target) (sinks.Receipt, bool) {
 	return e.Receipts[i], true
 }
 
-// Unfetched tells whether no fetch of the partition has ended: there is no record, or only that of a first put that was cut off or refused.
-func (e Record) Unfetched() bool { return e.Seq == 0 || e.State == Publishing && e.After == 0 }
+// Unfetched tells whether no fetch of the partition has ended.
+func (e Record) Unfetched() bool { return e.Seq == 0 }
 
 // Unchanged is the outcome of a fetch whose content every sink held already. It is counted and never recorded.
 const Unchanged State = "unchanged"

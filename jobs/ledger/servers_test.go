@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,23 +25,8 @@ import (
 func everyPlace(t *testing.T, test func(*testing.T, place)) {
 	t.Helper()
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
-		p := placeAt(s.URL(t), max(1, *rounds/5))
-		if s.Scheme == "s3" {
-			keepFolders(t, p.url)
-		}
-		test(t, p)
+		test(t, placeAt(s.URL(t), max(1, *rounds/5)))
 	})
-}
-
-// keepFolders keeps the folders of the claims that tests race for. versitygw removes a folder with its last object, and
-// answers a put that meets the removal with 409 ExistingObjectIsDirectory, after three attempts of its own. A folder
-// inside, which no listing shows, prevents the removal.
-func keepFolders(t *testing.T, bucketURL string) {
-	u, err := url.Parse(bucketURL)
-	check(t, err)
-	for _, unit := range []string{"u0", "u1", "unit-0", "unit-1", "unit-2"} {
-		check(t, os.MkdirAll(filepath.Join(os.Getenv("SERVERS_S3_DIR"), u.Path, "tables/installs/claims", unit, "kept"), 0o755))
-	}
 }
 
 // Ten thousand objects: a listing of many pages is whole and in order. fake-gcs-server takes minutes to store so many; it
@@ -59,7 +42,7 @@ func TestTenThousandObjects(t *testing.T) {
 		g.SetLimit(readers)
 		var want []string
 		for day := range objects {
-			key := fmt.Sprintf("tables/installs/claims/unit/%06d.json", day)
+			key := fmt.Sprintf("tables/installs/history/%06d.json", day)
 			want = append(want, key)
 			g.Go(func() error {
 				_, err := l.store.Put(ctx, key, []byte("{}"), bucket.Condition{})
@@ -68,7 +51,7 @@ func TestTenThousandObjects(t *testing.T) {
 		}
 		check(t, g.Wait())
 		written := time.Since(start)
-		keys, err := l.list(t.Context(), "tables/installs/claims/unit/")
+		keys, err := l.list(t.Context(), "tables/installs/history/")
 		check(t, err)
 		if !slices.Equal(keys, want) {
 			t.Errorf("%d keys are listed, want %d", len(keys), len(want))
@@ -79,37 +62,33 @@ func TestTenThousandObjects(t *testing.T) {
 
 // A lease is measured by the store's own clock, of which some show whole seconds only.
 func TestLeaseOnServers(t *testing.T) {
-	const lease = 3 * time.Second
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
 		l := placeAt(s.URL(t), 0).open(t)
-		ctx := t.Context()
-		live, err := l.Claim(ctx, "installs", "live", "a", lease)
-		check(t, err)
-		dead, err := l.Claim(ctx, "installs", "dead", "a", lease)
-		check(t, err)
-		dead.stop() // no more signs of life, and no release: as after SIGKILL
-		start := time.Now()
+		l.lease = 3 * time.Second
+		live, dead := begin(t, openTable(t, l), "a", 1), begin(t, openTable(t, l), "a", 2)
+		dead.Stop() // no more signs of life, and nothing given back: as after SIGKILL
+		start, table := time.Now(), openTable(t, l)
 		var held *HeldError
 		for {
-			if c, err := l.Claim(ctx, "installs", "live", "b", lease); !errors.As(err, &held) {
-				t.Fatalf("after %v the claim of a living run is taken: %v, %v", time.Since(start), c, err)
+			if _, err := table.Begin(t.Context(), "b", days(1)); !errors.As(err, &held) {
+				t.Fatalf("after %v the lease of a living run is taken over: %v", time.Since(start), err)
 			}
-			c, err := l.Claim(ctx, "installs", "dead", "b", lease)
+			b, err := table.Begin(t.Context(), "b", days(2))
 			if err == nil {
-				check(t, c.Release(ctx))
+				check(t, b.End(t.Context()))
 				break
 			}
-			if !errors.As(err, &held) || time.Since(start) > 2*lease {
+			if !errors.As(err, &held) || time.Since(start) > 2*l.lease {
 				t.Fatalf("after %v: %v", time.Since(start), err)
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
 		took := time.Since(start)
-		t.Logf("a dead run's claim of %v is free after %v", lease, took.Round(time.Millisecond))
-		if took < lease-time.Second {
-			t.Errorf("free after %v of a lease of %v: earlier than a clock of whole seconds explains", took, lease)
+		t.Logf("a dead run's lease of %v is over after %v", l.lease, took.Round(time.Millisecond))
+		if took < l.lease-time.Second {
+			t.Errorf("over after %v of a lease of %v: earlier than a clock of whole seconds explains", took, l.lease)
 		}
-		check(t, live.Release(ctx))
+		check(t, live.End(t.Context()))
 	})
 }
 
@@ -159,14 +138,14 @@ func TestLedgerOnABadConnection(t *testing.T) {
 	})
 }
 
-// The creation of a claim succeeds, its answer is lost, and the store's client sends it again: the claim is the
-// claimant's all the same, not that of another that was faster.
-func TestClaimWhoseAnswerIsLost(t *testing.T) {
+// The swap of a lease succeeds, its answer is lost, and the store's client sends it again: the lease is one's own all the same, not that
+// of another that was faster.
+func TestLeaseWhoseAnswerIsLost(t *testing.T) {
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
 		var lost atomic.Bool
 		lossy := s.Behind(t, func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				creates := r.Method != http.MethodGet && r.Method != http.MethodHead && strings.Contains(r.URL.String(), "claims")
+				creates := r.Method != http.MethodGet && r.Method != http.MethodHead && strings.Contains(r.URL.String(), "months")
 				if !creates || !lost.CompareAndSwap(false, true) {
 					next.ServeHTTP(w, r)
 					return
@@ -176,12 +155,12 @@ func TestClaimWhoseAnswerIsLost(t *testing.T) {
 			})
 		})
 		l := placeAt(lossy.URL(t), 0).open(t)
-		c, err := l.Claim(t.Context(), "installs", "u", "a", time.Minute)
-		check(t, err)
-		if !lost.Load() || c.number != 1 {
-			t.Errorf("number %d; an answer was lost: %v", c.number, lost.Load())
+		table := openTable(t, l)
+		a := begin(t, table, "a", 1)
+		if _, is := table.Record(days(1)[0]); is || !lost.Load() {
+			t.Errorf("in doubt: %v; an answer was lost: %v", is, lost.Load())
 		}
-		check(t, c.Release(t.Context()))
+		check(t, a.End(t.Context()))
 	})
 }
 
@@ -199,14 +178,12 @@ func TestLedgerOnABusyStore(t *testing.T) {
 		l := placeAt(s.Behind(t, sinktest.Busy(2, count)).URL(t), 0).open(t)
 		check(t, openTable(t, l).Commit(t.Context(), record(0, "a")))
 		seen.Store(0)
-		c, err := l.Claim(t.Context(), "installs", "u", "a", time.Minute)
-		check(t, err)
-		check(t, c.Release(t.Context()))
+		check(t, begin(t, openTable(t, l), "a", 1).End(t.Context()))
 
 		never := placeAt(s.Behind(t, sinktest.Busy(1<<40, count)).URL(t), 0).open(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		_, err = never.Table(ctx, "installs")
+		_, err := never.Table(ctx, "installs")
 		t.Logf("a listing: %v", err)
 		if err == nil || !strings.HasPrefix(err.Error(), "ledger: list ") {
 			t.Errorf("a listing that is never answered: %v", err)

@@ -30,11 +30,6 @@ func (l *Ledger) Show(ctx context.Context, key string) (string, error) {
 		return "", fmt.Errorf("%w: %w", ErrBucket, err)
 	}
 	content, err := decodeDocument(data)
-	if newer := (*versionError)(nil); errors.As(err, &newer) && newer.version == objectVersion {
-		var raw json.RawMessage
-		err = decodeObject(string(data), &raw)
-		content = raw
-	}
 	var text bytes.Buffer
 	if err == nil {
 		err = json.Indent(&text, content, "", "  ")

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"cloud.google.com/go/civil"
 )
 
 // FingerprintPeriod is the key of a fingerprint that holds the table's period, as Period.String gives it.
@@ -57,8 +55,11 @@ func (s Shape) SameMeaning(now Shape) bool { return s.differences(now) == nil }
 
 // Shapes are all shapes that records name, by ID. A shape that is gone is damage.
 func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
+	t.mu.Lock()
+	records := slices.Collect(maps.Values(t.entries)) // without what is in doubt and was never recorded, which has no shape
+	t.mu.Unlock()
 	shapes := map[string]Shape{}
-	for _, e := range t.Records() {
+	for _, e := range records {
 		if _, had := shapes[e.Shape]; had {
 			continue
 		}
@@ -98,20 +99,11 @@ func (t *Table) Stale(ctx context.Context, now Shape) (map[string]Stale, error) 
 	return stale, nil
 }
 
-// LastShape is the shape of the record fetched last; false when there is no record. It says what the table means, and what is in doubt
-// has no say in that: whether anything of it was put isn't known. Where all is in doubt, it is what was recorded before that.
+// LastShape is the shape of the record fetched last; false when there is no record. It says what the table means.
 func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
 	t.mu.Lock()
 	records := slices.Collect(maps.Values(t.entries))
 	t.mu.Unlock()
-	all := len(records)
-	records = slices.DeleteFunc(records, func(e Record) bool { return e.State == Publishing })
-	if all > 0 && len(records) == 0 {
-		var err error
-		if records, err = t.History(ctx, civil.Date{}, civil.Date{}); err != nil {
-			return Shape{}, false, err
-		}
-	}
 	var last Record
 	for _, e := range records {
 		// Rows that were kept have the shape they had before, however late somebody tried to replace them.

@@ -1,13 +1,14 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/bucket"
 )
@@ -50,26 +51,26 @@ func TestOneCreates(t *testing.T) {
 			clients = append(clients, p.open(t))
 		}
 		for round := range 10 {
-			key := fmt.Sprintf("tables/installs/swept/%06d.json", round+1)
+			key := fmt.Sprintf("tables/installs/history/%06d.json", round+1)
 			won := make([]bool, len(clients))
-			content := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, 100+round*10_000) }
+			content := func(i int) string { return strings.Repeat(string(rune('a'+i)), 100+round*10_000) }
 			var wg sync.WaitGroup
 			for i, l := range clients {
 				wg.Go(func() {
-					err := l.create(t.Context(), key, content(i))
-					if won[i] = err == nil; err != nil && !errors.Is(err, errExists) {
+					var err error
+					if won[i], err = l.CreateOnce(t.Context(), key, content(i)); err != nil {
 						t.Error(err)
 					}
 				})
 			}
 			wg.Wait()
-			got, err := clients[0].get(t.Context(), key)
+			got, err := ReadOnce[string](t.Context(), clients[0], key, "")
 			check(t, err)
 			winners := 0
 			for i := range clients {
 				if won[i] {
 					winners++
-					if got != string(content(i)) {
+					if got != content(i) {
 						t.Errorf("round %d: client %d has won, and what is there isn't its own", round, i)
 					}
 				}
@@ -90,19 +91,19 @@ func TestNames(t *testing.T) {
 			check(t, err)
 			check(t, table.Commit(ctx, record(i, "a")))
 			check(t, table.Commit(ctx, record(i, "b")))
-			c, err := l.Claim(ctx, name, "unit "+name, "run", time.Minute)
+			lease, err := table.Begin(ctx, "run "+name, []civil.Date{record(i, "").Partition})
 			check(t, err)
-			var held *HeldError
-			if _, err := l.Claim(ctx, name, "unit "+name, "other", time.Minute); !errors.As(err, &held) || held.Run != "run" {
-				t.Errorf("%s: a second claim: %v", name, err)
-			}
-			check(t, c.Release(ctx))
-			check(t, table.sweep(ctx, 0))
 			again, err := l.Table(ctx, name)
 			check(t, err)
+			var held *HeldError
+			if _, err := again.Begin(ctx, "other", []civil.Date{record(i, "").Partition}); !errors.As(err, &held) || held.Run != "run "+name {
+				t.Errorf("%s: a second lease: %v", name, err)
+			}
+			check(t, lease.End(ctx))
+			check(t, again.Refresh(ctx))
 			keys, err := l.list(ctx, "tables/"+name+"/")
 			check(t, err)
-			if got := again.Sorted(); len(got) != 1 || got[0].Run != "b" || len(keys) != 2 {
+			if got := again.Sorted(); len(got) != 1 || got[0].Run != "b" || len(keys) != 1 {
 				t.Errorf("%s: %+v, objects %q", name, got, keys)
 			}
 		}

@@ -31,8 +31,9 @@ type Table struct {
 
 	mu      sync.Mutex
 	entries Records // the newest record of each partition
-	lent    bool    // somebody reads entries without holding mu, so that they are copied before they change
-	away    bool    // they were let go, and not read since
+	leases  map[civil.Date]lease
+	lent    bool // somebody reads entries without holding mu, so that they are copied before they change
+	away    bool // they were let go, and not read since
 	months  map[string]known
 	indexed map[string]string // the versions of months that the index has; nil: it wasn't read
 	docs    map[string]*Document[month]
@@ -58,20 +59,42 @@ func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
 // Name is the table's name.
 func (t *Table) Name() string { return t.name }
 
-// Records are the newest records as they are now, for reading alone.
+// Records are the newest records as they are now, for reading alone. Of what is in doubt they say so.
 func (t *Table) Records() Records {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lent = true
-	return t.entries
+	records, copied, now := t.entries, false, t.ledger.store.Time()
+	for p := range t.leases {
+		if e, _ := t.view(p, now); e.State == Publishing {
+			if !copied {
+				records, copied = maps.Clone(records), true
+			}
+			records[p] = e
+		}
+	}
+	return records
 }
 
-// Record is the newest record of a partition.
+// Record is the newest record of a partition. When the partition is in doubt, it says so.
 func (t *Table) Record(partition civil.Date) (Record, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e, ok := t.entries[partition]
-	return e, ok
+	return t.view(partition, t.ledger.store.Time())
+}
+
+// has tells whether a month was read.
+func (t *Table) has(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.months[name].version != ""
+}
+
+// leasesOf are the leases of a month. The caller holds mu.
+func (t *Table) leasesOf(name string) map[civil.Date]lease {
+	leases := maps.Clone(t.leases)
+	maps.DeleteFunc(leases, func(p civil.Date, _ lease) bool { return monthOf(p) != name })
+	return leases
 }
 
 // LetGo forgets what was read, because a process may have more tables than memory: a record takes 1.7 kB. Nobody may be at work on the
@@ -79,7 +102,7 @@ func (t *Table) Record(partition civil.Date) (Record, bool) {
 func (t *Table) LetGo() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.entries, t.lent, t.away = Records{}, false, true
+	t.entries, t.leases, t.lent, t.away = Records{}, map[civil.Date]lease{}, false, true
 	t.months, t.indexed, t.docs = map[string]known{}, nil, map[string]*Document[month]{}
 	t.index.Forget()
 }
@@ -197,12 +220,12 @@ func (t *Table) takeDocument(name string) {
 	if d.Version() == "" {
 		return
 	}
-	t.take(name, m.Records, m.Shapes, m.Scopes)
+	t.take(name, m.Records, m.Leases, m.Shapes, m.Scopes)
 	t.months[name] = known{d.Version(), m.oldest(), m.Older}
 }
 
 // take replaces what is known of a month's partitions. The caller holds mu.
-func (t *Table) take(name string, list []Record, shapes map[string]Shape, scopes map[string]Scope) {
+func (t *Table) take(name string, list []Record, leases map[civil.Date]lease, shapes map[string]Shape, scopes map[string]Scope) {
 	if t.lent {
 		t.entries, t.lent = maps.Clone(t.entries), false
 	}
@@ -212,6 +235,8 @@ func (t *Table) take(name string, list []Record, shapes map[string]Shape, scopes
 	for _, e := range list {
 		t.entries[e.Partition] = e
 	}
+	maps.DeleteFunc(t.leases, func(p civil.Date, _ lease) bool { return monthOf(p) == name })
+	maps.Copy(t.leases, leases)
 	t.learn(shapes, scopes)
 }
 
@@ -264,8 +289,8 @@ func (t *Table) Untidy() bool {
 	return unindexed > t.ledger.unindexed
 }
 
-// Tidy ends a run's work on the table: it moves long history out of the months, drops what is older than history is kept, writes the
-// index when several months have changed since, and sweeps released claims.
+// Tidy ends a run's work on the table: it moves long history out of the months, drops what is older than history is kept, and writes the
+// index when several months have changed since.
 func (t *Table) Tidy(ctx context.Context) error {
 	if err := t.Refresh(ctx); err != nil {
 		return err
@@ -280,7 +305,7 @@ func (t *Table) Tidy(ctx context.Context) error {
 			t.takeDocument(name)
 		}
 	}
-	errs = append(errs, t.forget(ctx), t.writeIndex(ctx), t.sweep(ctx, mostClaims))
+	errs = append(errs, t.forget(ctx), t.writeIndex(ctx))
 	return errors.Join(errs...)
 }
 

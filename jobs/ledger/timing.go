@@ -7,7 +7,7 @@ import (
 )
 
 // A Timing says when a unit of a job was done, and what the time went into. What remains of Took after its parts went into
-// the service's answers, and into the claim.
+// the service's answers, and into the lease.
 type Timing struct {
 	Unit     string        `json:"unit"`
 	Begun    time.Time     `json:"begun"`

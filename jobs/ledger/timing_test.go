@@ -32,16 +32,16 @@ func TestTrimTimings(t *testing.T) {
 	}
 }
 
-// A run's record has its units' times, and one of an earlier version, which lacks them, is read as before.
+// A run's record has its units' times.
 func TestTimingsAreRecorded(t *testing.T) {
 	began := time.Date(2026, 1, 12, 4, 30, 0, 0, time.UTC)
 	want := Timing{
 		Unit: "2026-01-05", Begun: began, Took: 9 * time.Second, Limiter: 1, Backoff: 2, Convert: 3, Put: 4, Requests: 5, Retries: 6, Failed: true, Stopped: true,
 	}
-	raw, err := encodeObject(Run{ID: "a", Started: began, Results: []Result{{Job: "daily", Timings: []Timing{want}, Untold: 3}}})
+	raw, err := marshal(Run{ID: "a", Started: began, Results: []Result{{Job: "daily", Timings: []Timing{want}, Untold: 3}}})
 	check(t, err)
-	var got Run
-	check(t, decodeObject(string(raw), &got))
+	got, err := parse[Run](raw)
+	check(t, err)
 	if r := got.Results[0]; !reflect.DeepEqual(r.Timings, []Timing{want}) || r.Untold != 3 {
 		t.Errorf("read %+v", r)
 	}

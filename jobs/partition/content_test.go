@@ -36,10 +36,9 @@ func TestContentSince(t *testing.T) {
 		{"G", "euro and more", "2.5", refresh.NewColumns, refresh.Final, 9, true},
 	} {
 		to := openAt(t, p.ledger, p.target...)
-		base, _ := to.Record(day)
 		fetched := func(step int) time.Time { return time.Date(2026, 1, 2+step, 6, 0, 0, 0, time.UTC) }
-		_, _, err := to.Publish(t.Context(), p.claim, Publication{
-			Base: base, Part: sinks.Part{Table: "installs", Partition: day, Rows: 3, Hash: c.hash}, Shape: c.shape, Fetched: fetched(i),
+		_, _, err := publishIn(t, to, Publication{
+			Part: sinks.Part{Table: "installs", Partition: day, Rows: 3, Hash: c.hash}, Shape: c.shape, Fetched: fetched(i),
 			Reason: c.reason, Finality: c.finality, Sums: map[string]string{"cost": c.cost},
 		})
 		check(t, err)
@@ -68,9 +67,8 @@ func TestDeliverCountsFinalsThatMoved(t *testing.T) {
 		{"2026-01-08T00:00", "F", refresh.Final, 1},
 	} {
 		to := openAt(t, p.ledger, p.target...)
-		w, err := to.StillDue(t.Context(), refresh.Window{Due: []refresh.Due{{Partition: day, Seq: 1 << 20}}})
-		check(t, err)
-		out, err := to.Deliver(t.Context(), p.claim, d, w, Answer{
+		w := refresh.Window{Due: []refresh.Due{{Partition: day, Seq: 1 << 20}}}
+		out, err := deliverIn(t, to, d, w, Answer{
 			Fetched: moment(c.fetched), Parts: []table.Part{{Partition: day, Rows: 1, Hash: c.hash}},
 		})
 		check(t, err)

@@ -81,10 +81,10 @@ func (t *Table) Mending() table.Mending {
 	return table.Mending{UTF8: !t.o.FailText, DropNUL: !t.o.FailText && slices.ContainsFunc(t.o.Targets, noNUL)}
 }
 
-// Deliver publishes the parts of an answer, and removes their files. It goes on after a partition that fails, but not after the claim
-// is lost: those that are left then count as failed. w is the window as StillDue gives it, with the records from before the fetch and
+// Deliver publishes the parts of an answer, and removes their files. It goes on after a partition that fails, but not after the lease
+// is lost: those that are left then count as failed. w is the window as Begin gives it, with the records from before the fetch and
 // the reasons of the fetch.
-func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refresh.Window, a Answer) (out ledger.Outcome, err error) {
+func (t *Table) Deliver(ctx context.Context, l *ledger.Lease, d Definition, w refresh.Window, a Answer) (out ledger.Outcome, err error) {
 	began := time.Now()
 	defer func() { out.Put += time.Since(began) }()
 	var list []Publication
@@ -95,7 +95,7 @@ func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 	}
 	var errs []error
 	left, unchanged := false, false
-	for i, r := range t.PublishAll(ctx, c, list) {
+	for i, r := range t.PublishAll(ctx, l, list) {
 		if r.Err != nil {
 			out.Failed++
 			if errors.Is(r.Err, errLeft) {
@@ -111,7 +111,7 @@ func (t *Table) Deliver(ctx context.Context, c ledger.Hold, d Definition, w refr
 		t.fit(ctx, d.Schema, list[0].Warn)
 	}
 	if left {
-		errs = append(errs, ctx.Err()) // nil when the claim is lost, which has been said
+		errs = append(errs, ctx.Err()) // nil when the lease is lost, which has been said
 	}
 	return out, errors.Join(errs...)
 }

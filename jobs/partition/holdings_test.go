@@ -104,24 +104,20 @@ func (s *warehouse) asked() string {
 	return strings.Join(s.calls, ", ")
 }
 
-// do publishes a day as a run does that has just claimed it.
+// do publishes a day as a run does that has just begun it.
 func do(t *testing.T, l *ledger.Ledger, run string, day civil.Date, rows int64, hash string, targets ...ledger.Target) (ledger.State, error) {
 	t.Helper()
 	table := openAt(t, l, targets...)
 	_, err := table.Look(t.Context())
 	check(t, err)
-	return put(t, l, table, run, day, rows, hash)
+	return put(t, table, run, day, rows, hash)
 }
 
 // put publishes a day of a table that was looked at.
-func put(t *testing.T, l *ledger.Ledger, table *Table, run string, day civil.Date, rows int64, hash string) (ledger.State, error) {
+func put(t *testing.T, table *Table, run string, day civil.Date, rows int64, hash string) (ledger.State, error) {
 	t.Helper()
-	base, _ := table.Record(day)
-	c, err := l.Claim(t.Context(), "installs", "u-"+run, run, time.Minute)
-	check(t, err)
-	defer func() { check(t, c.Release(context.Background())) }()
-	state, _, err := table.Publish(t.Context(), ledger.Hold{c}, Publication{
-		Base: base, Run: run, Part: sinks.Part{Table: "installs", Partition: day, Rows: rows, Size: 10, Hash: hash},
+	_, state, err := publishIn(t, table, Publication{
+		Run: run, Part: sinks.Part{Table: "installs", Partition: day, Rows: rows, Size: 10, Hash: hash},
 		Fetched: day.In(time.UTC).AddDate(0, 0, 20), OnEmpty: ClearEmpty,
 	})
 	return state, err
@@ -140,7 +136,7 @@ func TestALateLoadLeavesADoubt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newWarehouse()
-			l, _ := memLedger(t)
+			l := memLedger(t)
 			target := ledger.Target{Name: "wh", Sink: s}
 			s.fail, s.before = c.fail, func() {
 				if state, err := do(t, l, "B", day, 5, "new", target); err != nil || state != ledger.Written || s.visible != "new" {
@@ -167,8 +163,8 @@ func TestALateLoadAfterASleep(t *testing.T) {
 	s := newWarehouse()
 	b := bucket.NewMemory()
 	began, slept := time.Now(), time.Duration(0)
-	asleep := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger", Clock: func() (time.Time, time.Duration) { return time.Now().Add(slept), time.Since(began) + slept }})
-	awake := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger"})
+	asleep := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger", Task: "task", Clock: func() (time.Time, time.Duration) { return time.Now().Add(slept), time.Since(began) + slept }})
+	awake := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger", Task: "task"})
 	t.Cleanup(func() { check(t, awake.Close()) })
 	target, day := ledger.Target{Name: "wh", Sink: s}, date("2026-01-01")
 	s.fail, s.before = errors.New("broken pipe"), func() {
@@ -217,7 +213,7 @@ func TestATableThatOthersChanged(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(time.Until(moment("2026-06-01T06:00")))
 				s := newWarehouse()
-				l, _ := memLedger(t)
+				l := memLedger(t)
 				target := ledger.Target{Name: "wh", Sink: s}
 				for i := range days {
 					_, err := do(t, l, "A", first.AddDays(i), int64(5+i), fmt.Sprint("h", i), target)
@@ -260,7 +256,7 @@ func TestATableThatOthersChanged(t *testing.T) {
 				}
 				// What was found is put again, and then all is as it should be.
 				for _, d := range slices.SortedFunc(maps.Keys(changed), civil.Date.Compare) {
-					if state, err := put(t, l, table, "B", d, int64(4+d.Day), fmt.Sprint("h", d.Day-1)); err != nil || state != ledger.Written {
+					if state, err := put(t, table, "B", d, int64(4+d.Day), fmt.Sprint("h", d.Day-1)); err != nil || state != ledger.Written {
 						t.Errorf("%s: %s, %v", d, state, err)
 					}
 				}
@@ -275,7 +271,7 @@ func TestATableThatOthersChanged(t *testing.T) {
 // A check says that it couldn't compare.
 func TestDiscrepanciesThatNobodyMayCount(t *testing.T) {
 	s := newWarehouse()
-	l, _ := memLedger(t)
+	l := memLedger(t)
 	target := ledger.Target{Name: "wh", Sink: s}
 	_, err := do(t, l, "A", date("2026-01-01"), 5, "h", target)
 	check(t, err)
@@ -288,16 +284,13 @@ func TestDiscrepanciesThatNobodyMayCount(t *testing.T) {
 // Receipts of earlier versions don't say when the table was made. They are accepted while it is there.
 func TestReceiptsWithoutAVersion(t *testing.T) {
 	s := newWarehouse()
-	l, _ := memLedger(t)
+	l := memLedger(t)
 	target, day := ledger.Target{Name: "wh", Sink: s}, date("2026-01-01")
-	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-	check(t, err)
 	table := openAt(t, l)
 	check(t, table.Commit(t.Context(), ledger.Record{
 		Partition: day, Run: "run", Fetched: moment("2026-02-01T06:00"), State: ledger.Written, Rows: 5, Hash: "h",
 		Receipts: []sinks.Receipt{{Sink: "wh", Key: day.String(), Size: 10}},
 	}))
-	check(t, c.Release(t.Context()))
 	s.made, s.rows[day] = "first", 5
 	look := func() int {
 		changed, err := openAt(t, l, target).Look(t.Context())
@@ -311,7 +304,7 @@ func TestReceiptsWithoutAVersion(t *testing.T) {
 	if n := look(); n != 1 {
 		t.Errorf("%d changed when the table is gone", n)
 	}
-	_, err = do(t, l, "B", day, 5, "h", target)
+	_, err := do(t, l, "B", day, 5, "h", target)
 	check(t, err)
 	if e, _ := openAt(t, l).Record(day); !strings.HasPrefix(e.Receipts[0].Version, "made") {
 		t.Errorf("the receipt became %+v", e.Receipts[0])
@@ -337,19 +330,22 @@ func TestWhatIsTooOld(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newWarehouse()
 			s.made, s.oldest = "first", date(c.oldest)
-			l, _ := memLedger(t)
+			l := memLedger(t)
 			table := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
 			_, err := table.Look(t.Context())
 			check(t, err)
 			w := refresh.Window{Period: refresh.Day, Due: []refresh.Due{{Partition: date("2026-01-01"), Reason: c.reason}, {Partition: date("2026-01-02"), Reason: c.reason}}}
-			left, err := table.StillDue(t.Context(), w)
-			if len(left.Due) != c.due || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			left, lease, err := table.Begin(t.Context(), w)
+			if err == nil {
+				check(t, lease.End(t.Context()))
+			}
+			if err == nil && len(left.Due) != c.due || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%d are due, %v; want %d, %q", len(left.Due), err, c.due, c.err)
 			}
 			both := openAt(t, l, ledger.Target{Name: "wh", Sink: s}, ledger.Target{Name: "s", Sink: newShelf()})
 			_, err = both.Look(t.Context())
 			check(t, err)
-			if left, err := both.StillDue(t.Context(), w); err != nil || len(left.Due) != 2 {
+			if left, _, err := both.Begin(t.Context(), w); err != nil || len(left.Due) != 2 {
 				t.Errorf("with another sink, which keeps all: %d are due, %v", len(left.Due), err)
 			}
 		})
@@ -361,20 +357,17 @@ func TestWhatIsTooOld(t *testing.T) {
 func TestAPutThatIsTooOld(t *testing.T) {
 	s, other := newWarehouse(), newShelf()
 	s.oldest = date("2026-03-01")
-	l, _ := memLedger(t)
+	l := memLedger(t)
 	day := date("2026-01-01")
 	alone := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
-	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-	check(t, err)
-	_, _, err = alone.Publish(t.Context(), ledger.Hold{c}, Publication{Part: sinks.Part{Table: "installs", Partition: day, Rows: 5, Hash: "h"}})
+	_, _, err := publishIn(t, alone, Publication{Part: sinks.Part{Table: "installs", Partition: day, Rows: 5, Hash: "h"}})
 	var old *sinks.NotKept
 	if !errors.As(err, &old) {
 		t.Errorf("alone: %v", err)
 	}
-	if _, err := alone.StillDue(t.Context(), refresh.Window{Period: refresh.Day, Due: []refresh.Due{{Partition: day.AddDays(7), Reason: refresh.Missing}}}); err == nil {
+	if _, _, err := alone.Begin(t.Context(), refresh.Window{Period: refresh.Day, Due: []refresh.Due{{Partition: day.AddDays(7), Reason: refresh.Missing}}}); err == nil {
 		t.Error("the next window is fetched")
 	}
-	check(t, c.Release(t.Context()))
 	targets := []ledger.Target{{Name: "wh", Sink: s}, {Name: "s", Sink: other}}
 	if state, err := do(t, l, "B", day, 5, "h", targets...); err != nil || state != ledger.Written || other.visible[day] != "h" {
 		t.Errorf("beside another: %s, %v", state, err)
@@ -404,7 +397,7 @@ func (s *fitted) Oldest(_ context.Context, _ string, expiration time.Duration) (
 func TestTheConfigSaysWhatIsKept(t *testing.T) {
 	for _, c := range []struct{ days, due int }{{9, 2}, {8, 1}, {7, 0}} {
 		s := &fitted{warehouse: newWarehouse()}
-		l, _ := memLedger(t)
+		l := memLedger(t)
 		for _, day := range []string{"2026-01-01", "2026-01-02"} {
 			_, err := do(t, l, "A", date(day), 5, "h", ledger.Target{Name: "wh", Sink: s})
 			check(t, err)
@@ -423,19 +416,17 @@ func TestTheConfigSaysWhatIsKept(t *testing.T) {
 // A put brings a table's settings to the config. Where nothing is put, because nothing has changed, the sink is asked to.
 func TestSettingsWithoutAPut(t *testing.T) {
 	s := &fitted{warehouse: newWarehouse()}
-	l, _ := memLedger(t)
+	l := memLedger(t)
 	to := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
 	d := Definition{Schema: &sinks.Schema{Expiration: time.Hour}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}
 	for i, want := range []int{0, 1} {
-		c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
+		w, lease, err := to.Begin(t.Context(), refresh.Window{Due: []refresh.Due{{Partition: date("2026-01-01"), Seq: i}}})
 		check(t, err)
-		w, err := to.StillDue(t.Context(), refresh.Window{Due: []refresh.Due{{Partition: date("2026-01-01"), Seq: 2 * i}}})
-		check(t, err)
-		out, err := to.Deliver(t.Context(), ledger.Hold{c}, d, w, Answer{Fetched: moment("2026-01-09T06:00"), Parts: []table.Part{{Partition: date("2026-01-01"), Rows: 1, Hash: "h"}}})
+		out, err := to.Deliver(t.Context(), lease, d, w, Answer{Fetched: moment("2026-01-09T06:00"), Parts: []table.Part{{Partition: date("2026-01-01"), Rows: 1, Hash: "h"}}})
 		if err != nil || len(s.fits) != want || out.Unchanged != want {
 			t.Errorf("%d unchanged, fits %v, %v; want %d", out.Unchanged, s.fits, err, want)
 		}
-		check(t, c.Release(t.Context()))
+		check(t, lease.End(t.Context()))
 	}
 	if s.fits[0] != time.Hour {
 		t.Errorf("it fits to %v", s.fits[0])
@@ -446,15 +437,12 @@ func TestSettingsWithoutAPut(t *testing.T) {
 func TestATableBesideThatIsTooOld(t *testing.T) {
 	s := newWarehouse()
 	s.oldest = date("2026-03-01")
-	l, _ := memLedger(t)
+	l := memLedger(t)
 	of := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
 	to, err := of.Beside(t.Context(), "installs_states")
 	check(t, err)
-	c, err := l.Claim(t.Context(), "installs_states", "u", "run", time.Minute)
-	check(t, err)
-	state, _, err := to.Publish(t.Context(), ledger.Hold{c}, Publication{Part: sinks.Part{Table: "installs_states", Partition: date("2026-01-01"), Rows: 5, Hash: "h"}})
+	_, state, err := publishIn(t, to, Publication{Part: sinks.Part{Table: "installs_states", Partition: date("2026-01-01"), Rows: 5, Hash: "h"}})
 	if err != nil || state != ledger.Written || len(s.puts) > 0 {
 		t.Errorf("%s, %v", state, err)
 	}
-	check(t, c.Release(t.Context()))
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
@@ -36,7 +38,7 @@ func fileOf(content string) sinks.Part {
 }
 
 // publishFile does what a fresh process would do with one partition, the look at the sinks included.
-func publishFile(t *testing.T, l *ledger.Ledger, c ledger.Hold, content string, again bool, targets ...ledger.Target) (refresh.Reason, ledger.State, error) {
+func publishFile(t *testing.T, l *ledger.Ledger, content string, again bool, targets ...ledger.Target) (refresh.Reason, ledger.State, error) {
 	t.Helper()
 	table := openAt(t, l, targets...)
 	changed, err := table.Look(t.Context())
@@ -46,13 +48,12 @@ func publishFile(t *testing.T, l *ledger.Ledger, c ledger.Hold, content string, 
 	for _, w := range refresh.Plan(moment("2026-02-01T06:00"), rules, table.Records()) {
 		reason = w.Due[0].Reason
 	}
-	base, _ := table.Record(date("2026-01-01"))
 	part := fileOf(content)
 	if content == "" {
 		part.Rows = 0
 	}
-	state, _, err := table.Publish(t.Context(), c, Publication{
-		Base: base, Part: part, Run: "run", Fetched: moment("2026-02-01T06:00"), Cause: "204", OnEmpty: GuardEmpty, Again: again,
+	_, state, err := publishIn(t, table, Publication{
+		Part: part, Run: "run", Fetched: moment("2026-02-01T06:00"), Cause: "204", OnEmpty: GuardEmpty, Again: again,
 	})
 	return reason, state, err
 }
@@ -66,14 +67,11 @@ func TestAFirstPutIsGuarded(t *testing.T) {
 		t.Fatal("a killed put gives no error")
 	}
 	s.fail = nil
-	if e := p.recorded(); e.State != ledger.Publishing || e.Rows != 5 {
+	if e := p.recorded(); e.State != ledger.Publishing {
 		t.Errorf("after the crash the record is %+v", e)
 	}
-	if state, err := p.publish("none", 0, GuardEmpty); !errors.Is(err, ErrEmptied) {
-		t.Errorf("an empty answer after it: %q, %v", state, err)
-	}
-	if state, err := p.publish("none", 0, KeepEmpty); !errors.Is(err, ErrEmptied) || p.recorded().State != ledger.Publishing {
-		t.Errorf("to keep rows that aren't known: %q, %v, recorded %+v", state, err, p.recorded())
+	if state, err := p.publish("none", 0, GuardEmpty); err != nil || state != ledger.Cleared || s.visible[date("2026-01-01")] != "none" {
+		t.Errorf("an empty answer after it: %q, %v, and %v is visible", state, err, s.visible)
 	}
 	if state, err := p.publish("A", 5, GuardEmpty); err != nil || state != ledger.Written {
 		t.Errorf("the next run: %q, %v", state, err)
@@ -81,10 +79,7 @@ func TestAFirstPutIsGuarded(t *testing.T) {
 }
 
 func TestChangedOutside(t *testing.T) {
-	l, _ := memLedger(t)
-	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-	check(t, err)
-	t.Cleanup(func() { check(t, c.Release(context.Background())) })
+	l := memLedger(t)
 	dir := t.TempDir()
 	target := newTarget(t, "file://"+dir)
 	path := filepath.Join(dir, "installs/dt=2026-01-01/part-0.parquet")
@@ -94,7 +89,7 @@ func TestChangedOutside(t *testing.T) {
 		return b
 	}
 	publish := func(content string, again bool) (refresh.Reason, ledger.State, error) {
-		return publishFile(t, l, ledger.Hold{c}, content, again, target)
+		return publishFile(t, l, content, again, target)
 	}
 	if reason, state, err := publish("A", false); reason != refresh.Missing || state != ledger.Written || err != nil {
 		t.Fatal(reason, state, err)
@@ -107,7 +102,7 @@ func TestChangedOutside(t *testing.T) {
 	if reason, state, err := publish("A", false); reason != refresh.Changed || state != ledger.Written || err != nil || !bytes.Equal(read(), first) {
 		t.Errorf("deleted: %q %q %v", reason, state, err)
 	}
-	_, _, err = publish("BB", false)
+	_, _, err := publish("BB", false)
 	check(t, err)
 	check(t, os.WriteFile(path, first, 0o600)) // restored from a copy
 	if reason, state, err := publish("BB", false); reason != refresh.Changed || state != ledger.Written || err != nil || !bytes.Contains(read(), []byte("BB")) {
@@ -133,39 +128,36 @@ func TestAPartThatNoRecordNames(t *testing.T) {
 	dir := t.TempDir()
 	target := newTarget(t, "file://"+dir)
 	for _, content := range []string{"A", "B"} {
-		l, _ := memLedger(t)
-		c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-		check(t, err)
+		l := memLedger(t)
 		if content == "B" {
-			if _, state, err := publishFile(t, l, ledger.Hold{c}, "", false, target); !errors.Is(err, ErrEmptied) {
+			if _, state, err := publishFile(t, l, "", false, target); !errors.Is(err, ErrEmptied) {
 				t.Errorf("an empty answer over a part: %q %v", state, err)
 			}
 		}
-		if _, state, err := publishFile(t, l, ledger.Hold{c}, content, false, target); state != ledger.Written || err != nil {
+		if _, state, err := publishFile(t, l, content, false, target); state != ledger.Written || err != nil {
 			t.Errorf("%s: %q %v", content, state, err)
 		}
-		check(t, c.Release(t.Context()))
 	}
 }
 
 // Two writers that both believe they hold a partition: who is late is refused by the store, and nobody sees older rows.
 func TestALatePutIsRefused(t *testing.T) {
 	target := newTarget(t, "file://"+t.TempDir())
-	l, _ := memLedger(t)
-	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
-	check(t, err)
-	defer func() { check(t, c.Release(context.Background())) }()
-	_, _, err = publishFile(t, l, ledger.Hold{c}, "A", false, target)
+	l := memLedger(t)
+	_, _, err := publishFile(t, l, "A", false, target)
 	check(t, err)
 
 	late := openAt(t, l, target)
 	base, _ := late.Record(date("2026-01-01"))
-	over, err := late.conditions(t.Context(), Publication{Base: base, Part: fileOf("late")}, []ledger.Target{target})
+	slept, err := late.Table.Begin(t.Context(), "sleeper", []civil.Date{date("2026-01-01")})
 	check(t, err)
-	_, _, err = publishFile(t, l, ledger.Hold{c}, "newer", false, target)
+	defer func() { check(t, slept.End(context.Background())) }()
+	a := &attempt{Publication: &Publication{Base: base, Part: fileOf("late")}, stale: []ledger.Target{target}}
+	check(t, late.conditions(t.Context(), a))
+	_, _, err = publishFile(t, l, "newer", false, target)
 	check(t, err)
 	part := fileOf("late")
-	part.Over = over[0]
+	part.Over = a.over[0]
 	if _, err := target.Sink.Put(t.Context(), part); !errors.Is(err, sinks.ErrConflict) {
 		t.Errorf("the late put: %v", err)
 	}
@@ -176,7 +168,7 @@ func TestALatePutIsRefused(t *testing.T) {
 	if !strings.HasPrefix(string(body), "newer") {
 		t.Errorf("readers see %q", body)
 	}
-	if state, _, err := late.Publish(t.Context(), ledger.Hold{c}, Publication{Base: base, Part: fileOf("late"), Fetched: moment("2026-01-03T06:00")}); !errors.Is(err, ledger.ErrLost) {
+	if state, _, err := late.Publish(t.Context(), slept, Publication{Base: base, Part: fileOf("late"), Fetched: moment("2026-01-03T06:00")}); !errors.Is(err, ledger.ErrLost) {
 		t.Errorf("publishing on an old record: %q %v", state, err)
 	}
 }

@@ -1,11 +1,11 @@
 // Package partition makes fetched rows the content of a table's partitions. Without it each kind would put and record
 // in an order of its own, and a crash between the two would leave numbers that nobody vouches for.
 //
-//	answer ─ Converter ─▶ parts ─ Deliver ─┬─ Publish ─▶ doubt ─ put ─ record ─┬─▶ Outcome
-//	                                       └──────── one partition each ───────┘
+//	answer ─ Converter ─▶ parts ─ Deliver ─┬─ Publish ─▶ put ─ record ─┬─▶ Outcome
+//	                                       └──── one partition each ───┘
 //
-// A kind opens its Table, asks Look what the sinks hold, plans windows with package refresh, and under a claim asks
-// StillDue what is left of a window. It then fetches, converts and hands the Answer to Deliver.
+// A kind opens its Table, asks Look what the sinks hold, plans windows with package refresh, and begins a window, which leases its
+// partitions. It then fetches, converts, hands the Answer to Deliver, and ends the lease.
 //
 // Before that, Compare holds the parts against totals that the service itself gives: of whole partitions, for metrics that add
 // up over all dimensions. A count must be equal. The service rounds each amount of money that it writes by up to half a unit of
@@ -19,9 +19,12 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
+
+	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -58,7 +61,7 @@ type Table struct {
 	*ledger.Table
 	o Options
 
-	worked atomic.Bool // a window was taken, under its claim
+	worked atomic.Bool // a window was begun
 	notice notice
 
 	mu     sync.Mutex
@@ -75,15 +78,29 @@ func Open(ctx context.Context, o Options) (*Table, error) {
 	return &Table{Table: t, o: o, seen: map[string]listing{}, fitted: map[string]*sinks.Schema{}}, err
 }
 
-// StillDue reads what other processes have recorded since the plan was made. It gives the window without that and without what no
-// target would keep, and with the records on top of which a fetch is to be published. Call it under the window's claim: only then
-// does nobody else record more.
-func (t *Table) StillDue(ctx context.Context, w refresh.Window) (refresh.Window, error) {
+// Begin leases the partitions of a window, and reads what other processes have recorded of them since the plan was made. It gives the
+// window without that and without what no target would keep, and with the records that a fetch is to replace. The error is a
+// *ledger.HeldError when another run works on one of them. Without one the caller ends the lease.
+func (t *Table) Begin(ctx context.Context, w refresh.Window) (refresh.Window, *ledger.Lease, error) {
 	t.worked.Store(true)
-	if err := t.Refresh(ctx); err != nil {
-		return refresh.Window{}, err
+	if !t.Has() {
+		if err := t.Refresh(ctx); err != nil {
+			return w, nil, err
+		}
 	}
-	return t.kept(w.StillDue(t.Record))
+	var partitions []civil.Date
+	for _, d := range w.Due {
+		partitions = append(partitions, d.Partition)
+	}
+	l, err := t.Table.Begin(ctx, t.o.Run, partitions)
+	if err != nil {
+		return w, nil, err
+	}
+	still, err := t.kept(w.StillDue(t.Record))
+	if err != nil {
+		return w, nil, errors.Join(err, l.End(ctx))
+	}
+	return still, l, nil
 }
 
 // Tidy ends the run's work on the table in the ledger. A run that took no window has left nothing to tidy, and what others record they do.

@@ -57,7 +57,7 @@ type Publication struct {
 // empty decides what becomes of an answer without rows, and tells whether only a record is left to write.
 func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	old := p.Base
-	existed, had := old.Seq > 0, old.Rows > 0
+	had := old.Rows > 0
 	e.Cause = p.Cause
 	switch {
 	case had && p.OnEmpty == KeepEmpty && (old.State == ledger.Publishing || slices.ContainsFunc(t.o.Targets, func(target ledger.Target) bool {
@@ -75,13 +75,15 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	case had:
 		return false, fmt.Errorf("put %s/%s: %w (%s) where %d were recorded on %s; the old rows stay; if they should go, "+
 			"set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause, old.Rows, old.Fetched.UTC().Format(time.DateOnly))
-	case existed && old.State != ledger.Empty: // it was cleared before, so the sinks still show zero rows
+	case old.Seq > 0 && old.State != ledger.Empty: // it was cleared before, so the sinks still show zero rows, or it is in doubt
 		e.State = ledger.Cleared
-	case !existed && t.shows(e.Partition, t.o.Targets...):
+	case old.Seq == 0 && t.shows(e.Partition, t.o.Targets...):
 		if p.OnEmpty != ClearEmpty {
 			return false, fmt.Errorf("put %s/%s: %w (%s) where a sink shows a part that no record names; it stays; if it "+
 				"should go, set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause)
 		}
+		e.State = ledger.Cleared
+	case old.State == ledger.Publishing: // a first put may have come through since the sinks were looked at
 		e.State = ledger.Cleared
 	default:
 		e.State = ledger.Empty
@@ -195,26 +197,28 @@ func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledge
 
 // conditions says, for each target, what the part may replace: what the ledger's receipt names, or what is there now
 // when the ledger doesn't know.
-func (t *Table) conditions(ctx context.Context, p Publication, targets []ledger.Target) ([]sinks.Condition, error) {
-	over := make([]sinks.Condition, len(targets))
-	for i, target := range targets {
+func (t *Table) conditions(ctx context.Context, a *attempt) error {
+	p := a.Publication
+	a.over = make([]sinks.Condition, len(a.stale))
+	for i, target := range a.stale {
 		r, has := p.Base.Receipt(target)
 		store, conditional := target.Sink.(sinks.Conditional)
 		switch {
 		case !conditional: // it replaces partitions by other means
 		case !p.Again && has && r.Version != "" && p.Base.State != ledger.Publishing && !t.changed(p.Base, target):
-			over[i].Version = r.Version
+			a.over[i].Version = r.Version
 		case !p.Again && !has && p.Base.State != ledger.Publishing && !t.shows(p.Part.Partition, target):
-			over[i].Absent = true
+			a.over[i].Absent = true
 		default:
 			var err error
 			vouched := has && r.Version == "" // a receipt of an earlier version: this program wrote what is there
-			if over[i], err = store.Look(ctx, p.Part.Table, p.Part.Partition, !p.Again && !vouched); err != nil {
-				return nil, &SinkError{err}
+			if a.over[i], err = store.Look(ctx, p.Part.Table, p.Part.Partition, !p.Again && !vouched); err != nil {
+				return &SinkError{err}
 			}
+			a.looked = true
 		}
 	}
-	return over, nil
+	return nil
 }
 
 // A SinkError is an error of a sink's Put, told apart from those of the ledger.
@@ -224,15 +228,22 @@ func (e *SinkError) Error() string { return e.Err.Error() }
 func (e *SinkError) Unwrap() error { return e.Err }
 
 // put puts the part into each target that lacks it, and adds the receipts to the record. The size is summed over all targets.
-func (t *Table) put(ctx context.Context, by *warrant, w *course) (size int64, err error) {
-	part := w.Part
-	part.Warn = w.Warn
-	for i, target := range w.stale {
+func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err error) {
+	part := a.Part
+	put := false
+	defer func() {
+		if !put {
+			by.lease.Unput(part.Partition)
+		}
+	}()
+	part.Warn = a.Warn
+	for i, target := range a.stale {
 		guarded, err := by.allow(ctx, target)
 		if err != nil {
 			return 0, fmt.Errorf("put %s/%s: %w", part.Table, part.Partition, err)
 		}
-		part.Over = w.over[i]
+		part.Over = a.over[i]
+		by.lease.Putting(part.Partition)
 		within, about := step.Begin(guarded, step.Put)
 		var r sinks.Receipt
 		err = panics.Caught(fmt.Sprintf("put %s/%s", part.Table, part.Partition), func() (err error) { r, err = target.Sink.Put(within, part); return err })
@@ -243,17 +254,15 @@ func (t *Table) put(ctx context.Context, by *warrant, w *course) (size int64, er
 			t.refuses(target, old.Oldest)
 			if len(t.o.Targets) > 1 || t.o.beside { // the others may keep it, or nobody waits for it
 				r, err = sinks.Receipt{}, nil
-				if w.Warn != nil {
-					w.Warn(fmt.Errorf("put %s/%s: %s has no rows of it: %w", part.Table, part.Partition, target.Name, old))
+				if a.Warn != nil {
+					a.Warn(fmt.Errorf("put %s/%s: %s has no rows of it: %w", part.Table, part.Partition, target.Name, old))
 				}
 			}
 		}
 		if cause := context.Cause(guarded); err != nil && errors.Is(cause, ledger.ErrLost) {
 			err = fmt.Errorf("%w: %w", err, cause)
 		}
-		if _, conditional := target.Sink.(sinks.Conditional); err != nil && !conditional && !errors.Is(err, sinks.ErrUnchanged) {
-			w.placed = true // perhaps, and over whatever is there by then
-		}
+		put = put || err == nil || !errors.Is(err, sinks.ErrConflict) && !errors.Is(err, sinks.ErrUnchanged)
 		if errors.Is(err, sinks.ErrConflict) {
 			return 0, fmt.Errorf("%w; the next run fetches the partition again: %w", err, ledger.ErrLost)
 		}
@@ -261,7 +270,7 @@ func (t *Table) put(ctx context.Context, by *warrant, w *course) (size int64, er
 			return 0, &SinkError{err}
 		}
 		r.Sink, r.Store = target.Name, target.Identity()
-		w.e.Receipts = append(w.e.Receipts, r)
+		a.e.Receipts = append(a.e.Receipts, r)
 		size += r.Size
 	}
 	return size, nil

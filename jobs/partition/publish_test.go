@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"gocloud.dev/blob"
 
 	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/table"
@@ -45,39 +44,61 @@ func (s *shelf) Close() error { return nil }
 type publisher struct {
 	t      *testing.T
 	ledger *ledger.Ledger
-	bucket *blob.Bucket
-	claim  ledger.Hold
 	target []ledger.Target
 }
 
 func newPublisher(t *testing.T, targets ...ledger.Target) *publisher {
-	l, bucket := memLedger(t)
-	c, err := l.Claim(t.Context(), "installs", "u", "run", time.Minute)
+	return &publisher{t, memLedger(t), targets}
+}
+
+// publishIn leases a partition, publishes it on top of what is recorded then, and ends the lease. The answer is the base, too.
+func publishIn(t *testing.T, table *Table, p Publication) (base ledger.Record, state ledger.State, err error) {
+	t.Helper()
+	l, err := table.Table.Begin(t.Context(), "run", []civil.Date{p.Part.Partition})
 	check(t, err)
-	t.Cleanup(func() { check(t, c.Release(context.Background())) })
-	return &publisher{t, l, bucket, ledger.Hold{c}, targets}
+	defer func() { check(t, l.End(t.Context())) }()
+	base, _ = table.Record(p.Part.Partition)
+	p.Base = base
+	state, _, err = table.Publish(t.Context(), l, p)
+	return base, state, err
+}
+
+// deliverIn begins a window, delivers an answer, and ends the lease.
+func deliverIn(t *testing.T, to *Table, d Definition, w refresh.Window, a Answer) (ledger.Outcome, error) {
+	t.Helper()
+	w, l, err := to.Begin(t.Context(), w)
+	check(t, err)
+	defer func() { check(t, l.End(t.Context())) }()
+	return to.Deliver(t.Context(), l, d, w, a)
 }
 
 // again publishes whatever the ledger says.
 func (p *publisher) again(hash string, rows int64) (ledger.State, error) {
-	table := openAt(p.t, p.ledger, p.target...)
-	base, _ := table.Record(date("2026-01-01"))
-	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
-		Base: base, Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Hash: hash}, Again: true,
+	_, state, err := publishIn(p.t, openAt(p.t, p.ledger, p.target...), Publication{
+		Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Hash: hash}, Again: true,
 	})
 	return state, err
 }
 
 // publish does what a fresh process would do.
 func (p *publisher) publish(hash string, rows int64, onEmpty OnEmpty) (ledger.State, error) {
-	table := openAt(p.t, p.ledger, p.target...)
-	base, _ := table.Record(date("2026-01-01"))
-	state, _, err := table.Publish(p.t.Context(), p.claim, Publication{
-		Base:    base,
+	_, state, err := publishIn(p.t, openAt(p.t, p.ledger, p.target...), Publication{
 		Part:    sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: rows, Size: 10, Hash: hash},
 		Fetched: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Cause: "204", OnEmpty: onEmpty,
 	})
 	return state, err
+}
+
+// taken is a lease that another run has taken over, after its holder slept.
+func taken(t *testing.T, table *Table, partitions ...civil.Date) *ledger.Lease {
+	t.Helper()
+	l, err := table.Table.Begin(t.Context(), "sleeper", partitions)
+	check(t, err)
+	time.Sleep(time.Millisecond)
+	other, err := openAt(t, table.o.Ledger).Table.Begin(t.Context(), "another", partitions)
+	check(t, err)
+	t.Cleanup(func() { check(t, errors.Join(l.End(context.Background()), other.End(context.Background()))) })
+	return l
 }
 
 // openAt reads what the ledger holds of the table.
@@ -135,8 +156,7 @@ func TestPublishWhatDoesntFit(t *testing.T) {
 	p := newPublisher(t, ledger.Target{Name: "plain", Sink: plain}, ledger.Target{Name: "table", Store: "table", Sink: table})
 	first, second := date("2026-01-01"), date("2026-01-02")
 	publish := func(to *Table, day civil.Date, hash string, schema *sinks.Schema) (ledger.State, error) {
-		base, _ := to.Record(day)
-		state, _, err := to.Publish(t.Context(), p.claim, Publication{Base: base, Part: sinks.Part{Table: "installs", Partition: day, Rows: 1, Hash: hash, Schema: schema}})
+		_, state, err := publishIn(t, to, Publication{Part: sinks.Part{Table: "installs", Partition: day, Rows: 1, Hash: hash, Schema: schema}})
 		return state, err
 	}
 	to := openAt(t, p.ledger, p.target...)
@@ -169,8 +189,8 @@ func TestPublishUnderAnotherShape(t *testing.T) {
 		shape string
 		want  ledger.State
 	}{{"euros", ledger.Written}, {"euros", ledger.Unchanged}, {"dollars", ledger.Written}, {"dollars", ledger.Unchanged}} {
-		state, _, err := openAt(t, p.ledger, p.target...).Publish(t.Context(), p.claim, Publication{
-			Base: p.recorded(), Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 1, Hash: "A"}, Shape: c.shape,
+		_, state, err := publishIn(t, openAt(t, p.ledger, p.target...), Publication{
+			Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 1, Hash: "A"}, Shape: c.shape,
 		})
 		if err != nil || state != c.want || p.recorded().Shape != c.shape {
 			t.Errorf("step %d: %s %v, recorded %+v", i, state, err, p.recorded())
@@ -278,12 +298,15 @@ func TestPublishEmpty(t *testing.T) {
 	}
 }
 
-func TestPublishWithoutTheClaim(t *testing.T) {
+// Nothing is put into a sink without conditions once another run has taken the partition over.
+func TestPublishUnderALostLease(t *testing.T) {
 	s := newShelf()
 	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
-	check(t, p.bucket.WriteAll(t.Context(), "tables/installs/claims/u/000002.json", []byte("{}"), nil)) // another's
-	if _, err := p.publish("A", 5, GuardEmpty); !errors.Is(err, ledger.ErrLost) || s.puts != 0 {
-		t.Errorf("a put without the claim: %v, %d puts", err, s.puts)
+	table := openAt(t, p.ledger, p.target...)
+	l := taken(t, table, date("2026-01-01"))
+	_, _, err := table.Publish(t.Context(), l, Publication{Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 5, Hash: "A"}})
+	if !errors.Is(err, ledger.ErrLost) || s.puts != 0 {
+		t.Errorf("a put under a lost lease: %v, %d puts", err, s.puts)
 	}
 }
 
@@ -311,33 +334,30 @@ func moment(text string) time.Time {
 	panic(text)
 }
 
-// memLedger is a ledger in memory, and the bucket that it is in.
-func memLedger(t *testing.T) (*ledger.Ledger, *blob.Bucket) {
-	b := bucket.NewMemory()
-	l := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger"})
+// memLedger is a ledger in memory. Its leases can be taken over at any time.
+func memLedger(t *testing.T) *ledger.Ledger {
+	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://ledger", Task: "task"})
 	t.Cleanup(func() { check(t, l.Close()) })
-	return l, b.Blob()
+	return l
 }
 
-// Once the claim is lost, the parts that are left aren't tried: another run has the window. Their files go, and they count as
+// Once the lease is lost, the parts that are left aren't tried: another run has the window. Their files go, and they count as
 // failed.
-func TestDeliverStopsWhenTheClaimIsLost(t *testing.T) {
+func TestDeliverStopsWhenTheLeaseIsLost(t *testing.T) {
 	s := newShelf()
 	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
-	check(t, p.bucket.WriteAll(t.Context(), "tables/installs/claims/u/000002.json", []byte("{}"), nil)) // another's
 	a := Answer{Fetched: time.Date(2026, 1, 3, 6, 0, 0, 0, time.UTC)}
+	var days []civil.Date
 	for _, day := range []string{"2026-01-01", "2026-01-02", "2026-01-03"} {
 		path := filepath.Join(t.TempDir(), day)
 		check(t, os.WriteFile(path, []byte("part"), 0o600))
 		a.Parts = append(a.Parts, table.Part{Partition: date(day), Path: path, Rows: 1, Size: 4, Hash: day})
+		days = append(days, date(day))
 	}
 	to := openAt(t, p.ledger, p.target...)
-	out, err := to.Deliver(t.Context(), p.claim, Definition{Schema: &sinks.Schema{}}, refresh.Window{}, a)
+	out, err := to.Deliver(t.Context(), taken(t, to, days...), Definition{Schema: &sinks.Schema{}}, refresh.Window{}, a)
 	if !errors.Is(err, ledger.ErrLost) || out.Failed != 3 || s.puts != 0 {
 		t.Errorf("%+v, %d puts: %v", out, s.puts, err)
-	}
-	if e, _ := to.Record(date("2026-01-02")); e.State != ledger.Publishing {
-		t.Errorf("a part that wasn't tried is %s", e.State)
 	}
 	for _, part := range a.Parts {
 		if _, err := os.Stat(part.Path); !os.IsNotExist(err) {

@@ -21,9 +21,8 @@ func (t *Table) BeforeRebaseline(give func(context.Context) error) {
 	t.notice.shapes <- map[string]bool{}
 }
 
-// giveNotice gives the notice if something that is to be put asks for it. Until the sinks have confirmed rows of another meaning they may
-// show the old ones, and so the doubt of these has the old shape.
-func (t *Table) giveNotice(ctx context.Context, publications []*course) {
+// giveNotice gives the notice if something that is to be put asks for it.
+func (t *Table) giveNotice(ctx context.Context, publications []*attempt) {
 	if t.notice.give == nil {
 		return
 	}
@@ -42,7 +41,7 @@ func (t *Table) giveNotice(ctx context.Context, publications []*course) {
 }
 
 // compareMeanings gives the notice if the part of a publication means something else than a recorded partition.
-func (t *Table) compareMeanings(ctx context.Context, p *course) error {
+func (t *Table) compareMeanings(ctx context.Context, p *attempt) error {
 	var compared map[string]bool
 	select {
 	case compared = <-t.notice.shapes:
@@ -50,7 +49,7 @@ func (t *Table) compareMeanings(ctx context.Context, p *course) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if compared[p.e.Shape] && (p.Base.Seq == 0 || p.Base.Shape == p.e.Shape) {
+	if compared[p.e.Shape] {
 		return nil
 	}
 	is, err := t.ShapeOf(ctx, p.e)
@@ -60,9 +59,6 @@ func (t *Table) compareMeanings(ctx context.Context, p *course) error {
 	stale, err := t.Stale(ctx, is)
 	if err != nil {
 		return err
-	}
-	if stale[p.Base.Shape].Rebased {
-		p.doubt.Shape = p.Base.Shape
 	}
 	for _, how := range stale {
 		if how.Rebased && !compared[p.e.Shape] {

@@ -3,6 +3,7 @@ package partition
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -26,8 +27,10 @@ func (t *Table) Beside(ctx context.Context, name string) (*Table, error) {
 }
 
 // PutRows makes typed rows the whole content of partitions that this program derives from what it has recorded. What all targets
-// hold already is neither put nor recorded again, unlike with Deliver: that it was looked at tells nothing.
-func (t *Table) PutRows(ctx context.Context, c ledger.Hold, d Definition, partitions []civil.Date, rows [][]any, at time.Time) error {
+// hold already is neither put nor recorded again, unlike with Deliver: that it was looked at tells nothing. The rows must have been derived
+// after the table was read: the error is a *ledger.HeldError, or ledger.ErrLost, when another run is putting rows, or has since, and then
+// they are to be derived anew.
+func (t *Table) PutRows(ctx context.Context, d Definition, partitions []civil.Date, rows [][]any, at time.Time) (err error) {
 	if len(partitions) == 0 {
 		return nil
 	}
@@ -43,18 +46,34 @@ func (t *Table) PutRows(ctx context.Context, c ledger.Hold, d Definition, partit
 	if err != nil {
 		return err
 	}
-	w := refresh.Window{Base: t.Records()}
 	var fresh []table.Part
+	var w refresh.Window
+	records := t.Records()
 	for _, part := range parts {
 		part.Nulls = nil // they are meant
-		if t.holds(w.Base[part.Partition], part, d.Shape) {
+		e := records[part.Partition]
+		if t.holds(e, part, d.Shape) {
 			part.Remove()
 			continue
 		}
 		fresh = append(fresh, part)
+		w.Due = append(w.Due, refresh.Due{Partition: part.Partition, Seq: e.Seq})
 	}
 	if len(fresh) == 0 {
 		return nil
+	}
+	defer func() {
+		for _, part := range fresh {
+			part.Remove()
+		}
+	}()
+	w, l, err := t.Begin(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.End(ctx)) }()
+	if len(w.Due) < len(fresh) {
+		return fmt.Errorf("put rows into %s: another run has just put some: %w", t.Name(), ledger.ErrLost)
 	}
 	err = t.SaveShape(ctx, d.Shape)
 	failed := make([]error, len(fresh))
@@ -62,12 +81,11 @@ func (t *Table) PutRows(ctx context.Context, c ledger.Hold, d Definition, partit
 	g.SetLimit(putters)
 	for i, part := range fresh {
 		if err != nil {
-			part.Remove()
 			continue
 		}
 		g.Go(func() error {
 			failed[i] = panics.Caught("put "+part.Partition.String(), func() error {
-				_, err := t.Deliver(ctx, c, d, w, Answer{Parts: []table.Part{part}, Fetched: at})
+				_, err := t.Deliver(ctx, l, d, w, Answer{Parts: []table.Part{part}, Fetched: at})
 				return err
 			})
 			return nil

@@ -24,7 +24,7 @@ func (t *Table) keep(target ledger.Target, l listing) {
 }
 
 // LetGo forgets what was read of the ledger, and what the targets show, but for the partitions that are to be
-// fetched. Nobody may be at work on the table. StillDue reads the ledger again.
+// fetched. Nobody may be at work on the table. Begin reads the ledger again.
 func (t *Table) LetGo(fetched map[civil.Date]bool) {
 	t.Table.LetGo()
 	t.mu.Lock()

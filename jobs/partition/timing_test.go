@@ -27,9 +27,8 @@ func TestDeliverSaysHowLongItTook(t *testing.T) {
 		d := Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}
 		to := openAt(t, p.ledger, p.target...)
 		first, second := date("2026-01-01"), date("2026-01-02")
-		w, err := to.StillDue(t.Context(), refresh.Window{Due: []refresh.Due{{Partition: first, Seq: 1}, {Partition: second, Seq: 1}}})
-		check(t, err)
-		out, err := to.Deliver(t.Context(), p.claim, d, w, Answer{
+		w := refresh.Window{Due: []refresh.Due{{Partition: first, Seq: 1}, {Partition: second, Seq: 1}}}
+		out, err := deliverIn(t, to, d, w, Answer{
 			Fetched: moment("2026-01-09T06:00"), Parts: []table.Part{{Partition: first, Rows: 1, Hash: "A"}, {Partition: second, Rows: 1, Hash: "B"}},
 		})
 		check(t, err)

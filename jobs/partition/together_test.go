@@ -78,10 +78,8 @@ func TestPutTogether(t *testing.T) {
 			w.Due = append(w.Due, refresh.Due{Partition: day, Seq: 1})
 			a.Parts = append(a.Parts, table.Part{Partition: day, Rows: 1, Hash: day.String()})
 		}
-		w, err := to.StillDue(t.Context(), w)
-		check(t, err)
 		began := time.Now()
-		out, err := to.Deliver(t.Context(), p.claim, Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}, w, a)
+		out, err := deliverIn(t, to, Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}, w, a)
 		check(t, err)
 		if took := time.Since(began); out.Written != 7 || many.most != 3 || took != 3*time.Second || one.puts != 7 {
 			t.Errorf("%d written, %d at a time, %s, %d to the other sink", out.Written, many.most, took, one.puts)
@@ -127,9 +125,7 @@ func TestAPutThatPanics(t *testing.T) {
 			w.Due = append(w.Due, refresh.Due{Partition: day, Seq: 1})
 			a.Parts = append(a.Parts, table.Part{Partition: day, Rows: 1, Hash: day.String()})
 		}
-		w, err := to.StillDue(t.Context(), w)
-		check(t, err)
-		out, err := to.Deliver(t.Context(), p.claim, Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}, w, a)
+		out, err := deliverIn(t, to, Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}, w, a)
 		var panicked *panics.Error
 		if !errors.As(err, &panicked) || out.Written != 2 || out.Failed != 1 || len(sink.held) != 2 {
 			t.Fatalf("%+v, %v", out, err)

@@ -87,26 +87,19 @@ func (r Rules) entries(done ledger.Records, gaps []Gap, entry func(ledger.Record
 	return all
 }
 
-// Claims names the claims under which partitions that are due are fetched.
-func Claims(p Period, due []Due) (names []string) {
+// Hold marks those entries as running that are due and that a run has leased, and counts the runs.
+func Hold(all []Entry, due []Due, held map[civil.Date]string) int {
+	runs := map[string]bool{}
 	for _, d := range due {
-		if name := p.Claim(d.Partition); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// Hold marks those entries as running that are due and whose claims are held.
-func Hold(p Period, all []Entry, due []Due, held map[string]string) {
-	for _, d := range due {
-		if held[p.Claim(d.Partition)] == "" {
+		if held[d.Partition] == "" {
 			continue
 		}
+		runs[held[d.Partition]] = true
 		if i, known := slices.BinarySearchFunc(all, d.Partition, func(e Entry, at civil.Date) int { return e.Partition.Compare(at) }); known {
 			all[i].Condition = Running
 		}
 	}
+	return len(runs)
 }
 
 // Condition is that of the gap's partitions.

@@ -31,10 +31,10 @@ const (
 // contiguous row of them.
 type Window struct {
 	Period Period
-	Cell   civil.Date // first day of the cell, the same for every process: it names the claim
+	Cell   civil.Date // first day of the cell, the same for every process
 	Due    []Due      // ascending
 
-	// Base are the records of the partitions under the claim and before the fetch. The ledger accepts a new record only
+	// Base are the records of the partitions under the lease and before the fetch. The ledger accepts a new record only
 	// on top of the one in Base, although another unit of the process may have read newer ones meanwhile.
 	Base ledger.Records
 }
@@ -58,19 +58,6 @@ func (w Window) Reason(partition civil.Date) Reason {
 
 // Name names the unit that does the window by the first day of its cell.
 func (w Window) Name() string { return cellName(w.Period, w.Cell) }
-
-// lockCells are how many periods a cell of the grid of claims has, by Period: as many as a page has by default. Claims
-// don't depend on the configured page, so that two processes with pages of 7 and of 30 days can't both hold one day.
-var lockCells = [...]int{Day: 7, Week: 4, Month: 1, Quarter: 1, Year: 1, Whole: 1}
-
-// Claims names the claims under which the window is done, ascending: one for each claim cell with a due partition.
-func (w Window) Claims() []string { return Claims(w.Period, w.Due) }
-
-// Claim names the claim under which a partition is done.
-func (p Period) Claim(partition civil.Date) string {
-	n := lockCells[p]
-	return cellName(p, p.At(n*floorDiv(p.Index(partition), n)))
-}
 
 func cellName(p Period, cell civil.Date) string {
 	if p == Whole {

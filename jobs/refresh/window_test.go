@@ -2,7 +2,6 @@ package refresh
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -10,38 +9,6 @@ import (
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
-
-// Pages of any length lie in the same cells of claims.
-func TestPagesShareClaims(t *testing.T) {
-	claims := func(page int) map[string][]string { // by day
-		by := map[string][]string{}
-		for _, w := range Plan(moment("2026-06-01T06:00"), Rules{
-			Period: Day, Page: page, Start: date("2026-01-01"), Location: time.UTC,
-		}, nil) {
-			for _, d := range w.Due {
-				for _, name := range w.Claims() {
-					by[d.Partition.String()] = append(by[d.Partition.String()], name)
-				}
-			}
-			if !slices.IsSorted(w.Claims()) {
-				t.Errorf("page %d: claims %q", page, w.Claims())
-			}
-		}
-		return by
-	}
-	week := claims(7)
-	for _, page := range []int{1, 2, 5, 7, 14, 30, 365} {
-		by := claims(page)
-		if len(by) != len(week) {
-			t.Fatalf("page %d: %d days", page, len(by))
-		}
-		for day, names := range by {
-			if !slices.Contains(names, week[day][0]) || len(week[day]) != 1 {
-				t.Errorf("page %d: %s is under %q, with a page of 7 under %q", page, day, names, week[day])
-			}
-		}
-	}
-}
 
 // What changed outside is due from Start on; what a bucket's rules delete before it isn't fetched again every night.
 func TestChangedBeforeStart(t *testing.T) {

@@ -134,7 +134,7 @@ func (a *agency) task(part jobs.Share, rate float64, done *taskResult) {
 	}}).Open()})
 	o := a.client
 	o.Rate = rate
-	o.InFlight = max(42, part.Count) // the service works on any number of reports at a time
+	o.InFlight = max(64, part.Count) // the service works on any number of reports at a time
 	o.Reports = o.InFlight
 	if part.Count > 1 {
 		o.Share.Index, o.Share.Count = part.Index, part.Count
@@ -153,7 +153,7 @@ func (a *agency) task(part jobs.Share, rate float64, done *taskResult) {
 	plans := part.Plan(a.t.Context(), jobs.NewBounds(1), list, time.Now())
 	done.planned, done.inFlight = time.Since(began), client.InFlight()
 	runner := &jobs.Runner{
-		Ledger: l, Run: run, Lease: 10 * time.Minute, Parallel: client.InFlight(), Log: slog.New(slog.DiscardHandler),
+		Run: run, Lease: 10 * time.Minute, Parallel: client.InFlight(), Log: slog.New(slog.DiscardHandler),
 	}
 	for _, res := range runner.RunJobs(a.t.Context(), list, plans) {
 		done.errs = append(done.errs, res.Errs...)

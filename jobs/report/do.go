@@ -26,14 +26,18 @@ import (
 
 // do fetches the partitions of a window that are still due and publishes each. Partitions that fail don't stop the
 // others; the error joins what went wrong with them.
-func (p *plan) do(ctx context.Context, window refresh.Window, claim ledger.Hold) (ledger.Outcome, error) {
-	window, err := p.table.StillDue(ctx, window)
-	if err != nil || len(window.Due) == 0 {
-		return ledger.Outcome{}, err
+func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcome, err error) {
+	window, lease, err := p.table.Begin(ctx, window)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, lease.End(ctx)) }()
+	if len(window.Due) == 0 {
+		return out, nil
 	}
 	var m adjust.Meter
 	var groups []group
-	f := &fetch{plan: p, claim: claim, client: p.o.Client.Metered(&m)}
+	f := &fetch{plan: p, lease: lease, client: p.o.Client.Metered(&m)}
 	window, failed := f.rewrite(ctx, window)
 	if len(window.Due) == 0 {
 		return f.out, failed
@@ -88,7 +92,7 @@ func (f *fetch) group(ctx context.Context, g group) (err error) {
 // A fetch does one window.
 type fetch struct {
 	*plan
-	claim  ledger.Hold
+	lease  *ledger.Lease
 	window refresh.Window // the partitions of the group under way, with what the ledger held before the fetch
 	client *adjust.Client
 	cols   *columns

@@ -64,9 +64,9 @@ func (p *plan) watch(looks refresh.Looks) (jobs.Unit, bool) {
 	}
 	var moved []jobs.Unit
 	return jobs.Unit{
-		Name: "finals " + span(w.Finals), Claims: []string{"drift"}, Compares: len(w.Finals), Requests: 1,
-		Do: func(ctx context.Context, claim ledger.Hold) (out ledger.Outcome, err error) {
-			out, moved, err = p.look(ctx, w, claim)
+		Name: "finals " + span(w.Finals), Compares: len(w.Finals), Requests: 1,
+		Do: func(ctx context.Context) (out ledger.Outcome, err error) {
+			out, moved, err = p.look(ctx, w)
 			return out, err
 		},
 		More: func() []jobs.Unit { return moved },
@@ -80,7 +80,7 @@ func (p *plan) chosen(looks refresh.Looks) (refresh.Watch, bool) {
 // look compares the finals of a cell with the service's totals, and gives the units that fetch those that have moved. They are on
 // record as due before any of them is fetched, so that a later run goes on with them. A look that fails takes nothing from what
 // else the run does; it is counted, and tried again.
-func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hold) (out ledger.Outcome, moved []jobs.Unit, err error) {
+func (p *plan) look(ctx context.Context, planned refresh.Watch) (out ledger.Outcome, moved []jobs.Unit, err error) {
 	if err = p.table.Refresh(ctx); err != nil {
 		return out, nil, err
 	}
@@ -121,11 +121,6 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 			log.Warn("numbers have moved that were final", "window", partition.String(), "difference", onRecord(differences))
 		}
 	}
-	guarded, done, err := claim.Guard(ctx)
-	if err != nil {
-		return out, nil, fmt.Errorf("record what was looked at: %w", err)
-	}
-	defer done()
 	add := ledger.Change[slugs.Notes]{Apply: func(n *slugs.Notes) error {
 		if slices.ContainsFunc(n.Looks, func(o refresh.Look) bool { return o.From == l.From && o.Until == l.Until && !o.At.Before(l.At) }) {
 			return ledger.ErrNothing // it is this one, or a later one
@@ -133,7 +128,7 @@ func (p *plan) look(ctx context.Context, planned refresh.Watch, claim ledger.Hol
 		n.Looks = n.Looks.With(l)
 		return nil
 	}}
-	if err = p.notes().Change(guarded, add); err != nil || p.o.Drift.Warn {
+	if err = p.notes().Change(ctx, add); err != nil || p.o.Drift.Warn {
 		out.Drifted = len(l.Moved)
 		return out, nil, err
 	}

@@ -35,7 +35,7 @@ func allOf(keys []string) []string {
 	return keys
 }
 
-// tidy folds the ledger's records, and sweeps answers that are older than they are kept. After the first run it says whether another scope is
+// tidy tidies the ledger, and sweeps answers that are older than they are kept. After the first run it says whether another scope is
 // right. That these can't be deleted is no
 // failure of the run's: the next one tries again.
 func (p *plan) tidy(ctx context.Context) error {

@@ -19,11 +19,12 @@ import (
 )
 
 // replay makes the partitions of a pile again that are still due. Editions that fail don't stop the others.
-func (p *plan) replay(ctx context.Context, claim ledger.Hold, unit pile, cols []column) (out ledger.Outcome, err error) {
-	window, err := p.table.StillDue(ctx, unit.window)
+func (p *plan) replay(ctx context.Context, unit pile, cols []column) (out ledger.Outcome, err error) {
+	window, lease, err := p.table.Begin(ctx, unit.window)
 	if err != nil {
 		return out, err
 	}
+	defer func() { err = errors.Join(err, lease.End(ctx)) }()
 	for _, e := range unit.editions {
 		if e = e.only(window); len(e.of) == 0 {
 			continue
@@ -34,7 +35,7 @@ func (p *plan) replay(ctx context.Context, claim ledger.Hold, unit pile, cols []
 			err = errors.Join(err, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table, e.spans(p.rules.Period), failed))
 			continue
 		}
-		made, failed := p.table.Deliver(ctx, claim, d, window, a)
+		made, failed := p.table.Deliver(ctx, lease, d, window, a)
 		out.Add(made)
 		err = errors.Join(err, failed)
 	}
@@ -140,7 +141,7 @@ func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, 
 	}
 	done := map[civil.Date]bool{}
 	deliver := func(d partition.Definition, a partition.Answer, of ...ledger.Record) error {
-		made, err := f.table.Deliver(ctx, f.claim, d, w, a)
+		made, err := f.table.Deliver(ctx, f.lease, d, w, a)
 		f.out.Add(made)
 		for _, e := range of {
 			done[e.Partition] = true

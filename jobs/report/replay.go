@@ -62,10 +62,8 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	}
 	for _, unit := range piles(p.rules, list, p.table.Records()) {
 		plan.Units = append(plan.Units, jobs.Unit{
-			Name: unit.window.Name(), Number: p.rules.Number(unit.window), Claims: unit.window.Claims(), Due: unit.window.Due,
-			Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) {
-				return p.replay(ctx, claim, unit, cols)
-			},
+			Name: unit.window.Name(), Number: p.rules.Number(unit.window), Due: unit.window.Due,
+			Do: func(ctx context.Context) (ledger.Outcome, error) { return p.replay(ctx, unit, cols) },
 		})
 	}
 	if r.o.States != "" {
@@ -131,12 +129,12 @@ func (p *plan) numbered(ctx context.Context, from, until civil.Date, seq int) ([
 
 // contentOf finds the content of a number in the history of one partition.
 func contentOf(table string, history []ledger.Record, seq int) ([]ledger.Record, error) {
+	if n := len(history); n > 0 && history[n-1].Partition != history[0].Partition {
+		return nil, fmt.Errorf("%w: a number is of one partition, and the range has several; name one day", ledger.ErrRefused)
+	}
 	var numbers []int
 	for _, e := range history {
-		switch {
-		case e.Partition != history[0].Partition:
-			return nil, fmt.Errorf("%w: a number is of one partition, and the range has several; name one day", ledger.ErrRefused)
-		case e.Seq == seq:
+		if e.Seq == seq {
 			return []ledger.Record{e}, nil
 		}
 		numbers = append(numbers, e.Seq)
@@ -150,7 +148,7 @@ func contentOf(table string, history []ledger.Record, seq int) ([]ledger.Record,
 
 // unkept is the unit that names the partitions of which no answer was kept. It does nothing, and fails.
 func (p *plan) unkept(e edition) jobs.Unit {
-	return jobs.Unit{Name: "unkept", Claims: []string{}, Do: func(context.Context, ledger.Hold) (ledger.Outcome, error) {
+	return jobs.Unit{Name: "unkept", Do: func(context.Context) (ledger.Outcome, error) {
 		return ledger.Outcome{Failed: len(e.of)}, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table, e.spans(p.rules.Period), errUnkept)
 	}}
 }

@@ -41,7 +41,7 @@ func (r *rig) replay(ask report.Replay) ledger.Result {
 	}
 	kind, err := report.New(o)
 	check(r.t, err)
-	runner := &jobs.Runner{Ledger: r.ledger, Run: o.Run, Lease: time.Hour, Parallel: r.parallel, Log: o.Log}
+	runner := &jobs.Runner{Run: o.Run, Lease: time.Hour, Parallel: r.parallel, Log: o.Log}
 	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: kind.Replay(ask)}}
 	res := runner.RunJobs(r.t.Context(), list, jobs.PlanJobs(r.t.Context(), list, time.Now()))[0]
 	if after := len(r.server.Requests()); after != before {

@@ -208,8 +208,8 @@ func (f *fetch) unit(w refresh.Window) jobs.Unit {
 		requests += f.requests(run, false)
 	}
 	return jobs.Unit{
-		Name: w.Name(), Number: p.rules.Number(w), Claims: w.Claims(), Due: w.Due, Requests: requests,
-		Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return p.do(ctx, w, claim) },
+		Name: w.Name(), Number: p.rules.Number(w), Due: w.Due, Requests: requests,
+		Do: func(ctx context.Context) (ledger.Outcome, error) { return p.do(ctx, w) },
 	}
 }
 

@@ -132,7 +132,7 @@ func (r *rig) runAs(ctx context.Context, o report.Options) ledger.Result {
 	kind, err := report.New(o)
 	check(r.t, err)
 	runner := &jobs.Runner{
-		Ledger: r.ledger, Run: o.Run, Lease: time.Hour, Parallel: r.parallel, Log: o.Log,
+		Run: o.Run, Lease: time.Hour, Parallel: r.parallel, Log: o.Log,
 	}
 	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: kind}}
 	return runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, time.Now()))[0]

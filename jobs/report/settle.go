@@ -174,7 +174,7 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 	if len(parts) > 0 && f.news(a.Refused) {
 		err = errors.Join(err, fmt.Errorf("fetch %s: %s; those of the other apps are published; name these in filters: {app_token__in: [...]} to do without the rest", f.o.Table, refusal))
 	}
-	out, failed := f.table.Deliver(ctx, f.claim, f.cols.Definition, f.window, a.Only(parts...))
+	out, failed := f.table.Deliver(ctx, f.lease, f.cols.Definition, f.window, a.Only(parts...))
 	if f.first {
 		out.Blank = out.Empty
 	}

@@ -84,7 +84,7 @@ func (r *rig) run() ledger.Result {
 	o.Run = fmt.Sprintf("run-%d", r.runs)
 	k := New(o)
 	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: k}}
-	runner := &jobs.Runner{Ledger: o.Ledger, Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
+	runner := &jobs.Runner{Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
 	return runner.RunJobs(context.Background(), list, jobs.PlanJobs(context.Background(), list, time.Now()))[0]
 }
 

@@ -95,7 +95,7 @@ func (r *rig) runIn(ctx context.Context, t *testing.T) ledger.Result {
 	o.Run = fmt.Sprintf("run-%d", r.runs)
 	k := New(o)
 	list := []jobs.Job{{Name: o.Job, Table: o.Table, Kind: k}}
-	runner := &jobs.Runner{Ledger: r.ledger, Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
+	runner := &jobs.Runner{Run: o.Run, Lease: time.Minute, Parallel: 4, Log: o.Log}
 	return runner.RunJobs(ctx, list, jobs.PlanJobs(context.WithoutCancel(ctx), list, time.Now()))[0]
 }
 

@@ -8,7 +8,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/catalog"
-	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"
 )
@@ -33,7 +33,7 @@ var changeColumns = []column{
 
 // restatements brings the table of restatements up to date for some months, ascending, as far as the ledger keeps history. Those
 // without any change have no part, and are left alone.
-func (s Tables) restatements(ctx context.Context, c ledger.Hold, months []civil.Date) error {
+func (s Tables) restatements(ctx context.Context, to *partition.Table, months []civil.Date) error {
 	first, last := months[0], months[len(months)-1]
 	until := refresh.Month.Next(last)
 	if first == monthOf(sinks.Whole) {
@@ -66,14 +66,10 @@ func (s Tables) restatements(ctx context.Context, c ledger.Hold, months []civil.
 	if len(told) == 0 {
 		return nil
 	}
-	to, err := s.Of.Beside(ctx, sinks.Derived(s.Prefix+Restatements, s.Of.Name()))
-	if err != nil {
-		return err
-	}
 	if _, err := to.Look(ctx); err != nil {
 		return err
 	}
-	return put(ctx, to, c, s.definition(Restatements, changeColumns), told, rows, s.Now)
+	return put(ctx, to, s.definition(Restatements, changeColumns), told, rows, s.Now)
 }
 
 // changeRow is the row of a change.

@@ -8,7 +8,7 @@
 // Before the first partition of a rebaseline is replaced, all that have the old meaning are told of as such, so that whoever goes by
 // these tables never adds up numbers of two meanings, however the run ends.
 //
-// Both are ordinary tables: they are put and recorded as package partition does it, under a claim of the job's table. A run writes
+// Both are ordinary tables: they are put and recorded as package partition does it. A run writes
 // them when it is done with the job's units, and only those months of which a partition has another record by then. How far they
 // are is in their own records, as the sum of the sequence numbers of all partitions of a month, so that a run that was killed
 // leaves nothing behind that the next one wouldn't find.
@@ -16,6 +16,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,9 +45,6 @@ const (
 // OtherMeaning is the state of a partition whose numbers mean something else than the newest ones, or may do so after an interrupted put.
 const OtherMeaning = string(refresh.Mixed)
 
-// claim names the claim of the job's table under which both are written.
-const claim = "state"
-
 // Tables are the tables that tell of one job's table.
 type Tables struct {
 	Prefix    string // of the names
@@ -61,14 +59,8 @@ type Tables struct {
 // Plan is the part of the job's plan that writes them.
 func (s Tables) Plan() *jobs.States {
 	planned := s.newest()
-	states := &jobs.States{Claim: claim, Behind: func() bool { return s.behind(planned) }, Write: s.Write}
-	s.Of.BeforeRebaseline(func(ctx context.Context) error {
-		if states.Now == nil {
-			return nil
-		}
-		return states.Now(ctx)
-	})
-	return states
+	s.Of.BeforeRebaseline(s.Write)
+	return &jobs.States{Behind: func() bool { return s.behind(planned) }, Write: s.Write}
 }
 
 // newest is when a partition was fetched last.
@@ -90,25 +82,53 @@ func (s Tables) behind(newest time.Time) bool {
 	return s.Ledger.LastSuccess(s.Job).Before(newest)
 }
 
-// Write brings both tables up to date. It is called under the claim. The changes come first: the other table's records say how far
-// both are.
-func (s Tables) Write(ctx context.Context, c ledger.Hold) error {
-	if err := s.write(ctx, c); err != nil {
-		return fmt.Errorf("write the tables that tell of %s: %w", s.Of.Name(), err)
+// Write brings both tables up to date. The changes come first: the other table's records say how far both are. Of several tasks that are done
+// at the same time each writes them, one after the other, because only the last one sees all records.
+func (s Tables) Write(ctx context.Context) error {
+	begun := time.Now()
+	for {
+		err := s.write(ctx)
+		var held *ledger.HeldError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &held) && time.Since(begun) < longestTurn:
+			if !wait(ctx, min(time.Second, held.Free+time.Millisecond)) {
+				return ctx.Err()
+			}
+		case !errors.Is(err, ledger.ErrLost) || time.Since(begun) > longestTurn:
+			return fmt.Errorf("write the tables that say how %s is: %w; the next run writes them", s.Of.Name(), err)
+		}
 	}
-	return nil
 }
 
-func (s Tables) write(ctx context.Context, c ledger.Hold) error {
-	// Other processes may have recorded more. Of several that write these tables one after the other the last has seen it all.
+// longestTurn is how long a run waits for others that write the same tables. The lease of one that was killed is over by then, by default.
+const longestTurn = 10 * time.Minute
+
+func wait(ctx context.Context, long time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(long):
+		return true
+	}
+}
+
+func (s Tables) write(ctx context.Context) error {
+	// Other processes may have recorded more, and may write these tables, too. The tables are read first: rows that another process puts
+	// afterwards, which may be of newer records than these, are then noticed before anything is put over them.
+	to, err := s.Of.Beside(ctx, sinks.Derived(s.Prefix+Partitions, s.Of.Name()))
+	if err != nil {
+		return err
+	}
+	changes, err := s.Of.Beside(ctx, sinks.Derived(s.Prefix+Restatements, s.Of.Name()))
+	if err != nil {
+		return err
+	}
 	if err := s.Of.Refresh(ctx); err != nil {
 		return err
 	}
 	rules, err := s.Rules(ctx)
-	if err != nil {
-		return err
-	}
-	to, err := s.Of.Beside(ctx, sinks.Derived(s.Prefix+Partitions, s.Of.Name()))
 	if err != nil {
 		return err
 	}
@@ -142,7 +162,7 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 		}
 	}
 	slices.SortFunc(stale, civil.Date.Compare)
-	if err := s.restatements(ctx, c, stale); err != nil {
+	if err := s.restatements(ctx, changes, stale); err != nil {
 		return err
 	}
 	shapes, err := s.Of.Shapes(ctx)
@@ -155,12 +175,12 @@ func (s Tables) write(ctx context.Context, c ledger.Hold) error {
 			rows = append(rows, s.partitionRow(rules, date, e, shapes[e.Shape]))
 		}
 	}
-	return put(ctx, to, c, d, stale, rows, s.Now)
+	return put(ctx, to, d, stale, rows, s.Now)
 }
 
-// put puts months of one of the tables. It has no claims of its own, so that there is nothing to tidy up but records, now and then.
-func put(ctx context.Context, to *partition.Table, c ledger.Hold, d partition.Definition, months []civil.Date, rows [][]any, now time.Time) error {
-	if err := to.PutRows(ctx, c, d, months, rows, now); err != nil || !to.Untidy() {
+// put puts months of one of the tables.
+func put(ctx context.Context, to *partition.Table, d partition.Definition, months []civil.Date, rows [][]any, now time.Time) error {
+	if err := to.PutRows(ctx, d, months, rows, now); err != nil || !to.Untidy() {
 		return err
 	}
 	return to.Table.Tidy(ctx)
@@ -188,10 +208,13 @@ func monthOf(partition civil.Date) civil.Date {
 }
 
 // in tells whether what was recorded when the month was last put was made of the same records, by the same rules. Sequence numbers
-// only grow.
+// only grow. What is in doubt has no number of its own: as long as it is, the month is made anew, and put where that makes a difference.
 func (m month) in(e ledger.Record, shape string) bool {
 	sum := int64(0)
 	for _, r := range m {
+		if r.Doubt {
+			return false
+		}
 		sum += int64(r.Seq)
 	}
 	return e.State != ledger.Publishing && e.Shape == shape && e.Rows == int64(len(m)) && e.Sums["seq"] == strconv.FormatInt(sum, 10)

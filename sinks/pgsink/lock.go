@@ -15,8 +15,8 @@ const (
 )
 
 // lock takes the partition's advisory lock until the transaction ends
-// (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). Whoever has the ledger's claim on the partition may
-// put it, so that another transaction that has the lock is of a put whose claim is lost: it is about to end, or its process hangs.
+// (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). Whoever has the ledger's lease of the partition may
+// put it, so that another transaction that has the lock is of a put whose lease is lost: it is about to end, or its process hangs.
 // After a while it is ended, so that it can't commit after this one.
 func (s *Sink) lock(ctx context.Context, tx pgx.Tx, at place) error {
 	id := s.lockID(at.table, at.first.String())

@@ -97,7 +97,7 @@ func spoilings(broken error) map[string]func(*part) {
 	return spoil
 }
 
-// Claims keep writers apart. Should they ever fail to, readers still see one part or the other.
+// Leases keep writers apart. Should they ever fail to, readers still see one part or the other.
 func testConcurrent(t *testing.T, p *place) {
 	a, b := p.part(table, day, 1, 300_000), p.part(table, day, 2, 200_000)
 	key := p.mustPut(t, a).Key

@@ -185,7 +185,7 @@ func rowsFailedRead(t *testing.T, p *rowPlace) {
 	check("old rows there before", shapes...)
 }
 
-// Claims keep writers apart. Should they ever fail to, readers still see one part or the other.
+// Leases keep writers apart. Should they ever fail to, readers still see one part or the other.
 func rowsConcurrent(t *testing.T, p *rowPlace) {
 	a, b := p.part(table, day, 1, 300, 10), p.part(table, day, 2, 200, 10)
 	p.mustPut(t, a)

@@ -33,9 +33,10 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 				if look.Inspection, look.Due, err = s.Inspect(ctx, c, past); err != nil || !underWay(past) {
 					return look, err
 				}
-				held, err := s.Ledger.Holders(ctx, c.Table, refresh.Claims(look.Period, look.Due))
-				refresh.Hold(look.Period, look.Calendar, look.Due, held)
-				look.Held = len(held)
+				t, err := s.Ledger.Table(ctx, c.Table)
+				if err == nil {
+					look.Held = refresh.Hold(look.Calendar, look.Due, t.Holders())
+				}
 				return look, err
 			}
 		case c.Apps != nil:

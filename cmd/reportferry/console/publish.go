@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -15,9 +17,9 @@ import (
 // publishTime is how long the pages may take after a run. Cloud Run and cron wait for them.
 const publishTime = 2 * time.Minute
 
-// pagesClaim is the claim in the ledger under which one run at a time writes pages, of a table that there isn't. Two at once would
-// each list files as the other has not left them.
-const pagesTable, pagesClaim = "_console", "pages"
+// pagesTable is a table that there isn't, under whose lease one run at a time writes pages. Two at once would each list files as the other
+// has not left them.
+const pagesTable = "_console"
 
 // Publish writes the pages to the place that the config names, if it names one. A run that was stopped leaves them to the next one,
 // because it must end in seconds.
@@ -37,11 +39,11 @@ func Publish(ctx context.Context, s *wire.Ran) (err error) {
 	}()
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	claim, err := turn(ctx, s.Session)
+	lease, err := turn(ctx, s.Session)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, claim.Release(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, lease.End(ctx)) }()
 	c, err := Of(s.Session)
 	if err != nil {
 		return err
@@ -56,12 +58,16 @@ func Publish(ctx context.Context, s *wire.Ran) (err error) {
 }
 
 // turn waits until no other run writes pages.
-func turn(ctx context.Context, s *wire.Session) (*ledger.Claim, error) {
+func turn(ctx context.Context, s *wire.Session) (*ledger.Lease, error) {
+	t, err := s.Ledger.Table(ctx, pagesTable)
+	if err != nil {
+		return nil, err
+	}
 	for {
-		claim, err := s.Ledger.Claim(ctx, pagesTable, pagesClaim, s.RunID, s.Config.Lease)
+		lease, err := t.Begin(ctx, s.RunID, []civil.Date{sinks.Whole})
 		var held *ledger.HeldError
 		if !errors.As(err, &held) {
-			return claim, err
+			return lease, err
 		}
 		if !bucket.Sleep(ctx, time.Second) {
 			return nil, held

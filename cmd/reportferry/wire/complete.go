@@ -68,7 +68,7 @@ func (p *Program) recorded(ctx context.Context, job string) ([]ledger.Record, er
 	if dir, err := bucket.Folder(c.Ledger); err != nil || dir == "" || at < 0 {
 		return nil, err
 	}
-	l, err := openLedger(ctx, c)
+	l, err := openLedger(ctx, c, Task{})
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 		return fmt.Errorf("export %w", err)
 	}
 	if err = checkRoot(e.Config); err == nil {
-		e.Ledger, err = openLedger(ctx, e.Config)
+		e.Ledger, err = openLedger(ctx, e.Config, e.Task)
 	}
 	if err != nil {
 		return fmt.Errorf("open the ledger: %w", exit.Refused(err))
@@ -146,7 +146,7 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 }
 
 // openLedger opens the ledger in a bucket or a folder. It refuses mem://, where nothing outlives the process.
-func openLedger(ctx context.Context, c *config.Config) (*ledger.Ledger, error) {
+func openLedger(ctx context.Context, c *config.Config, t Task) (*ledger.Ledger, error) {
 	rawURL := c.Ledger
 	if strings.HasPrefix(rawURL, "mem:") {
 		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: file://./.reportferry")
@@ -159,7 +159,7 @@ func openLedger(ctx context.Context, c *config.Config) (*ledger.Ledger, error) {
 	if here, err := bucket.Folder(name); err == nil && here != b.Dir() { // relative to another folder than the working directory
 		name = "file://" + b.Dir()
 	}
-	return ledger.Open(ledger.Options{Store: b, URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour}), nil
+	return ledger.Open(ledger.Options{Store: b, URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour, Lease: c.Lease, Task: t.name()}), nil
 }
 
 // NewRun begins the session of a run.

@@ -79,6 +79,14 @@ func (t Task) share() transport.Share {
 	return transport.Share{Index: t.index, Count: t.count}
 }
 
+// name is the same for all attempts of the task; empty: the platform doesn't say which execution this is.
+func (t Task) name() string {
+	if t.execution == "" {
+		return ""
+	}
+	return t.execution + "/" + strconv.Itoa(t.index)
+}
+
 // Part is the task's part of the work.
 func (t Task) Part() jobs.Share { return jobs.Share{Index: t.index, Count: t.count} }
 

@@ -61,9 +61,6 @@ func told(list []ledger.Record) string {
 	var lines []string
 	var was ledger.Record
 	for _, e := range list {
-		if e.State == ledger.Publishing {
-			continue
-		}
 		if len(lines) == 0 || was.Hash != e.Hash || was.Rows != e.Rows || was.State != e.State {
 			lines, was = append(lines, ""), e
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-const lease = 2 * time.Minute
+const lasting = 2 * time.Minute
 
 // A fate says how much goes wrong in a world. Each seed draws another one. Most kinds of harm are absent from many
 // worlds, because harm that is always there hides what it prevents.
@@ -24,9 +24,9 @@ type fate struct {
 	torn               float64 // of a part: its file can't be read to the end
 	conflict           float64 // of a conditional write: another one is on its way, says the store
 	emptied, returned  float64 // of a restatement: no rows; as it was two before
-	mute               float64 // of a process: its heartbeats seldom arrive
+	mute               float64 // of a process: its renewals seldom arrive
 	hashed, seconds    bool    // ETags by content, times in seconds
-	unclaimed          bool    // claims keep nobody away: the stores alone keep data safe
+	tasks              int     // of processes: none, each slot's own, or one, whose leases keep nobody away: the stores alone keep data safe
 }
 
 func drawFate(dice interface {
@@ -45,7 +45,7 @@ func drawFate(dice interface {
 		history:  []int{0, 1, 1, 2000, 4000}[dice.IntN(5)], unindexed: dice.IntN(3), mute: rate(0.5),
 		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.3), late: rate(0.1), conflict: rate(0.02), torn: rate(0.05),
 		emptied: rate(0.4), returned: rate(0.9),
-		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, unclaimed: dice.IntN(3) == 0,
+		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, tasks: dice.IntN(3),
 	}
 }
 
@@ -73,8 +73,8 @@ func (w *world) issue(c *call, at time.Duration) {
 	w.calls++
 	w.tick++
 	c.nth, c.at, c.tick = w.calls, at, w.tick
+	c.wall, c.ran = p.clocks(at)
 	p.pending = append(p.pending, c)
-	w.books.issued(c)
 	w.watch.issued(c)
 	arrival := at + w.latency()
 	answer := arrival + w.latency()
@@ -84,7 +84,7 @@ func (w *world) issue(c *call, at time.Duration) {
 	how := ""
 	switch write := c.writes(); {
 	case c.store == nil:
-	case w.chance(w.fate.silent), p.mute && c.op == "put" && strings.Contains(c.key, "/claims/") && w.chance(0.8):
+	case w.chance(w.fate.silent), p.mute && p.working && !c.publishing && isMonth(c.key) && w.chance(0.8):
 		how, c.lost, arrival, answer = " never arrives", true, -1, at+w.draw(20*time.Second)
 	case w.chance(w.fate.deaf):
 		how, c.lost, answer = " isn't answered", true, arrival+w.draw(20*time.Second)
@@ -131,9 +131,9 @@ func (w *world) latency() time.Duration {
 // nap is how long a process sleeps: about as long as a lease, often enough a little longer.
 func (w *world) nap() time.Duration {
 	if w.chance(0.3) {
-		return w.draw(lease)
+		return w.draw(lasting)
 	}
-	return lease*9/10 + w.draw(3*lease)
+	return lasting*9/10 + w.draw(3*lasting)
 }
 
 // linger is when a late write is applied; some come after all else is over.
@@ -142,9 +142,9 @@ func (w *world) linger(c *call) {
 	case w.chance(0.2):
 		w.late = append(w.late, func() { w.apply(c, false) })
 	case w.chance(0.5):
-		w.arrive(c, c.at+w.draw(lease/2), false)
+		w.arrive(c, c.at+w.draw(lasting/2), false)
 	default:
-		w.arrive(c, c.at+w.draw(5*lease), false)
+		w.arrive(c, c.at+w.draw(5*lasting), false)
 	}
 }
 
@@ -165,6 +165,7 @@ func (w *world) apply(c *call, answers bool) {
 	} else if (c.absent || c.match != "") && w.chance(w.fate.conflict) {
 		res.err = errConflict
 	} else {
+		w.writer = c.process
 		res = c.store.apply(&c.request, epoch.Add(w.now))
 	}
 	said := "ok"

@@ -38,12 +38,8 @@ func (p *process) work(ctx context.Context) {
 	}
 	defer sink.Close() //nolint:errcheck // as above
 	k := &kind{process: p, ledger: books, targets: []ledger.Target{{Name: lakeURL, Sink: sink, Store: sink.Store()}}}
-	claims := table
-	if p.world.fate.unclaimed {
-		claims = "of-" + p.name // which no other process looks at
-	}
-	list := []jobs.Job{{Name: table, Table: claims, Kind: k, Targets: k.targets}}
-	runner := &jobs.Runner{Ledger: books, Run: p.name, Lease: lease, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+	list := []jobs.Job{{Name: table, Table: table, Kind: k, Targets: k.targets}}
+	runner := &jobs.Runner{Run: p.name, Lease: lasting, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 	wall, _ := p.clock()
 	res := runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, wall))[0]
 	p.finish(res.Errs, res.Outcome)
@@ -52,7 +48,7 @@ func (p *process) work(ctx context.Context) {
 // openLedger opens the ledger as one process sees it, by its own clocks.
 func (p *process) openLedger() *ledger.Ledger {
 	return ledger.Open(ledger.Options{
-		Store: bucket.New("sim://ledger", &link{p, p.world.ledger}), Clock: p.clock,
+		Store: bucket.New("sim://ledger", &link{p, p.world.ledger}), Clock: p.clock, Lease: lasting, Task: p.task,
 		History: p.world.fate.history, Unindexed: p.world.fate.unindexed,
 	})
 }
@@ -66,7 +62,7 @@ func (p *process) finish(errs []error, out ledger.Outcome) {
 		p.outcome += ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
 	if errors.Is(err, ledger.ErrLost) {
-		p.world.stats.claims++
+		p.world.stats.leases++
 	}
 	var damaged *ledger.DamagedError
 	switch {
@@ -77,7 +73,7 @@ func (p *process) finish(errs []error, out ledger.Outcome) {
 	}
 }
 
-// A kind does what package report does with a window: it looks again what is due, asks, and publishes day by day.
+// A kind does what package report does with a window: it leases what is due, asks, and publishes day by day.
 type kind struct {
 	process *process
 	ledger  *ledger.Ledger
@@ -88,7 +84,7 @@ type kind struct {
 var shape = ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: "day"}, Columns: []ledger.Column{{Name: "installs"}}}
 
 func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error) {
-	if k.table, err = partition.Open(ctx, partition.Options{Ledger: k.ledger, Name: table, Targets: k.targets}); err != nil {
+	if k.table, err = partition.Open(ctx, partition.Options{Ledger: k.ledger, Name: table, Targets: k.targets, Run: k.process.name}); err != nil {
 		return p, err
 	}
 	if _, _, err := k.table.LastShape(ctx); err != nil {
@@ -110,8 +106,7 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error)
 			due[d.Partition] = true
 		}
 		p.Units = append(p.Units, jobs.Unit{
-			Name: w.Name(), Claims: w.Claims(), Due: w.Due,
-			Do: func(ctx context.Context, claim ledger.Hold) (ledger.Outcome, error) { return k.do(ctx, w, claim) },
+			Name: w.Name(), Due: w.Due, Do: func(ctx context.Context) (ledger.Outcome, error) { return k.do(ctx, w) },
 		})
 	}
 	p.Tidy = func(ctx context.Context) error {
@@ -122,25 +117,28 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error)
 	return p, nil
 }
 
-func (k *kind) do(ctx context.Context, window refresh.Window, claim ledger.Hold) (out ledger.Outcome, err error) {
-	k.process.world.books.claimed(k.process, window)
-	window, err = k.table.StillDue(ctx, window)
-	if err != nil || len(window.Due) == 0 {
+func (k *kind) do(ctx context.Context, window refresh.Window) (out ledger.Outcome, err error) {
+	p, w := k.process, k.process.world
+	since := w.tick
+	window, lease, err := k.table.Begin(ctx, window)
+	if err != nil {
 		return out, err
 	}
-	k.process.world.books.read(k.process, k.table.Table)
-	k.process.world.watch.works(k.process, window)
-	defer func() { k.process.holding = nil }()
-	defer func() {
-		k.process.world.annals.lookUp(ctx, k.table.Table)
-	}()
+	defer func() { err = errors.Join(err, lease.End(ctx)) }()
+	w.books.begun(p, window, since)
+	if len(window.Due) == 0 {
+		return out, nil
+	}
+	p.working = true
+	defer func() { p.working = false }()
+	defer func() { w.annals.lookUp(ctx, k.table.Table) }()
 	if err := k.table.SaveShape(ctx, shape); err != nil {
 		out.Failed = len(window.Due)
 		return out, err
 	}
 	var errs []error
 	for _, row := range window.Runs() {
-		err := k.publish(ctx, claim, row, window.Base, &out)
+		err := k.publish(ctx, lease, row, window.Base, &out)
 		errs = append(errs, err)
 		if errors.Is(err, ledger.ErrLost) || ctx.Err() != nil {
 			break
@@ -149,9 +147,10 @@ func (k *kind) do(ctx context.Context, window refresh.Window, claim ledger.Hold)
 	return out, errors.Join(errs...)
 }
 
-func (k *kind) publish(ctx context.Context, c ledger.Hold, row []civil.Date, base ledger.Records, out *ledger.Outcome) error {
-	fetched, _ := k.process.clock()
-	res := k.process.call(ctx, nil, request{op: "ask", key: row[0].String()})
+func (k *kind) publish(ctx context.Context, l *ledger.Lease, row []civil.Date, base ledger.Records, out *ledger.Outcome) error {
+	p, w := k.process, k.process.world
+	fetched, _ := p.clock()
+	res := p.call(ctx, nil, request{op: "ask", key: row[0].String()})
 	if res.err != nil {
 		out.Failed += len(row)
 		return res.err
@@ -162,23 +161,20 @@ func (k *kind) publish(ctx context.Context, c ledger.Hold, row []civil.Date, bas
 			list = append(list, k.publication(a, base[a.day], fetched))
 		}
 	}
-	if k.process.world.chance(0.3) {
+	if w.chance(0.3) {
 		_ = k.table.Refresh(ctx) // another window of the process looks what is recorded
 	}
-	books := &k.process.world.books
-	books.begins(k.process)
+	since := w.tick
 	var errs []error
-	published := map[civil.Date]ledger.Record{}
-	for i, r := range k.table.PublishAll(context.WithValue(ctx, publishing{}, true), c, list) {
+	for i, r := range k.table.PublishAll(context.WithValue(ctx, publishing{}, true), l, list) {
 		if r.Err != nil {
 			out.Failed++
 			errs = append(errs, r.Err)
 		} else {
 			out.Count(r.State)
-			published[list[i].Part.Partition] = list[i].Base
 		}
+		w.books.published(p, list[i].Base, list[i].Part.Partition, r.Err, since)
 	}
-	books.recorded(k.process, published)
 	return errors.Join(errs...)
 }
 

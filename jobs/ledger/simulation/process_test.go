@@ -3,15 +3,12 @@ package simulation
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"cloud.google.com/go/civil"
 )
 
 // A process is one run of the program. It lives in a bubble of its own, so that its clock is its own too: it stands
@@ -23,7 +20,8 @@ type process struct {
 	nth    int
 	page   int
 	force  bool
-	mute   bool // its heartbeats seldom arrive
+	mute   bool // its renewals seldom arrive
+	task   string
 	clean  bool // the last run, to which nothing happens
 	bereft bool // a month is gone that the index names
 	jumps  []jump
@@ -32,7 +30,7 @@ type process struct {
 	reports chan report // as well
 	born    time.Time   // in the bubble, at the world's time of the birth
 	birth   time.Duration
-	lag     atomic.Int64 // nanoseconds for which it was suspended; the world adds to it while a heartbeat may ask
+	lag     atomic.Int64 // nanoseconds for which it was suspended; the world adds to it while a renewal may ask
 
 	mu       sync.Mutex
 	issued   []*call // since the last report
@@ -49,15 +47,10 @@ type process struct {
 	gone      chan struct{} // closed when the bubble is
 	next      func()        // what comes after it
 	outcome   string
-	claims    []won                    // numbers it has created since its last unit began
-	records   []won                    // that it has sent since its last publication began
-	looked    int64                    // when it began its unit
-	holding   []civil.Date             // partitions that it is at work on
-	early     map[string]time.Duration // as beats, before the unit has begun
-	beats     map[string]time.Duration // by claim: when it sent the last heartbeat that the store has answered
-	expired   map[string]time.Duration // by claim: when it looked at another's that was older than the lease
-	asked     time.Duration            // when the ledger answered it last on the way to a put
-	slept     time.Duration            // when it was suspended last
+	working   bool      // a unit has begun
+	until     time.Time // the end of its last lease that the store has confirmed
+	renewed   *call     // by which it has that
+	proving   bool      // it is about to see whether the sink's store honours conditions, or has just seen it
 }
 
 // A jump is a step of the wall clock.
@@ -72,6 +65,7 @@ type call struct {
 	publishing bool          // by the one goroutine that publishes
 	at         time.Duration // when it was sent
 	tick       int64
+	wall, ran  time.Duration // by its sender's clocks
 
 	done      chan struct{} // of the bubble
 	result    result        // that its caller is given
@@ -107,29 +101,19 @@ func (p *process) now() time.Duration {
 // Clock is what the process takes for the time: the wall's, which may be wrong, and the time for which it has been
 // running, which stands still while it is suspended.
 func (p *process) clock() (wall time.Time, running time.Duration) {
-	now := p.now()
-	wall = epoch.Add(now)
+	read, running := p.clocks(p.now())
+	return epoch.Add(read), running
+}
+
+// clocks are what both show at a time of the world.
+func (p *process) clocks(now time.Duration) (wall, running time.Duration) {
+	wall = now
 	for _, j := range p.jumps {
 		if now >= j.at {
-			wall = wall.Add(j.by)
+			wall += j.by
 		}
 	}
-	return wall, time.Since(p.born)
-}
-
-// knows tells whether one of the process's clocks has run on without a break between two times: it hasn't slept since,
-// or its wall clock, which shows a sleep, was never put back.
-func (p *process) knows(from, to time.Duration) bool {
-	return p.slept < from || !slices.ContainsFunc(p.jumps, func(j jump) bool { return j.at > p.birth && j.at <= to && j.by < 0 })
-}
-
-// beat is when the process last sent a heartbeat for everything that it has claimed.
-func (p *process) beat() time.Duration {
-	beat := time.Duration(math.MaxInt64)
-	for _, at := range p.beats {
-		beat = min(beat, at)
-	}
-	return beat
+	return wall, now - p.birth - time.Duration(p.lag.Load())
 }
 
 // live is the root of the bubble.
@@ -231,6 +215,18 @@ func (p *process) rouse() {
 	case p.wake <- struct{}{}:
 	default:
 	}
+}
+
+// horizon is when the next thing happens to the process that it doesn't do itself.
+func (p *process) horizon(now time.Duration) time.Duration {
+	next := now + 10*time.Minute
+	for _, c := range p.pending {
+		next = min(next, c.answerAt)
+	}
+	for _, e := range p.controls {
+		next = min(next, e.at)
+	}
+	return next
 }
 
 // call sends a request and waits for the answer, or until ctx ends.

@@ -20,7 +20,7 @@ var (
 
 // stats are what was met, so that a reader sees that things do happen.
 type stats struct {
-	processes, calls, kills, suspensions, late, lost, refused, claims, older, indexes, restatements, torn, steps, lines int
+	processes, calls, kills, suspensions, late, lost, refused, leases, older, indexes, restatements, torn, steps, lines int
 }
 
 func (s *stats) add(w *world) {
@@ -31,7 +31,7 @@ func (s *stats) add(w *world) {
 	s.suspensions += w.stats.suspensions
 	s.late += w.stats.late
 	s.lost += w.stats.lost
-	s.claims += w.stats.claims
+	s.leases += w.stats.leases
 	s.older += w.stats.older
 	s.indexes += w.stats.indexes
 	s.restatements += w.stats.restatements
@@ -42,8 +42,8 @@ func (s *stats) add(w *world) {
 
 func (s stats) String() string {
 	return fmt.Sprintf("%d processes, %d calls, %d kills, %d suspensions, %d late writes, %d lost answers, %d refused by a condition, "+
-		"%d runs lost a claim, %d objects of history, %d indexes, %d restatements, %d files torn, %d steps of claims and records checked, %d lines of history read",
-		s.processes, s.calls, s.kills, s.suspensions, s.late, s.lost, s.refused, s.claims, s.older, s.indexes, s.restatements, s.torn, s.steps, s.lines)
+		"%d runs lost a lease, %d objects of history, %d indexes, %d restatements, %d files torn, %d steps of records checked, %d lines of history read",
+		s.processes, s.calls, s.kills, s.suspensions, s.late, s.lost, s.refused, s.leases, s.older, s.indexes, s.restatements, s.torn, s.steps, s.lines)
 }
 
 // simulate runs one seed.

@@ -120,7 +120,7 @@ func (s *store) apply(r *request, now time.Time) (res result) {
 	}
 	s.writes++
 	o = &object{data: bytes.Clone(r.data), meta: r.meta, contentType: r.contentType, modTime: now}
-	if o.etag = fmt.Sprintf(`"%d"`, s.writes); s.hashed {
+	if o.etag = fmt.Sprintf(`"write %d"`, s.writes); s.hashed {
 		sum := md5.Sum(r.data) //nolint:gosec // as above
 		o.etag = `"` + hex.EncodeToString(sum[:]) + `"`
 	}

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/jobs/ledger"
-	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
 // A watch looks at both stores after every step, as a reader of the ledger and of the files would.
@@ -21,6 +23,7 @@ type watch struct {
 	living map[*process]bool
 	dirty  bool
 	read   map[*object]*document // of the ledger's objects
+	leases map[civil.Date]lease  // as the months have them
 
 	seq   []int // by day: of the newest record
 	floor []int // the newest restatement that a record has promised
@@ -28,7 +31,7 @@ type watch struct {
 }
 
 func newWatch(w *world) *watch {
-	x := &watch{world: w, living: map[*process]bool{}, read: map[*object]*document{}}
+	x := &watch{world: w, living: map[*process]bool{}, read: map[*object]*document{}, leases: map[civil.Date]lease{}}
 	for range w.fate.days {
 		x.seq, x.floor, x.shown = append(x.seq, 0), append(x.floor, -1), append(x.shown, -1)
 	}
@@ -49,6 +52,26 @@ func (x *watch) changed(s *store, key string, o *object) {
 		x.world.stats.older++
 	case key == indexKey:
 		x.world.stats.indexes++
+	case s == x.world.ledger && isMonth(key):
+		x.swapped(key, x.open(o).Leases)
+	}
+}
+
+// swapped wants leases that aren't over, by the store's clock, to be taken or ended by nobody but their holders and other attempts of
+// their tasks.
+func (x *watch) swapped(key string, leases map[civil.Date]lease) {
+	w, by := x.world, x.world.writer
+	for p, was := range x.leases {
+		if !strings.Contains(key, p.String()[:7]) {
+			continue
+		}
+		if leases[p].Token != was.Token && was.Run != by.name && (was.Task == "" || was.Task != by.task) && epoch.Add(w.now).Before(was.Until) {
+			w.violate("a lease is its holder's until it is over", "%s: %s ends that of %s, which lasts until %v", p, by.name, was.Run, was.Until)
+		}
+		delete(x.leases, p)
+	}
+	for p, l := range leases {
+		x.leases[p] = l
 	}
 }
 
@@ -83,12 +106,20 @@ func (x *watch) newest() []ledger.Record {
 // A document is what an object of the ledger says: a month, an object of its history, or the index.
 type document struct {
 	Records, History []ledger.Record
+	Leases           map[civil.Date]lease
 	Older            []string
 	Lines            []ledger.Record
 	Months           map[string]struct {
 		Version string
 		Records []ledger.Record
+		Leases  map[civil.Date]lease
 	}
+}
+
+type lease struct {
+	Token, Run, Task string
+	Until            time.Time
+	Doubt            bool
 }
 
 var unpack, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
@@ -122,7 +153,7 @@ func (x *watch) indexed() {
 	}
 	for name, m := range x.open(o).Months {
 		is := x.world.ledger.objects["tables/"+table+"/months/"+name+".json"]
-		if is != nil && is.etag == m.Version && !slices.EqualFunc(m.Records, x.open(is).Records, same) {
+		if is != nil && is.etag == m.Version && (!slices.EqualFunc(m.Records, x.open(is).Records, same) || !maps.Equal(m.Leases, x.open(is).Leases)) {
 			x.world.violate("the index has what a month has", "of %s as it is it has%s", name, told(m.Records))
 		}
 	}
@@ -146,7 +177,7 @@ func (x *watch) check() {
 		if e.Seq < x.seq[day] {
 			w.violate("records never go back", "%s: record %d after %d", name, e.Seq, x.seq[day])
 		}
-		if e.Seq > x.seq[day] && e.State != ledger.Publishing {
+		if e.Seq > x.seq[day] {
 			promised, err := strconv.Atoi(e.Sums["restatement"])
 			if err != nil {
 				w.violate("a record says what it is of", "%s: %+v", name, e)
@@ -164,6 +195,10 @@ func (x *watch) check() {
 				w.violate("what is recorded is there", "%s: no file, and record %d is %s", name, e.Seq, e.State)
 			}
 			continue
+		}
+		if _, leased := x.leases[name]; !leased && (len(e.Receipts) != 1 || o.etag != `"`+e.Receipts[0].Version+`"`) {
+			w.violate("a record without a lease names what is there", "%s: the file is %s, and record %d of %s, which is %s, has %+v",
+				name, o.etag, e.Seq, e.Run, e.State, e.Receipts)
 		}
 		shown, whole := w.truth.newest(day, o.data)
 		switch {
@@ -188,7 +223,10 @@ func (x *watch) equal(when string) {
 		if o != nil {
 			shown = string(content(o.data))
 		}
+		l, leased := x.leases[name]
 		switch {
+		case leased:
+			w.violate("nothing is left in doubt", "%s, %s: %+v", when, name, l)
 		case e.Rows != told.rows, told.rows > 0 && (e.State != ledger.Written || e.Hash != told.hash):
 			w.violate("the ledger equals the truth", "%s, %s: record %d of %s is %s with %d rows of restatement %s, and the truth has %d of %d",
 				when, name, e.Seq, e.Run, e.State, e.Rows, e.Sums["restatement"], told.rows, told.restatement)
@@ -204,65 +242,34 @@ func (x *watch) equal(when string) {
 // part tells a partition's file from what a sink writes to try its store.
 func (x *watch) part(key string) bool { return strings.HasPrefix(key, table+"/") }
 
-// issued looks at what a process sends: nothing may be published when it could see that its lease was over the
-// ledger answered it last on the way to the put. It may have been put to sleep since, which the condition of the
-// put is for.
+// issued looks at what a process sends: nothing may be put when the lease was over by a clock of the process. A wall clock that was put back
+// may have been so between the beginning of a renewal and its request.
 func (x *watch) issued(c *call) {
 	p := c.process
-	if c.store == x.world.lake && c.writes() && x.part(c.key) && p.asked-p.beat() > lease && p.knows(p.beat(), p.asked) {
-		x.world.violate("nobody publishes after its lease", "%s sends %s; %v after its last heartbeat the ledger answered it last",
-			p.name, c.key, p.asked-p.beat())
+	if c.store != x.world.lake || !c.writes() || !x.part(c.key) || p.proving {
+		return
+	}
+	since := c.ran - p.renewed.ran
+	if !slices.ContainsFunc(p.jumps, func(j jump) bool { return j.at > p.birth && j.at <= c.at && j.by < 0 }) {
+		since = max(since, c.wall-p.renewed.wall)
+	}
+	if since > lasting {
+		x.world.violate("nobody publishes after its lease", "%s sends %s %v after it has renewed its lease", p.name, c.key, since)
 	}
 }
 
-// answered takes note of signs of life, and of looks at the claim before a put.
+// answered takes note of leases that the store has confirmed.
 func (x *watch) answered(c *call) {
-	p, claim := c.process, c.key[:max(0, strings.LastIndexByte(c.key, '/'))]
-	_, held := p.beats[claim]
-	if c.result.err == nil && c.store == x.world.ledger && c.publishing { // the put that comes next asks its lease after this
-		p.asked = x.world.now
+	p := c.process
+	if c.store == x.world.lake {
+		p.proving = !x.part(c.key)
 	}
-	switch {
-	case c.result.err != nil:
-	case held && c.op == "put":
-		p.beats[claim] = c.at
-	case c.op == "put" && strings.Contains(claim, "/claims/"): // the unit's other claims are yet to be taken
-		p.early[claim] = c.at
-	case c.op == "list" && strings.Contains(claim, "/claims/") && len(c.result.list) == 1 && c.result.list[0].key == c.key &&
-		epoch.Add(c.at).Sub(c.result.list[0].modTime) > lease: // it looks how old another's claim is
-		p.expired[claim] = c.at
+	if c.result.err != nil || !c.writes() || !isMonth(c.key) {
+		return
 	}
-}
-
-// works takes note of what a process has begun to work on. Nobody else may be at it whose lease isn't over, nor was when the
-// process looked at the claim: one that slept until then may send its heartbeat between the look and the creation.
-func (x *watch) works(p *process, w refresh.Window) {
-	for _, d := range w.Due {
-		p.holding = append(p.holding, d.Partition)
-	}
-	live := func(q *process) bool { return q.slept < q.beat() && p.now()-q.beat() < lease*9/10 }
-	if !live(p) || x.world.fate.unclaimed {
-		return // it doesn't know yet
-	}
-	for _, q := range x.alive() {
-		if q == p || !live(q) {
-			continue
-		}
-		for _, d := range w.Due {
-			if slices.Contains(q.holding, d.Partition) && !awoke(p, q) {
-				x.world.violate("one live holder", "%s begins %s, and %s, who has shown life %v ago, is at it",
-					p.name, d.Partition, q.name, p.now()-q.beat())
-			}
+	for _, l := range x.open(c.result.object).Leases {
+		if l.Run == p.name && l.Until.After(p.until) {
+			p.until, p.renewed = l.Until, c
 		}
 	}
-}
-
-// awoke tells whether p found the lease of a claim over that q has shown life in since.
-func awoke(p, q *process) bool {
-	for claim, beat := range q.beats {
-		if looked, expired := p.expired[claim]; expired && looked < beat {
-			return true
-		}
-	}
-	return false
 }

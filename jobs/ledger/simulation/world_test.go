@@ -6,10 +6,12 @@ import (
 	"hash"
 	"hash/fnv"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"testing/cryptotest"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -35,6 +37,7 @@ type world struct {
 	ledger, lake *store
 	truth        *truth
 	running      *process // whose bubble isn't at rest
+	writer       *process // whose request a store is looking at
 	born         int
 
 	watch   *watch
@@ -141,6 +144,7 @@ func (w *world) run() {
 		apply()
 	}
 	w.watch.equal("after the last late writes")
+	w.books.honest()
 	w.books.check(w)
 	w.bereave()
 }
@@ -197,6 +201,7 @@ func (w *world) after(slot, nth int) {
 		p := w.spawn(fmt.Sprintf("p%d.%d", slot, nth), func(p *process) {
 			p.page = []int{7, 30}[w.dice.IntN(2)]
 			p.force, p.mute = w.chance(w.fate.force), w.chance(w.fate.mute)
+			p.task = []string{"", fmt.Sprint("task ", slot), "the only task"}[w.fate.tasks]
 			w.skew(p)
 		})
 		if p.over {
@@ -221,7 +226,7 @@ func (w *world) spawn(name string, with func(*process)) *process {
 	w.born++
 	p := &process{
 		world: w, name: name, nth: w.born, page: 7, birth: w.now, orders: make(chan order), reports: make(chan report),
-		gone: make(chan struct{}), slept: -1, early: map[string]time.Duration{}, expired: map[string]time.Duration{},
+		gone: make(chan struct{}), renewed: &call{ran: math.MinInt64 / 2},
 	}
 	with(p)
 	w.note("%s begins: pages of %d, force %v, clock %v", name, p.page, p.force, p.jumps)
@@ -265,18 +270,6 @@ func (w *world) send(p *process, o order) report {
 	return r
 }
 
-// horizon is when the next thing happens to the process that it doesn't do itself.
-func (p *process) horizon(now time.Duration) time.Duration {
-	next := now + 10*time.Minute
-	for _, c := range p.pending {
-		next = min(next, c.answerAt)
-	}
-	for _, e := range p.controls {
-		next = min(next, e.at)
-	}
-	return next
-}
-
 // control is something that happens to a process.
 func (w *world) control(p *process, at time.Duration, do func()) {
 	var e *event
@@ -315,6 +308,7 @@ func (w *world) kill(p *process) {
 	w.stats.kills++
 	w.note("%s is killed", p.name)
 	w.send(p, order{kill: true})
+	cryptotest.SetGlobalRandom(w.t, w.seed+uint64(w.stats.kills)<<32) // the dead take as many random numbers as it happens
 	w.end(p)
 }
 
@@ -325,7 +319,7 @@ func (w *world) suspend(p *process, by time.Duration) {
 	}
 	w.stats.suspensions++
 	w.note("%s sleeps for %v", p.name, by.Round(time.Millisecond))
-	p.suspended, p.slept = true, w.now
+	p.suspended = true
 	until := w.now + by
 	for _, c := range p.pending {
 		if c.waiting != nil && w.chance(0.5) {

@@ -53,7 +53,7 @@ func (p *Pusher) MayPush(ctx context.Context, due []Path, now time.Time) error {
 	return p.o.mayPush(ctx, p.outbox, due, now, p.ways.Check)
 }
 
-// Plan is what is to be done for a table: one unit, under the lease of the outbox and no claim, that pushes the files that are due
+// Plan is what is to be done for a table: one unit, under the lease of the outbox, that pushes the files that are due
 // one after the other. Where files wait for the schedule, the plan and what becomes of it say so.
 func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	due, later, err := p.due(ctx, now)
@@ -72,7 +72,7 @@ func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if len(due) == 0 {
 		return plan, nil
 	}
-	u := jobs.Unit{Name: outbox.UnitName, Claims: []string{}, Do: func(ctx context.Context, _ ledger.Hold) (out ledger.Outcome, err error) {
+	u := jobs.Unit{Name: outbox.UnitName, Do: func(ctx context.Context) (out ledger.Outcome, err error) {
 		err = p.outbox.Hold(ctx, func(ctx context.Context, l *outbox.Lease) (err error) {
 			out, err = p.ways.Push(ctx, l, due)
 			return err

@@ -56,7 +56,7 @@ func (t *Table) Take(ctx context.Context, run string, long time.Duration) (*Leas
 	err = t.doc.Change(ctx, ledger.Change[content]{
 		Apply: func(c *content) error {
 			if h := c.Lease; h != nil && now.Before(h.Until) {
-				return &ledger.HeldError{Unit: UnitName, Run: h.Run, Free: h.Until.Sub(now), Beat: int(h.Until.UnixMilli())}
+				return &ledger.HeldError{Unit: UnitName, Run: h.Run, Until: h.Until, Free: h.Until.Sub(now)}
 			}
 			if c.Segments < was.Segments {
 				return t.damaged(folder+t.name+".json", errors.New("it is older than it was"))

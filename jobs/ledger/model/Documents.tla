@@ -2,7 +2,8 @@
 (* Runs keep the partitions of one month right through one document, which is replaced by compare-and-swap. The document has of each partition its
 record, the records before it (history), and a lease of who is at work on it. A run
 
-    reads the document, looks at the sinks of what is in doubt ─ swap: leases ─ fetch ─ put, each on its condition ─ swap: records, history, leases off
+    reads the document ─ swap: leases ─ fetch ─ look at the sinks of what is in doubt ─ read the document: are the leases still its own?
+    ─ put, each on its condition ─ swap: records, history, leases off
 
 A run that takes no more steps has crashed; one that goes on after any time was suspended. Swaps and puts wait in `swaps` and `puts` until the store
 applies them, however late; an answer may be lost (heard = FALSE). Nobody reads a clock: a lease may be taken over at any time, which is what `until`
@@ -20,7 +21,7 @@ CONSTANTS Runs, Parts, Targets, Plain, Windows, Times, \* who; the partitions; t
     Unique,     \* a version never comes back, unlike a hash over equal files
     JobIDs,     \* who takes over uses up the open job IDs before its put
     LeaseFirst, \* leases precede puts
-    LookFirst,  \* in doubt the sink is looked at before the leases are set, not after
+    LookThenCheck, \* after the sinks of what is in doubt were looked at, the leases are read again before the first put
     Rebase,     \* who loses a swap plans again on what it reads then, and doesn't only repeat its change
     MineOnly,   \* records go only to partitions whose lease is still one's own
     AllTargets, \* a record is set only when every sink has confirmed
@@ -56,19 +57,29 @@ Next1(p) == IF p \in Plain THEN doc.n[p] + 1 ELSE 0 \* the job ID of the next le
 
 (* Begin. What is leased, by whomever, is in doubt. *)
 Doubtful(p) == doc.lease[p].by # "none"
-Seen(p) == [k \in Targets |-> obj[p][k].ver]
 Swap(m) == swaps' = swaps \cup {m}
 BeginOf(r, s, over) == [by |-> r, kind |-> "begin", of |-> s, s |-> s, over |-> over]
 Begin(r) == \E s \in Windows :
     /\ Is(r, "idle") /\ ~done
-    /\ LET over == [p \in Parts |-> IF p \notin s THEN NoRec.ver ELSE IF Doubtful(p) THEN Seen(p) ELSE doc.rec[p].ver]
+    /\ LET over == [p \in Parts |-> IF p \notin s \/ Doubtful(p) THEN NoRec.ver ELSE doc.rec[p].ver]
        IN  /\ Set(r, [Idle EXCEPT !.at = IF LeaseFirst THEN "begin" ELSE "began", !.s = s, !.base = [p \in Parts |-> IF p \in s THEN doc.rec[p] ELSE NoRec],
                       !.doubt = {p \in s : Doubtful(p)}, !.n = [p \in Parts |-> Next1(p)], !.open = doc.open, !.over = over])
            /\ IF LeaseFirst THEN Swap(BeginOf(r, s, over)) ELSE UNCHANGED swaps
     /\ UNCHANGED <<doc, obj, puts, truth, done, log>>
 
+Looks(r) == run[r].doubt \ Plain \* a sink without conditions isn't looked at
 Fetch(r) ==
-    /\ Is(r, "began") /\ Set(r, [run[r] EXCEPT !.at = "put", !.got = truth])
+    /\ Is(r, "began") /\ Set(r, [run[r] EXCEPT !.at = IF Looks(r) = {} THEN "put" ELSE "look", !.got = truth])
+    /\ UNCHANGED <<doc, swaps, obj, puts, truth, done, log>>
+
+(* The versions in the sinks of what is in doubt. Whoever takes it over looks after its own lease, and so after a look of a lease that holds. *)
+Look(r, p, k) ==
+    /\ Is(r, "look") /\ p \in Looks(r) /\ run[r].ps[p][k] = "todo" /\ Set(r, [run[r] EXCEPT !.over[p][k] = obj[p][k].ver, !.ps[p][k] = "seen"])
+    /\ UNCHANGED <<doc, swaps, obj, puts, truth, done, log>>
+Check(r) ==
+    /\ Is(r, "look") /\ \A p \in Looks(r) : All(run[r].ps[p], "seen")
+    /\ LET holds == LookThenCheck => \A p \in run[r].s : Own(r, doc.lease[p].by)
+       IN  Set(r, [run[r] EXCEPT !.at = "put", !.ps = Each(IF holds THEN "todo" ELSE "left")])
     /\ UNCHANGED <<doc, swaps, obj, puts, truth, done, log>>
 
 (* Puts *)
@@ -77,10 +88,6 @@ Same(r, p) == Sure(r, p) /\ Content(run[r].base[p].t) = Content(run[r].got)
 Skip(r, p) == \* nothing to put: the sinks hold this already, or there never was anything
     /\ Is(r, "put") /\ p \in run[r].s /\ All(run[r].ps[p], "todo") /\ Same(r, p)
     /\ Set(r, [run[r] EXCEPT !.ps[p] = [k \in Targets |-> "ok"], !.pv[p] = run[r].base[p].ver])
-    /\ UNCHANGED <<doc, swaps, obj, puts, truth, done, log>>
-LateLook(r, p, k) ==
-    /\ ~LookFirst /\ Is(r, "put") /\ p \in run[r].doubt /\ run[r].ps[p][k] = "todo"
-    /\ Set(r, [run[r] EXCEPT !.over[p][k] = obj[p][k].ver]) /\ run' # run
     /\ UNCHANGED <<doc, swaps, obj, puts, truth, done, log>>
 Applies(o, m) == IF m.p \in Plain THEN m.id \notin o[m.p][m.k].used ELSE PutCond => m.cond = o[m.p][m.k].ver
 Live(o, ms) == {m \in ms : Unique /\ PutCond => Applies(o, m)}
@@ -168,8 +175,8 @@ Clean ==
     /\ puts' = Live(obj', puts) /\ swaps' = IF SwapCond THEN {} ELSE swaps
     /\ UNCHANGED <<truth, run>>
 
-Next == \/ \E r \in Runs : Begin(r) \/ Fetch(r) \/ Commit(r) \/ Reread(r) \/ Archive(r)
-                           \/ \E p \in Parts : Skip(r, p) \/ \E k \in Targets : LateLook(r, p, k) \/ Put(r, p, k) \/ PutLost(r, p, k)
+Next == \/ \E r \in Runs : Begin(r) \/ Fetch(r) \/ Check(r) \/ Commit(r) \/ Reread(r) \/ Archive(r)
+                           \/ \E p \in Parts : Skip(r, p) \/ \E k \in Targets : Look(r, p, k) \/ Put(r, p, k) \/ PutLost(r, p, k)
         \/ ApplyPut \/ ApplySwap \/ Restate \/ Clean
 Spec == Init /\ [][Next]_vars
 

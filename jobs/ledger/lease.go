@@ -1,0 +1,301 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"golang.org/x/sync/errgroup"
+)
+
+// A lease is, in a month's document, the right of one unit of work to replace a partition. Others leave the partition alone as long as
+// the lease lasts, by the store's clock. One that is over, and still there, says that nobody knows what the sinks hold: its owner may
+// have put something that isn't recorded, or put it yet.
+type lease struct {
+	Token string    `json:"token"` // of the Lease
+	Run   string    `json:"run"`
+	Task  string    `json:"task,omitempty"`  // of the platform; its next attempt takes the lease over at once
+	Until time.Time `json:"until,omitzero"`  // zero: it was given back, and the partition is in doubt
+	Doubt bool      `json:"doubt,omitempty"` // the partition was in doubt when it was leased, or came to be since
+	Late  bool      `json:"late,omitempty"`  // a run that had lost the partition put something meanwhile: a record doesn't end the doubt then
+}
+
+// A Lease is the right of one unit of work to replace some partitions of a table, until End. It is safe for concurrent use.
+type Lease struct {
+	*Renewal
+	table *Table
+	run   string
+	token string
+
+	mu   sync.Mutex
+	open map[civil.Date]bool // the partitions that aren't recorded yet; true: something of them may have been put
+	sent map[civil.Date]bool // those of them whose record was sent, which may have ended their lease already
+}
+
+// A HeldError says who has leased a partition.
+type HeldError struct {
+	Unit, Run string
+	Until     time.Time     // when the lease ends, by the store's clock, unless it is renewed
+	Free      time.Duration // until then
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("lease %s: held by run %s; if that run is dead, it is free in %v", e.Unit, e.Run, e.Free.Round(time.Second))
+}
+
+// Begin leases partitions for a unit of a run, all or none of them, in one swap a month. The table then has the records that the unit is
+// to replace, as they were in that swap. When another run has leased one of them, the error is a *HeldError.
+func (t *Table) Begin(ctx context.Context, run string, partitions []civil.Date) (*Lease, error) {
+	l := &Lease{table: t, run: run, token: rand.Text(), open: map[civil.Date]bool{}, sent: map[civil.Date]bool{}}
+	for _, p := range partitions {
+		l.open[p] = false
+	}
+	l.Renewal = t.ledger.NewRenewal(ctx, t.name, l.renewAll)
+	// What was begun isn't cut short when ctx ends: a lease that its maker doesn't know of would hold others up until it is over.
+	whole, done := outliving(ctx, 3*time.Second)
+	defer done()
+	for _, name := range l.months() {
+		err := l.swap(whole, name, l.take)
+		if held := (*HeldError)(nil); errors.As(err, &held) { // by a document that may have been read long ago
+			if err = t.load(whole, name); err == nil {
+				err = l.swap(whole, name, l.take)
+			}
+		}
+		if err != nil {
+			return nil, errors.Join(err, l.End(ctx))
+		}
+	}
+	l.Start()
+	return l, nil
+}
+
+// outliving gives a context that ends some time after ctx does.
+func outliving(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
+	return longer, func() { stop(); cancel() }
+}
+
+// months are those of the partitions that are open.
+func (l *Lease) months() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := map[string]bool{}
+	for p := range l.open {
+		names[monthOf(p)] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// of gives the open partitions of a month, ascending.
+func (l *Lease) of(name string) []civil.Date {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	open := slices.SortedFunc(maps.Keys(l.open), civil.Date.Compare)
+	return slices.DeleteFunc(open, func(p civil.Date) bool { return monthOf(p) != name })
+}
+
+// swap changes the leases of a month, by the store's time.
+func (l *Lease) swap(ctx context.Context, name string, change func(*month, []civil.Date, time.Time) error) error {
+	t := l.table
+	err := t.document(name).Change(ctx, Change[month]{Apply: func(m *month) error {
+		if err := t.ready(name, m); err != nil {
+			return err
+		}
+		now, _, err := t.ledger.store.Now(ctx)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrBucket, err)
+		}
+		if m.Leases == nil {
+			m.Leases = map[civil.Date]lease{}
+		}
+		return change(m, l.of(name), now)
+	}})
+	t.takeDocument(name)
+	return err
+}
+
+// take leases partitions. It is told again of a swap whose answer was lost, and then finds its own token.
+func (l *Lease) take(m *month, open []civil.Date, now time.Time) error {
+	t := l.table
+	for _, p := range open {
+		had, leased := m.Leases[p]
+		mine := had.Token == l.token
+		if leased && !mine && now.Before(had.Until) && (had.Task == "" || had.Task != t.ledger.task) {
+			return &HeldError{Unit: p.String(), Run: had.Run, Until: had.Until, Free: had.Until.Sub(now)}
+		}
+		m.Leases[p] = lease{l.token, l.run, t.ledger.task, now.Add(t.ledger.lease), leased && !mine || had.Doubt, mine && had.Late}
+	}
+	return nil
+}
+
+// renewAll renews the leases of all months.
+func (l *Lease) renewAll(ctx context.Context) error {
+	for _, name := range l.months() {
+		if err := l.swap(ctx, name, l.renew); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renew renews what is open. The error is ErrLost when another run has taken some of it over.
+func (l *Lease) renew(m *month, open []civil.Date, now time.Time) error {
+	for _, p := range open {
+		had := m.Leases[p]
+		if had.Token != l.token {
+			if l.recording(p) {
+				continue
+			}
+			return l.overtaken(p)
+		}
+		had.Until = now.Add(l.table.ledger.lease)
+		m.Leases[p] = had
+	}
+	return nil
+}
+
+func (l *Lease) overtaken(p civil.Date) error {
+	return fmt.Errorf("%s/%s: another run has taken it over: %w", l.table.name, p, ErrLost)
+}
+
+// giveBack ends the lease of what is open. A partition stays in doubt that was in doubt before, or of which something may have been put:
+// also when another run has leased it meanwhile, whose rows that put may have replaced.
+func (l *Lease) giveBack(m *month, open []civil.Date, _ time.Time) error {
+	changed := false
+	for _, p := range open {
+		had, leased := m.Leases[p]
+		mine, put := leased && had.Token == l.token, l.put(p)
+		switch {
+		case put && (mine || !leased):
+			m.Leases[p] = lease{Token: l.token, Run: l.run, Doubt: true}
+		case put: // written in any case, because the winner may have recorded it since the document was read
+			had.Doubt, had.Late = true, true
+			m.Leases[p] = had
+		case mine && had.Doubt:
+			had.Until = time.Time{}
+			m.Leases[p] = had
+		case mine:
+			delete(m.Leases, p)
+		default:
+			continue
+		}
+		changed = true
+	}
+	if !changed {
+		return ErrNothing
+	}
+	return nil
+}
+
+// Putting says that something of a partition is about to be put: until it is recorded, the partition is in doubt.
+func (l *Lease) Putting(p civil.Date) { l.set(p, true) }
+
+// Unput says that the put is known to have changed nothing.
+func (l *Lease) Unput(p civil.Date) { l.set(p, false) }
+
+func (l *Lease) set(p civil.Date, put bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, open := l.open[p]; open {
+		l.open[p] = put
+	}
+}
+
+func (l *Lease) put(p civil.Date) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open[p]
+}
+
+// record says that the record of a partition is about to be sent.
+func (l *Lease) record(p civil.Date) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent[p] = true
+}
+
+// recording tells whether a record was sent. Who recorded nothing finds that out by the record's own answer.
+func (l *Lease) recording(p civil.Date) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sent[p]
+}
+
+// recorded says that a partition is recorded, and its lease over.
+func (l *Lease) recorded(p civil.Date) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, p)
+}
+
+// End gives back what isn't recorded, so that others needn't wait for the end of the lease.
+func (l *Lease) End(ctx context.Context) error {
+	l.Stop()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	var errs []error
+	for _, name := range l.months() {
+		if err := l.swap(ctx, name, l.giveBack); err != nil {
+			errs = append(errs, fmt.Errorf("give back %s/%s: %w", l.table.name, name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Check reads the months again and tells whether other runs have taken anything over.
+func (l *Lease) Check(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, name := range l.months() {
+		g.Go(func() error {
+			if err := l.table.load(ctx, name); err != nil {
+				return err
+			}
+			m := l.table.document(name).Last()
+			for _, p := range l.of(name) {
+				if m.Leases[p].Token != l.token && !l.recording(p) {
+					return l.overtaken(p)
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// Holders says which partitions a run works on now, and which run that is, as far as the table was read. It is for people to look at.
+func (t *Table) Holders() map[civil.Date]string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	held, now := map[civil.Date]string{}, t.ledger.store.Time()
+	for p, l := range t.leases {
+		if now.Before(l.Until) {
+			held[p] = l.Run
+		}
+	}
+	return held
+}
+
+// view is a partition's record. Of one in doubt it says so: all else is of the record that was the last, if there was one.
+func (t *Table) view(p civil.Date, now time.Time) (Record, bool) {
+	e, recorded := t.entries[p]
+	if l, leased := t.leases[p]; leased && (l.Doubt || !now.Before(l.Until)) {
+		e.Partition, e.State, e.Hash, e.Run, e.Doubt = p, Publishing, "", l.Run, true
+		return e, true
+	}
+	return e, recorded
+}
+
+// Recorded is the record of a partition as it was written, be it in doubt or not.
+func (t *Table) Recorded(p civil.Date) (Record, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, recorded := t.entries[p]
+	return e, recorded
+}

@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A Renewal renews a lease three times in its length, and knows by this process's own clocks whether the lease lasts. It is safe for
+// concurrent use.
+type Renewal struct {
+	ledger *Ledger
+	name   string
+	renew  func(context.Context) error
+
+	mu      sync.Mutex
+	renewed instant // when the last renewal that is known to have succeeded began
+
+	ctx     context.Context // ends with ErrLost when the lease does
+	lose    context.CancelCauseFunc
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+// NewRenewal is for a lease that is about to be taken, whose length begins now. Renew writes it anew; when its error is ErrLost, the lease is
+// another's, and after any other error it is tried again.
+func (l *Ledger) NewRenewal(ctx context.Context, name string, renew func(context.Context) error) *Renewal {
+	r := &Renewal{ledger: l, name: name, renew: renew, renewed: l.instant(), stop: func() {}}
+	r.ctx, r.lose = context.WithCancelCause(context.WithoutCancel(ctx))
+	return r
+}
+
+// Start begins to renew the lease.
+func (r *Renewal) Start() {
+	beat, stop := context.WithCancel(r.ctx)
+	r.stop, r.stopped = stop, make(chan struct{})
+	go r.keepAlive(beat)
+}
+
+// Stop renews it no more.
+func (r *Renewal) Stop() {
+	if r.stop(); r.stopped != nil {
+		<-r.stopped
+	}
+	r.lose(nil)
+}
+
+// left is how long the lease still lasts by this process's clocks, less a tenth of it for clocks that drift apart.
+func (r *Renewal) left() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	long := r.ledger.lease
+	return long - long/10 - r.ledger.instant().since(r.renewed)
+}
+
+// keepAlive reads the clocks more often than it renews the lease, because a timer stands still while the machine sleeps.
+func (r *Renewal) keepAlive(ctx context.Context) {
+	defer close(r.stopped)
+	tick := time.NewTicker(r.ledger.lease / 3)
+	defer tick.Stop()
+	for {
+		left := r.left()
+		if left <= 0 {
+			r.lose(fmt.Errorf("%s: the lease of %v ended before it could be renewed: %w", r.name, r.ledger.lease, ErrLost))
+			return
+		}
+		look := time.NewTimer(min(left, r.ledger.lease/12))
+		select {
+		case <-ctx.Done():
+			look.Stop()
+			return
+		case <-look.C:
+		case <-tick.C:
+			look.Stop()
+			r.beat(ctx)
+		}
+	}
+}
+
+// beat renews the lease once. A failure does no harm until the lease ends; what another run has taken over is lost at once, whatever the
+// clocks say.
+func (r *Renewal) beat(ctx context.Context) {
+	start, left := r.ledger.instant(), r.left()
+	if left <= 0 {
+		return // stopped or suspended for too long: it may be another's by now
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	switch err := r.renew(ctx); {
+	case errors.Is(err, ErrLost):
+		r.lose(err)
+		return
+	case err != nil || r.left() <= 0: // the machine may have slept while the swap was under way
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.renewed = start
+}
+
+// Leased returns nil while the lease lasts by this process's own clocks. It sends no request, so that a process that was suspended
+// notices before it acts, and not when its timers fire.
+func (r *Renewal) Leased() error {
+	if cause := context.Cause(r.ctx); cause != nil {
+		return cause
+	}
+	if r.left() <= 0 {
+		return fmt.Errorf("%s: the lease of %v is over: %w", r.name, r.ledger.lease, ErrLost)
+	}
+	return nil
+}
+
+// Within gives a context that ends with the lease, too. It sends no request.
+func (r *Renewal) Within(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if err := r.Leased(); err != nil {
+		return nil, nil, err
+	}
+	within, cancel := context.WithCancelCause(ctx)
+	unhook := context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
+	return within, func() { unhook(); cancel(nil) }, nil
+}
+
+// An instant is a moment by two clocks: the wall clock, which people set, and the running time, which may stand still in sleep.
+type instant struct {
+	wall    time.Time
+	running time.Duration
+}
+
+func (l *Ledger) instant() instant {
+	wall, running := l.clock()
+	return instant{wall, running}
+}
+
+// since is how much time has passed, by the clock that shows more. A process that overestimates it gives up a lease
+// that it still has, which costs work; one that underestimates it would keep a lease that is another's by now.
+func (i instant) since(earlier instant) time.Duration {
+	return max(i.wall.Sub(earlier.wall), i.running-earlier.running)
+}

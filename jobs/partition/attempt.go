@@ -1,0 +1,181 @@
+package partition
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A Result is what became of a publication.
+type Result struct {
+	State ledger.State
+	Size  int64            // bytes put, summed over all targets
+	Held  *ledger.HeldBack // the answer isn't published; nil: it is
+	Err   error
+}
+
+// errLeft says that a publication wasn't tried, because the lease was lost at one before it, or ctx is over.
+var errLeft = errors.New("left for the next run")
+
+// Publish publishes one partition, as PublishAll does.
+func (t *Table) Publish(ctx context.Context, l *ledger.Lease, p Publication) (ledger.State, int64, error) {
+	r := t.PublishAll(ctx, l, []Publication{p})[0]
+	return r.State, r.Size, r.Err
+}
+
+// PublishAll puts partitions into their sinks and records them: the last two steps of the way of the data, in the one order
+// that loses nothing. Content that a sink holds already isn't put again, unless its shape differs: the same cells in a
+// file with other columns or another meaning.
+//
+//	leased ─ look at sinks in doubt ─ see that tables fit ─ give notice of a rebaseline ─ put, each on its condition ─ record
+//
+// Each step stands on the one before it. A condition is of the record that was there when the lease began. Of a partition in doubt it
+// is of a look at the sink, after which the lease is read once more: whoever takes the partition over later looks later, so that of the two
+// puts the second one fails. Otherwise a run that slept between the two would put old rows over newer ones. Whoever loses at the
+// put or at the record leaves the partition in doubt, and the next run fetches it again: also where somebody else has recorded it meanwhile,
+// when the put may have come after theirs. After a partition that fails the others go on, but not after the lease is lost or ctx is over.
+func (t *Table) PublishAll(ctx context.Context, l *ledger.Lease, list []Publication) []Result {
+	results := make([]Result, len(list))
+	attempts := make([]*attempt, len(list))
+	looked := false
+	for i := range list {
+		a := &attempt{Publication: &list[i], Result: &results[i]}
+		attempts[i] = a
+		if ctx.Err() != nil {
+			a.Err = errors.Join(errLeft, ctx.Err())
+			continue
+		}
+		if a.Err = t.prepare(ctx, a); a.Err == nil && a.puts() {
+			a.Err = t.takes(ctx, a.Part, a.stale)
+		}
+		looked = looked || a.looked
+	}
+	t.giveNotice(ctx, attempts)
+	var lost error
+	if looked {
+		lost = l.Check(ctx)
+	}
+	t.putAll(ctx, l, attempts, lost)
+	t.record(ctx, l, attempts)
+	for _, a := range attempts {
+		if a.Err != nil {
+			a.State, a.Size = "", 0
+		}
+	}
+	return results
+}
+
+// together is what a sink can do for which parts that are put at the same time are less work: it makes them visible in one go.
+type together interface {
+	// Together is how many it is worth to put at a time.
+	Together() int
+}
+
+// putAll puts what is to be put, one after the other, or as many at a time as is worth it for a target. Once the lease is lost, or ctx
+// is over, it begins no more.
+func (t *Table) putAll(ctx context.Context, l *ledger.Lease, attempts []*attempt, over error) {
+	var lost atomic.Bool
+	queue := make(chan *attempt, len(attempts))
+	for _, a := range attempts {
+		if a.puts() && a.Err == nil {
+			if a.Err = over; over == nil {
+				queue <- a
+			}
+		}
+	}
+	close(queue)
+	atOnce := 1
+	for _, target := range t.o.Targets {
+		if sink, ok := target.Sink.(together); ok {
+			atOnce = max(atOnce, sink.Together())
+		}
+	}
+	var workers sync.WaitGroup
+	for range min(atOnce, len(queue)) {
+		workers.Go(func() {
+			by := &guard{lease: l}
+			defer by.close()
+			for a := range queue {
+				if lost.Load() || ctx.Err() != nil {
+					a.Err = errors.Join(errLeft, ctx.Err())
+					continue
+				}
+				if a.Size, a.Err = t.put(ctx, by, a); errors.Is(a.Err, ledger.ErrLost) {
+					lost.Store(true)
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// An attempt is a publication under way.
+type attempt struct {
+	*Publication
+	*Result
+	e      ledger.Record     // what is to be recorded
+	same   bool              // it is recorded already
+	stale  []ledger.Target   // to which it is to be put
+	over   []sinks.Condition // under which, by target
+	looked bool              // some of them are by a look at the target
+}
+
+func (a *attempt) puts() bool { return len(a.stale) > 0 }
+
+// record records each attempt that hasn't failed.
+func (t *Table) record(ctx context.Context, l *ledger.Lease, attempts []*attempt) {
+	var list []ledger.Record
+	var of []*attempt
+	for _, a := range attempts {
+		if a.Err == nil && !a.same {
+			list, of = append(list, a.e), append(of, a)
+		}
+	}
+	for i, err := range t.CommitAll(ctx, l, list) {
+		of[i].Err = err
+	}
+}
+
+// prepare decides what is to be done of a publication.
+func (t *Table) prepare(ctx context.Context, a *attempt) error {
+	p, old := a.Publication, a.Base
+	a.e = ledger.Record{
+		Partition: p.Part.Partition, After: old.Seq, Run: p.Run, Fetched: p.Fetched, State: ledger.Written,
+		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
+		Reason: string(p.Reason), Finality: p.Finality, Control: p.Control, Raw: p.Raw, Scope: cmp.Or(p.Scope, old.Scope), Since: p.Fetched, Moved: old.Moved,
+	}
+	compare(&a.e, old, p.Replayed)
+	if p.Part.Rows == 0 {
+		over, err := t.empty(&a.e, *p)
+		a.State = a.e.State
+		if err != nil || over && repeats(a.e, old) {
+			a.same = true
+			return err
+		}
+		if over {
+			count(&a.e, old)
+			return nil
+		}
+	}
+	if a.Held = hold(p, &a.e); a.Held != nil {
+		a.e, _ = t.Recorded(old.Partition)
+		a.e.After, a.e.HeldBack, a.e.Doubt = old.Seq, a.Held, old.Doubt
+		return nil
+	}
+	count(&a.e, old)
+	a.stale = t.o.Targets
+	if !p.Again {
+		a.stale = t.keepReceipts(&a.e, old)
+	}
+	if !a.puts() {
+		a.State, a.same = ledger.Unchanged, repeats(a.e, old)
+		return nil
+	}
+	a.State = a.e.State
+	return t.conditions(ctx, a)
+}

@@ -1,0 +1,39 @@
+package partition
+
+import (
+	"context"
+
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// A guard allows puts while the lease lasts. Before a put without a condition it reads whether another run has taken something over. Where
+// puts carry conditions these keep readers safe, and to read would only save work that is done already.
+type guard struct {
+	lease  *ledger.Lease
+	within context.Context // ends with the lease; nil: there was no put yet
+	end    func()
+}
+
+// allow gives the context of one put.
+func (g *guard) allow(ctx context.Context, target ledger.Target) (context.Context, error) {
+	if _, conditional := target.Sink.(sinks.Conditional); !conditional {
+		if err := g.lease.Check(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if g.within != nil {
+		return g.within, g.lease.Leased()
+	}
+	within, end, err := g.lease.Within(ctx)
+	if err == nil {
+		g.within, g.end = within, end
+	}
+	return within, err
+}
+
+func (g *guard) close() {
+	if g.within != nil {
+		g.end()
+	}
+}
