@@ -41,7 +41,7 @@ func (f *finder) Plan(context.Context, time.Time) (Plan, error) {
 	return p, nil
 }
 
-// What comes to light while a unit is done is done in the same run: under its own claims, counted, within the deadline.
+// What comes to light while a unit is done is done in the same run: counted, within the deadline.
 func TestMoreUnits(t *testing.T) {
 	for name, c := range map[string]struct {
 		finder   *finder

@@ -26,7 +26,7 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
-// newPlan makes the command plan, which asks the service for nothing and claims nothing.
+// newPlan makes the command plan, which asks the service for nothing and leases nothing.
 func newPlan(p *wire.Program) *cobra.Command {
 	var a wire.Ask
 	cmd := &cobra.Command{
@@ -43,7 +43,7 @@ func newPlan(p *wire.Program) *cobra.Command {
 	return cmd
 }
 
-// showPlans shows what a run of the jobs that list gives would do. Nothing is asked of the service, claimed or written.
+// showPlans shows what a run of the jobs that list gives would do. Nothing is asked of the service, leased or written.
 func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(context.Context, *wire.Session) ([]jobs.Job, error)) error {
 	return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 		list, err := list(ctx, s)

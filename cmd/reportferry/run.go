@@ -90,7 +90,7 @@ lacks columns that the job has by now; a range is not needed then.
 A day is a date such as 2026-01-31, days before today such as -30d, yesterday or
 today, in the zone of the job's report. --to is yesterday unless it is given.
 With --dry-run the windows are shown with why they would be fetched, as plan
-shows them; nothing is asked of the service, claimed or written.
+shows them; nothing is asked of the service, leased or written.
 
 ` + exit.Help(),
 		Args:              cobra.ExactArgs(1),

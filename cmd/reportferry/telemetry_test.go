@@ -97,7 +97,7 @@ func TestAShortRunSendsTheGauges(t *testing.T) {
 	delete(got, "reportferry.job.last_success.timestamp")
 	want := map[string]float64{
 		"reportferry.table.readable": 1, "reportferry.table.wrong_partitions": 0, "reportferry.table.missing_partitions": 0, "reportferry.table.due_partitions": 0, "reportferry.table.unreconciled_partitions": 0, "reportferry.table.held_back_partitions": 0,
-		"reportferry.table.changed_after_final_partitions": 0, "reportferry.table.claims_held": 0, "reportferry.jobs.unlisted": 0,
+		"reportferry.table.changed_after_final_partitions": 0, "reportferry.table.leased_partitions": 0, "reportferry.jobs.unlisted": 0,
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("the gauges are %v, want %v", got, want)

@@ -54,7 +54,7 @@ type Job struct {
 type Look struct {
 	refresh.Inspection
 	Due  []refresh.Due // what a run would fetch now
-	Held int           // claims of those that a run holds now, where one may be under way
+	Held int           // of those, partitions that a run has leased now, where one may be under way
 }
 
 // A Console makes pages. It is safe for concurrent use.

@@ -57,7 +57,7 @@ var ofTables = []gauge{
 	counted("table.changed_after_final_partitions", "Partitions whose numbers changed after they had been final.", func(s console.JobStatus) int {
 		return status.Count(s.State.Problems, status.Moved...)
 	}),
-	{"table.claims_held", "{claim}", "Claims of the table's due windows that a run holds now.", func(s console.JobStatus, _ time.Time) (float64, bool) {
+	{"table.leased_partitions", "{partition}", "Due partitions of the table that a run has leased now.", func(s console.JobStatus, _ time.Time) (float64, bool) {
 		return float64(s.State.Held), s.Err == nil && s.Look != nil
 	}},
 }

@@ -87,19 +87,18 @@ func (r Rules) entries(done ledger.Records, gaps []Gap, entry func(ledger.Record
 	return all
 }
 
-// Hold marks those entries as running that are due and that a run has leased, and counts the runs.
-func Hold(all []Entry, due []Due, held map[civil.Date]string) int {
-	runs := map[string]bool{}
+// Hold marks those entries as running that are due and that a run has leased, and counts them.
+func Hold(all []Entry, due []Due, held map[civil.Date]string) (leased int) {
 	for _, d := range due {
 		if held[d.Partition] == "" {
 			continue
 		}
-		runs[held[d.Partition]] = true
+		leased++
 		if i, known := slices.BinarySearchFunc(all, d.Partition, func(e Entry, at civil.Date) int { return e.Partition.Compare(at) }); known {
 			all[i].Condition = Running
 		}
 	}
-	return len(runs)
+	return leased
 }
 
 // Condition is that of the gap's partitions.

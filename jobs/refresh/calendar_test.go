@@ -102,8 +102,8 @@ func TestHoldMarksWhatIsFetched(t *testing.T) {
 	p := civil.Date{Year: 2026, Month: 1, Day: 1}
 	due := []Due{{Partition: p}, {Partition: p.AddDays(1)}, {Partition: p.AddDays(14)}}
 	all := []Entry{{Partition: p, Condition: Absent}, {Partition: p.AddDays(1), Condition: Absent}, {Partition: p.AddDays(2), Condition: Final}, {Partition: p.AddDays(14), Condition: Absent}}
-	if runs := Hold(all, due, map[civil.Date]string{p: "r", p.AddDays(1): "r", p.AddDays(2): "s"}); runs != 1 {
-		t.Errorf("%d runs", runs)
+	if leased := Hold(all, due, map[civil.Date]string{p: "r", p.AddDays(1): "r", p.AddDays(2): "s"}); leased != 2 {
+		t.Errorf("%d of those that are due are leased", leased)
 	}
 	for i, want := range []Condition{Running, Running, Final, Absent} {
 		if all[i].Condition != want {

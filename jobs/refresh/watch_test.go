@@ -54,7 +54,7 @@ func TestEveryFinalHasItsTurn(t *testing.T) {
 					continue
 				}
 				if fresh, _ := r.Watch(now, days, done, looks); fresh.Cell.From != w.Cell.From {
-					continue // under the claim it sees that another run was faster
+					continue // under the lease it sees that another run was faster
 				}
 				if today[w.Cell.From] {
 					t.Fatalf("night %d: %s is looked at again", night, w.Cell.From)

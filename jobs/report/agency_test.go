@@ -57,7 +57,7 @@ type agency struct {
 // A taskResult is what one task of an execution has come to.
 type taskResult struct {
 	planned, ended time.Duration // since the execution's start
-	calls, claims  atomic.Int64  // of buckets, and those of them about claims
+	calls, months  atomic.Int64  // of buckets, and those of them on months of the ledger
 	partitions     int           // fetched
 	held           int           // windows that others held to the end
 	succeeded      int           // jobs of which it knows that all is done
@@ -127,8 +127,8 @@ func (a *agency) task(part jobs.Share, rate float64, done *taskResult) {
 	began := time.Now()
 	l := ledger.Open(ledger.Options{URL: "mem://ledger", Store: (&ledgertest.Store{Memory: a.books.Memory, Before: func(_, key string) {
 		done.calls.Add(1)
-		if strings.Contains(key, "/claims/") {
-			done.claims.Add(1)
+		if strings.Contains(key, "/months/") {
+			done.months.Add(1)
 		}
 		time.Sleep(storeAnswers)
 	}}).Open()})
@@ -227,7 +227,7 @@ type night struct {
 	planned, ended  time.Duration
 	first           time.Duration // when the first task ended
 	calls, busiest  int64         // of buckets: of all tasks, and of the one with the most
-	claims          int64         // those of them about claims
+	months          int64         // those of them on months of the ledger
 	held            int           // windows that others held to the end
 	idle            time.Duration // of a night where nothing is due
 	idles, idlest   int64         // its calls: of all tasks, and of the one with the most
@@ -275,7 +275,7 @@ func aNight(t *testing.T, tables, tasks int) night {
 		n.fetched, n.held = n.fetched+r.partitions, n.held+r.held
 		n.busiest = max(n.busiest, r.calls.Load())
 		n.calls += r.calls.Load()
-		n.claims += r.claims.Load()
+		n.months += r.months.Load()
 	}
 	for list := a.books.Memory.Blob().List(nil); ; n.objects++ {
 		o, err := list.Next(t.Context())

@@ -11,13 +11,13 @@ import (
 // tableOf is the nights as a table of Markdown.
 func tableOf(nights []night) string {
 	var b strings.Builder
-	b.WriteString("| tables | tasks | requests alone | ended | ratio | first task ended | plan | calls | of the busiest task | on claims, a window | " +
+	b.WriteString("| tables | tasks | requests alone | ended | ratio | first task ended | plan | calls | of the busiest task | on.months, a window | " +
 		"held | nothing due: time | calls | of the busiest task | ledger: objects | KiB | simulated in |\n|" + strings.Repeat("---|", 17) + "\n")
 	seconds := func(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 	for _, n := range nights {
 		fmt.Fprintf(&b, "| %s | %d | %s | %s | %.2f | %s | %.2f s | %s | %s | %.1f | %d | %.2f s | %s | %s | %s | %s | %s |\n", grouped(n.tables), n.tasks,
 			seconds(n.bound), seconds(n.ended), n.ratio(), seconds(n.first), n.planned.Seconds(), grouped(n.calls), grouped(n.busiest),
-			float64(n.claims)/float64(n.windows), n.held, n.idle.Seconds(), grouped(n.idles), grouped(n.idlest), grouped(n.objects), grouped(n.kib),
+			float64(n.months)/float64(n.windows), n.held, n.idle.Seconds(), grouped(n.idles), grouped(n.idlest), grouped(n.objects), grouped(n.kib),
 			n.simulated.Round(100*time.Millisecond))
 	}
 	return b.String()

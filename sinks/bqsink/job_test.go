@@ -161,7 +161,7 @@ func TestEndedContextCancels(t *testing.T) {
 			server.SetFaults(bqtest.Fault{Call: "jobs.insert", Kind: bqtest.FaultSlowJob, Delay: time.Hour},
 				bqtest.Fault{Call: "jobs.cancel", Kind: bqtest.FaultReset})
 			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(time.Minute, func() { cancel(errors.New("claim lost")) })
+			time.AfterFunc(time.Minute, func() { cancel(errors.New("lease lost")) })
 			start := time.Now()
 			_, err := s.Put(ctx, testPart("2026-01-31", "run", names...))
 			if !errors.Is(err, context.Canceled) || !errors.Is(err, sinks.ErrUnchanged) {

@@ -24,7 +24,7 @@ var Reasons = []struct {
 	{"denied", "a token, a role or a right was refused", func(err error) bool { return jobs.Denied(err) || errors.Is(err, adjust.ErrAuth) }},
 	{"clock", "this machine's clock is more than an hour away from the service's or the bucket's; nothing was published: set it", is(adjust.ErrClock)},
 	{"ledger_damaged", "an object of the ledger can't be trusted, or is gone", as[*ledger.DamagedError]},
-	{"claim_lost", "the process slept for longer than its lease, and another took its windows over", is(ledger.ErrLost)},
+	{"lease_lost", "the process slept for longer than its lease, and another took its windows over", is(ledger.ErrLost)},
 	{"ledger", "the ledger's bucket didn't answer", is(ledger.ErrBucket)},
 	{"emptied", "an answer without rows for a period that had some; the old rows stay", is(partition.ErrEmptied)},
 	{"file", "a file of ad spend or of choices on sharing has too many wrong rows, or changed after its records were forgotten", is(outbox.ErrTooMany, outbox.ErrForgotten)},

@@ -22,7 +22,7 @@ func TestReasons(t *testing.T) {
 		"clock":          fmt.Errorf("%w: %w", jobs.ErrStop, &adjust.Error{Err: adjust.ErrClock}),
 		"ledger_damaged": fmt.Errorf("%w: %w", ledger.ErrBucket, &ledger.DamagedError{Location: "x", Err: errors.New("y")}),
 		"ledger":         fmt.Errorf("%w: read x: timeout", ledger.ErrBucket),
-		"claim_lost":     fmt.Errorf("%w: record: %w", ledger.ErrBucket, ledger.ErrLost),
+		"lease_lost":     fmt.Errorf("%w: record: %w", ledger.ErrBucket, ledger.ErrLost),
 		"emptied":        fmt.Errorf("put: %w (204)", partition.ErrEmptied),
 		"file":           fmt.Errorf("push x: %w", outbox.ErrTooMany),
 		"migration":      fmt.Errorf("apply x: %w: events", apps.ErrMigration),

@@ -199,7 +199,7 @@ func (s *Session) localFile(ctx context.Context, name string, source files.Sourc
 	return files.Path{Name: "by-hand" + filepath.ToSlash(abs), Bucket: bucket, Key: filepath.Base(abs)}, err
 }
 
-// login reads the credential of a host now, so that a missing one is found before anything is claimed or sent. key names it in
+// login reads the credential of a host now, so that a missing one is found before anything is leased or sent. key names it in
 // errors. A host without a token gets no credential at all.
 func login(ctx context.Context, l config.Login, key string, getenv func(string) string) (auth adjust.RecordAuth, err error) {
 	if l.Token == "" {

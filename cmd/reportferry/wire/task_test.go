@@ -67,7 +67,7 @@ func TestLogLines(t *testing.T) {
 			!strings.HasPrefix(line.Trace, "projects/proj/traces/") || len(line.Trace) != len("projects/proj/traces/")+32 {
 			t.Errorf("%s", lines[i])
 		}
-		if (line.Reason == "claim_lost") != (severity == "ERROR") || strings.HasSuffix(line.Error, "claim lost") != (i >= 2) {
+		if (line.Reason == "lease_lost") != (severity == "ERROR") || strings.HasSuffix(line.Error, "lease lost") != (i >= 2) {
 			t.Errorf("reason and error: %s", lines[i])
 		}
 	}

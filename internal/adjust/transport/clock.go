@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// How far this machine's clock may be from another's. Dates of reports are made from it, and claims are safe without it.
+// How far this machine's clock may be from another's. Dates of reports are made from it, and leases are safe without it.
 const (
 	ClockWarns   = 5 * time.Minute // what Kerberos and AWS's signatures allow is as much or three times that
 	ClockRefuses = time.Hour       // a snapshot or a day may then be the wrong one
