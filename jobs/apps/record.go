@@ -125,6 +125,7 @@ func (w *writer) guard(ctx context.Context) (context.Context, context.CancelFunc
 // end gives the lease back.
 func (w *writer) end(ctx context.Context) error {
 	w.Stop()
+	defer w.Lose(nil)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return w.change(ctx, func(p *progress, _ time.Time) error {

@@ -238,6 +238,7 @@ func (l *Lease) recorded(p civil.Date) {
 // End gives back what isn't recorded, so that others needn't wait for the end of the lease.
 func (l *Lease) End(ctx context.Context) error {
 	l.Stop()
+	defer l.Lose(nil)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	var errs []error

@@ -44,8 +44,10 @@ func (r *Renewal) Stop() {
 	if r.stop(); r.stopped != nil {
 		<-r.stopped
 	}
-	r.lose(nil)
 }
+
+// Lose ends the lease for this process: it is another's, or was given back.
+func (r *Renewal) Lose(why error) { r.lose(why) }
 
 // left is how long the lease still lasts by this process's clocks, less a tenth of it for clocks that drift apart.
 func (r *Renewal) left() time.Duration {

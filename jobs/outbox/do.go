@@ -59,7 +59,7 @@ func Do[V any](ctx context.Context, l *Lease, o *Outbox, p Task[V]) (report Repo
 	w.lease, w.pushes = l, l.Pushes
 	defer w.spool.Close()
 	err = w.do(ctx)
-	if lost := l.Still(); lost != nil {
+	if lost := l.Leased(); lost != nil {
 		err = errors.Join(lost, err)
 	}
 	if err != nil {

@@ -20,19 +20,22 @@ type leaseKey struct{}
 // right before a record goes out: the record may have waited for the limiter, or the machine may have been suspended.
 func May(ctx context.Context) error {
 	if l, is := ctx.Value(leaseKey{}).(*Lease); is {
-		return l.Still()
+		return l.Leased()
 	}
 	return nil
 }
 
 // Hold does something under the lease of the table. When another process has it, the error is a *ledger.HeldError.
 func (o *Outbox) Hold(ctx context.Context, do func(context.Context, *Lease) error) (err error) {
-	l, err := o.table.Take(ctx, o.o.Run, o.o.Lease)
+	l, err := o.table.Take(ctx, o.o.Run)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Release(ctx)) }()
-	within, free := l.Within(context.WithValue(ctx, leaseKey{}, l))
+	within, free, err := l.Within(context.WithValue(ctx, leaseKey{}, l))
+	if err != nil {
+		return err
+	}
 	defer free()
 	if err = do(within, l); err != nil && errors.Is(context.Cause(within), ledger.ErrLost) {
 		err = errors.Join(context.Cause(within), err)

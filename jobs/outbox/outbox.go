@@ -36,8 +36,7 @@ import (
 type Options struct {
 	Ledger *ledger.Ledger
 	Table  string
-	Run    string        // the run's ID
-	Lease  time.Duration // of the right to push
+	Run    string // the run's ID
 
 	SpoolDir string       // 28 bytes a record of the file that is pushed
 	Rejects  *blob.Bucket // where rejects files go; nil: nowhere

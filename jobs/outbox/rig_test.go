@@ -156,8 +156,8 @@ func (r *rig) open() *Outbox {
 		store = bucket.NewFaulty(r.memory, r.fate)
 	}
 	return New(Options{
-		Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://ledger"}),
-		Table:  "spend", Run: "run", Lease: time.Minute, SpoolDir: r.t.TempDir(), Rejects: r.rejects, Log: slog.New(slog.DiscardHandler),
+		Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://ledger", Lease: time.Minute}),
+		Table:  "spend", Run: "run", SpoolDir: r.t.TempDir(), Rejects: r.rejects, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
@@ -191,8 +191,8 @@ func folderBox(tb testing.TB, dir, table string, lease time.Duration) *Outbox {
 		tb.Fatal(err)
 	}
 	return New(Options{
-		Ledger: ledger.Open(ledger.Options{Store: store}),
-		Table:  table, Run: "run", Lease: lease, SpoolDir: tb.TempDir(), Log: slog.New(slog.DiscardHandler),
+		Ledger: ledger.Open(ledger.Options{Store: store, Lease: lease}),
+		Table:  table, Run: "run", SpoolDir: tb.TempDir(), Log: slog.New(slog.DiscardHandler),
 	})
 }
 

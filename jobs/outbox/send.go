@@ -28,7 +28,10 @@ type delivery[V any] struct {
 
 // send reads the file for the second time and sends what is pending.
 func (w *work[V]) send(ctx context.Context) (err error) {
-	leased, free := w.lease.Within(context.WithoutCancel(ctx))
+	leased, free, err := w.lease.Within(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
 	defer free()
 	sending, stop := context.WithCancel(leased) // deliveries aren't cut short at once
 	defer stop()

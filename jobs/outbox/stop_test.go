@@ -224,7 +224,7 @@ func TestASleepingWriterLoses(t *testing.T) {
 	r := newRig(t)
 	take := func() *Lease {
 		t.Helper()
-		l, err := r.open().table.Take(t.Context(), "run", time.Minute)
+		l, err := r.open().table.Take(t.Context(), "run")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -417,7 +417,7 @@ func TestDrawnFilesWhateverHappens(t *testing.T) {
 		table := fmt.Sprintf("drawn_%d", n)
 		store := bucket.NewMemory()
 		open := func(b *bucket.Bucket) {
-			r.ledger = ledger.Open(ledger.Options{Store: b, URL: "mem://"})
+			r.ledger = ledger.Open(ledger.Options{Store: b, URL: "mem://", Lease: time.Minute})
 			r.o.Ledger = r.ledger
 		}
 		push := func(id int) string {

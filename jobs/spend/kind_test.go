@@ -67,14 +67,14 @@ func newRigReading(t *testing.T, key string, readings []string, faults ...emulat
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
+	r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://", Lease: time.Minute})
 	source, err := files.ParseSource("gs://bucket/spend/{date}/*.csv*")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.o = Options{
 		Options: files.Options{
-			Job: "nightly", Table: "nightly", Ledger: r.ledger, Lease: time.Minute, Shelf: files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
+			Job: "nightly", Table: "nightly", Ledger: r.ledger, Shelf: files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
 			Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.5}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
 		},
 		Client: r.client, Columns: map[string]string{"engaged_at": "time"}, Constants: map[string]string{"cost_type": "cpi", "tag": "test"}, Zone: time.UTC,

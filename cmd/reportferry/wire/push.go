@@ -64,7 +64,7 @@ func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, e
 func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a PushAsk, host func(*adjust.Options) error) (out files.Options, client *adjust.Client, err error) {
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
 	out = files.Options{
-		Job: c.Name, Table: c.Table, Run: s.RunID, Ledger: s.Ledger, Lease: s.Config.Lease,
+		Job: c.Name, Table: c.Table, Run: s.RunID, Ledger: s.Ledger,
 		MaxRejects:  &outbox.Most{Count: int64(p.MaxRejects.Count), Share: float64(p.MaxRejects.Share)},
 		ParkUnknown: p.OnUnknown == "park", InFlight: max(1, p.InFlight/max(1, s.Task.count)),
 		SpoolDir: s.Spool, Log: s.Log, First: p.First || a.First, Others: map[string]files.Source{},

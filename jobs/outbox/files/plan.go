@@ -116,7 +116,6 @@ type Options struct {
 	Run        string // the run's ID
 
 	Ledger *ledger.Ledger
-	Lease  time.Duration
 
 	Shelf   Shelf
 	Rejects *blob.Bucket
@@ -136,7 +135,7 @@ type Options struct {
 // Outbox makes the outbox of the job's table. It knows records for longer than a file of theirs may be due.
 func (o Options) Outbox() *outbox.Outbox {
 	return outbox.New(outbox.Options{
-		Ledger: o.Ledger, Table: o.Table, Run: o.Run, Lease: o.Lease, SpoolDir: o.SpoolDir, Rejects: o.Rejects,
+		Ledger: o.Ledger, Table: o.Table, Run: o.Run, SpoolDir: o.SpoolDir, Rejects: o.Rejects,
 		Keep: time.Duration(max(o.Shelf.Window, 7)+2) * 24 * time.Hour, Log: o.Log,
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -18,26 +17,19 @@ import (
 // A Lease is the right to push the files of a table. It saves work: what keeps two processes from sending the same records is that each
 // segment takes the next number of the log, and a process whose number is taken has lost.
 type Lease struct {
+	*ledger.Renewal
 	Pushes []*Push // of the table, as far as they are known; in the order in which they began
 	table  *Table
 	holder holder
-	long   time.Duration
 	last   int     // segment
 	before *holder // whom it was taken over from, until what that one did is known; nil: nobody
 	known  bool    // what is on record was read
-
-	ctx     context.Context // ends with ledger.ErrLost when the lease does
-	lose    context.CancelCauseFunc
-	stop    context.CancelFunc
-	stopped chan struct{}
-	mu      sync.Mutex
-	renewed time.Time // when the last swap that is known to have succeeded began
 }
 
 // Take takes the lease of a table for a run, renews it until Release, and reads what is on record. When another has it, the error is a
 // *ledger.HeldError. Who takes over from one that hasn't released it takes a number of the log first: that one then loses, before it lets
 // anything more be sent.
-func (t *Table) Take(ctx context.Context, run string, long time.Duration) (*Lease, error) {
+func (t *Table) Take(ctx context.Context, run string) (*Lease, error) {
 	was, exists := t.doc.Last(), t.doc.Version() != ""
 	if !exists || was.Lease != nil {
 		var err error
@@ -49,10 +41,8 @@ func (t *Table) Take(ctx context.Context, run string, long time.Duration) (*Leas
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ledger.ErrBucket, err)
 	}
-	l := &Lease{table: t, holder: holder{rand.Text(), run, now.Add(long)}, long: long, renewed: time.Now(), stopped: make(chan struct{})}
-	l.ctx, l.lose = context.WithCancelCause(context.WithoutCancel(ctx))
-	beating, stop := context.WithCancel(l.ctx)
-	l.stop = stop
+	l := &Lease{table: t, holder: holder{rand.Text(), run, now.Add(t.ledger.Lease())}}
+	l.Renewal = t.ledger.NewRenewal(ctx, t.name, func(ctx context.Context) error { return l.swap(ctx, func(*content) {}) })
 	err = t.doc.Change(ctx, ledger.Change[content]{
 		Apply: func(c *content) error {
 			if h := c.Lease; h != nil && now.Before(h.Until) {
@@ -67,10 +57,8 @@ func (t *Table) Take(ctx context.Context, run string, long time.Duration) (*Leas
 		},
 		Done: l.mine,
 	})
-	if err != nil {
-		close(l.stopped)
-	} else {
-		go l.keepAlive(beating)
+	if err == nil {
+		l.Start()
 		if err = l.begin(ctx); err == nil {
 			return l, nil
 		}
@@ -78,8 +66,7 @@ func (t *Table) Take(ctx context.Context, run string, long time.Duration) (*Leas
 	if held := (*ledger.HeldError)(nil); !errors.As(err, &held) { // else it may be ours
 		_ = l.Release(ctx) // err says why
 	}
-	stop()
-	l.lose(err)
+	l.Lose(err)
 	return nil, err
 }
 
@@ -105,57 +92,16 @@ func (l *Lease) begin(ctx context.Context) (err error) {
 		}
 		if created {
 			l.known, l.before = true, nil
-			return l.Still()
-		}
-	}
-}
-
-// left is how long the lease lasts by this machine's clocks, less a tenth of it for clocks that drift apart. The one of both counts that shows
-// more time: people set the wall clock, and the other may stand still while the machine sleeps.
-func (l *Lease) left() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	return l.long - l.long/10 - max(now.Sub(l.renewed), now.Round(0).Sub(l.renewed.Round(0)))
-}
-
-// Still returns nil while the lease lasts by this machine's clocks. It sends no request, so it can be asked before every record that leaves the
-// process: one that was suspended notices then, and not when its timers fire.
-func (l *Lease) Still() error {
-	if cause := context.Cause(l.ctx); cause != nil {
-		return cause
-	}
-	if l.left() <= 0 {
-		l.lose(fmt.Errorf("%s: the lease of %v ended before it could be renewed: %w", l.table.name, l.long, ledger.ErrLost))
-	}
-	return context.Cause(l.ctx)
-}
-
-// keepAlive renews the lease three times in its length.
-func (l *Lease) keepAlive(ctx context.Context) {
-	defer close(l.stopped)
-	look := time.NewTicker(l.long / 12)
-	defer look.Stop()
-	for l.Still() == nil {
-		select {
-		case <-ctx.Done():
-			return
-		case <-look.C:
-		}
-		if left := l.left(); left > 0 && left < l.long*17/30 {
-			within, cancel := context.WithTimeout(ctx, left)
-			_ = l.swap(within, func(*content) {}) // a failure does no harm until the lease ends
-			cancel()
+			return l.Leased()
 		}
 	}
 }
 
 // swap writes the document under the lease, and renews that.
 func (l *Lease) swap(ctx context.Context, change func(*content)) error {
-	if err := l.Still(); err != nil {
+	if err := l.Leased(); err != nil {
 		return err
 	}
-	start := time.Now()
 	now, _, err := l.table.ledger.Store().Now(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ledger.ErrBucket, err)
@@ -164,17 +110,12 @@ func (l *Lease) swap(ctx context.Context, change func(*content)) error {
 		if !l.mine(c) {
 			return fmt.Errorf("%s: another run has taken the push over: %w", l.table.name, ledger.ErrLost)
 		}
-		c.Lease.Until = now.Add(l.long)
+		c.Lease.Until = now.Add(l.table.ledger.Lease())
 		change(c)
 		return nil
 	}})
-	switch {
-	case err == nil:
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.renewed = start
-	case errors.Is(err, ledger.ErrLost):
-		l.lose(err)
+	if errors.Is(err, ledger.ErrLost) {
+		l.Lose(err)
 	}
 	return err
 }
@@ -198,12 +139,11 @@ func (l *Lease) tell() func(*content) {
 
 // Release gives the lease back, with all that is known. One that was lost is another's; all that was sent under it is in the segments.
 func (l *Lease) Release(ctx context.Context) error {
-	l.stop()
-	<-l.stopped
+	l.Stop()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	tell, before := l.tell(), l.before
-	err := l.Still()
+	err := l.Leased()
 	if err == nil {
 		err = l.table.doc.Change(ctx, ledger.Change[content]{
 			Apply: func(c *content) error {
@@ -217,23 +157,16 @@ func (l *Lease) Release(ctx context.Context) error {
 			Done: func(c *content) bool { return !l.mine(c) },
 		})
 	}
-	l.lose(ledger.ErrLost)
+	l.Lose(ledger.ErrLost)
 	if errors.Is(err, ledger.ErrLost) {
 		return nil
 	}
 	return err
 }
 
-// Within gives a context that ends with the lease, too.
-func (l *Lease) Within(ctx context.Context) (context.Context, context.CancelFunc) {
-	within, cancel := context.WithCancelCause(ctx)
-	unhook := context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })
-	return within, func() { unhook(); cancel(nil) }
-}
-
 // Append writes the next segment of the log, which is of a push. When another process has written it, the error is ledger.ErrLost.
 func (l *Lease) Append(ctx context.Context, p *Push, s Segment) error {
-	if err := l.Still(); err != nil {
+	if err := l.Leased(); err != nil {
 		return err
 	}
 	n := l.last + 1
@@ -249,7 +182,7 @@ func (l *Lease) Append(ctx context.Context, p *Push, s Segment) error {
 	created, err := l.table.ledger.CreateOnce(ctx, l.table.key(n), s)
 	if err == nil && !created {
 		err = fmt.Errorf("%s is there already: another process has gone on with %s: %w", l.table.key(n), p.Head.Name, ledger.ErrLost)
-		l.lose(err)
+		l.Lose(err)
 	}
 	if err == nil {
 		l.last, p.Head = n, h
