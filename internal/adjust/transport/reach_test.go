@@ -108,7 +108,7 @@ func TestListensLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &address{began: time.Now(), from: 20 * time.Second, until: time.Hour}
 		errs, took := a.ask(t, asking(t, a, Options{}), 6)
-		if err := errors.Join(errs...); err != nil || took.Round(time.Second) != 31*time.Second {
+		if err := errors.Join(errs...); err != nil || took < 31*time.Second || took > 33*time.Second { // which one tries is chance
 			t.Errorf("it took %v: %v", took, err)
 		}
 	})
