@@ -165,6 +165,9 @@ func (c *change) recordedMeanings() map[civil.Date]string {
 	check(c.t, err)
 	found := map[civil.Date]string{}
 	for day, e := range table.Records() {
+		if e.Unfetched() {
+			continue
+		}
 		s, err := table.ShapeOf(c.t.Context(), e)
 		check(c.t, err)
 		for name, m := range meanings {

@@ -27,14 +27,14 @@ var protections = []protection{
 		[]edit{{"jobs/partition/publish.go", "same := old.State != ledger.Publishing && old.Hash == e.Hash",
 			"if last, _ := t.Recorded(old.Partition); last.Seq == old.Seq {\n\t\told.State, old.Hash = last.State, last.Hash\n\t}\n\tsame := old.Hash == e.Hash"}}},
 	{"what is in doubt is put though it is empty", []edit{{
-		"jobs/partition/publish.go", "existed, had := old.Seq > 0 || old.State == ledger.Publishing, old.Rows > 0", "existed, had := old.Seq > 0, old.Rows > 0",
+		"jobs/partition/publish.go", "case old.State == ledger.Publishing: // a first put", "case old.State == ledger.Unchanged: // a first put",
 	}, {
-		"jobs/partition/publish.go", "case !existed && t.shows(", "case !existed && false && t.shows(",
+		"jobs/partition/publish.go", "case old.Seq == 0 && t.shows(", "case old.Seq == 0 && false && t.shows(",
 	}}},
 	{"a lease that lasts is left alone",
 		[]edit{{"jobs/ledger/lease.go", "if leased && !mine && now.Before(had.Until) && (", "if leased && !mine && now.Before(had.Until.Add(-t.ledger.lease)) && ("}}},
 	{"what is taken over is in doubt",
-		[]edit{{"jobs/ledger/lease.go", "leased && !mine || had.Doubt}", "had.Doubt}"}}},
+		[]edit{{"jobs/ledger/lease.go", "leased && !mine || had.Doubt, mine", "had.Doubt, mine"}}},
 	{"doubt is inherited",
 		[]edit{{"jobs/ledger/lease.go", "case mine && had.Doubt:", "case mine && had.Doubt && put:"}}},
 	{"what was put isn't given back without doubt",
