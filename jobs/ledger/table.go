@@ -25,7 +25,7 @@ type Table struct {
 	ledger *Ledger
 	name   string
 
-	reading *look // at all that others may have recorded
+	reading *sharedRead // at all that others may have recorded
 
 	index *Document[index]
 
@@ -50,7 +50,7 @@ type known struct {
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
-	t := &Table{ledger: l, name: name, reading: newLook(), shapes: map[string]Shape{}, scopes: map[string]Scope{}}
+	t := &Table{ledger: l, name: name, reading: newSharedRead(), shapes: map[string]Shape{}, scopes: map[string]Scope{}}
 	t.index = NewDocument[index](l, t.monthKey(indexName), "")
 	t.LetGo()
 	return t, t.Refresh(ctx)
@@ -128,7 +128,7 @@ func (t *Table) document(name string) *Document[month] {
 
 // Refresh reads what other processes have recorded since: one listing, and the months that have changed.
 func (t *Table) Refresh(ctx context.Context) error {
-	return t.reading.share(ctx, func() error { return t.refresh(ctx) })
+	return t.reading.do(ctx, func() error { return t.refresh(ctx) })
 }
 
 func (t *Table) refresh(ctx context.Context) error {

@@ -11,10 +11,10 @@ import (
 )
 
 // Each gets a look that began after it asked, and many that ask during one look share the next.
-func TestShare(t *testing.T) {
+func TestSharedRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = time.Second
-		l, looks := newLook(), atomic.Int32{}
+		l, looks := newSharedRead(), atomic.Int32{}
 		var last atomic.Pointer[time.Time] // when the last look began that is over
 		look := func() error {
 			began := time.Now()
@@ -28,7 +28,7 @@ func TestShare(t *testing.T) {
 			all.Go(func() {
 				time.Sleep(time.Duration(i) * 30 * time.Millisecond)
 				asked := time.Now()
-				check(t, l.share(t.Context(), look))
+				check(t, l.do(t.Context(), look))
 				if began := *last.Load(); began.Before(asked) {
 					t.Errorf("%v old: the look that answers", asked.Sub(began))
 				}
@@ -47,12 +47,12 @@ func TestShare(t *testing.T) {
 // A look that fails is one's own matter: the others look for themselves.
 func TestShareAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, broken := newLook(), errors.New("broken")
+		l, broken := newSharedRead(), errors.New("broken")
 		var failed, done atomic.Int32
 		var all sync.WaitGroup
 		for i := range 4 {
 			all.Go(func() {
-				err := l.share(t.Context(), func() error {
+				err := l.do(t.Context(), func() error {
 					time.Sleep(time.Second)
 					if i%2 == 0 {
 						return broken
@@ -71,10 +71,10 @@ func TestShareAFailure(t *testing.T) {
 			t.Errorf("%d failed and %d have seen it", failed.Load(), done.Load())
 		}
 		over, cancel := context.WithCancel(t.Context())
-		all.Go(func() { check(t, l.share(t.Context(), func() error { time.Sleep(time.Hour); return nil })) })
+		all.Go(func() { check(t, l.do(t.Context(), func() error { time.Sleep(time.Hour); return nil })) })
 		synctest.Wait()
 		time.AfterFunc(time.Second, cancel)
-		if err := l.share(over, func() error { return nil }); !errors.Is(err, context.Canceled) {
+		if err := l.do(over, func() error { return nil }); !errors.Is(err, context.Canceled) {
 			t.Errorf("whoever is stopped waits for another's look: %v", err)
 		}
 		all.Wait()
