@@ -11,7 +11,7 @@ import (
 // tableOf is the nights as a table of Markdown.
 func tableOf(nights []night) string {
 	var b strings.Builder
-	b.WriteString("| tables | tasks | requests alone | ended | ratio | first task ended | plan | calls | of the busiest task | on.months, a window | " +
+	b.WriteString("| tables | tasks | requests alone | ended | ratio | first task ended | plan | calls | of the busiest task | on months, a window | " +
 		"held | nothing due: time | calls | of the busiest task | ledger: objects | KiB | simulated in |\n|" + strings.Repeat("---|", 17) + "\n")
 	seconds := func(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 	for _, n := range nights {
