@@ -308,10 +308,10 @@ func (n night) judge(t *testing.T) {
 	if most := n.bound*6/5 + 2500*time.Millisecond; n.ended > most || n.tasks == 500 && n.ended > n.bound*6/5 {
 		fail("ended after %v; its requests take %v", n.ended, n.bound)
 	}
-	if most := int64(50*n.tables + 200*n.tasks); n.calls > most {
+	if most := int64(12*n.tables + 12*n.tasks); n.calls > most {
 		fail("%d calls, want %d at most", n.calls, most)
 	}
-	if most := int64(12*n.tables + 25*n.tasks); n.idles > most {
+	if most := int64(3*n.tables + 3*n.tasks); n.idles > most {
 		fail("%d calls of a night where nothing is due, want %d at most", n.idles, most)
 	}
 }
