@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// History is every content that the partitions from from, included, until until, excluded, have had, ascending by partition and
-// number; the last one of a partition is what it holds, unless it is in doubt. An invalid date is no bound. Fetches that
+// History is every content that the partitions from from, included, until until, excluded, have had when the table was read last, ascending by
+// partition and number; the last one of a partition is what it holds, unless it is in doubt. An invalid date is no bound. Fetches that
 // brought the same content are one record: Since, Run and Reason are of the first of them, all else of the last.
 func (t *Table) History(ctx context.Context, from, until civil.Date) ([]Record, error) {
 	within := func(p civil.Date) bool {
@@ -143,10 +143,12 @@ func (e Record) decided() (last time.Time) {
 // Contents are records by partition and ascending, each once.
 type contents map[civil.Date][]Record
 
-// contents reads the months of partitions that within accepts.
+// contents reads the months of partitions that within accepts, as they were when the table was read last.
 func (t *Table) contents(ctx context.Context, within func(civil.Date) bool) (contents, error) {
-	if err := t.Refresh(ctx); err != nil {
-		return nil, err
+	if !t.Has() {
+		if err := t.Refresh(ctx); err != nil {
+			return nil, err
+		}
 	}
 	names := map[string]bool{}
 	for partition := range t.Records() {

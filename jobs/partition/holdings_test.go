@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,15 +163,16 @@ func TestALateLoadLeavesADoubt(t *testing.T) {
 func TestALateLoadAfterASleep(t *testing.T) {
 	s := newWarehouse()
 	b := bucket.NewMemory()
-	began, slept := time.Now(), time.Duration(0)
-	asleep := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger", Task: "task", Clock: func() (time.Time, time.Duration) { return time.Now().Add(slept), time.Since(began) + slept }})
+	began, slept := time.Now(), new(atomic.Int64)
+	past := func() time.Duration { return time.Duration(slept.Load()) }
+	asleep := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger", Task: "task", Clock: func() (time.Time, time.Duration) { return time.Now().Add(past()), time.Since(began) + past() }})
 	awake := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger", Task: "task"})
 	t.Cleanup(func() { check(t, awake.Close()) })
 	target, day := ledger.Target{Name: "wh", Sink: s}, date("2026-01-01")
 	s.fail, s.before = errors.New("broken pipe"), func() {
 		_, err := do(t, awake, "B", day, 5, "new", target)
 		check(t, err)
-		slept = time.Hour
+		slept.Store(int64(time.Hour))
 	}
 	if _, err := do(t, asleep, "A", day, 5, "old", target); err == nil || s.visible != "old" {
 		t.Fatalf("%v, and %q is visible", err, s.visible)

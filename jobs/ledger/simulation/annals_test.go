@@ -80,6 +80,9 @@ func (a *annals) lookUp(ctx context.Context, t *ledger.Table) {
 	for partition, list := range a.committed {
 		before[partition] = len(list)
 	}
+	if t.Refresh(ctx) != nil {
+		return
+	}
 	history, err := t.History(ctx, civil.Date{}, civil.Date{})
 	if err != nil {
 		return
