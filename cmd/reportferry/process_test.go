@@ -294,7 +294,9 @@ func (p *place) recorded() map[string]string {
 			Records []struct{ Partition, State, Run string }
 		}
 	}
-	check(p.t, json.Unmarshal([]byte(out), &status))
+	if err := json.Unmarshal([]byte(out), &status); err != nil {
+		p.t.Fatalf("status says %v: %s", err, out)
+	}
 	days := map[string]string{}
 	for _, r := range status.Tables[0].Records {
 		if r.State != "publishing" {

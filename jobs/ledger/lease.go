@@ -283,6 +283,13 @@ func (t *Table) Holders() map[civil.Date]string {
 	return held
 }
 
+// Leased tells whether a run works on a partition now, as far as the table was read: what the sinks hold of it may be on no record yet.
+func (t *Table) Leased(p civil.Date) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ledger.store.Time().Before(t.leases[p].Until)
+}
+
 // view is a partition's record. Of one in doubt it says so: all else is of the record that was the last, if there was one.
 func (t *Table) view(p civil.Date, now time.Time) (Record, bool) {
 	e, recorded := t.entries[p]

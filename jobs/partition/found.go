@@ -176,7 +176,7 @@ func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns
 }
 
 // others are the parts that the target showed when Look listed it, and that this ledger hasn't put there, as far as it knows, the
-// newest at the end; and what lies beside them under other keys. A put that was interrupted may have put anything.
+// newest at the end; and what lies beside them under other keys. A put that was interrupted, or is under way, may have put anything.
 func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 	t.mu.Lock()
 	objects := t.seen[target.Identity()].objects
@@ -191,7 +191,7 @@ func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 			if inFiles {
 				beside = append(beside, o)
 			}
-		case e.State != ledger.Publishing && (!has || r.Key != o.Key || o.Version != r.Version && t.changed(e, target)):
+		case e.State != ledger.Publishing && !t.Leased(o.Partition) && (!has || r.Key != o.Key || o.Version != r.Version && t.changed(e, target)):
 			parts = append(parts, o)
 		}
 	}

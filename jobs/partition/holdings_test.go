@@ -448,3 +448,29 @@ func TestATableBesideThatIsTooOld(t *testing.T) {
 		t.Errorf("%s, %v", state, err)
 	}
 }
+
+// While a run has put a part and not recorded it yet, others who look take it neither for a stranger's nor for a change.
+func TestAPutThatIsUnderWay(t *testing.T) {
+	l, day := memLedger(t), date("2026-01-01")
+	target := newTarget(t, "file://"+t.TempDir())
+	for _, content := range []string{"A", "BB"} {
+		running := openAt(t, l, target)
+		lease, err := running.Table.Begin(t.Context(), "running", []civil.Date{day})
+		check(t, err)
+		base, _ := running.Record(day)
+		a := &attempt{Publication: &Publication{Base: base, Part: fileOf(content)}, stale: []ledger.Target{target}}
+		check(t, running.conditions(t.Context(), a))
+		part := a.Part
+		part.Over = a.over[0]
+		receipt, err := target.Sink.Put(t.Context(), part)
+		check(t, err)
+		other := openAt(t, l, target)
+		changed, err := other.Look(t.Context())
+		if parts, _ := other.others(target); err != nil || len(changed)+len(parts) > 0 {
+			t.Errorf("%s: %v changed, %v are others', %v", content, changed, parts, err)
+		}
+		receipt.Sink, receipt.Store = target.Name, target.Identity()
+		e := ledger.Record{Partition: day, After: base.Seq, State: ledger.Written, Rows: part.Rows, Hash: part.Hash, Receipts: []sinks.Receipt{receipt}}
+		check(t, errors.Join(running.CommitAll(t.Context(), lease, []ledger.Record{e})[0], lease.End(t.Context())))
+	}
+}

@@ -51,7 +51,8 @@ func (t *Table) Look(ctx context.Context) (map[civil.Date]bool, error) {
 	return changed, nil
 }
 
-// Stored says how targets, when Look listed them, held partitions otherwise than recorded. Of those recorded anew since it says nothing.
+// Stored says how targets, when Look listed them, held partitions otherwise than recorded. Of those recorded anew since, or that a run
+// works on, it says nothing.
 // Nil: no target has been asked.
 func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
 	records := t.Records()
@@ -63,7 +64,7 @@ func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
 			changed = map[civil.Date]refresh.Condition{}
 		}
 		for partition, e := range records {
-			if how := t.stored(e, target); how != "" {
+			if how := t.stored(e, target); how != "" && !t.Leased(partition) {
 				changed[partition] = how
 			}
 		}

@@ -57,7 +57,7 @@ func (t *Table) stored(e ledger.Record, target ledger.Target) refresh.Condition 
 	l, looked := t.seen[target.Identity()]
 	t.mu.Unlock()
 	r, has := e.Receipt(target)
-	if !looked || !has || l.seqs[e.Partition] != e.Seq || l.table.Oldest.IsValid() && !l.table.Oldest.Before(e.Partition) {
+	if !looked || !has || e.Doubt || l.seqs[e.Partition] != e.Seq || l.table.Oldest.IsValid() && !l.table.Oldest.Before(e.Partition) {
 		return ""
 	}
 	o, there := l.object(r)
