@@ -93,8 +93,8 @@ func (l *Lease) months() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// of gives the open partitions of a month, ascending.
-func (l *Lease) of(name string) []civil.Date {
+// openIn gives the open partitions of a month, ascending.
+func (l *Lease) openIn(name string) []civil.Date {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	open := slices.SortedFunc(maps.Keys(l.open), civil.Date.Compare)
@@ -115,7 +115,7 @@ func (l *Lease) swap(ctx context.Context, name string, change func(*month, []civ
 		if m.Leases == nil {
 			m.Leases = map[civil.Date]lease{}
 		}
-		return change(m, l.of(name), now)
+		return change(m, l.openIn(name), now)
 	}})
 	t.takeDocument(name)
 	return err
@@ -259,7 +259,7 @@ func (l *Lease) Check(ctx context.Context) error {
 				return err
 			}
 			m := l.table.document(name).Last()
-			for _, p := range l.of(name) {
+			for _, p := range l.openIn(name) {
 				if m.Leases[p].Token != l.token && !l.recording(p) {
 					return l.overtaken(p)
 				}

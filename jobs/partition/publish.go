@@ -32,7 +32,7 @@ const (
 // A Publication is one fetched partition on its way to the sinks and the ledger.
 type Publication struct {
 	Part     sinks.Part
-	Base     ledger.Record // the partition's record before the fetch, as StillDue gave it; the zero one: there was none
+	Base     ledger.Record // the partition's record before the fetch, as Begin gave it; the zero one: there was none
 	Run      string
 	Reason   refresh.Reason
 	Fetched  time.Time // start of the first request

@@ -66,7 +66,7 @@ func (p *plan) watch(looks refresh.Looks) (jobs.Unit, bool) {
 	return jobs.Unit{
 		Name: "finals " + span(w.Finals), Compares: len(w.Finals), Requests: 1,
 		Do: func(ctx context.Context) (out ledger.Outcome, err error) {
-			out, moved, err = p.look(ctx, w)
+			out, moved, err = p.compareWatched(ctx, w)
 			return out, err
 		},
 		More: func() []jobs.Unit { return moved },
@@ -77,10 +77,10 @@ func (p *plan) chosen(looks refresh.Looks) (refresh.Watch, bool) {
 	return p.rules.Watch(p.now, p.o.Drift.Days, p.table.Records(), looks)
 }
 
-// look compares the finals of a cell with the service's totals, and gives the units that fetch those that have moved. They are on
+// compareWatched compares the finals of a cell with the service's totals, and gives the units that fetch those that have moved. They are on
 // record as due before any of them is fetched, so that a later run goes on with them. A look that fails takes nothing from what
 // else the run does; it is counted, and tried again.
-func (p *plan) look(ctx context.Context, planned refresh.Watch) (out ledger.Outcome, moved []jobs.Unit, err error) {
+func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out ledger.Outcome, moved []jobs.Unit, err error) {
 	if err = p.table.Refresh(ctx); err != nil {
 		return out, nil, err
 	}
