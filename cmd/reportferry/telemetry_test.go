@@ -107,6 +107,11 @@ func TestAShortRunSendsTheGauges(t *testing.T) {
 		if len(points) == 0 || c.Metrics()[name].GetUnit() != "s" {
 			t.Errorf("%s has %d series in %q", name, len(points), c.Metrics()[name].GetUnit())
 		}
+		for _, point := range points {
+			if job := collector.Texts(point.Attributes)["job.name"]; (job == "installs") != (name == "reportferry.unit.duration") {
+				t.Errorf("%s is told of job %q: only a unit's duration is, so that a scrape of many jobs stays small", name, job)
+			}
+		}
 	}
 	for name, want := range map[string]int64{"reportferry.requests": said("requests"), "reportferry.rows": said("rows"), "reportferry.io": said("csv_bytes") + said("parquet_bytes")} {
 		var n int64

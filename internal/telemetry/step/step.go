@@ -17,7 +17,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -39,7 +38,7 @@ type Step struct {
 	span  trace.Span
 	in    *scope
 	began time.Time
-	took  metric.Float64Histogram // nil: only the span tells of it
+	name  string
 }
 
 // Begin begins a step inside that of ctx.
@@ -49,7 +48,7 @@ func Begin(ctx context.Context, name string, about ...attribute.KeyValue) (conte
 		return ctx, Step{}
 	}
 	ctx, span := in.tracer.Start(ctx, name, trace.WithAttributes(about...))
-	return ctx, Step{span: span, in: in, began: time.Now(), took: in.durations[name]}
+	return ctx, Step{span: span, in: in, began: time.Now(), name: name}
 }
 
 // BeginRequest begins the step of one attempt to send a request, which the conventions name by its method
@@ -94,8 +93,11 @@ func (s Step) EndAt(at time.Time, err error) {
 	case err != nil:
 		s.Fail(s.in.reason(err))
 	}
-	if s.took != nil {
-		s.took.Record(context.Background(), at.Sub(s.began).Seconds(), s.in.attributes)
+	switch duration := s.in.durations[s.name]; {
+	case s.name == Unit:
+		duration.Record(context.Background(), at.Sub(s.began).Seconds(), s.in.attributes)
+	case duration != nil: // only the span tells of other steps
+		duration.Record(context.Background(), at.Sub(s.began).Seconds())
 	}
 	s.span.End(trace.WithTimestamp(at))
 }
