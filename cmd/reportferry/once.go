@@ -74,7 +74,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	about.Set(attribute.String("reportferry.run.id", s.RunID), attribute.String("reportferry.trigger", r.Trigger))
 	ran.Record = ledger.Run{ID: s.RunID, Trigger: r.Trigger, Started: time.Now().UTC()}
 	ran.Session = s
-	if err := keep(ctx, ran); err != nil {
+	if err := begin(ctx, ran, plans); err != nil {
 		return 0, err
 	}
 	ran.List, ran.Plans = jobs.Own(plans, list), jobs.Own(plans, plans)
@@ -120,6 +120,18 @@ func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
 		}
 	}
 	return names
+}
+
+// begin has the run on record before it does anything. Of one that has nothing to do its end tells all, in one write.
+func begin(ctx context.Context, ran *wire.Ran, plans []jobs.Planned) error {
+	if slices.ContainsFunc(plans, func(p jobs.Planned) bool { return len(p.Units) > 0 }) {
+		return keep(ctx, ran)
+	}
+	err := ran.Ledger.ReadRuns(ctx, ran.Record.Started)
+	if damaged := new(ledger.DamagedError); errors.As(err, &damaged) {
+		return nil // as the end of the run says
+	}
+	return err
 }
 
 // keep writes the run's record. A month that can't be trusted keeps no run from its work, because no table needs the record: it is said in

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,7 +26,7 @@ func (b *Bucket) Now(ctx context.Context) (now time.Time, known bool, err error)
 	dated := b.undated || !b.date.IsZero()
 	b.mu.Unlock()
 	if !dated {
-		if _, _, err := b.Get(ctx, probeKey); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if _, _, err := b.readProbe(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return time.Time{}, false, err
 		}
 	}
@@ -49,8 +50,8 @@ func (b *Bucket) Time() time.Time {
 // A proof remembers that the store honours conditions.
 type proof struct {
 	turn chan struct{} // a lock that a bubble of testing/synctest can wait for
-	done bool
-	err  error
+	done atomic.Bool
+	err  error // set before done is
 }
 
 // probeKey is the object that shows whether the store honours conditions, and remembers it.
@@ -75,19 +76,28 @@ func (b *Bucket) Prove(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if p.done {
+	if p.done.Load() {
 		return p.err
 	}
 	err := b.prove(ctx)
-	p.done = err == nil || errors.Is(err, ErrUnsafe)
-	if p.done {
+	if err == nil || errors.Is(err, ErrUnsafe) {
 		p.err = err
+		p.done.Store(true)
 	}
 	return err
 }
 
+// readProbe reads the probe, which may say that the store honours conditions.
+func (b *Bucket) readProbe(ctx context.Context) (data []byte, version string, err error) {
+	data, version, err = b.Get(ctx, probeKey)
+	if err == nil && string(data) == proved {
+		b.proof.done.Store(true)
+	}
+	return data, version, err
+}
+
 func (b *Bucket) prove(ctx context.Context) error {
-	data, version, err := b.Get(ctx, probeKey)
+	data, version, err := b.readProbe(ctx)
 	switch {
 	case err == nil && string(data) == proved:
 		return nil

@@ -126,7 +126,8 @@ func openFolder(ctx context.Context, u *url.URL, shared bool) (*Bucket, error) {
 		at.refused = local(dir)
 	}
 	b := New("", at)
-	b.dir, b.proof.done, b.proof.err = dir, true, at.refused // its locks are the conditions
+	b.dir, b.proof.err = dir, at.refused // its locks are the conditions
+	b.proof.done.Store(true)
 	b.blob, err = openBlob(ctx, u)
 	return b, err
 }

@@ -3,7 +3,9 @@ package console
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -40,6 +42,7 @@ type cache struct {
 
 // kept is a value that is read again when it is too old. Those who ask at the same time wait for one reading.
 type kept[T any] struct {
+	stale atomic.Bool // it has changed since it was read
 	mu    sync.Mutex
 	at    time.Time
 	value T
@@ -50,7 +53,7 @@ type kept[T any] struct {
 func (k *kept[T]) get(now time.Time, age time.Duration, read func() (T, error)) (T, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.at.IsZero() || now.Sub(k.at) >= age || now.Before(k.at) {
+	if stale := k.stale.Swap(false); stale || k.at.IsZero() || now.Sub(k.at) >= age || now.Before(k.at) {
 		k.value, k.err = read()
 		k.at = now
 	}
@@ -65,15 +68,33 @@ const runs = 100
 // readers is how many jobs are read at once. Reading one mostly waits for the ledger's bucket.
 const readers = 16
 
-// See gives what is known of every job, for those who don't read pages, through the cache that the pages have.
-func (c *Console) See(ctx context.Context) []JobStatus { return c.cache.see(ctx, nil).jobs }
+// See gives what is known of every job, for those who don't read pages, through the cache that the pages have. What is older than age is read
+// again, and so is what has changed.
+func (c *Console) See(ctx context.Context, age time.Duration) []JobStatus {
+	return c.cache.read(ctx, age, nil).jobs
+}
 
-// see reads the jobs that want chooses; nil: all. A reader who goes away doesn't spoil what others wait for, so the reading
-// goes on without ctx's end.
+// Changed says that jobs were worked on since they were read, or a run's record was written.
+func (c *Console) Changed(names ...string) {
+	c.cache.past.stale.Store(true)
+	for i, j := range c.o.Jobs {
+		if slices.Contains(names, j.Name) {
+			c.cache.jobs[i].stale.Store(true)
+		}
+	}
+}
+
+// see gives what a page shows: read does, and nothing of it is older than the options allow.
 func (c *cache) see(ctx context.Context, want func(Job) bool) snapshot {
+	return c.read(ctx, c.o.Age, want)
+}
+
+// read reads the jobs that want chooses; nil: all. A reader who goes away doesn't spoil what others wait for, so the reading
+// goes on without ctx's end.
+func (c *cache) read(ctx context.Context, age time.Duration, want func(Job) bool) snapshot {
 	ctx = context.WithoutCancel(ctx)
 	s := snapshot{now: c.o.Now()}
-	s.past, s.err = c.past.get(s.now, c.o.Age, func() (ledger.Past, error) { return c.o.Ledger.Past(ctx, runs) })
+	s.past, s.err = c.past.get(s.now, age, func() (ledger.Past, error) { return c.o.Ledger.Past(ctx, runs) })
 	all := make([]JobStatus, len(c.o.Jobs))
 	g := &errgroup.Group{}
 	g.SetLimit(readers)
@@ -82,7 +103,7 @@ func (c *cache) see(ctx context.Context, want func(Job) bool) snapshot {
 			continue
 		}
 		g.Go(func() error {
-			all[i], _ = c.jobs[i].get(s.now, c.o.Age, func() (JobStatus, error) { return statusOf(ctx, j, s.past), nil })
+			all[i], _ = c.jobs[i].get(s.now, age, func() (JobStatus, error) { return statusOf(ctx, j, s.past), nil })
 			return nil
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,6 +117,40 @@ func TestHandlerAnswersPagesOnly(t *testing.T) {
 		}
 		if got := w.Header().Get("Content-Security-Policy"); got != policy+"; frame-ancestors 'none'" {
 			t.Errorf("%s %s: its policy is %q", c.method, c.path, got)
+		}
+	}
+}
+
+// What was read is shown again as long as it is young enough for the reader, unless the job has changed.
+func TestAJobIsReadAgainWhenItHasChanged(t *testing.T) {
+	read, mu := map[string]int{}, sync.Mutex{}
+	job := func(name string) Job {
+		return Job{Name: name, Look: func(context.Context, ledger.Past) (Look, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			read[name]++
+			return Look{}, nil
+		}}
+	}
+	now := noon
+	c := New(Options{Ledger: sample(t).o.Ledger, Jobs: []Job{job("a"), job("b")}, Now: func() time.Time { return now }})
+	for i, step := range []struct {
+		pass    time.Duration
+		changed []string
+		age     time.Duration
+		a, b    int
+	}{
+		{0, nil, time.Minute, 1, 1},
+		{59 * time.Second, nil, time.Minute, 1, 1},
+		{0, []string{"b"}, time.Minute, 1, 2},
+		{0, nil, time.Minute, 1, 2},
+		{time.Second, nil, time.Minute, 2, 2},
+		{0, nil, 0, 3, 3},
+	} {
+		now = now.Add(step.pass)
+		c.Changed(step.changed...)
+		if list := c.See(t.Context(), step.age); len(list) != 2 || read["a"] != step.a || read["b"] != step.b {
+			t.Errorf("step %d: %d jobs, read %v, want %d and %d", i, len(list), read, step.a, step.b)
 		}
 	}
 }

@@ -163,7 +163,7 @@ func TestHeadlineInABrowser(t *testing.T) {
 	defer server.Close()
 	tb := open(t, browser(t))
 	wrong := 0
-	for _, s := range c.See(t.Context()) {
+	for _, s := range c.See(t.Context(), 0) {
 		for _, p := range s.State.Problems {
 			if p.Wrong {
 				wrong++

@@ -94,7 +94,7 @@ func TestHeadlineAndCount(t *testing.T) {
 	calm := Look{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Success: &noon}, Calendar: []refresh.Entry{{Partition: at(2).Partition, Condition: refresh.ChangedFinal, Record: at(2)}}}}
 	for _, c := range []*Console{sample(t), sample(t, looks("calm", calm, nil), looks("calm_too", calm, nil)), sample(t, made.o.Jobs[0], looks("calm", calm, nil), made.o.Jobs[3]), odd} {
 		problems, tables, never := 0, 0, 0
-		for _, s := range c.See(t.Context()) {
+		for _, s := range c.See(t.Context(), 0) {
 			n := len(slices.DeleteFunc(slices.Clone(s.State.Problems), func(p ledger.Problem) bool { return !p.Wrong }))
 			problems += n
 			switch {

@@ -115,7 +115,7 @@ func TestAllOrNone(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		_, err := table.Begin(t.Context(), "a", days(1, 31, 60))
 		var held *HeldError
-		if !errors.As(err, &held) || held.Free != 90*time.Second || err.Error() != "lease 2026-02-01: held by run b; if that run is dead, it is free in 1m30s" {
+		if !errors.As(err, &held) || held.Free.Round(time.Second) != 90*time.Second || err.Error() != "lease 2026-02-01: held by run b; if that run is dead, it is free in 1m30s" {
 			t.Errorf("leased by another: %v", err)
 		}
 		check(t, begin(t, openTable(t, l), "c", 1, 60).End(t.Context()))

@@ -78,6 +78,12 @@ func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 	return err
 }
 
+// ReadRuns reads the runs of the month in which one begins, for LastSuccess.
+func (l *Ledger) ReadRuns(ctx context.Context, began time.Time) error {
+	_, _, err := l.runsOf(began.UTC().Format(keyOfRuns)).Load(ctx)
+	return err
+}
+
 // leftAfter is how old a file beside an object's place is when its writer must have been killed. One that slept for so long fails, and
 // writes again.
 const leftAfter = time.Hour

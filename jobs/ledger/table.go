@@ -121,7 +121,9 @@ func (t *Table) document(name string) *Document[month] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.docs[name] == nil {
-		t.docs[name] = NewDocument[month](t.ledger, t.monthKey(name), "")
+		d := NewDocument[month](t.ledger, t.monthKey(name), "")
+		d.known = !t.away && t.months[name].version == "" // a listing has just shown that there is none
+		t.docs[name] = d
 	}
 	return t.docs[name]
 }
@@ -256,14 +258,19 @@ func (t *Table) learn(shapes map[string]Shape, scopes map[string]Scope) {
 	}
 }
 
-// refuseOlder refuses a table that an earlier version has recorded.
+// refuseOlder refuses a table that an earlier version has recorded. A table beside another one is as old as that.
 func (t *Table) refuseOlder(ctx context.Context) error {
-	for _, kind := range []string{"partitions", "segments"} {
-		if old, err := t.ledger.store.List(ctx, t.prefix(kind)); err != nil {
-			return fmt.Errorf("%w: %w", ErrBucket, err)
-		} else if len(old) > 0 {
+	if strings.Contains(t.name, "/") {
+		return nil
+	}
+	there, err := t.ledger.store.List(ctx, "tables/"+t.name)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBucket, err)
+	}
+	for _, o := range there {
+		if strings.HasPrefix(o.Key, t.prefix("partitions")) || strings.HasPrefix(o.Key, t.prefix("segments")) {
 			return fmt.Errorf("%w: %s was written by an earlier version of reportferry; name an empty place as ledger, and everything is fetched again",
-				ErrRefused, t.ledger.location(old[0].Key))
+				ErrRefused, t.ledger.location(o.Key))
 		}
 	}
 	return nil
@@ -289,12 +296,9 @@ func (t *Table) Untidy() bool {
 	return unindexed > t.ledger.unindexed
 }
 
-// Tidy ends a run's work on the table: it moves long history out of the months, drops what is older than history is kept, and writes the
-// index when several months have changed since.
+// Tidy ends a run's work on the table, as it was read last: it moves long history out of the months, drops what is older than history is
+// kept, and writes the index when several months have changed since.
 func (t *Table) Tidy(ctx context.Context) error {
-	if err := t.Refresh(ctx); err != nil {
-		return err
-	}
 	t.mu.Lock()
 	docs := maps.Clone(t.docs)
 	t.mu.Unlock()

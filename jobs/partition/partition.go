@@ -62,6 +62,7 @@ type Table struct {
 	o Options
 
 	worked atomic.Bool // a window was begun
+	stale  atomic.Bool // and the table wasn't read since
 	notice notice
 
 	mu     sync.Mutex
@@ -83,6 +84,7 @@ func Open(ctx context.Context, o Options) (*Table, error) {
 // *ledger.HeldError when another run works on one of them. Without one the caller ends the lease.
 func (t *Table) Begin(ctx context.Context, w refresh.Window) (refresh.Window, *ledger.Lease, error) {
 	t.worked.Store(true)
+	t.stale.Store(true)
 	if !t.Has() {
 		if err := t.Refresh(ctx); err != nil {
 			return w, nil, err
@@ -103,8 +105,20 @@ func (t *Table) Begin(ctx context.Context, w refresh.Window) (refresh.Window, *l
 	return still, l, nil
 }
 
-// Tidy ends the run's work on the table in the ledger. A run that took no window has left nothing to tidy, and what others record they do.
+// Refresh reads what other processes have recorded.
+func (t *Table) Refresh(ctx context.Context) error {
+	t.stale.Store(false)
+	return t.Table.Refresh(ctx)
+}
+
+// Tidy ends the run's work on the table in the ledger, and reads what others have done meanwhile. A run that took no window has left nothing
+// to tidy, and what others record they do.
 func (t *Table) Tidy(ctx context.Context) error {
+	if t.stale.Load() {
+		if err := t.Refresh(ctx); err != nil {
+			return err
+		}
+	}
 	if !t.worked.Load() && !t.Untidy() {
 		return nil
 	}

@@ -87,7 +87,7 @@ func Send(ctx context.Context, s *wire.Ran) error {
 	for i, j := range s.List {
 		names[i] = j.Name
 	}
-	n := news(c.See(ctx), s.Record, names, s.Again())
+	n := news(c.See(ctx, 0), s.Record, names, s.Again())
 	n.Ledger, n.Link, n.Now = s.Ledger, s.Config.Console, time.Now()
 	var errs []error
 	for _, c := range s.Config.Notify {

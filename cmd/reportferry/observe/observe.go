@@ -20,6 +20,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	pages "github.com/reportferry/reportferry/internal/console"
 	"github.com/reportferry/reportferry/internal/telemetry"
 )
 
@@ -75,6 +76,6 @@ func Ledger(t *telemetry.Telemetry, s *wire.Session) error {
 	if err != nil {
 		return err
 	}
-	t.Watch(c.See)
+	t.Watch(func(ctx context.Context) []pages.JobStatus { return c.See(ctx, 0) })
 	return nil
 }

@@ -46,7 +46,7 @@ func scraped(t *testing.T) string {
 	c := console.New(console.Options{Ledger: l, Jobs: []console.Job{
 		{Name: "late", Kind: "report", Zone: time.UTC, Look: look(late, nil)}, {Name: "bro\"ken", Kind: "report", Look: look(console.Look{}, errors.New("secret"))}, {Name: "apps", Kind: "apps"},
 	}})
-	return answered(t, c.See)
+	return answered(t, func(ctx context.Context) []console.JobStatus { return c.See(ctx, 0) })
 }
 
 // answered is what GET /metrics says of what see finds.

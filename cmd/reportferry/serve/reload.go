@@ -203,9 +203,13 @@ func (d *daemon) show(w http.ResponseWriter, r *http.Request) {
 	g.console.Handler().ServeHTTP(w, r)
 }
 
-// see looks at the tables of the newest config.
+// scrapeAge is how long a scrape goes by what was read before, unless this process has worked on the job since. What another process does is
+// seen by then. Each reading of a job takes a listing of the ledger's bucket, which costs money.
+const scrapeAge = 5 * time.Minute
+
+// see says how the tables of the newest config are.
 func (d *daemon) see(ctx context.Context) []pages.JobStatus {
 	g := d.newest()
 	defer g.release(d.log)
-	return g.console.See(ctx)
+	return g.console.See(ctx, scrapeAge)
 }

@@ -155,6 +155,7 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 		defer d.mu.Unlock()
 		if j := open[name]; j != nil {
 			delete(open, name)
+			g.console.Changed(name)
 			j.running, j.last = false, &look{At: time.Now().UTC(), Exit: code}
 			d.jobs = slices.DeleteFunc(d.jobs, func(o *job) bool { return o.schedule == nil && !o.running })
 			d.wake()
@@ -169,6 +170,7 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 			for _, name := range names {
 				over(name, code)
 			}
+			g.console.Changed() // the record of the run
 			d.blame(list, code)
 			g.release(d.log)
 			d.wake()
