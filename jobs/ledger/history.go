@@ -166,7 +166,7 @@ func (t *Table) contents(ctx context.Context, within func(civil.Date) bool) (con
 			if err != nil {
 				return err
 			}
-			older, err := t.readOlder(ctx, m.Older)
+			older, err := t.readOlder(ctx, name, m.Older)
 			mu.Lock()
 			defer mu.Unlock()
 			had.add(slices.DeleteFunc(slices.Concat(older, m.History, m.Records), func(e Record) bool { return !within(e.Partition) }))

@@ -236,7 +236,7 @@ func TestALeaseOfAMonthThatIsGone(t *testing.T) {
 		a := begin(t, table, "a", 1)
 		check(t, store.Delete(t.Context(), table.monthKey("2026-01")))
 		var damaged *DamagedError
-		if err := do(t, table, a); !errors.As(err, &damaged) || damaged.Gone == "" {
+		if err := do(t, table, a); !errors.As(err, &damaged) || !damaged.Gone {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, _, err := l.store.Get(t.Context(), table.monthKey("2026-01")); !errors.Is(err, fs.ErrNotExist) {

@@ -20,7 +20,8 @@ func (e *versionError) Error() string {
 type DamagedError struct {
 	Location string // where a person finds it
 	Err      error
-	Gone     string // of an object that isn't there at all: what names it
+	Gone     bool   // it isn't there at all
+	With     string // what is to be deleted together with it, because that names it, or is named by it
 	Cost     string // of deleting it; empty: what it recorded counts as missing and is fetched again
 	Lacks    string // of what says only what was: what is lacking once it is deleted, because nothing is fetched again
 }
@@ -30,10 +31,6 @@ func (e *DamagedError) Error() string {
 	if errors.As(e.Err, &newer) && newer.version > newer.reads {
 		return fmt.Sprintf("ledger: %s was written by a newer version of reportferry: %v; use that one; delete nothing", e.Location, e.Err)
 	}
-	if e.Gone != "" {
-		return fmt.Sprintf("ledger: %s is gone: %v; restore it from a copy, or delete %s too: what was recorded there "+
-			"then counts as missing and is fetched again", e.Location, e.Err, e.Gone)
-	}
 	if e.Cost != "" {
 		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy; don't delete it: %s", e.Location, e.Err, e.Cost)
 	}
@@ -41,11 +38,15 @@ func (e *DamagedError) Error() string {
 		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy, or, when there is none, delete it: %s",
 			e.Location, e.Err, e.Lacks)
 	}
-	return fmt.Sprintf("ledger: %s is damaged: %v; inspect it (it is one line of JSON) and restore it from a copy, or "+
-		"delete it: what it recorded then counts as missing and is fetched again", e.Location, e.Err)
+	what, all := "damaged", "it"
+	switch {
+	case e.Gone:
+		what, all = "gone", e.With+" too"
+	case e.With != "":
+		all += ", and " + e.With + " too"
+	}
+	return fmt.Sprintf("ledger: %s is %s: %v; restore it from a copy, or, when there is none, delete %s: what was recorded there then counts as "+
+		"missing and is fetched again", e.Location, what, e.Err, all)
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
-
-// lacksHistory is what is lacking without an object of a table's history.
-const lacksHistory = "the history of the table then lacks what it held, and its partitions stay as they are"

@@ -69,8 +69,9 @@ var errMoved = errors.New("another process has moved the history")
 
 func lineID(e Record) string { return fmt.Sprint(e.Partition, " ", e.Seq) }
 
-// readOlder reads the lines of objects that a month names.
-func (t *Table) readOlder(ctx context.Context, keys []string) ([]Record, error) {
+// readOlder reads the lines of the objects that a month names. One that can't be read is damage of the month: without it, who asks for the
+// history would take what is left for all that there was.
+func (t *Table) readOlder(ctx context.Context, name string, keys []string) ([]Record, error) {
 	read := make([]older, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readers)
@@ -81,15 +82,12 @@ func (t *Table) readOlder(ctx context.Context, keys []string) ([]Record, error) 
 			var damaged *DamagedError
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				damaged = &DamagedError{Location: t.ledger.location(key), Err: err}
-			case err != nil && !errors.As(err, &damaged):
+				damaged = &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", t.monthKey(name)), Gone: true}
+			case !errors.As(err, &damaged):
 				return err
 			}
-			if damaged != nil {
-				damaged.Lacks = lacksHistory
-				return damaged
-			}
-			return nil
+			damaged.With = t.ledger.location(t.monthKey(name)) + " and " + t.ledger.location(t.monthKey(indexName))
+			return damaged
 		})
 	}
 	err := g.Wait()

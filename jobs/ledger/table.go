@@ -122,6 +122,7 @@ func (t *Table) document(name string) *Document[month] {
 	defer t.mu.Unlock()
 	if t.docs[name] == nil {
 		d := NewDocument[month](t.ledger, t.monthKey(name), "")
+		d.damage.With = t.ledger.location(t.monthKey(indexName))
 		d.known = !t.away && t.months[name].version == "" // a listing has just shown that there is none
 		t.docs[name] = d
 	}
@@ -278,9 +279,7 @@ func (t *Table) refuseOlder(ctx context.Context) error {
 
 // gone is the error of an object that isn't there, though another object says that it was.
 func (t *Table) gone(key, named string) error {
-	return &DamagedError{
-		Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", named), Gone: t.ledger.location(t.monthKey(indexName)),
-	}
+	return &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", named), Gone: true, With: t.ledger.location(t.monthKey(indexName))}
 }
 
 // Untidy tells whether Tidy would write the index, as far as this table was read. It asks the store for nothing.

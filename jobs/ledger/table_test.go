@@ -122,11 +122,11 @@ func TestDamage(t *testing.T) {
 			}
 		}
 		overwrite(t, l, key, whole[:len(whole)/2])
-		wants("cut in half", "inspect it", "delete it")
+		wants("cut in half", "is damaged", "delete it, and ", "months/index.json too")
 		overwrite(t, l, key, []byte(`{"v":3,"token":"","xxh64":"","content":{}}`))
 		wants("from the future", "was written by a newer version of reportferry: it is of version 3, and this program reads version 2; use that one", "delete nothing")
 		check(t, l.store.Delete(ctx, key))
-		wants("gone", "is gone", "restore it from a copy, or delete ", "months/index.json too")
+		wants("gone", "is gone", "restore it from a copy, or, when there is none, delete ", "months/index.json too")
 		if err := table.Refresh(ctx); err == nil || !strings.Contains(err.Error(), "is gone") {
 			t.Errorf("a table that was open all the time: %v", err)
 		}
@@ -166,13 +166,29 @@ func TestOlderHistory(t *testing.T) {
 		}
 		overwrite(t, l, keys[1], []byte("{"))
 		again := openTable(t, l)
-		_, err = again.History(ctx, civil.Date{}, civil.Date{})
-		var damaged *DamagedError
-		if !errors.As(err, &damaged) || !strings.Contains(err.Error(), l.location(keys[1])) || !strings.Contains(err.Error(), "the history of the table then lacks") {
-			t.Errorf("history with a damaged object: %v", err)
+		named := []string{keys[1], table.monthKey("2026-01"), table.monthKey(indexName)}
+		wants := func(what string) {
+			_, err = again.History(ctx, civil.Date{}, civil.Date{})
+			var damaged *DamagedError
+			if !errors.As(err, &damaged) || !strings.Contains(err.Error(), what) {
+				t.Errorf("%v, want %q", err, what)
+			}
+			for _, key := range named {
+				if !strings.Contains(err.Error(), l.location(key)) {
+					t.Errorf("%q lacks %s", err, key)
+				}
+			}
 		}
+		wants("is damaged")
+		check(t, l.store.Delete(ctx, keys[1]))
+		wants("is gone")
 		said.next(t, again, date("2026-01-15"), "more", Written, moment("2026-04-01T06:00:00Z"))
 		check(t, again.Tidy(ctx))
+		check(t, l.store.Delete(ctx, named...)) // as the message says
+		anew := openTable(t, l)
+		if got, err := anew.History(ctx, civil.Date{}, civil.Date{}); err != nil || len(got)+len(anew.Sorted()) != 0 {
+			t.Errorf("once all that is named was deleted: %v, %v", got, err)
+		}
 	})
 }
 
@@ -195,7 +211,7 @@ func TestHistoryIsMovedOnce(t *testing.T) {
 		}
 		m, _, err := early.document("2026-01").Load(ctx)
 		check(t, err)
-		older, err := early.readOlder(ctx, m.Older)
+		older, err := early.readOlder(ctx, "2026-01", m.Older)
 		check(t, err)
 		if seqs := lines(append(older, m.History...)); len(seqs) != 3 {
 			t.Errorf("history is %v in %v and the month, want three lines", seqs, m.Older)

@@ -18,11 +18,11 @@ import (
 // putters is how many partitions PutRows publishes at once. A load job of a warehouse takes seconds, however small it is.
 const putters = 8
 
-// Beside opens another table that goes to the same targets in the same way, but for an empty partition, which replaces what was
-// there.
+// Beside opens another table that goes to the same targets in the same way. Nothing of it is held back, and an empty partition replaces
+// what was there: what is derived is right, however much less it is.
 func (t *Table) Beside(ctx context.Context, name string) (*Table, error) {
 	o := t.o
-	o.Name, o.OnEmpty, o.beside = name, ClearEmpty, true
+	o.Name, o.OnEmpty, o.Guard, o.beside = name, ClearEmpty, 0, true
 	return Open(ctx, o)
 }
 
