@@ -10,6 +10,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -27,8 +28,9 @@ const leastFile = 12
 // fills the table as well, or this one was lost, or somebody has restored them. Numbers of the same meaning are fetched again and
 // replaced, and each run warns. Others are refused, because readers would find both side by side. With replace set, a person has
 // asked for all to be replaced, so that the run warns, and only partitions of another length are refused, which would stay beside the new
-// ones. Of files under other keys see layout.
-func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error {
+// ones. Parts with a metric that the config neither wants nor drops are refused, too: a fetch would take it away, and who has lost the
+// ledger may have an older config. Of files under other keys see layout.
+func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool, dropped []string) error {
 	for _, target := range t.o.Targets {
 		if parts, beside := t.others(target); len(parts)+len(beside) == 0 {
 			continue
@@ -52,7 +54,7 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error
 		if fingerprint == "" {
 			continue // nothing of ours, which Publish refuses to replace
 		}
-		if err := t.compare(target, len(parts), fingerprint, columns, now, replace); err != nil {
+		if err := t.compare(target, len(parts), fingerprint, columns, now, replace, dropped); err != nil {
 			return err
 		}
 	}
@@ -149,16 +151,24 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 }
 
 // compare warns of parts that mean the same, and refuses others.
-func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape, replace bool) error {
+func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape, replace bool, dropped []string) error {
 	parts, unneeded := "partitions", "If they aren't needed, drop the table"
 	if _, ok := target.Sink.(sinks.Ranger); ok {
 		parts, unneeded = "files", "If the files aren't needed, delete them"
 	}
 	where := fmt.Sprintf("%s already holds %s of this table (%d) that this ledger didn't put there", target.Name, parts, n)
 	const turns = "If another config fills this table too, the two take turns for ever: give one of the two jobs another table"
+	lacking := slices.DeleteFunc(slices.Clone(columns), func(name string) bool {
+		_, metric := catalog.Metric(name) // the columns of events aren't all known before they are asked for
+		return !metric || slices.Contains(dropped, name) || slices.ContainsFunc(now.Columns, func(c ledger.Column) bool { return c.Name == name })
+	})
 	switch {
+	case fingerprint == now.FingerprintID() && len(lacking) > 0 && !replace:
+		return fmt.Errorf("table %s: %w, because %s, with columns that the config lacks: %s. A fetch would take them away: add them to metrics:, or "+
+			"name them under drop:", t.Name(), ledger.ErrRefused, where, strings.Join(lacking, ", "))
 	case fingerprint == now.FingerprintID():
-		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them, as it does what somebody has restored. "+turns,
+		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them, as it does what somebody has restored; "+
+			"backfill records those of days that no run asks for. "+turns,
 			"job", t.o.Job)
 		return nil
 	case replace:

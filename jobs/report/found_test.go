@@ -37,7 +37,9 @@ func TestFilesOfAnotherLedger(t *testing.T) {
 		warned  bool
 	}{
 		"the same":         {change: func(*report.Options) {}, warned: true},
-		"another metric":   {change: func(o *report.Options) { o.Query.Metrics = o.Query.Metrics[:2] }, warned: true},
+		"a metric less":    {change: func(o *report.Options) { o.Query.Metrics = o.Query.Metrics[:2] }, refused: "with columns that the config lacks: cost, network_cost, all_revenue, ecpi_all, retention_rate_d1, roas_d7. A fetch"},
+		"a metric dropped": {change: func(o *report.Options) { o.Drop, o.Query.Metrics = o.Query.Metrics[2:], o.Query.Metrics[:2] }, warned: true},
+		"a metric more":    {change: func(o *report.Options) { o.Query.Metrics = append(o.Query.Metrics, "sessions") }, warned: true},
 		"the same, forced": {change: func(o *report.Options) { o.Rules.IgnoreLedger = true }, warned: true},
 		"a dimension": {change: func(o *report.Options) { o.Query.Dimensions = o.Query.Dimensions[:3] },
 			refused: "the columns day, app, app_token, os_name, country_code, network, campaign, installs,"},
