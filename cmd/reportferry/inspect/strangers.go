@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
@@ -58,9 +60,9 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 
 // strangers lists the files below the table's prefix that no record names. Readers take them for parts, so that their rows
 // count twice.
-func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target, parts sinks.Reader) error {
+func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target, store sinks.Reader) error {
 	name := target.Name
-	objects, err := parts.List(ctx, job.Table)
+	objects, err := store.List(ctx, job.Table)
 	if err != nil {
 		return err
 	}
@@ -73,9 +75,11 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 		}
 	}
 	var keys []string
+	parts := false // some are where this program would put parts
 	for _, o := range objects {
 		if !recorded[o.Key] {
 			keys = append(keys, o.Key)
+			parts = parts || o.Partition != civil.Date{}
 		}
 	}
 	if len(keys) == 0 {
@@ -92,6 +96,8 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 	}
 	if len(held) == 0 {
 		fmt.Fprintf(c.out, "  another config may fill this table; what a run would do:\n    reportferry plan %s%s\n", job.Name, c.flag)
+	} else if parts {
+		fmt.Fprintf(c.out, "  to fetch their days again, and record them:\n    reportferry backfill %s --from DAY --to DAY%s\n", job.Name, c.flag)
 	}
 	return nil
 }
