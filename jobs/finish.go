@@ -29,7 +29,7 @@ func (r *Runner) finish(a *active) {
 		}
 		if p.Brief != nil && err == nil {
 			brief, failed := p.Brief(ctx, ledger.Past{Runs: []ledger.Run{{ID: r.Run, Results: []ledger.Result{*to}}}})
-			to.Rest, to.Newest, to.Problems, err = brief.Rest, brief.Newest, brief.Problems, failed
+			to.Rest, to.Newest, to.Problems, to.Stored, err = brief.Rest, brief.Newest, brief.Problems, brief.Stored, failed
 			to.Outcome.Suspected = brief.Outcome.Suspected
 			if p.several {
 				to.Others = brief.Others

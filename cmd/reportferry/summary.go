@@ -27,7 +27,7 @@ func (d *display) ended(ctx context.Context, r *wire.Ran) error {
 		fmt.Fprintln(d.out, human.Fold("The ledger has no record of this run: "+r.Unrecorded, 80))
 	}
 	if !d.json && !d.mute && (r.Record.Trigger == "manual" || r.Record.Trigger == "backfill") {
-		after.Run(ctx, d.out, r, time.Now())
+		after.Run(d.out, r, time.Now())
 	}
 	return nil
 }

@@ -18,11 +18,33 @@ type Result struct {
 	Rest     Rest          `json:"rest,omitzero"`
 	Newest   *civil.Date   `json:"newest_complete,omitempty"` // the newest partition fetched after its end, when the job was over
 	Problems []Problem     `json:"problems,omitempty"`        // of its table, when the job was over, with the newest of their days
+	Stored   Stored        `json:"-"`
 	Took     time.Duration `json:"took_ns"`
 	Errs     []error       `json:"-"`
 	Failures []Failure     `json:"failures,omitempty"`
 	Timings  []Timing      `json:"timings,omitempty"` // of units, ascending; records of earlier versions have none
 	Untold   int           `json:"untold,omitempty"`  // units of which there is no timing, because there were so many
+}
+
+// Stored is what a table has when a job is over.
+type Stored struct {
+	Rows       int64
+	Partitions int        // with rows
+	Newest     civil.Date // of these
+}
+
+// Stored counts what the partitions hold by their records.
+func (r Records) Stored() (s Stored) {
+	for p, e := range r {
+		if e.Rows > 0 {
+			s.Rows += e.Rows
+			s.Partitions++
+			if p.After(s.Newest) {
+				s.Newest = p
+			}
+		}
+	}
+	return s
 }
 
 // A Failure is what the ledger keeps of an error.

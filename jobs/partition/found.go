@@ -164,8 +164,8 @@ func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns
 	})
 	switch {
 	case fingerprint == now.FingerprintID() && len(lacking) > 0 && !replace:
-		return fmt.Errorf("table %s: %w, because %s, with columns that the config lacks: %s. A fetch would take them away: add them to metrics:, or "+
-			"name them under drop:", t.Name(), ledger.ErrRefused, where, strings.Join(lacking, ", "))
+		return fmt.Errorf("table %s: %w, because %s, with columns that the config lacks: %s. A fetch would take them away: name them under "+
+			"metrics, or under drop if they aren't needed", t.Name(), ledger.ErrRefused, where, strings.Join(lacking, ", "))
 	case fingerprint == now.FingerprintID():
 		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them, as it does what somebody has restored; "+
 			"backfill records those of days that no run asks for. "+turns,

@@ -123,7 +123,7 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 			list[i].Days = p.Days[:min(len(p.Days), mostDays)]
 		}
 	}
-	brief := ledger.Result{Job: job, Rest: in.Rest, Newest: in.Fresh.Newest, Problems: list}
+	brief := ledger.Result{Job: job, Rest: in.Rest, Newest: in.Fresh.Newest, Problems: list, Stored: done.Stored()}
 	if !r.IgnoreLedger {
 		for _, w := range refresh.Plan(now, r, done) {
 			brief.Others += len(w.Due)

@@ -5,7 +5,6 @@
 package after
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +25,7 @@ import (
 const most = 6
 
 // Run writes of the tables that got rows by a run what is there by now. After a run that changed nothing it writes nothing.
-func Run(ctx context.Context, w io.Writer, s *wire.Ran, now time.Time) {
+func Run(w io.Writer, s *wire.Ran, now time.Time) {
 	list, results := s.List, s.Record.Results
 	g := human.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true}, Most: []int{32}}
 	how, more := "", 0
@@ -43,19 +42,13 @@ func Run(ctx context.Context, w io.Writer, s *wire.Ran, now time.Time) {
 			more++
 			continue
 		}
-		table, err := s.Ledger.Table(ctx, list[i].Table)
-		if err != nil {
-			s.Log.Warn("what the ledger holds could not be read again", "job", r.Job, "error", err)
+		if r.Stored.Partitions == 0 {
 			continue
 		}
-		rows, held := count(table)
-		if len(held) == 0 {
-			continue
-		}
-		newest := held[len(held)-1].Partition
 		for _, target := range list[i].Targets {
 			at, read := reading(target, list[i].Table)
-			g.Rows = append(g.Rows, []string{list[i].Table, human.Count(rows), fmt.Sprint(len(held)), human.Range(newest, newest), at})
+			has := r.Stored
+			g.Rows = append(g.Rows, []string{list[i].Table, human.Count(has.Rows), fmt.Sprint(has.Partitions), human.Range(has.Newest, has.Newest), at})
 			if how == "" {
 				how = read
 			}
@@ -96,15 +89,6 @@ func writePushed(w io.Writer, s *wire.Session, pushed []string) {
 			fmt.Fprintf(w, "What became of it: `reportferry %s status --job %s%s`\n", j.Kind, j.Name, s.Again())
 		}
 	}
-}
-
-// count adds up the rows of the partitions that have any. They are in the order of their days.
-func count(table *ledger.Table) (rows int64, held []ledger.Record) {
-	held = slices.DeleteFunc(table.Sorted(), func(e ledger.Record) bool { return e.Rows == 0 })
-	for _, e := range held {
-		rows += e.Rows
-	}
-	return rows, held
 }
 
 // next says when one of the jobs has something to do again.
