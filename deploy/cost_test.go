@@ -13,7 +13,7 @@ var measured = struct {
 	requests, classA, classB, loads, rowsADay, bytesADay int
 	wall, cpu                                            time.Duration
 }{
-	requests: 6, classA: 32, classB: 23, loads: 11, rowsADay: 555, bytesADay: 114703,
+	requests: 6, classA: 24, classB: 20, loads: 11, rowsADay: 555, bytesADay: 114703,
 	wall: 71 * time.Second, cpu: 400 * time.Millisecond,
 }
 
