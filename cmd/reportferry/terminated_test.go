@@ -129,7 +129,7 @@ func TestTerminatedInEachPhase(t *testing.T) {
 		{"pages are written", `name=status/`, 1, false, false, 0, 4},
 		{"the catalogue is told", `/lineage`, 2, false, false, 0, 4},
 		{"the watcher is told", `/watcher$|/watcher/0`, 1, false, false, 0, 4},
-		{"all is away", all, 30, false, true, 130, 0},
+		{"all is away", all, 22, false, true, 130, 0},
 	} {
 		t.Run(phase.name, func(t *testing.T) {
 			t.Parallel()

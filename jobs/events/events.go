@@ -117,7 +117,7 @@ func (p *plan) inspect(_ context.Context, past ledger.Past) (refresh.Inspection,
 
 func (p *plan) brief(ctx context.Context, past ledger.Past) (ledger.Result, error) {
 	in, err := p.inspect(ctx, past)
-	return ledger.Result{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: in.Problems}, err
+	return ledger.Result{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: in.Problems, Stored: p.table.Records().Stored()}, err
 }
 
 func (p *plan) schema(context.Context) (*sinks.Schema, error) { return p.definition().Schema, nil }

@@ -22,29 +22,13 @@ type index struct {
 
 type indexed struct {
 	Version string    `json:"version"`
-	Records records   `json:"records"`
+	Records []Record  `json:"records"`
 	Oldest  time.Time `json:"oldest,omitzero"` // of the month's first line of history
 
 	Leases map[civil.Date]lease `json:"leases,omitempty"`
 }
 
 const indexName = "index"
-
-// records are read as fast as they can be.
-type records []Record
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *records) UnmarshalJSON(data []byte) error {
-	read, ok := decodeEntries(string(data))
-	if !ok {
-		var err error
-		if read, err = parse[[]Record](data); err != nil {
-			return err
-		}
-	}
-	*r = read
-	return nil
-}
 
 // writeIndex makes the index of what was read last.
 func (t *Table) writeIndex(ctx context.Context) error {
@@ -53,7 +37,7 @@ func (t *Table) writeIndex(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	next := index{Months: map[string]indexed{}, Shapes: maps.Clone(t.shapes), Scopes: maps.Clone(t.scopes)}
-	of := map[string]records{}
+	of := map[string][]Record{}
 	for partition, e := range t.entries {
 		of[monthOf(partition)] = append(of[monthOf(partition)], e)
 	}

@@ -98,7 +98,8 @@ func (l *Lease) openIn(name string) []civil.Date {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	open := slices.SortedFunc(maps.Keys(l.open), civil.Date.Compare)
-	return slices.DeleteFunc(open, func(p civil.Date) bool { return monthOf(p) != name })
+	within := begins(name)
+	return slices.DeleteFunc(open, func(p civil.Date) bool { return !within(p) })
 }
 
 // swap changes the leases of a month, by the store's time.

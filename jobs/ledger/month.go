@@ -12,8 +12,8 @@ import (
 // A month is the document of the partitions of a table that begin in one month, tables/{table}/months/{month}.json. It is all that is
 // known of them: a plan reads their records, and what they were before.
 type month struct {
-	Records records `json:"records"`           // the newest of each partition, ascending
-	History records `json:"history,omitempty"` // what they replaced, as far as history keeps it, ascending by partition and number
+	Records []Record `json:"records"`           // the newest of each partition, ascending
+	History []Record `json:"history,omitempty"` // what they replaced, as far as history keeps it, ascending by partition and number
 
 	Leases map[civil.Date]lease `json:"leases,omitempty"` // of the partitions that somebody works on, or that are in doubt
 
@@ -26,6 +26,12 @@ type month struct {
 
 // monthOf names the month in which a partition begins.
 func monthOf(partition civil.Date) string { return partition.String()[:len("2006-01")] }
+
+// begins tells of partitions whether they begin in the month of a name.
+func begins(name string) func(partition civil.Date) bool {
+	first, _ := civil.ParseDate(name + "-01") // of a name that is no month it is a date that no partition has
+	return func(p civil.Date) bool { return p.Year == first.Year && p.Month == first.Month }
+}
 
 func (t *Table) monthKey(name string) string { return t.prefix("months") + name + ".json" }
 
@@ -103,7 +109,7 @@ func (m *month) hides(e Record) bool {
 // prune drops shapes and scopes that nothing in the document names.
 func (m *month) prune() {
 	named := map[string]bool{}
-	for _, list := range []records{m.Records, m.History} {
+	for _, list := range [][]Record{m.Records, m.History} {
 		for _, e := range list {
 			named[e.Shape], named[e.Scope] = true, true
 		}

@@ -92,8 +92,8 @@ func (t *Table) has(name string) bool {
 
 // leasesOf are the leases of a month. The caller holds mu.
 func (t *Table) leasesOf(name string) map[civil.Date]lease {
-	leases := maps.Clone(t.leases)
-	maps.DeleteFunc(leases, func(p civil.Date, _ lease) bool { return monthOf(p) != name })
+	leases, within := maps.Clone(t.leases), begins(name)
+	maps.DeleteFunc(leases, func(p civil.Date, _ lease) bool { return !within(p) })
 	return leases
 }
 
@@ -232,13 +232,14 @@ func (t *Table) take(name string, list []Record, leases map[civil.Date]lease, sh
 	if t.lent {
 		t.entries, t.lent = maps.Clone(t.entries), false
 	}
+	within := begins(name)
 	if t.months[name].version != "" {
-		maps.DeleteFunc(t.entries, func(p civil.Date, _ Record) bool { return monthOf(p) == name })
+		maps.DeleteFunc(t.entries, func(p civil.Date, _ Record) bool { return within(p) })
 	}
 	for _, e := range list {
 		t.entries[e.Partition] = e
 	}
-	maps.DeleteFunc(t.leases, func(p civil.Date, _ lease) bool { return monthOf(p) == name })
+	maps.DeleteFunc(t.leases, func(p civil.Date, _ lease) bool { return within(p) })
 	maps.Copy(t.leases, leases)
 	t.learn(shapes, scopes)
 }
