@@ -25,7 +25,6 @@ type Memory struct {
 	mu      sync.Mutex
 	objects map[string]*stored
 	puts    int
-	log     *[]change // for listings that lag; nil: nobody wants any
 }
 
 type stored struct {
@@ -89,7 +88,6 @@ func (m *Memory) Do(ctx context.Context, c Call) (a Answer, err error) {
 	case OpDelete:
 		for _, key := range c.Keys {
 			delete(m.objects, key)
-			m.changed(a.Date, key, nil)
 		}
 	default:
 		return a, fmt.Errorf("%q is no call", c.Op)
@@ -108,6 +106,5 @@ func (m *Memory) put(key string, o *stored, now time.Time) (version string) {
 		m.objects = map[string]*stored{}
 	}
 	m.objects[key] = o
-	m.changed(now, key, &o.Object)
 	return o.Version
 }

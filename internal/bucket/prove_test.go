@@ -51,18 +51,28 @@ func TestProve(t *testing.T) {
 func TestProveAtOnce(t *testing.T) {
 	m := new(Memory)
 	other := m.Open()
-	b := NewFaulty(m, func(c Call) Fate {
-		if c.Op == OpPut {
-			if err := other.Prove(t.Context()); err != nil {
-				t.Error(err)
-			}
+	b := New("mem://", overtaken{m, func() {
+		if err := other.Prove(t.Context()); err != nil {
+			t.Error(err)
 		}
-		return Fate{}
-	})
+	}})
 	if err := b.Prove(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if data, _, err := other.Get(t.Context(), probeKey); string(data) != proved {
 		t.Errorf("%q %v", data, err)
 	}
+}
+
+// An overtaken store has something else happen before each put.
+type overtaken struct {
+	*Memory
+	before func()
+}
+
+func (o overtaken) Do(ctx context.Context, c Call) (Answer, error) {
+	if c.Op == OpPut {
+		o.before()
+	}
+	return o.Memory.Do(ctx, c)
 }

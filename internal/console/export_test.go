@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 )
 
 // filesOf gives the content of every file of a bucket.
@@ -49,11 +50,11 @@ func exported(t *testing.T, c *Console, b *bucket.Bucket) Exported {
 func TestExportedPagesAreThoseThatAreServed(t *testing.T) {
 	c := madeUp(t)
 	var order []string
-	b := bucket.NewFaulty(new(bucket.Memory), func(call bucket.Call) bucket.Fate {
+	b := buckettest.NewFaulty(new(bucket.Memory), func(call bucket.Call) buckettest.Fate {
 		if call.Op == bucket.OpPut {
 			order = append(order, call.Key)
 		}
-		return bucket.Fate{}
+		return buckettest.Fate{}
 	})
 	did := exported(t, c, b)
 	all := filesOf(t, b)
@@ -161,13 +162,13 @@ func TestExportIsCutOff(t *testing.T) {
 		c, m, writes := madeUp(t), new(bucket.Memory), 0
 		b := m.Open()
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := c.Export(ctx, bucket.NewFaulty(m, func(call bucket.Call) bucket.Fate {
+		_, err := c.Export(ctx, buckettest.NewFaulty(m, func(call bucket.Call) buckettest.Fate {
 			if call.Op == bucket.OpPut {
 				if writes++; writes == cut {
 					cancel()
 				}
 			}
-			return bucket.Fate{}
+			return buckettest.Fate{}
 		}))
 		cancel()
 		if err == nil {
@@ -217,17 +218,17 @@ func TestExportsAtOnce(t *testing.T) {
 	c, m, other := madeUp(t), new(bucket.Memory), false
 	near, later := m.Open(), c.o
 	later.Now = func() time.Time { return noon.Add(25 * time.Hour) }
-	_, err := c.Export(t.Context(), bucket.NewFaulty(m, func(call bucket.Call) bucket.Fate {
+	_, err := c.Export(t.Context(), buckettest.NewFaulty(m, func(call bucket.Call) buckettest.Fate {
 		if call.Key == "index.html" && !other {
 			other = true
 			exported(t, New(later), near)
 		}
-		return bucket.Fate{Twice: call.Op == bucket.OpPut}
+		return buckettest.Fate{Twice: call.Op == bucket.OpPut}
 	}))
 	if !errors.Is(err, bucket.ErrConflict) {
 		t.Errorf("two exports at once: %v", err)
 	}
 	for range 2 {
-		exported(t, c, bucket.NewFaulty(m, func(call bucket.Call) bucket.Fate { return bucket.Fate{Twice: call.Op == bucket.OpPut} }))
+		exported(t, c, buckettest.NewFaulty(m, func(call bucket.Call) buckettest.Fate { return buckettest.Fate{Twice: call.Op == bucket.OpPut} }))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -330,7 +331,7 @@ func TestLostAnswersSendOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			memory := &bucket.Memory{}
 			var calls atomic.Int64 // of all tasks
-			decide := func(c bucket.Call) (f bucket.Fate) {
+			decide := func(c bucket.Call) (f buckettest.Fate) {
 				n := int(calls.Add(1))
 				if c.Key != "incidents.json" {
 					return f
@@ -349,7 +350,7 @@ func TestLostAnswersSendOnce(t *testing.T) {
 			}
 			e := newEar("all")
 			tell := func(task int) {
-				l := ledger.Open(ledger.Options{Store: bucket.NewFaulty(memory, decide)})
+				l := ledger.Open(ledger.Options{Store: buckettest.NewFaulty(memory, decide)})
 				_ = Send(t.Context(), News{Ledger: l, Run: fmt.Sprint("task", task), Now: time.Now(), Jobs: []string{"daily"},
 					Problems: []Problem{missing("2026-01-05", "2026-01-06")}, Receivers: []Receiver{e.Receiver}})
 			}

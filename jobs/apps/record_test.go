@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -13,7 +14,7 @@ func TestWritersOfProgress(t *testing.T) {
 	memory := &bucket.Memory{}
 	lost := false
 	open := func() *Kind {
-		store := bucket.NewFaulty(memory, func(c bucket.Call) (f bucket.Fate) {
+		store := buckettest.NewFaulty(memory, func(c bucket.Call) (f buckettest.Fate) {
 			if c.Op == bucket.OpPut && c.Key == "apps/account.json" && lost {
 				f.Err, lost = errors.New("the answer was lost"), false
 			}

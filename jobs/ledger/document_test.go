@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -41,7 +42,7 @@ func TestEachChangeIsThereOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			memory := &bucket.Memory{Hashed: seed%2 == 0}
 			var calls atomic.Int64 // by all processes
-			decide := func(c bucket.Call) (f bucket.Fate) {
+			decide := func(c bucket.Call) (f buckettest.Fate) {
 				n := int(calls.Add(1))
 				if c.Op != bucket.OpPut && c.Op != bucket.OpGet {
 					return f
@@ -66,7 +67,7 @@ func TestEachChangeIsThereOnce(t *testing.T) {
 			var mu sync.Mutex
 			var all sync.WaitGroup
 			for process := range 3 {
-				d := ledger.NewDocument[tokens](ledger.Open(ledger.Options{Store: bucket.NewFaulty(memory, decide)}), "x.json", "")
+				d := ledger.NewDocument[tokens](ledger.Open(ledger.Options{Store: buckettest.NewFaulty(memory, decide)}), "x.json", "")
 				for i := range 8 {
 					all.Go(func() {
 						token := fmt.Sprint(process, "/", i)
@@ -100,11 +101,11 @@ func TestEachChangeIsThereOnce(t *testing.T) {
 func TestChangesShareAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		puts := 0
-		store := bucket.NewFaulty(&bucket.Memory{}, func(c bucket.Call) bucket.Fate {
+		store := buckettest.NewFaulty(&bucket.Memory{}, func(c bucket.Call) buckettest.Fate {
 			if c.Op == bucket.OpPut && c.Key == "x.json" {
 				puts++
 			}
-			return bucket.Fate{Delay: time.Second}
+			return buckettest.Fate{Delay: time.Second}
 		})
 		d := ledger.NewDocument[tokens](ledger.Open(ledger.Options{Store: store}), "x.json", "")
 		var all sync.WaitGroup
@@ -131,8 +132,8 @@ func TestChangesShareAWrite(t *testing.T) {
 func TestOneGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		silent := true
-		store := bucket.NewFaulty(&bucket.Memory{}, func(c bucket.Call) bucket.Fate {
-			return bucket.Fate{Never: silent && c.Op == bucket.OpPut && c.Key == "x.json"}
+		store := buckettest.NewFaulty(&bucket.Memory{}, func(c bucket.Call) buckettest.Fate {
+			return buckettest.Fate{Never: silent && c.Op == bucket.OpPut && c.Key == "x.json"}
 		})
 		d := ledger.NewDocument[tokens](ledger.Open(ledger.Options{Store: store}), "x.json", "")
 		stopped, stop := context.WithCancel(t.Context())

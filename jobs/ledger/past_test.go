@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
@@ -115,10 +116,10 @@ func TestALostAnswerDoublesNoRun(t *testing.T) {
 			memory := &bucket.Memory{}
 			other := Open(Options{Store: memory.Open()})
 			lose, between := false, Run{}
-			l := Open(Options{Store: bucket.NewFaulty(memory, func(c bucket.Call) (f bucket.Fate) {
+			l := Open(Options{Store: buckettest.NewFaulty(memory, func(c bucket.Call) (f buckettest.Fate) {
 				if c.Op == bucket.OpPut && lose && strings.HasPrefix(c.Key, "runs/") {
 					lose = false
-					f = bucket.Fate{Never: !arrives, Err: errors.New("the answer was lost")}
+					f = buckettest.Fate{Never: !arrives, Err: errors.New("the answer was lost")}
 					time.AfterFunc(0, func() { check(t, other.SaveRun(t.Context(), between)) })
 				}
 				return f
@@ -287,11 +288,11 @@ func TestADamagedMonthOfRuns(t *testing.T) {
 func TestCallsOfRuns(t *testing.T) {
 	memory, calls := &bucket.Memory{}, map[bucket.Op]int{}
 	client := func() *Ledger {
-		return Open(Options{Store: bucket.NewFaulty(memory, func(c bucket.Call) bucket.Fate {
+		return Open(Options{Store: buckettest.NewFaulty(memory, func(c bucket.Call) buckettest.Fate {
 			if strings.HasPrefix(c.Key, "runs/") {
 				calls[c.Op]++
 			}
-			return bucket.Fate{}
+			return buckettest.Fate{}
 		})})
 	}
 	wants := func(what string, gets, puts, lists int) {

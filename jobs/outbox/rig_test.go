@@ -17,6 +17,7 @@ import (
 	"gocloud.dev/blob/memblob"
 
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox/outboxtest"
 	"github.com/reportferry/reportferry/jobs/outbox/store"
@@ -138,7 +139,7 @@ type rig struct {
 	*Outbox
 	t       testing.TB
 	memory  *bucket.Memory
-	fate    func(bucket.Call) bucket.Fate // of the calls to it; nil: of a good network
+	fate    func(bucket.Call) buckettest.Fate // of the calls to it; nil: of a good network
 	rejects *blob.Bucket
 	service receiver
 }
@@ -153,7 +154,7 @@ func newRig(t testing.TB) *rig {
 func (r *rig) open() *Outbox {
 	store := r.memory.Open()
 	if r.fate != nil {
-		store = bucket.NewFaulty(r.memory, r.fate)
+		store = buckettest.NewFaulty(r.memory, r.fate)
 	}
 	return New(Options{
 		Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://ledger", Lease: time.Minute}),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
@@ -60,7 +61,7 @@ func TestStop(t *testing.T) {
 // doubting looks at each segment how many records a kill would leave in doubt now.
 func (r *rig) doubting(most int64) (reads *int) {
 	reads = new(int)
-	r.fate = func(c bucket.Call) (f bucket.Fate) {
+	r.fate = func(c bucket.Call) (f buckettest.Fate) {
 		if c.Op == bucket.OpPut && strings.HasPrefix(c.Key, "pushes/spend/") {
 			files, err := r.open().Files(r.t.Context())
 			if err != nil || len(files) > 1 || len(files) == 1 && files[0].Unknown > most {
@@ -149,7 +150,7 @@ func TestInFlight(t *testing.T) {
 // failing makes what a test names fail from a moment on.
 func (r *rig) failing(key string) (fail func()) {
 	var failing atomic.Bool
-	r.fate = func(c bucket.Call) (f bucket.Fate) {
+	r.fate = func(c bucket.Call) (f buckettest.Fate) {
 		if failing.Load() && c.Op == bucket.OpPut && strings.HasPrefix(c.Key, key) {
 			f.Never, f.Err = true, errors.New("the store is out of order")
 		}

@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -85,7 +86,7 @@ func TestNoteAtOnce(t *testing.T) {
 			memory := &bucket.Memory{}
 			var calls atomic.Int64 // of all processes
 			open := func() *History {
-				store := bucket.NewFaulty(memory, func(c bucket.Call) (f bucket.Fate) {
+				store := buckettest.NewFaulty(memory, func(c bucket.Call) (f buckettest.Fate) {
 					if n := int(calls.Add(1)) + seed; c.Op == bucket.OpPut && c.Key == key && n%3 == 0 {
 						f.Err = errors.New("the answer was lost")
 					}
