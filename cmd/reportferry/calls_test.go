@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
@@ -99,7 +101,8 @@ func bucketPlace(t testing.TB, s *service, c *toll, days int) *place {
 // the sink itself gets one, which lists the table.
 func TestBucketCalls(t *testing.T) {
 	c := newToll(t, os.Getenv("SERVERS_S3"), 0)
-	p := bucketPlace(t, startService(t, "--apps", "3"), c, 60)
+	s := startService(t, "--apps", "3")
+	p := bucketPlace(t, s, c, 60)
 	for _, step := range []struct {
 		name string
 		args []string
@@ -109,8 +112,15 @@ func TestBucketCalls(t *testing.T) {
 		{"a night where nothing is due", []string{"run"}, 7},
 		{"a night with a lookback of 7 days", []string{"run", "--now"}, 26},
 		{"another one", []string{"run", "--now"}, 25},
+		{"one on which all of them have changed", []string{"run", "--now"}, 38},
 		{"a night where nothing is due after it", []string{"run"}, 8},
 	} {
+		if strings.Contains(step.name, "changed") {
+			for back := range 8 {
+				day := civil.DateOf(time.Now().UTC()).AddDays(-back)
+				s.admin(t, http.MethodPost, "restatements", []map[string]any{{"day": day.String(), "metric": "cost", "factor": 0.75}})
+			}
+		}
 		began := time.Now()
 		if out, code := p.run(step.args...); code != 0 {
 			t.Fatalf("%s: exit %d\n%s", step.name, code, out)
