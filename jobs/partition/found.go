@@ -61,6 +61,19 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool, dropp
 	return nil
 }
 
+// LeftBefore refuses a rebaseline that would leave parts of another ledger as they are, because they lie before the first partition that a
+// run fetches: readers would find two meanings, and no later run would replace them.
+func (t *Table) LeftBefore(first civil.Date) error {
+	for _, target := range t.o.Targets {
+		if parts, _ := t.others(target); len(parts) > 0 && parts[0].Partition.Before(first) {
+			oldest := parts[0].Partition
+			return fmt.Errorf("table %s: %w, because %s holds partitions from %s on that this ledger didn't put there, and a rebaseline from %s on would leave the older "+
+				"ones with their meaning: let start be %s for it", t.Name(), ledger.ErrRefused, target.Name, oldest, first, oldest)
+		}
+	}
+	return nil
+}
+
 // layout looks for files of this table that lie in its folder under other keys than the layout's, so that readers find their rows, too.
 // Before the first part is put they are those of another layout, and refused: no store replaces files under two keys at one
 // moment. Later they are copies that somebody made, or what an earlier version left, and each run warns.

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"cloud.google.com/go/civil"
+
 	"github.com/reportferry/reportferry/internal/bucket"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -43,10 +45,16 @@ func TestFilesOfAnotherLedger(t *testing.T) {
 		"the same, forced": {change: func(o *report.Options) { o.Rules.IgnoreLedger = true }, warned: true},
 		"a dimension": {change: func(o *report.Options) { o.Query.Dimensions = o.Query.Dimensions[:3] },
 			refused: "the columns day, app, app_token, os_name, country_code, network, campaign, installs,"},
-		"the currency":      {change: func(o *report.Options) { o.Query.Currency = "EUR" }, refused: "currency"},
-		"the account":       {change: func(o *report.Options) { o.Account = "other" }, refused: "run --rebaseline"},
-		"weeks":             {change: week, refused: "give this job another table"},
-		"rebaseline":        {change: func(o *report.Options) { o.Query.Currency, o.Rebaseline = "EUR", true }, warned: true},
+		"the currency": {change: func(o *report.Options) { o.Query.Currency = "EUR" }, refused: "currency"},
+		"the account":  {change: func(o *report.Options) { o.Account = "other" }, refused: "run --rebaseline"},
+		"weeks":        {change: week, refused: "give this job another table"},
+		"rebaseline":   {change: func(o *report.Options) { o.Query.Currency, o.Rebaseline = "EUR", true }, warned: true},
+		"rebaseline, a day": {change: func(o *report.Options) {
+			o.Query.Currency, o.Rebaseline = "EUR", true
+			was := o.Start
+			o.Start = func(today civil.Date) civil.Date { return was(today).AddDays(1) }
+		},
+			refused: "would leave the older ones with their meaning: let start be "},
 		"force":             {change: func(o *report.Options) { o.Query.Currency, o.Rules.IgnoreLedger = "EUR", true }, warned: true},
 		"weeks, rebaseline": {change: func(o *report.Options) { week(o); o.Rebaseline = true }, refused: "old ones would stay beside the new"},
 	} {

@@ -144,6 +144,11 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if p.rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
+	if k.o.Rebaseline {
+		if err := p.table.LeftBefore(p.rules.Period.Start(p.rules.Start)); err != nil {
+			return jobs.Plan{}, err
+		}
+	}
 	if err := p.table.Found(ctx, p.known, k.o.Rebaseline || k.o.Rules.IgnoreLedger, k.o.Drop); err != nil {
 		return jobs.Plan{}, err
 	}
