@@ -265,7 +265,7 @@ func (t *Table) refuseOlder(ctx context.Context) error {
 	if strings.Contains(t.name, "/") {
 		return nil
 	}
-	there, err := t.ledger.store.List(ctx, "tables/"+t.name)
+	there, err := t.ledger.store.List(ctx, "tables/"+t.name+"/")
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBucket, err)
 	}

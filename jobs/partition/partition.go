@@ -84,12 +84,12 @@ func Open(ctx context.Context, o Options) (*Table, error) {
 // *ledger.HeldError when another run works on one of them. Without one the caller ends the lease.
 func (t *Table) Begin(ctx context.Context, w refresh.Window) (refresh.Window, *ledger.Lease, error) {
 	t.worked.Store(true)
-	t.stale.Store(true)
 	if !t.Has() {
 		if err := t.Refresh(ctx); err != nil {
 			return w, nil, err
 		}
 	}
+	t.stale.Store(true)
 	var partitions []civil.Date
 	for _, d := range w.Due {
 		partitions = append(partitions, d.Partition)
