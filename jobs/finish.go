@@ -42,7 +42,7 @@ func (r *Runner) finish(a *active) {
 			p.Records = 0
 		}
 		if err != nil {
-			to.Errs = append(to.Errs, err)
+			a.res.fail("", err)
 		}
 		return nil
 	})

@@ -124,7 +124,7 @@ func (t *tally) leave(windows int) bool {
 	return first
 }
 
-// fail notes that a unit failed, or the plan when there is no unit. An error that ends the job is noted once: for the
+// fail notes that a unit failed; without one, the plan or the end of the job. An error that ends the job is noted once: for the
 // others that met it at the same time the answer is false.
 func (t *tally) fail(unit string, err error) bool {
 	t.mu.Lock()

@@ -49,7 +49,7 @@ func (r Records) Stored() (s Stored) {
 
 // A Failure is what the ledger keeps of an error.
 type Failure struct {
-	Unit  string `json:"unit,omitempty"` // which failed; empty: the job couldn't be planned
+	Unit  string `json:"unit,omitempty"` // which failed; empty: the job couldn't be planned, or not be ended
 	Error string `json:"error"`          // its first 500 bytes, as a terminal may show them
 }
 

@@ -96,6 +96,8 @@ func (s Tables) Write(ctx context.Context) error {
 			if !wait(ctx, min(time.Second, held.Free+time.Millisecond)) {
 				return ctx.Err()
 			}
+		case errors.As(err, new(*ledger.DamagedError)):
+			return fmt.Errorf("write the tables that say how %s is: %w", s.Of.Name(), err)
 		case !errors.Is(err, ledger.ErrLost) || time.Since(begun) > longestTurn:
 			return fmt.Errorf("write the tables that say how %s is: %w; the next run writes them", s.Of.Name(), err)
 		}

@@ -37,7 +37,7 @@ func LastFailed(job string, past ledger.Past, shown func(*ledger.Run, ledger.Fai
 // Failed is the problem that units of a job failed in a run. It names so many errors, each once with its units.
 func Failed(job, run string, failures []ledger.Failure, most int) ledger.Problem {
 	p := ledger.Problem{
-		Condition: string(RunFailed), What: "it couldn't be planned", Run: run, Wrong: true,
+		Condition: string(RunFailed), What: "it couldn't be planned or ended", Run: run, Wrong: true,
 		Advice: "what is published stays, and the next run tries again; to try now", Command: "run " + job + " --now",
 	}
 	var texts []string

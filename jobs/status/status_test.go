@@ -148,7 +148,7 @@ func TestTheLastRunFailed(t *testing.T) {
 		"a day shows it":     {failing(gap), "", nil},
 		"two units":          {failing(gap, other, ledger.Failure{Unit: "2026-01-08", Error: "unwell"}), "its last run failed: 2 units", []string{"2026-01-01, 2026-01-08: unwell"}},
 		"one unit":           {failing(other), "its last run failed: 1 unit", []string{"2026-01-01: unwell"}},
-		"it wasn't planned":  {failing(ledger.Failure{Error: "no bucket"}), "its last run failed: it couldn't be planned", []string{"no bucket"}},
+		"it wasn't planned":  {failing(ledger.Failure{Error: "no bucket"}), "its last run failed: it couldn't be planned or ended", []string{"no bucket"}},
 		"no run is recorded": {ledger.Past{}, "", nil},
 	} {
 		r, done := table()
