@@ -40,6 +40,9 @@ func Failed(job, run string, failures []ledger.Failure, most int) ledger.Problem
 		Condition: string(RunFailed), What: "it couldn't be planned or ended", Run: run, Wrong: true,
 		Advice: "what is published stays, and the next run tries again; to try now", Command: "run " + job + " --now",
 	}
+	if slices.ContainsFunc(failures, func(f ledger.Failure) bool { return refused(f.Error) }) {
+		p.Advice = "what is published stays; once what the error names is changed"
+	}
 	var texts []string
 	units := map[string][]string{}
 	n := 0
@@ -68,6 +71,12 @@ func Failed(job, run string, failures []ledger.Failure, most int) ledger.Problem
 		p.What = fmt.Sprintf("%d units", n)
 	}
 	return p
+}
+
+// refused tells whether an error is of what this program refuses, and no connection was.
+func refused(text string) bool {
+	word := ledger.ErrRefused.Error()
+	return strings.HasPrefix(text, word) || strings.Contains(text, ": "+word+":") || strings.Contains(text, ": "+word+",")
 }
 
 // some names the first of many units.
