@@ -71,8 +71,12 @@ func versionsOf(i index) map[string]string {
 	return versions
 }
 
-// readIndex takes what the index has of months that are still as they were then. A damaged index is none.
-func (t *Table) readIndex(ctx context.Context, listed map[string]bucket.Object) error {
+// errListedBefore: the index was written after the listing, and names a month that came to be meanwhile.
+var errListedBefore = errors.New("the table has changed since it was listed")
+
+// readIndex takes what the index has of months that are still as they were then. A damaged index is none. The version is that of the index
+// in the listing.
+func (t *Table) readIndex(ctx context.Context, version string, listed map[string]bucket.Object) error {
 	is, exists, err := t.index.Load(ctx)
 	var damaged *DamagedError
 	if errors.As(err, &damaged) {
@@ -85,7 +89,9 @@ func (t *Table) readIndex(ctx context.Context, listed map[string]bucket.Object) 
 	defer t.mu.Unlock()
 	t.indexed = versionsOf(is)
 	for name, m := range is.Months {
-		if _, there := listed[name]; !there {
+		if _, there := listed[name]; !there && t.index.Version() != version {
+			return errListedBefore
+		} else if !there {
 			return t.gone(t.monthKey(name), t.monthKey(indexName))
 		}
 		if t.months[name].version != "" || listed[name].Version != m.Version {

@@ -152,9 +152,13 @@ func (t *Table) refresh(ctx context.Context) error {
 	t.mu.Unlock()
 	switch {
 	case indexed && t.index.Version() != is.Version:
-		err = t.readIndex(ctx, listed)
+		err = t.readIndex(ctx, is.Version, listed)
 	case first && len(listed) == 0:
 		err = t.refuseOlder(ctx)
+	}
+	if errors.Is(err, errListedBefore) {
+		t.index.Forget()
+		return t.refresh(ctx)
 	}
 	if err != nil {
 		return err

@@ -90,6 +90,33 @@ func TestTidyWhileOthersWrite(t *testing.T) {
 	})
 }
 
+// Another process records in new months, and writes the index, between a listing and the reading of the index: nothing is gone.
+func TestTheIndexIsNewerThanTheListing(t *testing.T) {
+	meanwhile := func() {}
+	l, _ := distantLedger(t, func(call, key string) {
+		if call == "read" && strings.HasSuffix(key, indexName+".json") {
+			meanwhile()
+		}
+	})
+	other := openTable(t, l)
+	months := func(from int) {
+		for month := from; month < from+3; month++ {
+			check(t, other.Commit(t.Context(), record(31*month, "a")))
+		}
+		check(t, other.Tidy(t.Context()))
+	}
+	months(0)
+	times := 0
+	meanwhile = func() {
+		if times++; times <= 2 {
+			months(3 * times)
+		}
+	}
+	if table := openTable(t, l); len(table.Sorted()) != 9 || len(table.docs) != 0 || times != 3 {
+		t.Errorf("%d records, by %d months and %d readings of the index", len(table.Sorted()), len(table.docs), times)
+	}
+}
+
 func overwrite(t *testing.T, l *Ledger, key string, data []byte) {
 	t.Helper()
 	_, err := l.store.Put(t.Context(), key, data, bucket.Condition{})
