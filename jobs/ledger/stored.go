@@ -11,8 +11,7 @@ import (
 	"slices"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
-	jsonv1 "github.com/go-json-experiment/json/v1"
+	fast "github.com/goccy/go-json"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/reportferry/reportferry/internal/bucket"
@@ -80,13 +79,17 @@ func decodeDocument(data []byte) (content []byte, err error) {
 	return content, nil
 }
 
-// parse makes a new copy of a content; without any it is the zero T. It reads by the next encoding/json, because every plan reads the index
-// of its table, which is megabytes for ten years of days: see BenchmarkPlan.
+// parse makes a new copy of a content; without any it is the zero T. It doesn't read by encoding/json, because every plan reads the index of
+// its table, which is megabytes for ten years of days: see BenchmarkPlan.
 func parse[T any](raw []byte) (content T, err error) {
 	if raw == nil {
 		return content, nil
 	}
-	err = jsonv2.Unmarshal(raw, &content, jsonv2.RejectUnknownMembers(true), jsonv1.FormatDurationAsNano(true))
+	dec := fast.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err = dec.Decode(&content); err == nil && dec.More() {
+		err = errors.New("something follows the content")
+	}
 	return content, err
 }
 
