@@ -22,13 +22,29 @@ type index struct {
 
 type indexed struct {
 	Version string    `json:"version"`
-	Records []Record  `json:"records"`
+	Records records   `json:"records"`
 	Oldest  time.Time `json:"oldest,omitzero"` // of the month's first line of history
 
 	Leases map[civil.Date]lease `json:"leases,omitempty"`
 }
 
 const indexName = "index"
+
+// records are read as fast as they can be.
+type records []Record
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *records) UnmarshalJSON(data []byte) error {
+	read, ok := decodeEntries(string(data))
+	if !ok {
+		var err error
+		if read, err = parse[[]Record](data); err != nil {
+			return err
+		}
+	}
+	*r = read
+	return nil
+}
 
 // writeIndex makes the index of what was read last.
 func (t *Table) writeIndex(ctx context.Context) error {
@@ -37,7 +53,7 @@ func (t *Table) writeIndex(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	next := index{Months: map[string]indexed{}, Shapes: maps.Clone(t.shapes), Scopes: maps.Clone(t.scopes)}
-	of := map[string][]Record{}
+	of := map[string]records{}
 	for partition, e := range t.entries {
 		of[monthOf(partition)] = append(of[monthOf(partition)], e)
 	}

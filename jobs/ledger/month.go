@@ -12,8 +12,8 @@ import (
 // A month is the document of the partitions of a table that begin in one month, tables/{table}/months/{month}.json. It is all that is
 // known of them: a plan reads their records, and what they were before.
 type month struct {
-	Records []Record `json:"records"`           // the newest of each partition, ascending
-	History []Record `json:"history,omitempty"` // what they replaced, as far as history keeps it, ascending by partition and number
+	Records records `json:"records"`           // the newest of each partition, ascending
+	History records `json:"history,omitempty"` // what they replaced, as far as history keeps it, ascending by partition and number
 
 	Leases map[civil.Date]lease `json:"leases,omitempty"` // of the partitions that somebody works on, or that are in doubt
 
@@ -109,7 +109,7 @@ func (m *month) hides(e Record) bool {
 // prune drops shapes and scopes that nothing in the document names.
 func (m *month) prune() {
 	named := map[string]bool{}
-	for _, list := range [][]Record{m.Records, m.History} {
+	for _, list := range []records{m.Records, m.History} {
 		for _, e := range list {
 			named[e.Shape], named[e.Scope] = true, true
 		}

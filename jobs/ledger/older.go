@@ -22,7 +22,7 @@ var mostHistory = 256 << 10
 // An older is an object of history that a month had no room for. It is created once, under a name that is used once, and counts from when
 // the month names it. The name tells the day of its last line.
 type older struct {
-	Lines  []Record         `json:"lines"`
+	Lines  records          `json:"lines"`
 	Shapes map[string]Shape `json:"shapes"`
 }
 

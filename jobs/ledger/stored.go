@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	fast "github.com/goccy/go-json"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/reportferry/reportferry/internal/bucket"
@@ -79,13 +78,12 @@ func decodeDocument(data []byte) (content []byte, err error) {
 	return content, nil
 }
 
-// parse makes a new copy of a content; without any it is the zero T. It doesn't read by encoding/json, because every plan reads the index of
-// its table, which is megabytes for ten years of days: see BenchmarkPlan.
+// parse makes a new copy of a content; without any it is the zero T.
 func parse[T any](raw []byte) (content T, err error) {
 	if raw == nil {
 		return content, nil
 	}
-	dec := fast.NewDecoder(bytes.NewReader(raw))
+	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err = dec.Decode(&content); err == nil && dec.More() {
 		err = errors.New("something follows the content")
