@@ -80,7 +80,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
-	if err := p.table.Found(ctx, k.shape(), k.o.Rebaseline || k.o.Rules.IgnoreLedger, nil); err != nil {
+	if err := p.table.Found(ctx, k.shape(), k.o.Rebaseline || k.o.Rules.IgnoreLedger); err != nil {
 		return jobs.Plan{}, err
 	}
 	for day := range rules.Changed {

@@ -13,7 +13,7 @@ import (
 // Replayed is the trigger of a run that makes partitions again of raw answers. It is no success of a job, which is fetching.
 const Replayed = "replay"
 
-// A Run is the record of one execution, written at its start and again at its end. One without an end was killed, or
+// A Run is the record of one execution, written before it does anything and again at its end. One without an end was killed, or
 // still goes on.
 type Run struct {
 	ID      string     `json:"id"`
@@ -40,7 +40,7 @@ func (r Run) idle() bool {
 	})
 }
 
-// SaveRun writes the record of a run into the document of the month in which it began: one swap at its start, and one at its end, which also
+// SaveRun writes the record of a run into the document of the month in which it began: one swap before it does anything, and one at its end, which also
 // notes which jobs succeeded. A month that can't be trusted is a *DamagedError, which is no reason not to go on: no table needs the record.
 func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 	d := l.runsOf(r.Started.UTC().Format(keyOfRuns))

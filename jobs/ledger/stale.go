@@ -135,5 +135,8 @@ func (t *Table) ShapeOf(_ context.Context, e Record) (Shape, error) {
 
 // unnamed is the error of a record that names something that its month doesn't have.
 func (t *Table) unnamed(e Record, what string) error {
-	return &DamagedError{Location: t.ledger.location(t.monthKey(monthOf(e.Partition))), Err: fmt.Errorf("the record of %s names %s, which isn't there", e.Partition, what)}
+	return &DamagedError{
+		Location: t.ledger.location(t.monthKey(monthOf(e.Partition))), With: t.ledger.location(t.monthKey(indexName)),
+		Err: fmt.Errorf("the record of %s names %s, which isn't there", e.Partition, what),
+	}
 }

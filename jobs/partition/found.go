@@ -30,7 +30,7 @@ const leastFile = 12
 // asked for all to be replaced, so that the run warns, and only partitions of another length are refused, which would stay beside the new
 // ones. Parts with a metric that the config neither wants nor drops are refused, too: a fetch would take it away, and who has lost the
 // ledger may have an older config. Of files under other keys see layout.
-func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool, dropped []string) error {
+func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error {
 	for _, target := range t.o.Targets {
 		if parts, beside := t.others(target); len(parts)+len(beside) == 0 {
 			continue
@@ -54,7 +54,7 @@ func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool, dropp
 		if fingerprint == "" {
 			continue // nothing of ours, which Publish refuses to replace
 		}
-		if err := t.compare(target, len(parts), fingerprint, columns, now, replace, dropped); err != nil {
+		if err := t.compare(target, len(parts), fingerprint, columns, now, replace); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 }
 
 // compare warns of parts that mean the same, and refuses others.
-func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape, replace bool, dropped []string) error {
+func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape, replace bool) error {
 	parts, unneeded := "partitions", "If they aren't needed, drop the table"
 	if _, ok := target.Sink.(sinks.Ranger); ok {
 		parts, unneeded = "files", "If the files aren't needed, delete them"
@@ -173,7 +173,7 @@ func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns
 	const turns = "If another config fills this table too, the two take turns for ever: give one of the two jobs another table"
 	lacking := slices.DeleteFunc(slices.Clone(columns), func(name string) bool {
 		_, metric := catalog.Metric(name) // the columns of events aren't all known before they are asked for
-		return !metric || slices.Contains(dropped, name) || slices.ContainsFunc(now.Columns, func(c ledger.Column) bool { return c.Name == name })
+		return !metric || slices.Contains(t.o.Drop, name) || slices.ContainsFunc(now.Columns, func(c ledger.Column) bool { return c.Name == name })
 	})
 	switch {
 	case fingerprint == now.FingerprintID() && len(lacking) > 0 && !replace:

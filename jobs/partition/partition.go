@@ -48,6 +48,7 @@ type Options struct {
 	FailText bool         // texts that a file or a sink can't hold are errors, and aren't altered
 	Guard    float64      // as Publication has it
 	Again    bool         // put whatever the ledger says the sinks hold, and over what others put there
+	Drop     []string     // columns that a fetch may take away
 	Log      *slog.Logger // nil: nothing is logged
 
 	// Warehouse is what the config says of the table; nil: its settings stay as they are.

@@ -43,7 +43,7 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if p.rules.Changed, err = p.table.Look(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
-	if err := p.table.Found(ctx, p.known, r.o.Rules.IgnoreLedger, r.o.Drop); err != nil {
+	if err := p.table.Found(ctx, p.known, r.o.Rules.IgnoreLedger); err != nil {
 		return jobs.Plan{}, err
 	}
 	sources, err := r.sources(ctx, p)

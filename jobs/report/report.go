@@ -149,7 +149,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 			return jobs.Plan{}, err
 		}
 	}
-	if err := p.table.Found(ctx, p.known, k.o.Rebaseline || k.o.Rules.IgnoreLedger, k.o.Drop); err != nil {
+	if err := p.table.Found(ctx, p.known, k.o.Rebaseline || k.o.Rules.IgnoreLedger); err != nil {
 		return jobs.Plan{}, err
 	}
 	var looks refresh.Looks
@@ -325,7 +325,7 @@ func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledge
 	if p.table, err = partition.Open(ctx, partition.Options{
 		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, Pages: k.o.Pages, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
 		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, FailText: k.o.FailText, Guard: cmp.Or(k.o.Guard, partition.UsualGuard), Again: k.o.Rules.IgnoreLedger,
-		Log: k.o.Log, Warehouse: &k.o.Warehouse,
+		Drop: k.o.Drop, Log: k.o.Log, Warehouse: &k.o.Warehouse,
 	}); err != nil {
 		return nil, recorded, false, err
 	}
