@@ -12,7 +12,6 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/jobs/state"
-	"github.com/reportferry/reportferry/sinks"
 )
 
 // told wants the table of partitions to be made of the newest record of every partition, whatever became of earlier runs.
@@ -25,8 +24,7 @@ func (p *place) told() {
 	defer l.Close() //nolint:errcheck // only read
 	table, err := l.Table(p.t.Context(), "installs")
 	check(p.t, err)
-	states, err := l.Table(p.t.Context(), sinks.Derived(state.Prefix+state.Partitions, "installs"))
-	check(p.t, err)
+	states := table.Derived(state.Prefix + state.Partitions)
 	rows, seqs := map[string]int64{}, map[string]int{}
 	for _, e := range table.Sorted() {
 		month := refresh.Month.Start(e.Partition).String()
@@ -52,7 +50,7 @@ func TestStatesAreWrittenOnce(t *testing.T) {
 	s := startService(t, "--apps", "1", "--days", "20")
 	p := newPlace(t, s, 9, 1, living)
 	listed := func() (objects []string) {
-		names, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/_reportferry_partitions/*/months/*.json"))
+		names, err := filepath.Glob(filepath.Join(p.dir, "out/_reportferry_partitions/*/*/*.parquet"))
 		check(t, err)
 		for _, name := range names {
 			content, err := os.ReadFile(name)
@@ -64,7 +62,7 @@ func TestStatesAreWrittenOnce(t *testing.T) {
 	p.edit(t, "ledger: ", "state_tables: false\nledger: ")
 	p.untilCode(0, "run")
 	if n := len(listed()); n > 0 {
-		t.Fatalf("%d records of states that aren't wanted", n)
+		t.Fatalf("%d files of states that aren't wanted", n)
 	}
 	p.edit(t, "state_tables: false", "state_tables: true")
 	p.untilCode(0, "run", "--force")

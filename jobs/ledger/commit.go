@@ -85,7 +85,7 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 	look := func(m *month) {
 		hidden = nil
 		for _, e := range batch {
-			if sent && slices.Contains(lost, e.Partition) && m.hides(e) {
+			if sent && slices.Contains(lost, e.Partition) && m.hides(t.derived, e) {
 				hidden = append(hidden, e.Partition)
 			}
 		}
@@ -95,7 +95,7 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 			if err := t.ready(name, m); err != nil {
 				return err
 			}
-			lost = m.commit(batch, token, shapes, scopes)
+			lost = m.commit(t.derived, batch, token, shapes, scopes)
 			if look(m); len(lost) == len(batch) {
 				return ErrLost
 			}
@@ -105,7 +105,7 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 		Done: func(m *month) bool {
 			lost = nil
 			for _, e := range batch {
-				if !m.has(e) {
+				if !m.has(t.derived, e) {
 					lost = append(lost, e.Partition)
 				}
 			}

@@ -158,10 +158,11 @@ func typical(shape string) Record {
 // What encoding/json has written of a month is read as encoding/json reads it, and a field that isn't known is refused.
 func TestAMonthIsReadAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := month{Leases: map[civil.Date]lease{}, Shapes: map[string]Shape{rapid.String().Draw(t, "id"): {Fingerprint: map[string]string{"currency": "USD"}, Columns: []Column{{Name: "day", Type: "day"}}}}}
+		m := month{section: section{Leases: map[civil.Date]lease{}}, Derived: map[string]*section{"_states": {}}, Shapes: map[string]Shape{rapid.String().Draw(t, "id"): {Fingerprint: map[string]string{"currency": "USD"}, Columns: []Column{{Name: "day", Type: "day"}}}}}
 		for range rapid.IntRange(0, 4).Draw(t, "records") {
 			e := drawEntry(t)
 			m.Records, m.History = append(m.Records, e), append(m.History, e)
+			m.Derived["_states"].Records = append(m.Derived["_states"].Records, e)
 			m.Leases[e.Partition] = lease{Token: e.Run, Until: e.Fetched, Doubt: e.Moved}
 		}
 		raw, err := json.Marshal(m)

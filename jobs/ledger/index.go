@@ -22,10 +22,9 @@ type index struct {
 
 type indexed struct {
 	Version string    `json:"version"`
-	Records records   `json:"records"`
 	Oldest  time.Time `json:"oldest,omitzero"` // of the month's first line of history
-
-	Leases map[civil.Date]lease `json:"leases,omitempty"`
+	section
+	Derived map[string]*section `json:"derived,omitempty"`
 }
 
 const indexName = "index"
@@ -53,13 +52,19 @@ func (t *Table) writeIndex(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	next := index{Months: map[string]indexed{}, Shapes: maps.Clone(t.shapes), Scopes: maps.Clone(t.scopes)}
-	of := map[string]records{}
-	for partition, e := range t.entries {
-		of[monthOf(partition)] = append(of[monthOf(partition)], e)
-	}
 	for name, m := range t.months {
-		slices.SortFunc(of[name], byPartition)
-		next.Months[name] = indexed{m.version, of[name], m.oldest, t.leasesOf(name)}
+		next.Months[name] = indexed{Version: m.version, Oldest: m.oldest, Derived: map[string]*section{}}
+	}
+	for derived, r := range t.sections {
+		for name, s := range r.byMonth() {
+			m := next.Months[name]
+			if derived == "" {
+				m.section = *s
+			} else {
+				m.Derived[derived] = s
+			}
+			next.Months[name] = m
+		}
 	}
 	t.mu.Unlock()
 	change := Change[index]{Apply: func(c *index) error { *c = next; return nil }}
@@ -77,6 +82,29 @@ func (t *Table) writeIndex(ctx context.Context) error {
 		t.indexed = versionsOf(next)
 	}
 	return err
+}
+
+// byMonth sorts what was read by the month. The caller holds the lock of it.
+func (r *rows) byMonth() map[string]*section {
+	all := map[string]*section{}
+	of := func(partition civil.Date) *section {
+		name := monthOf(partition)
+		if all[name] == nil {
+			all[name] = &section{Leases: map[civil.Date]lease{}}
+		}
+		return all[name]
+	}
+	for partition, e := range r.entries {
+		s := of(partition)
+		s.Records = append(s.Records, e)
+	}
+	for partition, l := range r.leases {
+		of(partition).Leases[partition] = l
+	}
+	for _, s := range all {
+		slices.SortFunc(s.Records, byPartition)
+	}
+	return all
 }
 
 func versionsOf(i index) map[string]string {
@@ -113,7 +141,8 @@ func (t *Table) readIndex(ctx context.Context, version string, listed map[string
 		if t.months[name].version != "" || listed[name].Version != m.Version {
 			continue
 		}
-		t.take(name, m.Records, m.Leases, is.Shapes, is.Scopes)
+		t.take(name, m.section, m.Derived)
+		t.learn(is.Shapes, is.Scopes)
 		t.months[name] = known{version: m.Version, oldest: m.Oldest}
 	}
 	return nil

@@ -103,7 +103,7 @@ func (l *Lease) openIn(name string) []civil.Date {
 }
 
 // swap changes the leases of a month, by the store's time.
-func (l *Lease) swap(ctx context.Context, name string, change func(*month, []civil.Date, time.Time) error) error {
+func (l *Lease) swap(ctx context.Context, name string, change func(map[civil.Date]lease, []civil.Date, time.Time) error) error {
 	t := l.table
 	err := t.document(name).Change(ctx, Change[month]{Apply: func(m *month) error {
 		if err := t.ready(name, m); err != nil {
@@ -113,25 +113,26 @@ func (l *Lease) swap(ctx context.Context, name string, change func(*month, []civ
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrBucket, err)
 		}
-		if m.Leases == nil {
-			m.Leases = map[civil.Date]lease{}
+		s := m.of(t.derived)
+		if s.Leases == nil {
+			s.Leases = map[civil.Date]lease{}
 		}
-		return change(m, l.openIn(name), now)
+		return change(s.Leases, l.openIn(name), now)
 	}})
 	t.takeDocument(name)
 	return err
 }
 
 // take leases partitions. It is told again of a swap whose answer was lost, and then finds its own token.
-func (l *Lease) take(m *month, open []civil.Date, now time.Time) error {
+func (l *Lease) take(leases map[civil.Date]lease, open []civil.Date, now time.Time) error {
 	t := l.table
 	for _, p := range open {
-		had, leased := m.Leases[p]
+		had, leased := leases[p]
 		mine := had.Token == l.token
 		if leased && !mine && now.Before(had.Until) && (had.Task == "" || had.Task != t.ledger.task) {
 			return &HeldError{Unit: p.String(), Run: had.Run, Until: had.Until, Free: had.Until.Sub(now)}
 		}
-		m.Leases[p] = lease{l.token, l.run, t.ledger.task, now.Add(t.ledger.lease), leased && !mine || had.Doubt, mine && had.Late}
+		leases[p] = lease{l.token, l.run, t.ledger.task, now.Add(t.ledger.lease), leased && !mine || had.Doubt, mine && had.Late}
 	}
 	return nil
 }
@@ -147,9 +148,9 @@ func (l *Lease) renewAll(ctx context.Context) error {
 }
 
 // renew renews what is open. The error is ErrLost when another run has taken some of it over.
-func (l *Lease) renew(m *month, open []civil.Date, now time.Time) error {
+func (l *Lease) renew(leases map[civil.Date]lease, open []civil.Date, now time.Time) error {
 	for _, p := range open {
-		had := m.Leases[p]
+		had := leases[p]
 		if had.Token != l.token {
 			if l.recording(p) {
 				continue
@@ -157,7 +158,7 @@ func (l *Lease) renew(m *month, open []civil.Date, now time.Time) error {
 			return l.overtaken(p)
 		}
 		had.Until = now.Add(l.table.ledger.lease)
-		m.Leases[p] = had
+		leases[p] = had
 	}
 	return nil
 }
@@ -168,22 +169,22 @@ func (l *Lease) overtaken(p civil.Date) error {
 
 // giveBack ends the lease of what is open. A partition stays in doubt that was in doubt before, or of which something may have been put:
 // also when another run has leased it meanwhile, whose rows that put may have replaced.
-func (l *Lease) giveBack(m *month, open []civil.Date, _ time.Time) error {
+func (l *Lease) giveBack(leases map[civil.Date]lease, open []civil.Date, _ time.Time) error {
 	changed := false
 	for _, p := range open {
-		had, leased := m.Leases[p]
+		had, leased := leases[p]
 		mine, put := leased && had.Token == l.token, l.put(p)
 		switch {
 		case put && (mine || !leased):
-			m.Leases[p] = lease{Token: l.token, Run: l.run, Doubt: true}
+			leases[p] = lease{Token: l.token, Run: l.run, Doubt: true}
 		case put: // written in any case, because the winner may have recorded it since the document was read
 			had.Doubt, had.Late = true, true
-			m.Leases[p] = had
+			leases[p] = had
 		case mine && had.Doubt:
 			had.Until = time.Time{}
-			m.Leases[p] = had
+			leases[p] = had
 		case mine:
-			delete(m.Leases, p)
+			delete(leases, p)
 		default:
 			continue
 		}
@@ -259,9 +260,8 @@ func (l *Lease) Check(ctx context.Context) error {
 			if err := l.table.load(ctx, name); err != nil {
 				return err
 			}
-			m := l.table.document(name).Last()
 			for _, p := range l.openIn(name) {
-				if m.Leases[p].Token != l.token && !l.recording(p) {
+				if l.table.leaseOf(p).Token != l.token && !l.recording(p) {
 					return l.overtaken(p)
 				}
 			}
@@ -286,9 +286,13 @@ func (t *Table) Holders() map[civil.Date]string {
 
 // Leased tells whether a run works on a partition now, as far as the table was read: what the sinks hold of it may be on no record yet.
 func (t *Table) Leased(p civil.Date) bool {
+	return t.ledger.store.Time().Before(t.leaseOf(p).Until)
+}
+
+func (t *Table) leaseOf(p civil.Date) lease {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.ledger.store.Time().Before(t.leases[p].Until)
+	return t.leases[p]
 }
 
 // view is a partition's record. Of one in doubt it says so: all else is of the record that was the last, if there was one.

@@ -12,16 +12,37 @@ import (
 // A month is the document of the partitions of a table that begin in one month, tables/{table}/months/{month}.json. It is all that is
 // known of them: a plan reads their records, and what they were before.
 type month struct {
-	Records records `json:"records"`           // the newest of each partition, ascending
-	History records `json:"history,omitempty"` // what they replaced, as far as history keeps it, ascending by partition and number
+	section
+	History records `json:"history,omitempty"` // what its records replaced, as far as history keeps it, ascending by partition and number
 
-	Leases map[civil.Date]lease `json:"leases,omitempty"` // of the partitions that somebody works on, or that are in doubt
+	// Derived are the rows that say how the partitions of this month are, in other tables, by the names of these. They have no history.
+	Derived map[string]*section `json:"derived,omitempty"`
 
 	// Older names objects with history that the document had no room for, ascending by the time of the last line.
 	Older []string `json:"older,omitempty"`
 
 	Shapes map[string]Shape `json:"shapes"`           // that records and history name, by ID
 	Scopes map[string]Scope `json:"scopes,omitempty"` // likewise
+}
+
+// A section is the part of a month that is one table's own.
+type section struct {
+	Records records              `json:"records"`          // the newest of each partition, ascending
+	Leases  map[civil.Date]lease `json:"leases,omitempty"` // of the partitions that somebody works on, or that are in doubt
+}
+
+// of gives the section of a table: of the one whose month it is under an empty name, which is an empty section before it is written.
+func (m *month) of(derived string) *section {
+	if derived == "" {
+		return &m.section
+	}
+	if m.Derived == nil {
+		m.Derived = map[string]*section{}
+	}
+	if m.Derived[derived] == nil {
+		m.Derived[derived] = &section{Records: records{}}
+	}
+	return m.Derived[derived]
 }
 
 // monthOf names the month in which a partition begins.
@@ -33,7 +54,7 @@ func begins(name string) func(partition civil.Date) bool {
 	return func(p civil.Date) bool { return p.Year == first.Year && p.Month == first.Month }
 }
 
-func (t *Table) monthKey(name string) string { return t.prefix("months") + name + ".json" }
+func (d *documents) monthKey(name string) string { return d.prefix("months") + name + ".json" }
 
 // ready makes a document ready for a change. One that was read before has shapes, be they none: without them it is gone, and not new.
 func (t *Table) ready(name string, m *month) error {
@@ -48,33 +69,36 @@ func (t *Table) ready(name string, m *month) error {
 
 // commit sets records on top of those that they were made on, under a lease that holds, and gives those that aren't: another process has
 // recorded their partitions meanwhile, or leased them. The replaced ones go into history. Without a token nobody's lease is looked at.
-func (m *month) commit(list []Record, token string, shapes map[string]Shape, scopes map[string]Scope) (lost []civil.Date) {
+func (m *month) commit(derived string, list []Record, token string, shapes map[string]Shape, scopes map[string]Scope) (lost []civil.Date) {
+	s := m.of(derived)
 	if m.Scopes == nil {
 		m.Scopes = map[string]Scope{}
 	}
 	for _, e := range list {
-		at, there := slices.BinarySearchFunc(m.Records, e, samePartition)
+		at, there := slices.BinarySearchFunc(s.Records, e, samePartition)
 		switch {
-		case there && m.Records[at].Seq != e.After, !there && e.After != 0, token != "" && m.Leases[e.Partition].Token != token:
+		case there && s.Records[at].Seq != e.After, !there && e.After != 0, token != "" && s.Leases[e.Partition].Token != token:
 			lost = append(lost, e.Partition)
 			continue
+		case there && derived == "":
+			m.keep(s.Records[at], e)
+			fallthrough
 		case there:
-			m.keep(m.Records[at], e)
-			m.Records[at] = e
+			s.Records[at] = e
 		default:
-			m.Records = slices.Insert(m.Records, at, e)
+			s.Records = slices.Insert(s.Records, at, e)
 		}
-		if l := m.Leases[e.Partition]; token != "" && !e.Doubt && l.Late {
+		if l := s.Leases[e.Partition]; token != "" && !e.Doubt && l.Late {
 			l.Until = time.Time{} // it is over, and the partition in doubt
-			m.Leases[e.Partition] = l
+			s.Leases[e.Partition] = l
 		} else if token != "" && !e.Doubt {
-			delete(m.Leases, e.Partition)
+			delete(s.Leases, e.Partition)
 		}
-		if s, known := shapes[e.Shape]; known {
-			m.Shapes[e.Shape] = s
+		if shape, known := shapes[e.Shape]; known {
+			m.Shapes[e.Shape] = shape
 		}
-		if s, known := scopes[e.Scope]; known {
-			m.Scopes[e.Scope] = s
+		if scope, known := scopes[e.Scope]; known {
+			m.Scopes[e.Scope] = scope
 		}
 	}
 	m.prune()
@@ -93,26 +117,29 @@ func (m *month) keep(replaced, by Record) {
 }
 
 // has tells whether a record is the newest of its partition, or was.
-func (m *month) has(e Record) bool {
+func (m *month) has(derived string, e Record) bool {
 	is := func(o Record) bool { return o.Partition == e.Partition && o.Seq == e.Seq && same(o, e) }
-	return slices.ContainsFunc(m.Records, is) || slices.ContainsFunc(m.History, is)
+	return slices.ContainsFunc(m.of(derived).Records, is) || derived == "" && slices.ContainsFunc(m.History, is)
 }
 
 // hides tells whether a record may have been committed, and nothing says so here: others were committed on top, and history keeps not
 // every fetch that brought the same, nor all in the month's document.
-func (m *month) hides(e Record) bool {
-	at, there := slices.BinarySearchFunc(m.Records, e, samePartition)
+func (m *month) hides(derived string, e Record) bool {
+	s := m.of(derived)
+	at, there := slices.BinarySearchFunc(s.Records, e, samePartition)
 	_, numbered := slices.BinarySearchFunc(m.History, e, byPartition)
-	return there && m.Records[at].Seq > e.Seq && !numbered
+	return there && s.Records[at].Seq > e.Seq && (derived != "" || !numbered)
 }
 
 // prune drops shapes and scopes that nothing in the document names.
 func (m *month) prune() {
 	named := map[string]bool{}
-	for _, list := range []records{m.Records, m.History} {
-		for _, e := range list {
-			named[e.Shape], named[e.Scope] = true, true
-		}
+	lists := []records{m.Records, m.History}
+	for _, s := range m.Derived {
+		lists = append(lists, s.Records)
+	}
+	for _, e := range slices.Concat(lists...) {
+		named[e.Shape], named[e.Scope] = true, true
 	}
 	maps.DeleteFunc(m.Shapes, func(id string, _ Shape) bool { return !named[id] })
 	maps.DeleteFunc(m.Scopes, func(id string, _ Scope) bool { return !named[id] })

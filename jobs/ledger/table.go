@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reportferry/reportferry/internal/bucket"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 // readers is how many objects of a table are read at once.
@@ -22,23 +24,36 @@ const readers = 32
 
 // A Table is what the ledger holds of one table, as last read. It is safe for concurrent use.
 type Table struct {
+	*documents
+	*rows
+	name    string
+	derived string // the section of the months that is this table's
+}
+
+// Documents are those of a table, in which the tables that are derived of it have sections.
+type documents struct {
 	ledger *Ledger
-	name   string
+	folder string // in which they lie, with a slash at its end
 
 	reading *sharedRead // at all that others may have recorded
 
 	index *Document[index]
 
-	mu      sync.Mutex
+	mu       sync.Mutex
+	sections map[string]*rows // by name
+	away     bool             // what was read was let go, and not read since
+	months   map[string]known
+	indexed  map[string]string // the versions of months that the index has; nil: it wasn't read
+	docs     map[string]*Document[month]
+	shapes   map[string]Shape // replaced, and never changed
+	scopes   map[string]Scope // likewise
+}
+
+// Rows are what was read of a table's sections.
+type rows struct {
 	entries Records // the newest record of each partition
 	leases  map[civil.Date]lease
 	lent    bool // somebody reads entries without holding mu, so that they are copied before they change
-	away    bool // they were let go, and not read since
-	months  map[string]known
-	indexed map[string]string // the versions of months that the index has; nil: it wasn't read
-	docs    map[string]*Document[month]
-	shapes  map[string]Shape // replaced, and never changed
-	scopes  map[string]Scope // likewise
 }
 
 // A known is what was read of a month.
@@ -50,10 +65,32 @@ type known struct {
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
-	t := &Table{ledger: l, name: name, reading: newSharedRead(), shapes: map[string]Shape{}, scopes: map[string]Scope{}}
-	t.index = NewDocument[index](l, t.monthKey(indexName), "")
+	d := &documents{ledger: l, folder: "tables/" + name + "/", reading: newSharedRead(), sections: map[string]*rows{}, shapes: map[string]Shape{}, scopes: map[string]Scope{}}
+	d.index = NewDocument[index](l, d.monthKey(indexName), "")
+	t := d.table(name, "")
 	t.LetGo()
 	return t, t.Refresh(ctx)
+}
+
+// Derived is a table of a kind that is derived of this one's records, by month. Its own records lie in the documents of this table, so
+// that both are read together, and what one reads the other knows. They have no history.
+func (t *Table) Derived(kind string) *Table {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.table(sinks.Derived(kind, t.name), kind)
+}
+
+// table gives the table of a section.
+func (d *documents) table(name, section string) *Table {
+	return &Table{documents: d, rows: d.section(section), name: name, derived: section}
+}
+
+// section gives what was read of a section. The caller holds mu.
+func (d *documents) section(name string) *rows {
+	if d.sections[name] == nil {
+		d.sections[name] = &rows{entries: Records{}, leases: map[civil.Date]lease{}}
+	}
+	return d.sections[name]
 }
 
 // Name is the table's name.
@@ -90,19 +127,15 @@ func (t *Table) has(name string) bool {
 	return t.months[name].version != ""
 }
 
-// leasesOf are the leases of a month. The caller holds mu.
-func (t *Table) leasesOf(name string) map[civil.Date]lease {
-	leases, within := maps.Clone(t.leases), begins(name)
-	maps.DeleteFunc(leases, func(p civil.Date, _ lease) bool { return !within(p) })
-	return leases
-}
-
 // LetGo forgets what was read, because a process may have more tables than memory: a record takes 1.7 kB. Nobody may be at work on the
 // table. Until the next Refresh, which reads all of it again, it has no records.
 func (t *Table) LetGo() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.entries, t.leases, t.lent, t.away = Records{}, map[civil.Date]lease{}, false, true
+	t.away = true
+	for _, r := range t.sections {
+		r.entries, r.leases, r.lent = Records{}, map[civil.Date]lease{}, false
+	}
 	t.months, t.indexed, t.docs = map[string]known{}, nil, map[string]*Document[month]{}
 	t.index.Forget()
 }
@@ -114,7 +147,7 @@ func (t *Table) Has() bool {
 	return !t.away
 }
 
-func (t *Table) prefix(kind string) string { return "tables/" + t.name + "/" + kind + "/" }
+func (d *documents) prefix(kind string) string { return d.folder + kind + "/" }
 
 // document is the document of a month.
 func (t *Table) document(name string) *Document[month] {
@@ -227,25 +260,40 @@ func (t *Table) takeDocument(name string) {
 	if d.Version() == "" {
 		return
 	}
-	t.take(name, m.Records, m.Leases, m.Shapes, m.Scopes)
+	t.take(name, m.section, m.Derived)
+	t.learn(m.Shapes, m.Scopes)
 	t.months[name] = known{d.Version(), m.oldest(), m.Older}
 }
 
-// take replaces what is known of a month's partitions. The caller holds mu.
-func (t *Table) take(name string, list []Record, leases map[civil.Date]lease, shapes map[string]Shape, scopes map[string]Scope) {
-	if t.lent {
-		t.entries, t.lent = maps.Clone(t.entries), false
+// take replaces what is known of a month's partitions in all sections. The caller holds mu.
+func (d *documents) take(month string, own section, derived map[string]*section) {
+	known := d.months[month].version != ""
+	for name := range derived {
+		d.section(name)
+	}
+	for name, r := range d.sections {
+		is := &own
+		if name != "" {
+			is = cmp.Or(derived[name], &section{})
+		}
+		r.replace(month, *is, known)
+	}
+}
+
+// replace replaces what is known of a month's partitions, if anything is.
+func (r *rows) replace(name string, is section, known bool) {
+	if r.lent {
+		r.entries, r.lent = maps.Clone(r.entries), false
 	}
 	within := begins(name)
-	if t.months[name].version != "" {
-		maps.DeleteFunc(t.entries, func(p civil.Date, _ Record) bool { return within(p) })
+	if known {
+		maps.DeleteFunc(r.entries, func(p civil.Date, _ Record) bool { return within(p) })
 	}
-	for _, e := range list {
-		t.entries[e.Partition] = e
+	for _, e := range is.Records {
+		r.entries[e.Partition] = e
 	}
-	maps.DeleteFunc(t.leases, func(p civil.Date, _ lease) bool { return within(p) })
-	maps.Copy(t.leases, leases)
-	t.learn(shapes, scopes)
+	maps.DeleteFunc(r.leases, func(p civil.Date, _ lease) bool { return within(p) })
+	maps.Copy(r.leases, is.Leases)
 }
 
 // learn takes shapes and scopes. The caller holds mu.
@@ -264,12 +312,9 @@ func (t *Table) learn(shapes map[string]Shape, scopes map[string]Scope) {
 	}
 }
 
-// refuseOlder refuses a table that an earlier version has recorded. A table beside another one is as old as that.
+// refuseOlder refuses a table that an earlier version has recorded.
 func (t *Table) refuseOlder(ctx context.Context) error {
-	if strings.Contains(t.name, "/") {
-		return nil
-	}
-	there, err := t.ledger.store.List(ctx, "tables/"+t.name+"/")
+	there, err := t.ledger.store.List(ctx, t.folder)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBucket, err)
 	}

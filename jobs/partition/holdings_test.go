@@ -441,9 +441,8 @@ func TestATableBesideThatIsTooOld(t *testing.T) {
 	s.oldest = date("2026-03-01")
 	l := memLedger(t)
 	of := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
-	to, err := of.Beside(t.Context(), "installs_states")
-	check(t, err)
-	_, state, err := publishIn(t, to, Publication{Part: sinks.Part{Table: "installs_states", Partition: date("2026-01-01"), Rows: 5, Hash: "h"}})
+	to := of.Derived("states")
+	_, state, err := publishIn(t, to, Publication{Part: sinks.Part{Table: to.Name(), Partition: date("2026-01-01"), Rows: 5, Hash: "h"}})
 	if err != nil || state != ledger.Written || len(s.puts) > 0 {
 		t.Errorf("%s, %v", state, err)
 	}

@@ -54,7 +54,7 @@ type Options struct {
 	// Warehouse is what the config says of the table; nil: its settings stay as they are.
 	Warehouse *sinks.Schema
 
-	beside bool // the table tells of another one, whose rows don't depend on it
+	derived bool // the table tells of another one, whose rows don't depend on it
 }
 
 // A Table is a table of the ledger together with the sinks that hold its partitions. It is safe for concurrent use.
@@ -77,7 +77,11 @@ func Open(ctx context.Context, o Options) (*Table, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	t, err := o.Ledger.Table(ctx, o.Name)
-	return &Table{Table: t, o: o, seen: map[string]listing{}, fitted: map[string]*sinks.Schema{}}, err
+	return newTable(t, o), err
+}
+
+func newTable(t *ledger.Table, o Options) *Table {
+	return &Table{Table: t, o: o, seen: map[string]listing{}, fitted: map[string]*sinks.Schema{}}
 }
 
 // Begin leases the partitions of a window, and reads what other processes have recorded of them since the plan was made. It gives the

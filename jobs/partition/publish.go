@@ -252,7 +252,7 @@ func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err
 		var old *sinks.NotKept
 		if errors.As(err, &old) {
 			t.refuses(target, old.Oldest)
-			if len(t.o.Targets) > 1 || t.o.beside { // the others may keep it, or nobody waits for it
+			if len(t.o.Targets) > 1 || t.o.derived { // the others may keep it, or nobody waits for it
 				r, err = sinks.Receipt{}, nil
 				if a.Warn != nil {
 					a.Warn(fmt.Errorf("put %s/%s: %s has no rows of it: %w", part.Table, part.Partition, target.Name, old))

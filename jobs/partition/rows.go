@@ -18,12 +18,14 @@ import (
 // putters is how many partitions PutRows publishes at once. A load job of a warehouse takes seconds, however small it is.
 const putters = 8
 
-// Beside opens another table that goes to the same targets in the same way. Nothing of it is held back, and an empty partition replaces
-// what was there: what is derived is right, however much less it is.
-func (t *Table) Beside(ctx context.Context, name string) (*Table, error) {
+// Derived is a table whose rows are derived of this one's records. It goes to the same targets in the same way, and is recorded in the
+// same documents. Nothing of it is held back, and an empty partition replaces what was there: what is derived is right, however much less
+// it is.
+func (t *Table) Derived(kind string) *Table {
 	o := t.o
-	o.Name, o.OnEmpty, o.Guard, o.beside = name, ClearEmpty, 0, true
-	return Open(ctx, o)
+	of := t.Table.Derived(kind)
+	o.Name, o.OnEmpty, o.Guard, o.derived = of.Name(), ClearEmpty, 0, true
+	return newTable(of, o)
 }
 
 // PutRows makes typed rows the whole content of partitions that this program derives from what it has recorded. What all targets

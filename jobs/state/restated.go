@@ -69,7 +69,7 @@ func (s Tables) restatements(ctx context.Context, to *partition.Table, months []
 	if _, err := to.Look(ctx); err != nil {
 		return err
 	}
-	return put(ctx, to, s.definition(Restatements, changeColumns), told, rows, s.Now)
+	return to.PutRows(ctx, s.definition(Restatements, changeColumns), told, rows, s.Now)
 }
 
 // changeRow is the row of a change.

@@ -117,19 +117,12 @@ func wait(ctx context.Context, long time.Duration) bool {
 }
 
 func (s Tables) write(ctx context.Context) error {
-	// Other processes may have recorded more, and may write these tables, too. The tables are read first: rows that another process puts
-	// afterwards, which may be of newer records than these, are then noticed before anything is put over them.
-	to, err := s.Of.Beside(ctx, sinks.Derived(s.Prefix+Partitions, s.Of.Name()))
-	if err != nil {
-		return err
-	}
-	changes, err := s.Of.Beside(ctx, sinks.Derived(s.Prefix+Restatements, s.Of.Name()))
-	if err != nil {
-		return err
-	}
+	// Other processes may have recorded more, and may write these tables, too. All that is known of a month is of one version of its document:
+	// rows that another process puts afterwards, which may be of newer records than these, are noticed before anything is put over them.
 	if err := s.Of.Refresh(ctx); err != nil {
 		return err
 	}
+	to, changes := s.Of.Derived(s.Prefix+Partitions), s.Of.Derived(s.Prefix+Restatements)
 	rules, err := s.Rules(ctx)
 	if err != nil {
 		return err
@@ -177,15 +170,7 @@ func (s Tables) write(ctx context.Context) error {
 			rows = append(rows, s.partitionRow(rules, date, e, shapes[e.Shape]))
 		}
 	}
-	return put(ctx, to, d, stale, rows, s.Now)
-}
-
-// put puts months of one of the tables.
-func put(ctx context.Context, to *partition.Table, d partition.Definition, months []civil.Date, rows [][]any, now time.Time) error {
-	if err := to.PutRows(ctx, d, months, rows, now); err != nil || !to.Untidy() {
-		return err
-	}
-	return to.Table.Tidy(ctx)
+	return to.PutRows(ctx, d, stale, rows, s.Now)
 }
 
 // A month is the records of the partitions that begin in it, ascending.

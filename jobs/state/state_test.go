@@ -126,10 +126,10 @@ func (r *rig) doubt(day string) {
 // records are the numbers of the months' newest records.
 func (r *rig) records(kind string) string {
 	r.t.Helper()
-	t, err := r.ledger.Table(r.t.Context(), sinks.Derived(kind, "daily"))
+	t, err := r.ledger.Table(r.t.Context(), "daily")
 	check(r.t, err)
 	var out []string
-	for _, e := range t.Sorted() {
+	for _, e := range t.Derived(kind).Sorted() {
 		out = append(out, fmt.Sprintf("%s.%d", e.Partition.String()[:7], e.Seq))
 	}
 	return strings.Join(out, " ")

@@ -147,14 +147,14 @@ func tablesIn(ctx context.Context, s *wire.Session, target ledger.Target) (table
 // stateTablesOf are those of some tables of which a table of states has rows, by its kind. A view on one that isn't there couldn't be made.
 func stateTablesOf(ctx context.Context, l *ledger.Ledger, prefix string, tables []string) (byKind map[string][]string, err error) {
 	byKind = map[string][]string{}
-	for _, kind := range kinds {
-		for _, table := range tables {
-			t, err := l.Table(ctx, sinks.Derived(prefix+kind, table))
-			if err != nil {
-				return nil, err
-			}
-			if len(t.Records()) > 0 {
-				byKind[kind] = append(byKind[kind], table)
+	for _, name := range tables {
+		t, err := l.Table(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, kind := range kinds {
+			if len(t.Derived(prefix+kind).Records()) > 0 {
+				byKind[kind] = append(byKind[kind], name)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ type fate struct {
 	length, pause                   time.Duration
 	sluggish, dawdle                time.Duration // the longest that a slow call takes, and an answer of the service
 	history, unindexed              int           // as the ledger's options have them
+	states                          bool          // a run writes the tables that say how its table is
 
 	kill, suspend      float64 // at a call
 	force, skew        float64 // of a process
@@ -42,7 +43,7 @@ func drawFate(dice interface {
 		kill: rate(0.01), suspend: rate(0.02), force: rate(0.7), skew: rate(0.5), slow: rate(0.2),
 		sluggish: []time.Duration{4 * time.Second, 4 * time.Second, 45 * time.Second}[dice.IntN(3)],
 		dawdle:   []time.Duration{30 * time.Second, 30 * time.Second, 5 * time.Minute}[dice.IntN(3)],
-		history:  []int{0, 1, 1, 2000, 4000}[dice.IntN(5)], unindexed: dice.IntN(3), mute: rate(0.5),
+		history:  []int{0, 1, 1, 2000, 4000}[dice.IntN(5)], unindexed: dice.IntN(3), mute: rate(0.5), states: dice.IntN(4) == 0,
 		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.3), late: rate(0.1), conflict: rate(0.02), torn: rate(0.05),
 		emptied: rate(0.4), returned: rate(0.9),
 		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, tasks: dice.IntN(3),
@@ -51,7 +52,7 @@ func drawFate(dice interface {
 
 // calm is the same world when nothing happens any more.
 func (f fate) calm() fate {
-	return fate{days: f.days, length: f.length, dawdle: f.dawdle, hashed: f.hashed, seconds: f.seconds, history: f.history, unindexed: f.unindexed}
+	return fate{days: f.days, length: f.length, dawdle: f.dawdle, hashed: f.hashed, seconds: f.seconds, history: f.history, unindexed: f.unindexed, states: f.states}
 }
 
 // weight is how often something happens at a call: more often at those on which much depends.

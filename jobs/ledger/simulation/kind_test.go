@@ -21,6 +21,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/state"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
@@ -84,7 +85,7 @@ type kind struct {
 var shape = ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: "day"}, Columns: []ledger.Column{{Name: "installs"}}}
 
 func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error) {
-	if k.table, err = partition.Open(ctx, partition.Options{Ledger: k.ledger, Name: table, Targets: k.targets, Run: k.process.name}); err != nil {
+	if k.table, err = partition.Open(ctx, partition.Options{Ledger: k.ledger, Name: table, Targets: k.targets, Run: k.process.name, Codec: "snappy"}); err != nil {
 		return p, err
 	}
 	if _, _, err := k.table.LastShape(ctx); err != nil {
@@ -97,6 +98,12 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error)
 	rules := refresh.Rules{
 		Period: refresh.Day, Page: k.process.page, Start: firstDay, Through: firstDay.AddDays(len(k.process.world.truth.days) - 1),
 		Lookback: 300, Location: time.UTC, Targets: k.targets, Changed: changed, IgnoreSchedule: true, IgnoreLedger: k.process.force,
+	}
+	if k.process.world.fate.states {
+		p.States = state.Tables{
+			Prefix: state.Prefix, Job: table, Of: k.table, Now: now, Ledger: k.ledger,
+			Rules: func(context.Context) (refresh.Rules, error) { return rules, nil },
+		}.Plan()
 	}
 	due := maps.Clone(changed)
 	p.LetGo = func(context.Context) error { k.table.LetGo(due); return nil }

@@ -40,7 +40,7 @@ var protections = []protection{
 	{"what was put isn't given back without doubt",
 		[]edit{{"jobs/ledger/lease.go", "func (l *Lease) Putting(p civil.Date) { l.set(p, true) }", "func (l *Lease) Putting(p civil.Date) { l.set(p, false) }"}}},
 	{"a record is committed under its lease alone",
-		[]edit{{"jobs/ledger/month.go", `, token != "" && m.Leases[e.Partition].Token != token:`, ":"}}},
+		[]edit{{"jobs/ledger/month.go", `, token != "" && s.Leases[e.Partition].Token != token:`, ":"}}},
 	{"a commit ends the lease",
 		[]edit{{"jobs/ledger/month.go", `if token != "" && !e.Doubt {`, `if token != "" && e.Doubt {`}}},
 	{"a month is replaced on the condition of its version",
@@ -54,9 +54,9 @@ var protections = []protection{
 	{"a record is known from another of its number",
 		[]edit{{"jobs/ledger/month.go", "o.Seq == e.Seq && same(o, e)", "o.Seq == e.Seq"}}},
 	{"a record that others have replaced isn't said to be lost",
-		[]edit{{"jobs/ledger/month.go", "return there && m.Records[at].Seq > e.Seq && !numbered", "return there && numbered && !numbered"}}},
+		[]edit{{"jobs/ledger/month.go", "return there && s.Records[at].Seq > e.Seq && (derived", "return numbered && !numbered && (derived"}}},
 	{"what a record replaces goes into history in the same swap",
-		[]edit{{"jobs/ledger/month.go", "m.keep(m.Records[at], e)\n", ""}}},
+		[]edit{{"jobs/ledger/month.go", "m.keep(s.Records[at], e)\n", ""}}},
 	{"an object of history is there before its month names it", []edit{{
 		"jobs/ledger/older.go", "if created, err := t.ledger.CreateOnce(ctx, key, older{lines, m.Shapes}); err != nil || !created {\n\t\treturn err\n\t}\n\tmoved", "moved",
 	}, {

@@ -94,7 +94,7 @@ func TestSimulation(t *testing.T) {
 func TestASeedRepeatsItself(t *testing.T) {
 	slow.Test(t)
 	data := askAccount(t)
-	for seed := range uint64(40) {
+	for seed := range uint64(60) {
 		a, b := simulate(t, seed, data, true), simulate(t, seed, data, true)
 		if a.trace.Sum64() == b.trace.Sum64() {
 			continue

@@ -15,6 +15,7 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/state"
 )
 
 // A watch looks at both stores after every step, as a reader of the ledger and of the files would.
@@ -107,6 +108,7 @@ func (x *watch) newest() []ledger.Record {
 type document struct {
 	Records, History []ledger.Record
 	Leases           map[civil.Date]lease
+	Derived          map[string]*document
 	Older            []string
 	Lines            []ledger.Record
 	Months           map[string]struct {
@@ -235,6 +237,28 @@ func (x *watch) equal(when string) {
 		case (told.rows > 0 || o != nil) && shown != string(told.data):
 			w.violate("the files equal the truth", "%s, %s: record %d is %s, files show %q, and the truth is restatement %d: %q",
 				when, name, e.Seq, e.State, shown, told.restatement, told.data)
+		}
+	}
+}
+
+// derived wants the table of partitions to have a row of each record, and no lease to be left.
+func (x *watch) derived(when string) {
+	const states = state.Prefix + state.Partitions
+	for _, key := range x.months() {
+		m := x.open(x.world.ledger.objects[key])
+		seqs := 0
+		for _, e := range m.Records {
+			seqs += e.Seq
+		}
+		is := m.Derived[states]
+		if is == nil || len(is.Records) != 1 || len(is.Leases) > 0 {
+			x.world.violate("what is derived is there", "%s, %s: %+v", when, key, is)
+			continue
+		}
+		e := is.Records[0]
+		o := x.world.lake.objects[fmt.Sprintf("%s/table=%s/dt=%s/part-0.parquet", states, table, e.Partition)]
+		if o == nil || len(e.Receipts) != 1 || o.etag != `"`+e.Receipts[0].Version+`"` || e.Rows != int64(len(m.Records)) || e.Sums["seq"] != strconv.Itoa(seqs) {
+			x.world.violate("what is derived tells of all records", "%s, %s: %d records, whose numbers come to %d, and %+v, %v", when, key, len(m.Records), seqs, e, o != nil)
 		}
 	}
 }

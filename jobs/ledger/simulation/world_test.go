@@ -139,6 +139,9 @@ func (w *world) run() {
 	w.spawn("clean", func(p *process) { p.clean = true })
 	w.happen()
 	w.watch.equal("after the clean run")
+	if w.fate.states {
+		w.watch.derived("after the clean run")
+	}
 	for _, apply := range w.late {
 		w.now += time.Minute
 		apply()
