@@ -7,16 +7,11 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/reportferry/reportferry/internal/panics"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
-
-// putters is how many partitions PutRows publishes at once. A load job of a warehouse takes seconds, however small it is.
-const putters = 8
 
 // Derived is a table whose rows are derived of this one's records. It goes to the same targets in the same way, and is recorded in the
 // same documents. Nothing of it is held back, and an empty partition replaces what was there: what is derived is right, however much less
@@ -52,10 +47,10 @@ func (t *Table) PutRows(ctx context.Context, d Definition, partitions []civil.Da
 	var w refresh.Window
 	records := t.Records()
 	for _, part := range parts {
+		defer part.Remove()
 		part.Nulls = nil // they are meant
 		e := records[part.Partition]
 		if t.holds(e, part, d.Shape) {
-			part.Remove()
 			continue
 		}
 		fresh = append(fresh, part)
@@ -64,11 +59,6 @@ func (t *Table) PutRows(ctx context.Context, d Definition, partitions []civil.Da
 	if len(fresh) == 0 {
 		return nil
 	}
-	defer func() {
-		for _, part := range fresh {
-			part.Remove()
-		}
-	}()
 	w, l, err := t.Begin(ctx, w)
 	if err != nil {
 		return err
@@ -77,24 +67,11 @@ func (t *Table) PutRows(ctx context.Context, d Definition, partitions []civil.Da
 	if len(w.Due) < len(fresh) {
 		return fmt.Errorf("put rows into %s: another run has just put some: %w", t.Name(), ledger.ErrLost)
 	}
-	err = t.SaveShape(ctx, d.Shape)
-	failed := make([]error, len(fresh))
-	g := &errgroup.Group{}
-	g.SetLimit(putters)
-	for i, part := range fresh {
-		if err != nil {
-			continue
-		}
-		g.Go(func() error {
-			failed[i] = panics.Caught("put "+part.Partition.String(), func() error {
-				_, err := t.Deliver(ctx, l, d, w, Answer{Parts: []table.Part{part}, Fetched: at})
-				return err
-			})
-			return nil
-		})
+	if err := t.SaveShape(ctx, d.Shape); err != nil {
+		return err
 	}
-	_ = g.Wait() // errors are in failed
-	return errors.Join(append(failed, err)...)
+	_, err = t.Deliver(ctx, l, d, w, Answer{Parts: fresh, Fetched: at})
+	return err
 }
 
 // holds tells whether every target has a part of the same rows.

@@ -94,6 +94,15 @@ func (s *Sink) Store() string {
 	return id
 }
 
+// Together is how many parts it is worth to put at the same time: a write to a cloud takes tens of milliseconds, however small it is, and
+// has a buffer of megabytes; one to a folder takes next to nothing.
+func (s *Sink) Together() int {
+	if s.bucket.Dir() != "" {
+		return 1
+	}
+	return 3
+}
+
 // Put writes the part to its key on the part's condition. A store that honours conditions, and that says which version
 // it has made of the part, is taken at its word. Of others, the size and the mark of what they hold are compared. When that
 // comparison fails, and only then, Put returns an error although the new rows are visible. They are whole, unless the message says

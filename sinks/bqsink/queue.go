@@ -63,6 +63,9 @@ func (p *places) take(ctx context.Context, at place, run string) (*slot, error) 
 // (https://cloud.google.com/bigquery/quotas#partitioned_tables), and leaves some for a second process.
 const commitsPerSecond = 4
 
+// Together is how many parts it is worth to put at the same time: a load job takes seconds, however small it is.
+func (s *Sink) Together() int { return commitsPerSecond }
+
 // pace is a rate limiter for each table.
 type pace struct {
 	every  rate.Limit // per second; commitsPerSecond when 0

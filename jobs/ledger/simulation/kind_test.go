@@ -38,13 +38,18 @@ func (p *process) work(ctx context.Context) {
 		return
 	}
 	defer sink.Close() //nolint:errcheck // as above
-	k := &kind{process: p, ledger: books, targets: []ledger.Target{{Name: lakeURL, Sink: sink, Store: sink.Store()}}}
+	k := &kind{process: p, ledger: books, targets: []ledger.Target{{Name: lakeURL, Sink: serial{sink.(*blobsink.Sink)}, Store: sink.Store()}}}
 	list := []jobs.Job{{Name: table, Table: table, Kind: k, Targets: k.targets}}
 	runner := &jobs.Runner{Run: p.name, Lease: lasting, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 	wall, _ := p.clock()
 	res := runner.RunJobs(ctx, list, jobs.PlanJobs(ctx, list, wall))[0]
 	p.finish(res.Errs, res.Outcome)
 }
+
+// serial puts one part after the other: the order of several is nobody's, and a seed is to repeat itself.
+type serial struct{ *blobsink.Sink }
+
+func (serial) Together() int { return 1 }
 
 // openLedger opens the ledger as one process sees it, by its own clocks.
 func (p *process) openLedger() *ledger.Ledger {

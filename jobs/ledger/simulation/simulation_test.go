@@ -90,13 +90,14 @@ func TestSimulation(t *testing.T) {
 		took.Round(time.Millisecond), float64(*seeds)/took.Seconds(), broken, traces, sum)
 }
 
-// TestASeedRepeatsItself: the same seed gives the same world, call by call.
+// TestASeedRepeatsItself: the same seed gives the same world, call by call, where no tables of states are written: after those a run has
+// leases of several months to renew, and one that wakes up renews them and goes on in an order that is nobody's.
 func TestASeedRepeatsItself(t *testing.T) {
 	slow.Test(t)
 	data := askAccount(t)
 	for seed := range uint64(60) {
 		a, b := simulate(t, seed, data, true), simulate(t, seed, data, true)
-		if a.trace.Sum64() == b.trace.Sum64() {
+		if a.fate.states || a.trace.Sum64() == b.trace.Sum64() {
 			continue
 		}
 		for i, line := range a.lines {
