@@ -95,7 +95,7 @@ func TestSimulation(t *testing.T) {
 func TestASeedRepeatsItself(t *testing.T) {
 	slow.Test(t)
 	data := askAccount(t)
-	for seed := range uint64(60) {
+	for seed := range uint64(40) {
 		a, b := simulate(t, seed, data, true), simulate(t, seed, data, true)
 		if a.fate.states || a.trace.Sum64() == b.trace.Sum64() {
 			continue
