@@ -62,7 +62,7 @@ jobs:
         return events, checks, done
 
     def ledger():
-        out = subprocess.run([program, "status", "--json", "--records", "--config", str(config)], capture_output=True, text=True).stdout  # it ends with 3 while days are missing
+        out = subprocess.run([program, "status", "--output", "json", "--records", "--config", str(config)], capture_output=True, text=True).stdout  # it ends with 3 while days are missing
         return {r["partition"]: r for r in json.loads(out)["tables"][0]["records"]}
 
     def held(events, *partitions):

@@ -162,7 +162,7 @@ func TestAppsText(t *testing.T) {
 	}
 	for _, args := range [][]string{{"apps", "status", ticket}, {"apps", "status", ticket, "--json"}, {"apps", "status", ticket, "--wait"},
 		{"apps", "secrets", "reactivate", app, found[1], "--scope", "all-traffic"}, {"apps", "secrets", "revoke", app, found[1]}, {"apps", "settings", app},
-		{"apps", "export", "-o", "all.csv"}} {
+		{"apps", "export", "--out", "all.csv"}} {
 		out, code := p.here(args...)
 		if code != 0 {
 			t.Errorf("%v: exit code %d: %s", args, code, out)

@@ -167,7 +167,7 @@ func TestHistoryForPrograms(t *testing.T) {
 		{"history campaigns_daily --from 2009-12-20 --to 2009-12-19", 2, 1, "lies before"},
 		{"changes campaigns", 2, 1, "no job"},
 		{"changes --since lately", 2, 1, "want a time such as 24h or 7d, or a date"},
-		{"changes --format xml", 2, 1, "want table, json or csv"},
+		{"changes --format xml", 2, 1, "want text, json or csv"},
 	} {
 		var out bytes.Buffer
 		code := execute(t.Context(), strings.Fields(s.args), &out, &out)

@@ -216,7 +216,7 @@ func TestHostileNamesAreShownEscaped(t *testing.T) {
 	var object struct{ Campaign string }
 	first, _, _ := strings.Cut(ran(0, append(report, "--format", "jsonl")...), "\n")
 	check(t, json.Unmarshal([]byte(first), &object))
-	ran(0, append(report, "-o", "kept.csv")...)
+	ran(0, append(report, "--out", "kept.csv")...)
 	kept, err := os.ReadFile("kept.csv")
 	check(t, err)
 	raw := strings.NewReplacer("\r", "", "\x00", "").Replace(evil)

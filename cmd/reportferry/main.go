@@ -56,7 +56,10 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = usage.Helpless(cmd)
+	}
 	if err == nil {
 		return jobs.ExitDone
 	}

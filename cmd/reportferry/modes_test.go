@@ -40,8 +40,8 @@ func TestTheUmaskDecidesModes(t *testing.T) {
 			check(t, os.WriteFile("kept.csv", nil, 0o640))
 			check(t, os.Chmod("kept.csv", 0o604))
 			for i, args := range []string{
-				"run --now", "report --dimensions day --metrics installs -o new.csv", "report --dimensions day --metrics installs -o kept.csv",
-				"report --dimensions day --metrics installs -o new.parquet", "apps export -o private.csv",
+				"run --now", "report --dimensions day --metrics installs --out new.csv", "report --dimensions day --metrics installs --out kept.csv",
+				"report --dimensions day --metrics installs --out new.parquet", "apps export --out private.csv",
 			} {
 				var out bytes.Buffer
 				// The run leaves a row that isn't taken.

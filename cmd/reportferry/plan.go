@@ -29,22 +29,24 @@ import (
 // newPlan makes the command plan, which asks the service for nothing and leases nothing.
 func newPlan(p *wire.Program) *cobra.Command {
 	var a wire.Ask
+	var form *wire.Output
 	cmd := &cobra.Command{
 		Use:               "plan [job...]",
 		Short:             "Show what run would do, and why, without asking the service",
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return showPlans(cmd, p, names, func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) { return s.Jobs(ctx, names, a) })
+			return showPlans(cmd, p, form, names, func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) { return s.Jobs(ctx, names, a) })
 		},
 	}
 	cmd.Flags().BoolVar(&a.Now, "now", false, "as run --now")
 	cmd.Flags().BoolVar(&a.Force, "force", false, "as run --force")
 	cmd.Flags().BoolVar(&a.Rebaseline, "rebaseline", false, "as run --rebaseline")
+	form = p.AddOutput(cmd, "one object a job")
 	return cmd
 }
 
 // showPlans shows what a run of the jobs that list gives would do. Nothing is asked of the service, leased or written.
-func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(context.Context, *wire.Session) ([]jobs.Job, error)) error {
+func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []string, list func(context.Context, *wire.Session) ([]jobs.Job, error)) error {
 	return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 		list, err := list(ctx, s)
 		if err != nil {
@@ -70,7 +72,7 @@ func showPlans(cmd *cobra.Command, p *wire.Program, names []string, list func(co
 			}
 			switch {
 			case err != nil:
-			case p.JSON():
+			case form.JSON():
 				err = writePlanJSON(cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan, in)
 			default:
 				writePlan(cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan, in.Rest.Lacking)

@@ -72,6 +72,7 @@ commands want a file with what --print-config prints.
 // newBackfill makes the command backfill: a run of one job over a range of its past.
 func newBackfill(p *wire.Program) *cobra.Command {
 	var b backfill
+	var form *wire.Output
 	var deadline *wire.Deadline
 	cmd := &cobra.Command{
 		Use: "backfill <job> --from <day> [--to <day>]",
@@ -111,7 +112,7 @@ shows them; nothing is asked of the service, leased or written.
 			}
 			r := b.request(names, deadline)
 			if b.dry {
-				return showPlans(cmd, p, names, r.Jobs)
+				return showPlans(cmd, p, form, names, r.Jobs)
 			}
 			return runJobs(cmd, p, r)
 		},
@@ -122,6 +123,7 @@ shows them; nothing is asked of the service, leased or written.
 	cmd.Flags().BoolVar(&b.columns, "missing-columns", false, "only what lacks columns that the job has by now")
 	cmd.Flags().BoolVar(&b.force, "force", false, "fetch recorded partitions again too")
 	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "only show what would be fetched, and why")
+	form = p.AddOutput(cmd, "of --dry-run, one object a job")
 	deadline = p.AddRun(cmd)
 	if _, asked := p.LookupEnv(dagster.Variable); !asked {
 		cmd.MarkFlagsOneRequired("from", "gaps", "missing-columns")

@@ -87,7 +87,7 @@ func TestPlatformsExports(t *testing.T) {
 		}
 		check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		job := strings.NewReplacer(".", "_", "-", "_").Replace(e.name[:strings.IndexAny(e.name, ".-")])
-		init := append([]string{"spend", "init", name, "-o", job + ".yml", "--job", job, "--base-url", s.url, "--cost-url", s.url, "--key", "TEST_KEY"}, strings.Fields(e.flags)...)
+		init := append([]string{"spend", "init", name, "--out", job + ".yml", "--job", job, "--base-url", s.url, "--cost-url", s.url, "--key", "TEST_KEY"}, strings.Fields(e.flags)...)
 		out, code := p.run(init...)
 		if e.sums != "" {
 			_, err := os.Stat(filepath.Join(dir, job+".yml"))

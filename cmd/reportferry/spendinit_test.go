@@ -30,9 +30,9 @@ func TestSpendInit(t *testing.T) {
 			name, args string
 			code       int
 		}{
-			{"cost_type is missing (what is paid for); give it by --cost-type cpc, or cpi, cpe or cpm. The columns are Click ID", "spend init in/2009-12-29.csv -o spend.yml", 2},
-			{"init-file", "spend init in/2009-12-29.csv -o spend.yml --cost-type cpi --job nightly --key ADJUST_TOKEN", 0},
-			{"spend.yml is there already, and isn't written over", "spend init partner.csv -o spend.yml", 2},
+			{"cost_type is missing (what is paid for); give it by --cost-type cpc, or cpi, cpe or cpm. The columns are Click ID", "spend init in/2009-12-29.csv --out spend.yml", 2},
+			{"init-file", "spend init in/2009-12-29.csv --out spend.yml --cost-type cpi --job nightly --key ADJUST_TOKEN", 0},
+			{"spend.yml is there already, and isn't written over", "spend init partner.csv --out spend.yml", 2},
 			{"look at nothing.csv: ", "spend init nothing.csv", 2},
 			{"init", "spend init partner.csv --cost-type=cpi", 0},
 			{`none of its columns is "Click"; it has Klick-ID, Kosten (EUR), Datum, Abrechnungsart, Ausgaben`, "spend init partner.csv --column cost_id=Click", 2},

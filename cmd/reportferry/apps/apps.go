@@ -116,7 +116,7 @@ func checkToken(arg, what string) error {
 
 // plan makes the command apps plan. It compares the declared apps with the service and changes nothing.
 func (g *group) plan() *cobra.Command {
-	var asJSON bool
+	var form *wire.Output
 	cmd := &cobra.Command{
 		Use:   "plan [app...]",
 		Short: "Show what differs between the declared apps and the service",
@@ -129,7 +129,7 @@ what was sent before. Values of secrets aren't printed.`,
 				if err != nil {
 					return err
 				}
-				if asJSON || g.JSON() {
+				if form.JSON() {
 					err = human.JSONLines(cmd.OutOrStdout(), reports)
 				} else {
 					writeAppsPlan(cmd.OutOrStdout(), reports)
@@ -139,7 +139,7 @@ what was sent before. Values of secrets aren't printed.`,
 		},
 	}
 	g.addJob(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object an app")
+	form = g.AddOutput(cmd, "one object an app")
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ import (
 
 // list makes the command apps list.
 func (g *group) list() *cobra.Command {
-	var asJSON bool
+	var form *wire.Output
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the apps that were made or updated through app automation",
@@ -40,7 +41,7 @@ func (g *group) list() *cobra.Command {
 				slices.SortFunc(list, func(x, y adjust.AppDetails) int {
 					return cmp.Or(cmp.Compare(x.Platform, y.Platform), cmp.Compare(x.StoreID, y.StoreID))
 				})
-				if asJSON || g.JSON() {
+				if form.JSON() {
 					all := []any{}
 					for _, app := range list {
 						all = append(all, wholeApp(app))
@@ -57,7 +58,7 @@ func (g *group) list() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print all fields as JSON, without secrets")
+	form = g.AddOutput(cmd, "all fields, without secrets")
 	return cmd
 }
 
@@ -207,7 +208,7 @@ settings, and by what values look like. --raw writes it as it is.`,
 	}
 	cmd.Flags().StringSliceVar(&tokens, "app", nil, "only these `apps`; all by default")
 	cmd.Flags().StringSliceVar(&sections, "section", nil, "only these `sections`; all by default")
-	cmd.Flags().StringVarP(&path, "out", "o", "", "write to this `file`, for its owner alone, instead of standard output")
+	cmd.Flags().StringVar(&path, "out", "", "write to this `file`, for its owner alone, instead of standard output")
 	cmd.Flags().BoolVar(&raw, "raw", false, "as the service writes it, credentials included")
 	return cmd
 }
@@ -230,7 +231,8 @@ func writePrivately(path string, data []byte) error {
 
 // status makes the command apps status: the ledger's view of the declared apps, or the service's of one ticket.
 func (g *group) status() *cobra.Command {
-	var asJSON, wait bool
+	var form *wire.Output
+	var wait bool
 	cmd := &cobra.Command{
 		Use:   "status [ticket]",
 		Short: "Show how far the declared apps are, or how a migration goes",
@@ -239,16 +241,15 @@ of the service. With one, ask how that migration goes. The exit code is 3 when
 it has failed, or a section has failures.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			asJSON = asJSON || g.JSON()
 			if len(args) == 1 {
-				return g.ticket(cmd, args[0], wait, asJSON)
+				return g.ticket(cmd, args[0], wait, form.JSON())
 			}
 			return g.declared(cmd, nil, func(ctx context.Context, k *apps.Kind) error {
 				known, err := k.Known(ctx)
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if form.JSON() {
 					return human.JSONLines(cmd.OutOrStdout(), known)
 				}
 				if len(known) == 0 {
@@ -265,7 +266,7 @@ it has failed, or a section has failures.`,
 		},
 	}
 	g.addJob(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	form = g.AddOutput(cmd, "one object an app, or the ticket")
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the migration is over, half an hour at most")
 	return cmd
 }

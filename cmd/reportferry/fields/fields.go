@@ -27,7 +27,8 @@ import (
 type options struct {
 	search                      string
 	dimensions, metrics, events bool
-	json, offline               bool
+	offline                     bool
+	form                        *wire.Output
 }
 
 // New makes the command fields.
@@ -65,7 +66,7 @@ A service that can't be reached is an error; --offline asks nothing.`,
 	fs.BoolVar(&o.dimensions, "dimensions", false, "dimensions")
 	fs.BoolVar(&o.metrics, "metrics", false, "metrics, but for those of events")
 	fs.BoolVar(&o.events, "events", false, "the account's events, and what is counted of each")
-	fs.BoolVar(&o.json, "json", false, "print everything that is known of each as JSON")
+	o.form = p.AddOutput(cmd, "all that is known of each")
 	fs.BoolVar(&o.offline, "offline", false, "the catalogue alone; nothing is asked")
 	p.AddService(cmd)
 	return cmd
@@ -79,7 +80,6 @@ func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error
 	if !o.dimensions && !o.metrics && !o.events {
 		o.dimensions, o.metrics, o.events = true, true, true
 	}
-	o.json = o.json || p.JSON()
 	why := "nothing is asked"
 	if !o.offline {
 		var err error
@@ -117,7 +117,7 @@ func (o *options) write(cmd *cobra.Command, p *wire.Program, l *list, names []st
 		found = l.search(o)
 	}
 	switch {
-	case o.json:
+	case o.form.JSON():
 		return writeJSON(out, found)
 	case len(names) > 0:
 		for i, e := range found {

@@ -17,7 +17,8 @@ import (
 
 // Changes makes the command changes.
 func Changes(p *wire.Program) *cobra.Command {
-	var since, format string
+	var since string
+	var form *wire.Output
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "changes [job...]",
@@ -41,12 +42,9 @@ Of a job of kind events it shows the slugs that appeared, vanished or were
 renamed: the same token in the same app has another slug.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			write, err := wire.FormatOf(p, &format, map[string]func(moves, io.Writer) error{
-				"table": func(m moves, w io.Writer) error { return m.writeTable(w, limit) }, "json": moves.writeJSON, "csv": moves.writeCSV,
+			write := wire.Form(form, map[string]func(moves, io.Writer) error{
+				wire.Text: func(m moves, w io.Writer) error { return m.writeTable(w, limit) }, wire.JSON: moves.writeJSON, "csv": moves.writeCSV,
 			})
-			if err != nil {
-				return err
-			}
 			begin, err := sinceOf(since, time.Now())
 			if err != nil {
 				return err
@@ -63,7 +61,7 @@ renamed: the same token in the same app has another slug.`,
 	}
 	cmd.Flags().StringVar(&since, "since", "24h", "how long ago, such as `24h` or 7d, or a day such as 2026-01-31 or yesterday (UTC)")
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many changes of a table are shown; 0 for all; json and csv have all")
-	cmd.Flags().StringVar(&format, "format", "table", "table, json or csv")
+	form = p.AddOutput(cmd, "one object a change", "csv")
 	return cmd
 }
 

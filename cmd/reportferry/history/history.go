@@ -30,7 +30,8 @@ const usual = 14
 
 // New makes the command history.
 func New(p *wire.Program) *cobra.Command {
-	var from, to, format string
+	var from, to string
+	var form *wire.Output
 	var metrics []string
 	cmd := &cobra.Command{
 		Use:   "history <job>",
@@ -46,23 +47,17 @@ The ledger has the sums of metrics that add up. Without --metric the table shows
 the rows of each content and which sums moved. The state is that of its last
 fetch: partial while the period wasn't over, restating while the service could
 still change the numbers, or final; kept, cleared and empty are what became of
-an answer without rows. With --format json each line is a content, with csv a
-number.
+an answer without rows. As JSON each line is a content, as CSV a number.
 
 Without --from and --to it shows the last 14 periods. A day is a date, days
 before today such as -30d, yesterday or today, in the zone of the job's report.`,
 		Example: `  reportferry history campaigns_daily --metric cost
   reportferry history campaigns_daily --from 2026-01-01 --to 2026-01-31 \
-      --metric cost,installs --format csv`,
+      --metric cost,installs --output csv`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			write, err := wire.FormatOf(p, &format, map[string]func(told, io.Writer) error{
-				"table": told.writeTable, "json": told.writeJSON, "csv": told.writeCSV,
-			})
-			if err != nil {
-				return err
-			}
+			write := wire.Form(form, map[string]func(told, io.Writer) error{wire.Text: told.writeTable, wire.JSON: told.writeJSON, "csv": told.writeCSV})
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				first, last, err := bounds(s, names[0], from, to)
 				if err != nil {
@@ -82,7 +77,7 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 	cmd.Flags().StringVar(&from, "from", "", "first `day`: periods that begin earlier aren't shown")
 	cmd.Flags().StringVar(&to, "to", "", "last `day`: periods that begin later aren't shown")
 	cmd.Flags().StringSliceVar(&metrics, "metric", nil, "only these numbers, such as `cost`, or rows")
-	cmd.Flags().StringVar(&format, "format", "table", "table, json or csv")
+	form = p.AddOutput(cmd, "one object a content", "csv")
 	return cmd
 }
 

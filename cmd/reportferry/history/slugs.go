@@ -72,7 +72,7 @@ func (s slug) apps() int {
 	return len(seen)
 }
 
-// line is the change as changes --format csv has it, whose columns are those of numbers.
+// line is the change as changes --output csv has it, whose columns are those of numbers.
 func (s slug) line() []string {
 	was, is := s.Was.Slug, s.Now.Slug
 	if s.Kind == "named" {

@@ -23,7 +23,7 @@ import (
 
 // Gaps makes the command gaps.
 func Gaps(p *wire.Program) *cobra.Command {
-	var asJSON bool
+	var form *wire.Output
 	cmd := &cobra.Command{
 		Use:   "gaps [job...]",
 		Short: "Show the periods that should be there by now and aren't, and why",
@@ -45,11 +45,11 @@ fired, or when something else is wrong.`,
 				if err != nil {
 					return err
 				}
-				return showGaps(ctx, cmd.OutOrStdout(), s, chosen, past, asJSON || p.JSON())
+				return showGaps(ctx, cmd.OutOrStdout(), s, chosen, past, form.JSON())
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a job")
+	form = p.AddOutput(cmd, "one object a job")
 	return cmd
 }
 

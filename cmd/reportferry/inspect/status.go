@@ -60,7 +60,8 @@ type tableStatus struct {
 
 // Status makes the command status.
 func Status(p *wire.Program) *cobra.Command {
-	var asJSON, records, draw bool
+	var form *wire.Output
+	var records, draw bool
 	var maxAge time.Duration
 	cmd := &cobra.Command{
 		Use:   "status [job...]",
@@ -90,7 +91,7 @@ run of it that long has ended without a failure.`,
 					tables[i].detailed = err == nil && found.Name() == "status" && t.Kind != ""
 				}
 				at := wire.Place(s.Config.Ledger)
-				if asJSON || p.JSON() {
+				if form.JSON() {
 					err = writeStatusJSON(cmd.OutOrStdout(), at, tables, past.Runs)
 				} else {
 					writeStatus(cmd.OutOrStdout(), tables, past.Runs, time.Now(), draw && terminal.Is(cmd.OutOrStdout()))
@@ -106,8 +107,8 @@ run of it that long has ended without a failure.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().BoolVar(&records, "records", false, "with --json: every partition's record too")
+	form = p.AddOutput(cmd, "one object")
+	cmd.Flags().BoolVar(&records, "records", false, "with --output json: every partition's record too")
 	cmd.Flags().BoolVar(&draw, "plot", false, "on a terminal: draw the rows of each table's last 60 partitions")
 	cmd.Flags().DurationVar(&maxAge, "max-age", 0, "exit with 3 when a table, or the last success of a job without one, is older, such as 26h")
 	return cmd

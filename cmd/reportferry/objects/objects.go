@@ -4,6 +4,7 @@ package objects
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,8 @@ func New(p *wire.Program) *cobra.Command {
 checksum and unpacked. Nothing is changed, and nothing is asked of the service.
 jobs/README.md says what the objects hold.`,
 	}
-	cmd.AddCommand(&cobra.Command{
+	var form *wire.Output
+	list := &cobra.Command{
 		Use:   "list [prefix]",
 		Short: "List the objects whose keys begin with a prefix, with sizes and times",
 		Example: `  reportferry ledger list
@@ -34,6 +36,9 @@ jobs/README.md says what the objects hold.`,
 					prefix = args[0]
 				}
 				list, err := s.Ledger.Objects(ctx, prefix)
+				if form.JSON() {
+					return errors.Join(err, human.JSONLines(cmd.OutOrStdout(), list))
+				}
 				for _, o := range list {
 					fmt.Fprintf(cmd.OutOrStdout(), "%9d  %s  %s\n", o.Size, o.Modified.UTC().Format("2006-01-02 15:04:05"), o.Key)
 				}
@@ -43,7 +48,9 @@ jobs/README.md says what the objects hold.`,
 				return err
 			})
 		},
-	}, &cobra.Command{
+	}
+	form = p.AddOutput(list, "one object a line")
+	cmd.AddCommand(list, &cobra.Command{
 		Use:     "show <key>",
 		Short:   "Print an object as JSON",
 		Example: `  reportferry ledger show tables/campaigns_daily/months/2026-11.json`,

@@ -83,7 +83,7 @@ there is never written over. What was found goes to the other of the two.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVarP(&d.into, "output", "o", "", "`file` to write, which mustn't be there yet; default: standard output")
+	fs.StringVar(&d.into, "out", "", "`file` to write, which mustn't be there yet; default: standard output")
 	fs.StringArrayVar(&columns, "column", nil, "`field=name` of the column that a field of a record is taken from")
 	fs.StringArrayVar(&constants, "constant", nil, "`field=value` that is the same in all records, such as cost_currency=EUR")
 	fs.StringVar(&costType, "cost-type", "", "what is paid for: cpc, cpi, cpe or cpm")

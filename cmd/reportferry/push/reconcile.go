@@ -144,7 +144,7 @@ func (b *balance) writeTags(w io.Writer) {
 	}
 	g.Write(w)
 	if n := len(b.Tags) - mostShown; n > 0 {
-		fmt.Fprintf(w, "  and %s; --format csv has all\n", human.Plural(n, "other tag"))
+		fmt.Fprintf(w, "  and %s; --output csv has all\n", human.Plural(n, "other tag"))
 	}
 }
 

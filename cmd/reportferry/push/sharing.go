@@ -40,7 +40,7 @@ No device's ID is in a log, an error or the ledger. Rejects files have them.`)
 type explaining struct {
 	choice, partner, metric string
 	more                    []string // partners that the service knows besides its thirteen
-	asJSON                  bool
+	form                    *wire.Output
 }
 
 // explain makes the command sharing explain, which needs neither the service nor a ledger.
@@ -84,7 +84,7 @@ Rules:
 	cmd.Flags().StringVar(&x.partner, "partner", "", "only this `partner`")
 	cmd.Flags().StringVar(&x.metric, "metric", "", "only this `metric`")
 	cmd.Flags().StringSliceVar(&x.more, "partners", nil, "names or IDs of partners, or both as \"name (ID)\", beside the service's thirteen and those of the config")
-	cmd.Flags().BoolVar(&x.asJSON, "json", false, "print one JSON object for each metric and partner")
+	x.form = g.AddOutput(cmd, "one object for each metric and partner")
 	return cmd
 }
 
@@ -185,7 +185,7 @@ func (x explaining) metrics() []string {
 
 // write writes a table for each group of partners with equal rules, or JSON lines.
 func (x explaining) write(w io.Writer, state *sharing.State, partners []string) error {
-	if x.asJSON {
+	if x.form.JSON() {
 		var all []any
 		for _, p := range partners {
 			for _, m := range x.metrics() {

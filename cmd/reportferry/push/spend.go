@@ -32,7 +32,8 @@ const usualWait = 24 * time.Hour
 
 // reconcile makes the command spend reconcile.
 func (g *group) reconcile() *cobra.Command {
-	var from, to, network, format string
+	var from, to, network string
+	var form *wire.Output
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "reconcile --from <day> [--to <day>]",
@@ -62,10 +63,7 @@ yesterday or today, in UTC.`,
 			if err != nil {
 				return err
 			}
-			write, err := wire.FormatOf(g.Program, &format, map[string]func(io.Writer, []*balance) error{"table": writeBalances, "json": human.JSONLines[*balance], "csv": balancesCSV})
-			if err != nil {
-				return err
-			}
+			write := wire.Form(form, map[string]func(io.Writer, []*balance) error{wire.Text: writeBalances, wire.JSON: human.JSONLines[*balance], "csv": balancesCSV})
 			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, s *wire.Session, c config.Job, k wire.Pusher) error {
 				files, err := k.Outbox().Summed(ctx)
 				if err != nil {
@@ -75,7 +73,7 @@ yesterday or today, in UTC.`,
 				if err != nil {
 					return err
 				}
-				if len(sums) == 0 && format == "table" {
+				if len(sums) == 0 && form.String() == "" {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing was accepted for %s\n", c.Name, human.Range(first, last))
 					return nil
 				}
@@ -88,7 +86,7 @@ yesterday or today, in UTC.`,
 					differ = differ || b.Verdict == differs
 				}
 				out := cmd.OutOrStdout()
-				if format == "csv" {
+				if form.String() == "csv" {
 					out = terminal.Data(out) // escapes would change the data
 				}
 				if err := write(out, sums); err != nil || !differ {
@@ -103,7 +101,7 @@ yesterday or today, in UTC.`,
 	fs.StringVar(&to, "to", "", "last `day`; default: yesterday")
 	fs.StringVar(&network, "network", "", "only what was spent on this `network`, in the report's figure")
 	fs.DurationVar(&wait, "wait", usualWait, "how long the service may take to show what it accepted")
-	fs.StringVar(&format, "format", "table", "table, json or csv")
+	form = g.AddOutput(cmd, "one object a sum", "csv")
 	cmd.MarkFlagsOneRequired("from")
 	return cmd
 }

@@ -19,29 +19,29 @@ import (
 
 // status makes the command status.
 func (g *group) status() *cobra.Command {
-	var asJSON bool
+	var form *wire.Output
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what became of each file",
 		Long: `Show what became of each file: how many records the service accepted, how many
 were not taken (refused here, rejected by the service, or in conflict with what
 was pushed before), and how many are pending or unknown. A file that has changed
-is shown as it is now, and with --json once for each of its contents. A file
-that was refused as a whole, because it can't be read, lacks a column or has too
-many rows that aren't right, is there with the reason and what to do about it.
-The next push reads it again.`,
+is shown as it is now, and as JSON once for each of its contents. A file that
+was refused as a whole, because it can't be read, lacks a column or has too many
+rows that aren't right, is there with the reason and what to do about it. The
+next push reads it again.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
 				read := k.Outbox().Files
-				if asJSON = asJSON || g.JSON(); asJSON {
+				if form.JSON() {
 					read = k.Outbox().Summed
 				}
 				files, err := read(ctx)
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if form.JSON() {
 					return human.JSONLines(cmd.OutOrStdout(), files)
 				}
 				g.writeStatus(cmd.OutOrStdout(), c.Name, files, time.Now())
@@ -49,7 +49,7 @@ The next push reads it again.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a file")
+	form = g.AddOutput(cmd, "one object a file")
 	return cmd
 }
 

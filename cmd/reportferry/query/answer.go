@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"io"
 	"os"
 	"path/filepath"
@@ -33,11 +34,11 @@ type answer struct {
 	asked  []string // the dimensions that were asked for, by their slugs
 }
 
-// formats are the values of --format.
+// formats are those of --output.
 var formats = map[string]func(answer, context.Context, io.Writer) error{
 	"csv":     answer.writeCSV,
-	"table":   answer.writeTable,
-	"jsonl":   answer.writeJSONLines,
+	wire.Text: answer.writeTable,
+	wire.JSON: answer.writeJSONLines,
 	"parquet": answer.writeParquet,
 }
 

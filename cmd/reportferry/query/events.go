@@ -17,7 +17,7 @@ import (
 // Events makes the command events.
 func Events(p *wire.Program) *cobra.Command {
 	var q adjust.EventsQuery
-	var asJSON bool
+	var form *wire.Output
 	cmd := &cobra.Command{
 		Use:   "events [--search text]",
 		Short: "List the account's events, whose slugs name metrics",
@@ -31,20 +31,19 @@ that the variable of --token-env holds.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.Asking(cmd, func(ctx context.Context, s *wire.Session) error {
-				asJSON = asJSON || p.JSON()
-				q.TokensMapping = asJSON
+				q.TokensMapping = form.JSON()
 				list, err := s.Client.Events(ctx, q)
 				if err != nil {
 					return err
 				}
 				slices.SortFunc(list, func(a, b adjust.Event) int { return strings.Compare(a.ID, b.ID) })
-				return writeEvents(cmd.OutOrStdout(), list, asJSON)
+				return writeEvents(cmd.OutOrStdout(), list, form.JSON())
 			})
 		},
 	}
 	cmd.Flags().StringVar(&q.Contains, "search", "", "only with this `text` in the name, or this slug")
 	cmd.Flags().StringSliceVar(&q.AppTokens, "app", nil, "only of these apps: `token,token`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print all fields as JSON")
+	form = p.AddOutput(cmd, "all that the service says of them")
 	p.AddService(cmd)
 	return cmd
 }

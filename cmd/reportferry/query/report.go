@@ -52,11 +52,12 @@ of that table is what --print-config prints.
       --metrics installs,cost --currency USD
   reportferry report --dimensions day,network --metrics installs,cost \
       --date-period 2026-01-01:2026-01-31 --currency EUR \
-      --filter app_token__in=abc123 --filter installs__gt=10 -o january.parquet`,
+      --filter app_token__in=abc123 --filter installs__gt=10 \
+      --out january.parquet`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd, p) },
 	}
-	r.addFlags(cmd)
+	r.addFlags(cmd, p)
 	p.AddService(cmd)
 	return cmd
 }
@@ -66,12 +67,13 @@ type adHoc struct {
 	want.Report
 	print  bool
 	plot   bool
+	form   *wire.Output
 	format string
 	output string
 }
 
 // addFlags adds the flags in the order of the service's document.
-func (r *adHoc) addFlags(cmd *cobra.Command) {
+func (r *adHoc) addFlags(cmd *cobra.Command, p *wire.Program) {
 	q, fs := &r.Query, cmd.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&q.DatePeriod, "date-period", "-7d:-1d", "both ends included: `FROM:TO` as dates or -7d, or today, yesterday, this_week, last_week, ...")
@@ -82,8 +84,9 @@ func (r *adHoc) addFlags(cmd *cobra.Command) {
 	fs.StringVar(&q.PeriodOverPeriod, "period-over-period", "", "compare with this `period`, such as previous_week")
 	fs.BoolVar(&q.ReadableNames, "readable-names", false, "head columns by names for people")
 	fs.BoolVar(&q.FormatDates, "format-dates", false, "dates as the service formats them for people")
-	fs.StringVar(&r.format, "format", "", "csv, table, jsonl or parquet; default: by the file's ending, a table on a terminal, else csv")
-	fs.StringVarP(&r.output, "output", "o", "", "`file`, whole or not there; default: standard output")
+	r.form = p.AddOutput(cmd, "one object a row; default: by the file's ending, a table on a terminal, else csv", "csv", "parquet")
+	fs.Lookup("output").DefValue = ""
+	fs.StringVar(&r.output, "out", "", "`file`, whole or not there; default: standard output")
 	fs.BoolVar(&r.plot, "plot", false, "on a terminal: draw the first metrics by date too")
 	fs.BoolVar(&r.print, "print-config", false, "print the config of a table like this report, and ask nothing")
 }
@@ -122,7 +125,7 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 }
 
 // onlyAsked are the flags that a table can't have: its rows are partitions in columns named by slug.
-var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates", "format", "output", "plot"}
+var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates", "output", "out", "plot"}
 
 // fromDay is the first day of a period that is given by its days.
 var fromDay = lazy.Regexp(`^(-[0-9]+d|[0-9]{4}-[0-9]{2}-[0-9]{2}):`)
@@ -151,23 +154,20 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 	if err := inZone(&r.Query, time.Now()); err != nil {
 		return err
 	}
-	if r.format == "" {
+	if r.format = r.form.Given(); r.format == "" {
 		r.format = defaultFormat(r.output, cmd.OutOrStdout())
 	}
 	if r.format == "" {
-		return fmt.Errorf("--output %s: its ending names no format; add --format csv, table, jsonl or parquet", r.output)
+		return fmt.Errorf("--out %s: its ending names no form; add --output text, json, csv or parquet", r.output)
 	}
 	if info, err := os.Stat(r.output); err == nil && info.IsDir() {
-		return fmt.Errorf("--output %s: this is a folder; want the name of a file", r.output)
-	}
-	if _, known := formats[r.format]; !known {
-		return fmt.Errorf("--format %q: want csv, table, jsonl or parquet", r.format)
+		return fmt.Errorf("--out %s: this is a folder; want the name of a file", r.output)
 	}
 	if r.format == "parquet" && r.Query.ReadableNames {
-		return errors.New("--readable-names: Parquet columns are named by slug; leave it out, or take another --format")
+		return errors.New("--readable-names: Parquet columns are named by slug; leave it out, or take another --output")
 	}
 	if r.format == "parquet" && r.Query.FormatDates {
-		return errors.New("--format-dates: Parquet columns hold dates, not texts for people; leave it out, or take another --format")
+		return errors.New("--format-dates: Parquet columns hold dates, not texts for people; leave it out, or take another --output")
 	}
 	return nil
 }
@@ -216,14 +216,10 @@ func changed(pieces []zone.Piece) civil.Date {
 // defaultFormat goes by the ending of the file's name, and is empty for an unknown one. Without a file, a terminal gets a table.
 func defaultFormat(path string, stdout io.Writer) string {
 	if path != "" {
-		ending := strings.TrimPrefix(filepath.Ext(path), ".")
-		if formats[ending] == nil {
-			return ""
-		}
-		return ending
+		return map[string]string{".csv": "csv", ".jsonl": wire.JSON, ".parquet": "parquet"}[filepath.Ext(path)]
 	}
 	if terminal.Is(stdout) {
-		return "table"
+		return wire.Text
 	}
 	return "csv"
 }

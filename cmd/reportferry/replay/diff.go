@@ -18,7 +18,8 @@ import (
 
 // Diff makes the command diff.
 func Diff(p *wire.Program) *cobra.Command {
-	var against, format string
+	var against string
+	var form *wire.Output
 	var by []string
 	var limit int
 	cmd := &cobra.Command{
@@ -37,10 +38,7 @@ as the service wrote them.`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: p.CompleteJobDay,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			write, err := wire.FormatOf(p, &format, formats)
-			if err != nil {
-				return err
-			}
+			write := wire.Form(form, formats)
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				chosen, err := s.Choose(args[:1])
 				if err != nil {
@@ -66,14 +64,14 @@ as the service wrote them.`,
 	cmd.Flags().StringSliceVar(&by, "by", nil, "`dimensions` by which rows are added up, such as network,campaign")
 	cmd.Flags().StringVar(&against, "against", "", "the earlier content: its `number` in history, or the date at whose end it held; default: the one before")
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many rows the table shows; 0 for all; json and csv have all")
-	cmd.Flags().StringVar(&format, "format", "table", "table, json or csv")
+	form = p.AddOutput(cmd, "one object a row", "csv")
 	return cmd
 }
 
 var formats = map[string]func(shown, io.Writer) error{
-	"table": shown.writeTable,
-	"json":  shown.writeJSON,
-	"csv":   func(s shown, w io.Writer) error { return s.writeCSV(terminal.Data(w)) }, // escapes would change the data
+	wire.Text: shown.writeTable,
+	wire.JSON: shown.writeJSON,
+	"csv":     func(s shown, w io.Writer) error { return s.writeCSV(terminal.Data(w)) }, // escapes would change the data
 }
 
 // comparing reads the day and --against.

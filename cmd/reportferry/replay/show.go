@@ -73,7 +73,7 @@ func (s shown) writeTable(w io.Writer) error {
 		}
 	}
 	if more := len(s.Rows) - len(rows); more > 0 {
-		fmt.Fprintf(w, "\nand %d more; --limit 0 shows all, --format csv and json have them\n", more)
+		fmt.Fprintf(w, "\nand %d more; --limit 0 shows all, --output csv and json have them\n", more)
 	}
 	return nil
 }

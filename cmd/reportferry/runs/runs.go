@@ -28,7 +28,7 @@ import (
 func New(p *wire.Program) *cobra.Command {
 	var count int
 	var job string
-	var asJSON bool
+	var form *wire.Output
 	cmd := &cobra.Command{
 		Use:   "runs [ID|last]",
 		Short: "List the last runs, or show one of them in whole",
@@ -62,7 +62,7 @@ the newest run. Nothing is asked of the service.`,
 				if job != "" {
 					all = slices.DeleteFunc(all, func(r ledger.Run) bool { return !has(r, job) })
 				}
-				w, asJSON := cmd.OutOrStdout(), asJSON || p.JSON()
+				w, asJSON := cmd.OutOrStdout(), form.JSON()
 				if len(args) == 1 {
 					return showOne(w, s, all, args[0], job, asJSON)
 				}
@@ -86,7 +86,7 @@ the newest run. Nothing is asked of the service.`,
 	}
 	cmd.Flags().IntVarP(&count, "count", "n", 20, "how many runs are listed")
 	cmd.Flags().StringVar(&job, "job", "", "only runs that had this `job`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a run")
+	form = p.AddOutput(cmd, "one object a run")
 	_ = cmd.RegisterFlagCompletionFunc("job", p.CompleteJobs)
 	return cmd
 }

@@ -26,7 +26,7 @@ func New(p *wire.Program) *cobra.Command {
 }
 
 func newShow(p *wire.Program) *cobra.Command {
-	var asJSON bool
+	var form *wire.Output
 	cmd := &cobra.Command{
 		Use:   "show [job...]",
 		Short: "Print the config with its defaults filled in, without secrets",
@@ -39,7 +39,7 @@ References to secrets stay references. Of URLs, what may be a secret is left
 out, and a comment says so. The file is read and nothing else: no service, no
 ledger, no sink.`,
 		Example: `  reportferry config show
-  reportferry config show campaigns_daily --json`,
+  reportferry config show campaigns_daily --output json`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			shown, err := p.ShowConfig(names, safe)
@@ -47,7 +47,7 @@ ledger, no sink.`,
 				return err
 			}
 			text := draft.Keys(keys(shown))
-			if asJSON || p.JSON() {
+			if form.JSON() {
 				var b bytes.Buffer
 				check := json.NewEncoder(&b)
 				check.SetEscapeHTML(false)
@@ -61,7 +61,7 @@ ledger, no sink.`,
 			return exit.Coded(err)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	form = p.AddOutput(cmd, "one object")
 	return cmd
 }
 

@@ -18,9 +18,9 @@ var others = map[string]string{
 	"start": "from", "start-date": "from", "since": "from", "date-from": "from", "interval-start": "from", "begin": "from",
 	"end": "to", "end-date": "to", "until": "to", "date-to": "to", "interval-end": "to",
 	"full-refresh": "force", "full": "force", "refresh": "force", "reset": "force", "overwrite": "force",
-	"date": "date-period", "period": "date-period", "days": "date-period", "out": "output", "file": "output", "o": "output",
+	"date": "date-period", "period": "date-period", "days": "date-period", "file": "out", "o": "out",
 	"c": "config", "f": "config", "config-file": "config", "config-path": "config", "metric": "metrics", "dimension": "dimensions", "where": "filter",
-	"token": "token-env", "api-token": "token-env", "api-key": "token-env", "url": "base-url", "host": "base-url", "max-rows": "limit", "json": "format",
+	"token": "token-env", "api-token": "token-env", "api-key": "token-env", "url": "base-url", "host": "base-url", "max-rows": "limit", "as": "output",
 	"verbose": "log-level", "v": "log-level", "debug": "log-level", "quiet": "log-level", "q": "log-level", "log": "log-format",
 }
 

@@ -21,7 +21,32 @@ import (
 // Explain makes every command below root say what is wrong with its arguments and flags.
 func Explain(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagError)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if Helpless(c) == nil {
+			help(c, args)
+		}
+	})
 	each(root)
+	root.InitDefaultHelpCmd()
+	if c, _, err := root.Find([]string{"help"}); err == nil {
+		c.Args = func(_ *cobra.Command, args []string) error {
+			of, left, _ := root.Find(args)
+			if of.HasSubCommands() && len(left) > 0 {
+				return unknown(of, left[0])
+			}
+			return nil
+		}
+	}
+}
+
+// Helpless is the error of a group whose help was asked for with the name of a command that it doesn't have. The library takes the help of
+// the group for an answer. Nil: that wasn't so.
+func Helpless(c *cobra.Command) error {
+	if args := c.Flags().Args(); c.Annotations["group"] != "" && len(args) > 0 {
+		return unknown(c, args[0])
+	}
+	return nil
 }
 
 func each(c *cobra.Command) {

@@ -74,15 +74,3 @@ func ChooseJob(c *config.Config, kind, name string) (config.Job, error) {
 	}
 	return config.Job{}, exit.Usage(errors.New("the config has no job of kind " + kind))
 }
-
-// FormatOf finds what writes the format of a flag. The default, a table, is JSON when the log is.
-func FormatOf[T any](p *Program, format *string, formats map[string]T) (T, error) {
-	if *format == "table" && p.JSON() {
-		*format = "json"
-	}
-	write, known := formats[*format]
-	if !known {
-		return write, fmt.Errorf("--format %q: want table, json or csv", *format)
-	}
-	return write, nil
-}

@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The forms that every command with an Output has.
+const (
+	Text = "text"
+	JSON = "json"
+)
+
+// An Output is the form in which a command prints its answer: text for people, or a form that programs read. It is the value of the
+// flag --output.
+type Output struct {
+	program *Program
+	form    string // empty: the flag wasn't given
+	forms   []string
+	flags   *pflag.FlagSet
+}
+
+// AddOutput gives a command the flag --output. One object says what the JSON has: "one object a run". Besides text and JSON the answer has
+// the forms in more. --format is another name of the flag, and --json of --output json.
+func (p *Program) AddOutput(cmd *cobra.Command, object string, more ...string) *Output {
+	fs := cmd.Flags()
+	o := &Output{program: p, forms: append([]string{Text, JSON}, more...), flags: fs}
+	fs.VarP(o, "output", "o", fmt.Sprintf("`form`: %s; json is %s", o.list(), object))
+	fs.Lookup("output").DefValue = Text
+	fs.BoolFunc("json", "as --output json", func(string) error { return o.Set(JSON) })
+	_ = fs.MarkHidden("json")
+	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "format" {
+			name = "output"
+		}
+		return pflag.NormalizedName(name)
+	})
+	return o
+}
+
+func (o *Output) list() string {
+	last := len(o.forms) - 1
+	return strings.Join(o.forms[:last], ", ") + " or " + o.forms[last]
+}
+
+// Given is the form that the flag asks for; empty: it wasn't given.
+func (o *Output) Given() string { return o.form }
+
+// String implements pflag.Value. It is the form in which the command prints.
+func (o *Output) String() string {
+	if o.form == "" && o.program != nil && o.program.JSON() { // whoever reads the log as JSON reads all as JSON
+		return JSON
+	}
+	return o.form
+}
+
+// Set implements pflag.Value.
+func (o *Output) Set(form string) error {
+	switch form {
+	case "table":
+		form = Text
+	case "jsonl":
+		form = JSON
+	}
+	if !slices.Contains(o.forms, form) {
+		if strings.Contains(form, ".") && o.flags.Lookup("out") != nil {
+			return fmt.Errorf("want %s; a file is named by --out", o.list())
+		}
+		return fmt.Errorf("want %s", o.list())
+	}
+	o.form = form
+	return nil
+}
+
+// Type implements pflag.Value. Defaults of strings are shown in quotes.
+func (o *Output) Type() string { return "string" }
+
+// JSON tells whether the command prints JSON.
+func (o *Output) JSON() bool { return o.String() == JSON }
+
+// Form finds what writes an answer in the form that was asked for, or in the usual one, text.
+func Form[T any](o *Output, forms map[string]T) T {
+	if write, has := forms[o.String()]; has {
+		return write
+	}
+	return forms[Text]
+}
