@@ -95,6 +95,8 @@ func TestWhomToAsk(t *testing.T) {
 		says                    string
 	}{
 		{"the token isn't set", "", "--base-url " + base, "", 2, "put the token into ADJUST_TOKEN"},
+		{"the name that the service's own clients have", "", "--base-url " + base, "ADJUST_API_TOKEN", 0, ""},
+		{"the same in a config", "service: {base_url: " + base + ", token: '${ADJUST_TOKEN}'}\n", "", "ADJUST_API_TOKEN", 0, ""},
 		{"another variable", "", "--token-env OTHER --base-url " + base, "OTHER", 0, ""},
 		{"another variable, which isn't set", "", "--token-env OTHER --base-url " + base, "ADJUST_TOKEN", 2, "the environment variable that --token-env names is not set"},
 		{"the token in the place of its name", "", "--token-env " + token + " --base-url " + base, "", 2, "never on the command line"},

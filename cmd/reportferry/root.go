@@ -28,6 +28,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/show"
 	"github.com/reportferry/reportferry/cmd/reportferry/usage"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/sinks"
 	"github.com/reportferry/reportferry/sinks/blobsink"
@@ -64,11 +65,21 @@ var began = time.Now()
 // newProgram makes what every command is given. The flags fill in the rest.
 func newProgram() *wire.Program {
 	p := &wire.Program{
-		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: began, Version: version(), LookupEnv: os.LookupEnv, Hangups: hangups.take,
+		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: began, Version: version(), LookupEnv: lookupEnv, Hangups: hangups.take,
 		Kinds: kinds, Sinks: openers,
 	}
 	p.Run = func(cmd *cobra.Command, r wire.Request) error { return runJobs(cmd, p, r) }
 	return p
+}
+
+// lookupEnv is os.LookupEnv. The service's own clients call the token ADJUST_API_TOKEN, which is understood where ADJUST_TOKEN isn't set.
+func lookupEnv(name string) (value string, set bool) {
+	if value, set = os.LookupEnv(name); value == "" && name == config.DefaultTokenEnv {
+		if other, has := os.LookupEnv("ADJUST_API_TOKEN"); has {
+			return other, true
+		}
+	}
+	return value, set
 }
 
 // newRoot makes the command line: the flags of all commands, and every command.
