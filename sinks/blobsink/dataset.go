@@ -51,6 +51,9 @@ var sqlTypes = map[sinks.ColumnType]string{
 	sinks.Int64: "BIGINT", sinks.Decimal: "DECIMAL(18,6)", sinks.Double: "DOUBLE",
 }
 
+// TypeName is what DuckDB calls a column's type; empty: no column has it.
+func TypeName(of sinks.ColumnType) string { return sqlTypes[of] }
+
 // dataset returns the key under which a table is described. Where the layout has a date before the table it is the table's name
 // alone.
 func (k keyTemplate) dataset(table string) string {

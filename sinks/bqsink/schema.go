@@ -26,6 +26,9 @@ var typeNames = map[sinks.ColumnType]string{
 	sinks.Double:  "FLOAT64", sinks.Instant: "TIMESTAMP",
 }
 
+// TypeName is what BigQuery calls a column's type; empty: no column has it.
+func TypeName(of sinks.ColumnType) string { return typeNames[of] }
+
 // longestName is the most characters of a column's name, and no name may begin with one of reserved, in either case
 // (https://cloud.google.com/bigquery/docs/schemas#column_names).
 const longestName = 300

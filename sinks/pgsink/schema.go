@@ -22,6 +22,9 @@ var typeNames = map[sinks.ColumnType]string{
 // (https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-IDENTIFIERS).
 const LongestName = 63
 
+// TypeName is what Postgres calls a column's type; empty: no column has it.
+func TypeName(of sinks.ColumnType) string { return typeNames[of] }
+
 // systemColumns are there in each table, and no other column may have such a name
 // (https://www.postgresql.org/docs/current/ddl-system-columns.html).
 var systemColumns = []string{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
