@@ -15,6 +15,7 @@ import (
 type Dialect struct {
 	Quote  func(name string) string
 	Divide func(left, right string) string
+	Sum    func(name string) string // what a name in a formula is written as; nil: the sum of its column
 }
 
 // SQL writes a formula, which has names of columns, numbers, + - * / ( ) and abs( ). A name stands for the sum of its column.
@@ -29,6 +30,9 @@ func SQL(formula string, d Dialect) (string, error) {
 func (d Dialect) expression(e ast.Expr) (string, error) {
 	switch e := e.(type) {
 	case *ast.Ident:
+		if d.Sum != nil {
+			return d.Sum(e.Name), nil
+		}
 		return "SUM(" + d.Quote(e.Name) + ")", nil
 	case *ast.BasicLit:
 		return e.Value, nil

@@ -11,6 +11,10 @@ func TestSQL(t *testing.T) {
 			t.Errorf("%s: %s, %v", formula, got, err)
 		}
 	}
+	d.Sum = func(name string) string { return "total_" + name }
+	if got, err := SQL("cost * 1000 / installs", d); got != "total_cost * 1000 per total_installs" || err != nil {
+		t.Errorf("of totals: %s, %v", got, err)
+	}
 	for _, bad := range []string{"", "a %% b", "a % b", "f(a)", "abs(a, b)", "a; b", "a.b", `"x" / [1]`} {
 		if got, err := SQL(bad, d); err == nil && got != `"x"` {
 			t.Errorf("%q gives %s", bad, got)
