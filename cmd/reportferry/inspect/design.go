@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// summed designs the view that sums a table's metrics by its date and the dimensions of by. left names the metrics that it
-// can't have, each with the reason.
-func summed(table string, s *sinks.Schema, by []string) (v views.Table, left []string, err error) {
+// Summed designs the view that sums a table's metrics by its date and the dimensions of by. left names the metrics that it
+// can't have, each with the reason. An error says which dimension the table lacks, or that it has nothing to sum.
+func Summed(table string, s *sinks.Schema, by []string) (v views.Table, left []string, err error) {
 	v = views.Table{Name: table, On: s.On, By: by}
 	columns := map[string]sinks.Column{}
 	for _, c := range s.Columns {

@@ -14,7 +14,7 @@ func TestSummed(t *testing.T) {
 		{Name: "installs"}, {Name: "cost"}, {Name: "revenue"}, {Name: "ad_revenue"}, {Name: "gross_profit"}, {Name: "ecpi_all"},
 		{Name: "network_cost_diff"}, {Name: "cohort_size_d7"}, {Name: "purchase_d1_events_rate_cohort"}, {Name: "purchase_d1_events_cohort"}, {Name: "purchase_d7_events_rate_cohort"}, {Name: "purchase_d7_events_cohort"},
 	}}
-	v, left, err := summed("t", schema, []string{"app"})
+	v, left, err := Summed("t", schema, []string{"app"})
 	if err != nil {
 		t.Fatal(err)
 	}

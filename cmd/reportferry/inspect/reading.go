@@ -20,8 +20,8 @@ import (
 // inCatalogs are the dialects of engines that read an Iceberg catalog.
 var inCatalogs = []views.Dialect{views.Trino, views.Spark, views.DuckDB}
 
-// dialectsOf are the dialects of the engines that read what a sink keeps, by their names.
-func dialectsOf(url string) (names []string) {
+// DialectsOf are the dialects of the engines that read what a sink of this URL keeps, by their names.
+func DialectsOf(url string) (names []string) {
 	switch scheme, _, _ := strings.Cut(url, ":"); scheme {
 	case "bigquery":
 		return []string{views.BigQuery.Name}
@@ -38,7 +38,7 @@ func dialectsOf(url string) (names []string) {
 
 // dialectNames are all dialects.
 func dialectNames() []string {
-	return append([]string{views.BigQuery.Name, views.Postgres.Name}, dialectsOf("iceberg:")...)
+	return append([]string{views.BigQuery.Name, views.Postgres.Name}, DialectsOf("iceberg:")...)
 }
 
 // oneOf lists words.
@@ -55,21 +55,21 @@ type namespace interface {
 	Namespace() []string
 }
 
-// A reading is how an engine reads a sink, and what of states is there for it to read.
-type reading struct {
+// A Reading is how an engine reads a sink, and what of states is there for it to read.
+type Reading struct {
 	views.Place
-	whole      string              // what the view of the table itself reads; empty: the table is one of the engine's
-	told       map[string][]string // what tells of tables, by kind, as FROM has it; none yet: nil
-	partitions string              // what tells of the job's own partitions; none yet: empty
-	fresh      string              // what tells how fresh tables are
-	prefix     string              // of the names of the tables of states
-	longest    int                 // bytes of a view's name; 0: any number
+	Whole      string              // what the view of the table itself reads; empty: the table is one of the engine's
+	States     map[string][]string // tables of states, by kind, as FROM has each; none yet: nil
+	Partitions string              // what tells of the job's own partitions; none yet: empty
+	Freshness  string              // what tells how fresh tables are
+	Prefix     string              // of the names of the tables of states
+	Longest    int                 // bytes of a view's name; 0: any number
 }
 
 // readingOf is the reading of a sink of a job's table. Engines of which only one reads it need no dialect.
-func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table, dialect string) (r reading, err error) {
+func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table, dialect string) (r Reading, err error) {
 	prefix := cmp.Or(s.Config.States, state.Prefix)
-	own, err := stateTablesOf(ctx, s.Ledger, prefix, []string{table})
+	own, err := StateTables(ctx, s.Ledger, prefix, []string{table})
 	if err != nil {
 		return r, err
 	}
@@ -77,47 +77,47 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 	switch at := target.Sink.(type) {
 	case *bqsink.Sink: // a wildcard stands for the tables of all jobs; each table that a query names is paid for
 		named := func(name string) string { return views.BigQuery.Quote(at.Named(name)) }
-		r = reading{Place: views.Place{Dialect: views.BigQuery, Table: named, Named: named}, told: map[string][]string{},
-			partitions: named(sinks.Flat(partitions)), fresh: named("INFORMATION_SCHEMA.PARTITIONS")}
+		r = Reading{Place: views.Place{Dialect: views.BigQuery, Table: named, Named: named}, States: map[string][]string{},
+			Partitions: named(sinks.Flat(partitions)), Freshness: named("INFORMATION_SCHEMA.PARTITIONS")}
 		for kind := range own {
-			r.told[kind] = []string{named(prefix + kind + "_*")}
+			r.States[kind] = []string{named(prefix + kind + "_*")}
 		}
 	case *pgsink.Sink:
-		r.Place, r.longest = views.Place{Dialect: views.Postgres, Table: at.Named, Named: at.Named}, pgsink.LongestName
-		r.partitions = r.Table(sinks.Flat(partitions))
+		r.Place, r.Longest = views.Place{Dialect: views.Postgres, Table: at.Named, Named: at.Named}, pgsink.LongestName
+		r.Partitions = r.Table(sinks.Flat(partitions))
 	case namespace:
 		i := slices.IndexFunc(inCatalogs, func(d views.Dialect) bool { return d.Name == dialect })
 		r.Place = views.InCatalog(inCatalogs[i], at.Catalog(), at.Namespace())
-		r.partitions = r.Table(sinks.Flat(partitions))
+		r.Partitions = r.Table(sinks.Flat(partitions))
 		if dialect == views.DuckDB.Name {
-			r.whole = r.Table(table)
+			r.Whole = r.Table(table)
 		}
 	case lake:
 		quote, scan := views.DuckDB.Quote, func(table string) string { return after.Scan(at.Pattern(table), false) }
-		r.Place, r.whole, r.told = views.Place{Dialect: views.DuckDB, Table: quote, Named: quote}, after.Scan(at.Pattern(table), true), map[string][]string{}
+		r.Place, r.Whole, r.States = views.Place{Dialect: views.DuckDB, Table: quote, Named: quote}, after.Scan(at.Pattern(table), true), map[string][]string{}
 		for kind := range own {
-			r.told[kind] = []string{scan(sinks.Derived(prefix+kind, "*"))}
+			r.States[kind] = []string{scan(sinks.Derived(prefix+kind, "*"))}
 		}
-		r.partitions = scan(partitions)
+		r.Partitions = scan(partitions)
 	default:
 		return r, fmt.Errorf("%w: no engine is known that reads %s", ledger.ErrRefused, target.Name)
 	}
-	r.prefix, r.fresh = prefix, cmp.Or(r.fresh, r.Named(prefix+state.Partitions))
+	r.Prefix, r.Freshness = prefix, cmp.Or(r.Freshness, r.Named(prefix+state.Partitions))
 	if own[state.Partitions] == nil {
-		r.partitions = ""
+		r.Partitions = ""
 	}
-	if r.told != nil {
+	if r.States != nil {
 		return r, nil
 	}
 	beside, err := tablesIn(ctx, s, target)
 	if err != nil {
 		return r, err
 	}
-	tables, err := stateTablesOf(ctx, s.Ledger, prefix, beside)
-	r.told = map[string][]string{}
+	tables, err := StateTables(ctx, s.Ledger, prefix, beside)
+	r.States = map[string][]string{}
 	for kind, of := range tables {
 		for _, table := range of {
-			r.told[kind] = append(r.told[kind], r.Table(sinks.Flat(sinks.Derived(prefix+kind, table))))
+			r.States[kind] = append(r.States[kind], r.Table(sinks.Flat(sinks.Derived(prefix+kind, table))))
 		}
 	}
 	return r, err
@@ -144,15 +144,16 @@ func tablesIn(ctx context.Context, s *wire.Session, target ledger.Target) (table
 	return tables, nil
 }
 
-// stateTablesOf are those of some tables of which a table of states has rows, by its kind. A view on one that isn't there couldn't be made.
-func stateTablesOf(ctx context.Context, l *ledger.Ledger, prefix string, tables []string) (byKind map[string][]string, err error) {
+// StateTables are those of some tables of which a table of states has rows, by its kind of StateKinds. A view on one that isn't there couldn't
+// be made. The error is the ledger's.
+func StateTables(ctx context.Context, l *ledger.Ledger, prefix string, tables []string) (byKind map[string][]string, err error) {
 	byKind = map[string][]string{}
 	for _, name := range tables {
 		t, err := l.Table(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		for _, kind := range kinds {
+		for _, kind := range StateKinds {
 			if len(t.Derived(prefix+kind).Records()) > 0 {
 				byKind[kind] = append(byKind[kind], name)
 			}
@@ -161,15 +162,15 @@ func stateTablesOf(ctx context.Context, l *ledger.Ledger, prefix string, tables 
 	return byKind, nil
 }
 
-// views are the views of a table, in the order in which they can be made: some read others. BigQuery makes none on a table that isn't
+// Views are the views of a table, in the order in which they can be made: some read others. BigQuery makes none on a table that isn't
 // there; elsewhere such a view has no rows. None has rows of another meaning, so that nobody adds them to the others.
-func (r reading) views(t views.Table) (list []views.View, err error) {
+func (r Reading) Views(t views.Table) (list []views.View, err error) {
 	where := ""
-	if r.partitions != "" {
-		where = r.Without(t, r.partitions, state.OtherMeaning)
+	if r.Partitions != "" {
+		where = r.Without(t, r.Partitions, state.OtherMeaning)
 	}
-	if r.whole != "" {
-		list = append(list, views.View{Name: t.Name, Query: "SELECT * FROM " + r.whole + where})
+	if r.Whole != "" {
+		list = append(list, views.View{Name: t.Name, Query: "SELECT * FROM " + r.Whole + where})
 		where = ""
 	}
 	sums, err := r.Summed(t, where)
@@ -178,19 +179,19 @@ func (r reading) views(t views.Table) (list []views.View, err error) {
 	}
 	list = append(list, sums)
 	all := r.Name != views.BigQuery.Name
-	for _, kind := range kinds {
-		if all || r.told[kind] != nil {
-			list = append(list, r.Told(r.prefix+kind, stateColumns(kind), r.told[kind]))
+	for _, kind := range StateKinds {
+		if all || r.States[kind] != nil {
+			list = append(list, r.Told(r.Prefix+kind, stateColumns(kind), r.States[kind]))
 		}
 	}
-	if all || r.told[state.Partitions] != nil {
-		list = append(list, r.Final(t, cmp.Or(r.partitions, r.Named(r.prefix+state.Partitions))))
+	if all || r.States[state.Partitions] != nil {
+		list = append(list, r.Final(t, cmp.Or(r.Partitions, r.Named(r.Prefix+state.Partitions))))
 	}
-	list = append(list, r.Fresh(r.prefix, r.fresh))
+	list = append(list, r.Fresh(r.Prefix, r.Freshness))
 	for _, v := range list {
-		if r.longest > 0 && len(v.Name) > r.longest {
+		if r.Longest > 0 && len(v.Name) > r.Longest {
 			return nil, fmt.Errorf("%w: the name of the view %s is longer than the %d bytes of a name in %s; keep fewer dimensions by --by, or give the job a shorter table",
-				ledger.ErrRefused, v.Name, r.longest, r.Name)
+				ledger.ErrRefused, v.Name, r.Longest, r.Name)
 		}
 	}
 	return list, nil

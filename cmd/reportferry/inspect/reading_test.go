@@ -23,9 +23,9 @@ var spending = views.Table{
 }
 
 // of is a reading of a place where partitions of two tables are told, and nothing of restatements.
-func of(p views.Place, whole string) reading {
-	r := reading{Place: p, prefix: state.Prefix, whole: whole, partitions: p.Table("_reportferry_partitions_campaigns_daily"), fresh: p.Named(state.Prefix + state.Partitions)}
-	r.told = map[string][]string{state.Partitions: {r.partitions, p.Table("_reportferry_partitions_countries")}}
+func of(p views.Place, whole string) Reading {
+	r := Reading{Place: p, Prefix: state.Prefix, Whole: whole, Partitions: p.Table("_reportferry_partitions_campaigns_daily"), Freshness: p.Named(state.Prefix + state.Partitions)}
+	r.States = map[string][]string{state.Partitions: {r.Partitions, p.Table("_reportferry_partitions_countries")}}
 	return r
 }
 
@@ -35,10 +35,10 @@ func TestStatements(t *testing.T) {
 	schema := func(name string) string { return `"warehouse".` + views.Postgres.Quote(name) }
 	dataset := func(name string) string { return views.BigQuery.Quote("project.dataset." + name) }
 	warehouse := of(views.Place{Dialect: views.BigQuery, Table: dataset, Named: dataset}, "")
-	warehouse.told[state.Partitions] = []string{dataset("_reportferry_partitions_*")}
-	warehouse.fresh = dataset("INFORMATION_SCHEMA.PARTITIONS")
+	warehouse.States[state.Partitions] = []string{dataset("_reportferry_partitions_*")}
+	warehouse.Freshness = dataset("INFORMATION_SCHEMA.PARTITIONS")
 	level := []string{"ads", "e`u\""}
-	readings := map[string]reading{
+	readings := map[string]Reading{
 		"bigquery": warehouse,
 		"postgres": of(views.Place{Dialect: views.Postgres, Table: schema, Named: schema}, ""),
 	}
@@ -53,7 +53,7 @@ func TestStatements(t *testing.T) {
 		t.Errorf("dialects %v aren't those that are tried", got)
 	}
 	for name, r := range readings {
-		list, err := r.views(spending)
+		list, err := r.Views(spending)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestStatements(t *testing.T) {
 		for _, v := range list {
 			b.WriteString(r.Create(v) + "\n")
 		}
-		for _, kind := range kinds {
+		for _, kind := range StateKinds {
 			if query := r.Told(kind, stateColumns(kind), nil).Query; name != "bigquery" && strings.Contains(query, "AS )") {
 				t.Errorf("%s: a column without a type:\n%s", name, query)
 			}
@@ -81,7 +81,7 @@ func TestStatements(t *testing.T) {
 // A table without periods has no date to sum by, and is final as a whole.
 func TestStatementsOfATableWithoutPeriods(t *testing.T) {
 	r := of(views.InCatalog(views.Trino, "lake", []string{"ads"}), "")
-	list, err := r.views(views.Table{Name: "networks", Sums: []string{"installs"}})
+	list, err := r.Views(views.Table{Name: "networks", Sums: []string{"installs"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +101,8 @@ func TestStatementsOfATableWithoutPeriods(t *testing.T) {
 func TestStatementsOfATableThatNothingIsToldOf(t *testing.T) {
 	p := views.InCatalog(views.Trino, "lake", []string{"ads"})
 	r := of(p, "")
-	r.partitions, r.told = "", nil
-	list, err := r.views(spending)
+	r.Partitions, r.States = "", nil
+	list, err := r.Views(spending)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +120,12 @@ func TestStatementsOfATableThatNothingIsToldOf(t *testing.T) {
 func TestStatementsOfALongName(t *testing.T) {
 	schema := func(name string) string { return views.Postgres.Quote(name) }
 	r := of(views.Place{Dialect: views.Postgres, Table: schema, Named: schema}, "")
-	r.longest = len("campaigns_daily_by_day_network")
-	if _, err := r.views(spending); err != nil {
+	r.Longest = len("campaigns_daily_by_day_network")
+	if _, err := r.Views(spending); err != nil {
 		t.Errorf("a name that fits: %v", err)
 	}
-	r.longest--
-	if _, err := r.views(spending); !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "campaigns_daily_by_day_network") {
+	r.Longest--
+	if _, err := r.Views(spending); !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "campaigns_daily_by_day_network") {
 		t.Errorf("a name that is too long: %v", err)
 	}
 }

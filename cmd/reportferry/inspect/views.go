@@ -67,7 +67,7 @@ under the name that the sink's URL has.`,
 				if err != nil {
 					return err
 				}
-				job, err := jobOf(ctx, s, chosen[0], dialect)
+				job, err := JobOf(ctx, s, chosen[0], dialect)
 				if err != nil {
 					return err
 				}
@@ -89,18 +89,19 @@ type viewing struct {
 	apply   bool
 }
 
-// jobOf makes a job with those of its sinks alone that a dialect is for. What isn't opened needs no credentials, and nothing is asked of
+// JobOf makes a job with those of its sinks alone that a dialect is for. What isn't opened needs no credentials, and nothing is asked of
 // what is: the job is planned without sinks. Without a dialect, each sink must be read by one engine alone.
-func jobOf(ctx context.Context, s *wire.Session, c config.Job, dialect string) (jobs.Job, error) {
+// An error says which sink can't be opened, or that none is read by the dialect.
+func JobOf(ctx context.Context, s *wire.Session, c config.Job, dialect string) (jobs.Job, error) {
 	all := c.Sinks
 	if dialect != "" && all != nil {
-		c.Sinks = slices.DeleteFunc(slices.Clone(all), func(url string) bool { return !slices.Contains(dialectsOf(url), dialect) })
+		c.Sinks = slices.DeleteFunc(slices.Clone(all), func(url string) bool { return !slices.Contains(DialectsOf(url), dialect) })
 		if len(c.Sinks) == 0 {
 			return jobs.Job{}, exit.Usage(fmt.Errorf("job %s has no sink that is read by the SQL of %s; it has %s", c.Name, dialect, redacted(all)))
 		}
 	}
 	for _, url := range c.Sinks {
-		if engines := dialectsOf(url); dialect == "" && len(engines) > 1 {
+		if engines := DialectsOf(url); dialect == "" && len(engines) > 1 {
 			return jobs.Job{}, exit.Usage(fmt.Errorf("job %s: several engines read %s, each with an SQL of its own; name yours by --dialect: %s",
 				c.Name, sinks.Redact(url), oneOf(engines)))
 		}
@@ -141,7 +142,7 @@ func makeViews(cmd *cobra.Command, p *wire.Program, s *wire.Session, job jobs.Jo
 	if err != nil {
 		return err
 	}
-	table, left, err := summed(job.Table, schema, asked.by)
+	table, left, err := Summed(job.Table, schema, asked.by)
 	if err != nil {
 		return fmt.Errorf("job %s: %w: %w", job.Name, ledger.ErrRefused, err)
 	}
@@ -151,7 +152,7 @@ func makeViews(cmd *cobra.Command, p *wire.Program, s *wire.Session, job jobs.Jo
 		if err != nil {
 			return fmt.Errorf("job %s: %w", job.Name, err)
 		}
-		list, err := r.views(table)
+		list, err := r.Views(table)
 		if err != nil {
 			return fmt.Errorf("job %s: %w", job.Name, err)
 		}
@@ -167,14 +168,14 @@ func makeViews(cmd *cobra.Command, p *wire.Program, s *wire.Session, job jobs.Jo
 			}
 			p.Note(cmd.ErrOrStderr(), "made "+name)
 		}
-		for _, kind := range kinds {
-			switch told := len(r.told[kind]) > 0; {
+		for _, kind := range StateKinds {
+			switch told := len(r.States[kind]) > 0; {
 			case told || untold[kind]:
 			case r.Name == views.BigQuery.Name:
-				left = append(left, r.prefix+kind+", which has no rows of the job's table yet")
+				left = append(left, r.Prefix+kind+", which has no rows of the job's table yet")
 			default:
 				untold[kind] = true
-				p.Note(cmd.ErrOrStderr(), "without rows: "+r.prefix+kind+"; print the views again when it has some")
+				p.Note(cmd.ErrOrStderr(), "without rows: "+r.Prefix+kind+"; print the views again when it has some")
 			}
 		}
 	}
@@ -184,5 +185,5 @@ func makeViews(cmd *cobra.Command, p *wire.Program, s *wire.Session, job jobs.Jo
 	return nil
 }
 
-// kinds are the tables of states, in the order of their views.
-var kinds = []string{state.Partitions, state.Restatements}
+// StateKinds are the kinds of tables of states, in the order of their views.
+var StateKinds = []string{state.Partitions, state.Restatements}
