@@ -87,7 +87,7 @@ func TestHelp(t *testing.T) {
 		"help-sharing": {"sharing", "--help"}, "help-sharing-push": {"sharing", "push", "--help"}, "help-sharing-check": {"sharing", "check", "--help"},
 		"help-sharing-status": {"sharing", "status", "--help"}, "help-sharing-requeue": {"sharing", "requeue", "--help"}, "help-sharing-explain": {"sharing", "explain", "--help"},
 		"help-gaps": {"gaps", "--help"}, "help-runs": {"runs", "--help"}, "help-config": {"config", "--help"}, "help-config-show": {"config", "show", "--help"}, "help-history": {"history", "--help"}, "help-changes": {"changes", "--help"}, "help-check": {"check", "--help"}, "help-serve": {"serve", "--help"}, "help-events": {"events", "--help"},
-		"help-report": {"report", "--help"}, "help-fields": {"fields", "--help"}, "help-views": {"views", "--help"}, "help-schema": {"schema", "--help"}, "help-completion": {"completion", "--help"},
+		"help-report": {"report", "--help"}, "help-fields": {"fields", "--help"}, "help-views": {"views", "--help"}, "help-dbt": {"dbt", "--help"}, "help-schema": {"schema", "--help"}, "help-completion": {"completion", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

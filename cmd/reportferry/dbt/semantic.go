@@ -1,0 +1,219 @@
+package dbt
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/internal/formula"
+	"github.com/reportferry/reportferry/internal/lazy"
+	"github.com/reportferry/reportferry/internal/views"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// The parts of semantic models and metrics (https://docs.getdbt.com/docs/build/semantic-models).
+type (
+	semanticModel struct {
+		Name          string      `yaml:"name"`
+		Description   string      `yaml:"description"`
+		Model         string      `yaml:"model"`
+		Defaults      defaults    `yaml:"defaults"`
+		PrimaryEntity string      `yaml:"primary_entity"`
+		Dimensions    []dimension `yaml:"dimensions"`
+		Measures      []measure   `yaml:"measures"`
+	}
+	defaults struct {
+		AggTimeDimension string `yaml:"agg_time_dimension"`
+	}
+	dimension struct {
+		Name        string      `yaml:"name"`
+		Description string      `yaml:"description,omitempty"`
+		Type        string      `yaml:"type"`
+		Expr        string      `yaml:"expr"`
+		TypeParams  *timeParams `yaml:"type_params,omitempty"`
+	}
+	timeParams struct {
+		Granularity string `yaml:"time_granularity"`
+	}
+	measure struct {
+		Name         string       `yaml:"name"`
+		Label        string       `yaml:"label"`
+		Description  string       `yaml:"description"`
+		Agg          string       `yaml:"agg"`
+		Expr         string       `yaml:"expr"`
+		NonAdditive  *nonAdditive `yaml:"non_additive_dimension,omitempty"`
+		CreateMetric bool         `yaml:"create_metric"`
+	}
+	nonAdditive struct {
+		Name   string `yaml:"name"`
+		Window string `yaml:"window_choice"`
+	}
+	metric struct {
+		Name        string       `yaml:"name"`
+		Label       string       `yaml:"label"`
+		Description string       `yaml:"description"`
+		Type        string       `yaml:"type"`
+		TypeParams  metricParams `yaml:"type_params"`
+	}
+	metricParams struct {
+		Numerator   string              `yaml:"numerator,omitempty"`
+		Denominator string              `yaml:"denominator,omitempty"`
+		Expr        string              `yaml:"expr,omitempty"`
+		Metrics     []map[string]string `yaml:"metrics,omitempty"`
+	}
+)
+
+// reportDate is the time dimension of every semantic model: MetricFlow keeps day, week and the like to itself.
+const reportDate = "report_date"
+
+// semantic are the semantic models of the tables that have a date and something to sum, and metrics computed of their measures.
+func (p *project) semantic() (list []semanticModel, metrics []metric) {
+	for _, t := range p.tables {
+		if t.sums.Sums == nil {
+			continue
+		}
+		if t.schema.On == "" {
+			p.left = append(p.left, t.Table+": a semantic model, which needs a date")
+			continue
+		}
+		m := semanticModel{
+			Name: named(t.Table), Description: t.schema.About.Text, Model: refTo(staged(t.Table)), Defaults: defaults{reportDate}, PrimaryEntity: named(t.Table),
+		}
+		lasting := map[string]bool{} // columns whose last period alone counts
+		for _, c := range t.schema.Columns {
+			if c.Required {
+				m.Dimensions = append(m.Dimensions, p.dimension(c, t.schema.On))
+			}
+			if !slices.Contains(t.sums.Sums, c.Name) {
+				continue
+			}
+			s := measure{
+				Name: named(t.Table + "_" + c.Name), Label: p.label(c, t.Table), Description: c.Text(), Agg: "sum", Expr: p.expr(c.Name), CreateMetric: true,
+			}
+			if c.Additive != "yes" {
+				s.NonAdditive, lasting[c.Name] = &nonAdditive{reportDate, "max"}, true
+			}
+			m.Measures = append(m.Measures, s)
+		}
+		list = append(list, m)
+		for _, r := range t.sums.Ratios {
+			if made, ok := p.ratio(t, r, lasting); ok {
+				metrics = append(metrics, made)
+			}
+		}
+	}
+	return list, metrics
+}
+
+var plain = lazy.Regexp(`^[a-z][a-z0-9_]*$`)
+
+// expr is a column as SQL has it.
+func (p *project) expr(column string) string {
+	if plain().MatchString(column) {
+		return column
+	}
+	return p.Quote(column)
+}
+
+// label is what people call a metric of a table, by its column, or the column's name where another metric is called so.
+func (p *project) label(c sinks.Column, table string) string {
+	label, _, _ := strings.Cut(c.Description, " = ")
+	if label == "" || p.labels[label+", "+table] {
+		label = c.Name
+	}
+	label += ", " + table
+	p.labels[label] = true
+	return label
+}
+
+// dimension is a column by which measures are grouped. MetricFlow begins its weeks on Monday and the service on Sunday, so that a week
+// is a day here: no date is moved.
+func (p *project) dimension(c sinks.Column, on string) dimension {
+	d := dimension{Name: named(c.Name), Description: c.Description, Type: "categorical", Expr: p.expr(c.Name)}
+	if c.Type != sinks.Date && c.Type != sinks.DateTime {
+		return d
+	}
+	d.Type, d.Name, d.TypeParams = "time", "report_"+d.Name, &timeParams{"day"}
+	if c.Name == on {
+		d.Name = reportDate
+	}
+	if slices.Contains([]string{"hour", "month", "quarter", "year"}, c.Name) {
+		d.TypeParams.Granularity = c.Name
+	}
+	return d
+}
+
+// ratio is the metric of a formula. What stands on unique users is right by the period alone, as the model of sums has it: over several
+// periods a sum of all would be divided by the users of the last one.
+func (p *project) ratio(t table, r views.Ratio, lasting map[string]bool) (m metric, ok bool) {
+	e, err := parser.ParseExpr(r.Formula)
+	if err != nil {
+		return m, false // the view of sums has said so
+	}
+	var parts []string
+	ast.Inspect(e, func(n ast.Node) bool {
+		if id, is := n.(*ast.Ident); is && id.Name != "abs" && !slices.Contains(parts, id.Name) {
+			parts = append(parts, id.Name)
+		}
+		return true
+	})
+	if slices.ContainsFunc(parts, func(name string) bool { return lasting[name] }) {
+		p.left = append(p.left, fmt.Sprintf("%s: the metric %s, which over several periods would be by the users of the last one; "+
+			"the model of sums has it", t.Table, r.Name))
+		return m, false
+	}
+	c := t.schema.Columns[slices.IndexFunc(t.schema.Columns, func(c sinks.Column) bool { return c.Name == r.Name })]
+	of := func(name string) string { return named(t.Table + "_" + name) }
+	m = metric{Name: of(r.Name), Label: p.label(c, t.Table), Description: c.Text(), Type: "ratio"}
+	if quotient, is := e.(*ast.BinaryExpr); is && quotient.Op == token.QUO {
+		over, above := quotient.X.(*ast.Ident)
+		under, below := quotient.Y.(*ast.Ident)
+		if above && below {
+			m.TypeParams = metricParams{Numerator: of(over.Name), Denominator: of(under.Name)}
+			return m, true
+		}
+	}
+	d := p.Dialect.Dialect
+	d.Sum = of
+	m.Type = "derived"
+	if m.TypeParams.Expr, err = formula.SQL(r.Formula, d); err != nil {
+		return m, false // in the same way
+	}
+	for _, name := range parts {
+		m.TypeParams.Metrics = append(m.TypeParams.Metrics, map[string]string{"name": of(name)})
+	}
+	return m, true
+}
+
+// spines are the models of times that MetricFlow joins metrics to, of the units that the tables have: each unit with the type of its
+// column. A project that has some of its own disables them.
+func (p *project) spines() map[string]string {
+	units := map[string]string{"day": p.at.typeName(sinks.Date)}
+	for _, t := range p.tables {
+		if slices.ContainsFunc(t.schema.Columns, func(c sinks.Column) bool { return c.Name == t.schema.On && c.Type == sinks.DateTime }) {
+			units["hour"] = p.at.typeName(sinks.DateTime)
+		}
+	}
+	return units
+}
+
+// spine is the model of a unit, as dbt lists it.
+func spine(unit string) model {
+	return model{
+		Name: sourceName + "_" + unit + "s", Description: "Every " + unit + " from 2015 until a year from now.",
+		Spine: map[string]string{"standard_granularity_column": "date_" + unit}, Columns: []map[string]string{{"name": "date_" + unit, "granularity": unit}},
+	}
+}
+
+// times is the SQL of such a model by dialect, of a type and a unit.
+var times = map[string]string{
+	views.BigQuery.Name: "SELECT CAST(d AS %s) AS date_%s\n" +
+		"FROM UNNEST(GENERATE_TIMESTAMP_ARRAY(TIMESTAMP '2015-01-01', TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL 366 DAY), INTERVAL 1 %[2]s)) AS d",
+	views.Postgres.Name: "SELECT CAST(d AS %s) AS date_%s\n" +
+		"FROM generate_series(TIMESTAMP '2015-01-01', CURRENT_DATE + INTERVAL '366 days', INTERVAL '1 %[2]s') AS s(d)",
+	views.DuckDB.Name: "SELECT CAST(range AS %s) AS date_%s\n" +
+		"FROM range(TIMESTAMP '2015-01-01', CAST(current_date + INTERVAL 366 DAY AS TIMESTAMP), INTERVAL 1 %[2]s)",
+}
