@@ -40,7 +40,7 @@ var layers = []layer{
 	{"jobs", []string{"jobs/ledger", "jobs/refresh", "sinks", "internal/telemetry/step", "internal/terminal"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	{"jobs/ledger", []string{"internal/bucket", "internal/disk", "internal/telemetry/step", "sinks"}, append([]string{"jobs/ledger/ledgertest"}, proving...)},
 	{"jobs/ledger/ledgertest", []string{"internal/bucket"}, nil},
-	{"jobs/ledger/simulation", nil, append([]string{"internal/bucket", "jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "sinks"}, proving...)},
+	{"jobs/ledger/simulation", nil, append([]string{"internal/bucket", "jobs", "jobs/ledger", "jobs/partition", "jobs/refresh", "jobs/state", "sinks"}, proving...)},
 	{"jobs/refresh", []string{"jobs/ledger", "sinks", "internal/zone"}, nil},
 	{"jobs/status", []string{"internal/catalog", "jobs/ledger", "jobs/refresh", "sinks"}, nil}, // no sender, page or command
 	{"jobs/partition", []string{"jobs/ledger", "jobs/refresh", "internal/catalog", "internal/table", "internal/telemetry/step", "sinks"}, proving},
