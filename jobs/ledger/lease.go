@@ -102,15 +102,17 @@ func (l *Lease) openIn(name string) []civil.Date {
 	return slices.DeleteFunc(open, func(p civil.Date) bool { return !within(p) })
 }
 
-// swap changes the leases of a month, by the store's time.
+// swap changes the leases of a month, by the store's time. This process knows it by the last answer and its own monotonic clock, which may
+// have stood still in sleep; where the answer to the swap shows that, the leases are written once more, or they would be over already.
 func (l *Lease) swap(ctx context.Context, name string, change func(map[civil.Date]lease, []civil.Date, time.Time) error) error {
 	t := l.table
-	err := t.document(name).Change(ctx, Change[month]{Apply: func(m *month) error {
-		if err := t.ready(name, m); err != nil {
+	var now time.Time
+	apply := func(m *month) error {
+		err := t.ready(name, m)
+		if err != nil {
 			return err
 		}
-		now, _, err := t.ledger.store.Now(ctx)
-		if err != nil {
+		if now, _, err = t.ledger.store.Now(ctx); err != nil {
 			return fmt.Errorf("%w: %w", ErrBucket, err)
 		}
 		s := m.of(t.derived)
@@ -118,7 +120,11 @@ func (l *Lease) swap(ctx context.Context, name string, change func(map[civil.Dat
 			s.Leases = map[civil.Date]lease{}
 		}
 		return change(s.Leases, l.openIn(name), now)
-	}})
+	}
+	err := t.document(name).Change(ctx, Change[month]{Apply: apply})
+	if err == nil && t.ledger.store.Time().Sub(now) > t.ledger.lease/10 {
+		err = t.document(name).Change(ctx, Change[month]{Apply: apply})
+	}
 	t.takeDocument(name)
 	return err
 }

@@ -83,6 +83,26 @@ func TestALeaseEndsWhileTheMachineSleeps(t *testing.T) {
 	}
 }
 
+// A process that knows the store's time from before it slept takes no lease that is over already: another one would take the partition over
+// at once.
+func TestALeaseAfterSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slept := time.Duration(0) // of the process, while the store's clock went on
+		store := &bucket.Memory{Now: func() time.Time { return time.Now().Add(slept) }}
+		l := Open(Options{Store: store.Open(), URL: "mem://ledger"})
+		table := openTable(t, l)
+		check(t, begin(t, table, "a", 1).End(t.Context()))
+		slept = 10 * time.Minute
+		lease := begin(t, table, "a", 1)
+		defer func() { check(t, lease.End(t.Context())) }()
+		other := openTable(t, l)
+		var held *HeldError
+		if _, err := other.Begin(t.Context(), "b", []civil.Date{record(1, "").Partition}); !errors.As(err, &held) || held.Free != l.lease {
+			t.Errorf("the second run got %v, %+v", err, held)
+		}
+	})
+}
+
 // A renewal that was on its way while the machine slept doesn't renew a lease that ended meanwhile.
 func TestARenewalIsAnsweredTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
