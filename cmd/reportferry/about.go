@@ -1,18 +1,24 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
-
+	"cmp"
 	"fmt"
 	"maps"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/logs"
 	"github.com/reportferry/reportferry/cmd/reportferry/result"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/apps"
 )
@@ -47,9 +53,9 @@ YAML completes and checks a file whose first line names the one it is kept in:
 	}
 }
 
-// released is the version of a release or an image, which the linker sets: -X main.released=v1.2.3. It is empty in any other
-// build.
-var released string
+// What the linker sets for a release or an image: -X main.released=v1.2.3 -X main.revision=HASH -X main.committed=2026-11-26T10:00:00Z.
+// They are empty in any other build, and the last two wherever the Go toolchain has stamped them.
+var released, revision, committed string
 
 // version is the released version, or else the module's version as the Go toolchain stamped it: a tag, a revision or "devel".
 func version() string {
@@ -63,25 +69,98 @@ func version() string {
 	return info.Main.Version
 }
 
-// about is what version and --version print: a line that names the build, and one with the sinks that are in it.
-func about() string {
-	in, without := slices.Sorted(maps.Keys(openers)), ""
-	if !withIceberg {
-		in = slices.DeleteFunc(in, func(scheme string) bool { return scheme == "iceberg" })
-		without = " (not in this build: iceberg)"
+// A build is what version prints.
+type build struct {
+	Version  string   `json:"version"`
+	Commit   string   `json:"commit,omitempty"`
+	Date     string   `json:"date,omitempty"` // of the commit, in RFC 3339
+	Go       string   `json:"go"`
+	Platform string   `json:"platform"`
+	Sinks    []string `json:"sinks"`
+	Without  []string `json:"without"` // sinks that another build has
+}
+
+// thisBuild gives what is known of the running program; the commit and its date aren't where neither the linker nor the toolchain had them.
+func thisBuild() build {
+	b := build{
+		Version: version(), Commit: revision, Date: committed, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Sinks: slices.Sorted(maps.Keys(openers)), Without: []string{},
 	}
-	return fmt.Sprintf("reportferry %s %s %s/%s\nsinks: %s%s", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(in, ", "), without)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				b.Commit = cmp.Or(b.Commit, s.Value)
+			case "vcs.time":
+				b.Date = cmp.Or(b.Date, s.Value)
+			}
+		}
+	}
+	if !withIceberg {
+		b.Sinks = slices.DeleteFunc(b.Sinks, func(scheme string) bool { return scheme == "iceberg" })
+		b.Without = []string{"iceberg"}
+	}
+	return b
+}
+
+// String is what version and --version print: a line that names the build, one with its commit, and one with the sinks that are in it.
+func (b build) String() string {
+	text := fmt.Sprintf("reportferry %s %s %s\n", b.Version, b.Go, b.Platform)
+	if b.Commit != "" {
+		text += strings.TrimSpace("commit "+b.Commit+" "+b.Date) + "\n"
+	}
+	text += "sinks: " + strings.Join(b.Sinks, ", ")
+	if len(b.Without) > 0 {
+		text += " (not in this build: " + strings.Join(b.Without, ", ") + ")"
+	}
+	return text
 }
 
 // newVersion makes the command version.
-func newVersion() *cobra.Command {
-	return &cobra.Command{
+func newVersion(p *wire.Program) *cobra.Command {
+	var form *wire.Output
+	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
+		Short: "Print the version, the commit and its date, and the sinks",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), about())
+			if form.JSON() {
+				return human.JSON(cmd.OutOrStdout(), thisBuild())
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), thisBuild())
 			return err
 		},
 	}
+	form = p.AddOutput(cmd, "one object")
+	return cmd
+}
+
+// newMan makes the command man.
+func newMan() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "man",
+		Short: "Write manual pages, one for each command",
+		Long: `Write a manual page for each command into a folder, which is made if it isn't
+there. Their date is the commit's, where the build knows it, or that of
+SOURCE_DATE_EPOCH, or today.`,
+		Example: `  reportferry man --out ~/.local/share/man/man1
+  man reportferry-run`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := os.MkdirAll(out, 0o755); err != nil {
+				return exit.Coded(fmt.Errorf("make the folder of the manual pages: %w", err))
+			}
+			header := &doc.GenManHeader{Section: "1", Source: "reportferry"}
+			if date, err := time.Parse(time.RFC3339, thisBuild().Date); err == nil {
+				header.Date = &date
+			}
+			root := cmd.Root()
+			root.DisableAutoGenTag = true // else each page has a history of the day on which it was made
+			return exit.Coded(doc.GenManTree(root, header, out))
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "the `folder`")
+	_ = cmd.MarkFlagRequired("out") // it is there
+	return cmd
 }

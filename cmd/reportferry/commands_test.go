@@ -96,6 +96,7 @@ func TestCommandsText(t *testing.T) {
 		{"runs-unknown", "runs 2010", 2, nil},
 		{"runs-job", "runs --job account_events -n 1", 0, nil},
 		{"changes-rebaselined", "changes campaigns_daily", 0, nil},
+		{"version-json", "version --json", 0, nil},
 	} {
 		if s.before != nil {
 			s.before()
@@ -109,8 +110,8 @@ func TestCommandsText(t *testing.T) {
 					t.Errorf("exit code %d, want %d: %s%s", code, s.code, &out, &err)
 				}
 			})
-			if s.name == "version" && withIceberg {
-				s.name = "version-iceberg"
+			if strings.HasPrefix(s.args, "version") && withIceberg {
+				s.name += "-iceberg"
 			}
 			text := steady(err.String() + out.String())
 			if s.args == "run" {

@@ -108,7 +108,7 @@ var logged = map[string][]string{
 	"status": {"status", "status --json", "status --max-age 1s"}, "gaps": {"gaps"}, "accept": {"accept campaigns_daily", "accept campaigns_daily --reason sold"}, "check": {"check", "check --live"}, "views": {"views campaigns_daily", "views ad_spend"},
 	"history": {"history campaigns_daily"}, "changes": {"changes"}, "runs": {"runs", "runs last", "runs nothing"}, "ledger list": {"ledger list"}, "ledger show": {"ledger show nothing.json"}, "diff": {"diff campaigns_daily yesterday"}, "replay": {"*replay campaigns_daily --from -3d"},
 	"events": {"events"}, "report": {"report --dimensions day --metrics installs --currency USD", "report --dimensions day --metrics nothing"}, "fields": {"fields roas", "fields --offline"},
-	"init": {"init new.yml --embedded --preset cohorts --to ./new", "init"}, "config show": {"config show"}, "schema": {"schema", "schema log"}, "version": {"version"}, "notify": {"notify", "notify --test"},
+	"init": {"init new.yml --embedded --preset cohorts --to ./new", "init"}, "config show": {"config show"}, "schema": {"schema", "schema log"}, "version": {"version", "version --json"}, "man": {"man --out ./man"}, "notify": {"notify", "notify --test"},
 	"spend check": {"spend check"}, "spend push": {"*spend push", "*spend push nothing.csv"}, "spend status": {"spend status"}, "spend requeue": {"spend requeue"},
 	"spend reconcile": {"spend reconcile --from -3d"}, "spend init": {"spend init nothing.csv"},
 	"sharing check": {"sharing check"}, "sharing push": {"*sharing push"}, "sharing status": {"sharing status"}, "sharing requeue": {"sharing requeue"}, "sharing explain": {"sharing explain"},

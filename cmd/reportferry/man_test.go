@@ -1,51 +1,31 @@
 package main
 
 import (
-	"errors"
-	"flag"
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 )
 
-var release = flag.String("release", "", "a folder that TestManPages leaves its files in, for the archives of a release")
-
-// TestManPages writes a manual page for each command, and the completions of three shells. It is a test, so that the program
-// doesn't carry what makes the pages.
+// TestManPages wants a page of each command, in a folder that isn't there yet, with the date that a packager gives.
 func TestManPages(t *testing.T) {
-	parent := *release
-	if parent == "" {
-		parent = t.TempDir()
-	}
-	dir, completions := filepath.Join(parent, "man"), filepath.Join(parent, "completions")
-	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(completions, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	root := newRoot(newProgram())
-	root.InitDefaultCompletionCmd()
-	root.DisableAutoGenTag = true                                    // else each page has a history of the day on which it was made
-	header := &doc.GenManHeader{Section: "1", Source: "reportferry"} // with the month of SOURCE_DATE_EPOCH, or of today
-	if err := doc.GenManTree(root, header, dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(
-		root.GenBashCompletionFileV2(filepath.Join(completions, "reportferry.bash"), true),
-		root.GenZshCompletionFile(filepath.Join(completions, "_reportferry")),
-		root.GenFishCompletionFile(filepath.Join(completions, "reportferry.fish"), true),
-	); err != nil {
-		t.Error(err)
+	t.Setenv("SOURCE_DATE_EPOCH", "1262304000")
+	dir := filepath.Join(t.TempDir(), "share", "man1")
+	var out bytes.Buffer
+	if code := execute(t.Context(), []string{"man", "--out", dir}, &out, &out); code != 0 || out.Len() != 0 {
+		t.Fatalf("exit code %d: %s", code, &out)
 	}
 	pages := 0
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
 		page, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil || !strings.Contains(string(page), ".SH NAME") || !strings.Contains(string(page), cmd.Name()) {
-			t.Errorf("%s: %.80q, %v", name, page, err)
+		text := string(page)
+		if err != nil || !strings.Contains(text, ".SH NAME") || !strings.Contains(text, cmd.Name()) || !strings.Contains(text, `"Jan 2010"`) {
+			t.Errorf("%s: %.200q, %v", name, page, err)
 		}
 		pages++
 		for _, sub := range cmd.Commands() {
@@ -54,8 +34,23 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	walk(root)
-	if pages < 20 {
-		t.Errorf("%d pages", pages)
+	walk(newRoot(newProgram()))
+	if files, err := os.ReadDir(dir); err != nil || pages < 60 || len(files) < pages {
+		t.Errorf("%d pages of %d commands, %v", len(files), pages, err)
+	}
+}
+
+// A folder that can't be made, and none at all, are said as such.
+func TestManPagesAreRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(file, nil, 0o600))
+	for want, args := range map[string][]string{
+		"--out is missing":                    {"man"},
+		"make the folder of the manual pages": {"man", "--out", filepath.Join(file, "man1")},
+	} {
+		var out bytes.Buffer
+		if code := execute(t.Context(), args, &out, &out); code == 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("%q: exit code %d: %s", args, code, &out)
+		}
 	}
 }
