@@ -16,11 +16,14 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=devel
+ARG REVISION=
+# The commit's date, in RFC 3339.
+ARG DATE=
 # The tag leaves out the gRPC transport of Google's storage client, 13 MB of code: gs:// goes over HTTPS with JSON. For the image that
 # writes Iceberg tables it is disable_grpc_modules,iceberg.
 ARG TAGS=disable_grpc_modules
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags "${TAGS}" \
-    -ldflags "-s -w -X main.released=${VERSION}" -o /image/reportferry ./cmd/reportferry \
+    -ldflags "-s -w -X main.released=${VERSION} -X main.revision=${REVISION} -X main.committed=${DATE}" -o /image/reportferry ./cmd/reportferry \
  && go run ./deploy/licenses -tags "${TAGS}" ./cmd/reportferry >/image/third-party-licenses.txt \
  && mkdir /image/spool
 

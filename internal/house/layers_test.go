@@ -63,6 +63,7 @@ var layers = []layer{
 	{"deploy", nil, append([]string{"config"}, proving...)}, // tests only: they run the program, and read its config
 
 	{"deploy/licenses", nil, nil}, // asks the go command
+	{"deploy/wheel", nil, nil},
 
 	{"internal/adjust", []string{"internal/adjust/*", "internal/catalog", "internal/zone"}, proving},
 	{"internal/adjust/*", []string{"internal/catalog", "internal/telemetry/step"}, nil},
