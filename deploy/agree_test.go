@@ -157,7 +157,15 @@ func TestOthersAreNamedByDigest(t *testing.T) {
 	if len(bases) != 2 || strings.Count(read(t, "../Dockerfile"), "\nFROM ${") != 2 {
 		t.Errorf("Dockerfile: bases %q", bases)
 	}
-	workflows, err := filepath.Glob("ci/*.yml")
+	// The image of a release differs in where its files are from, and in nothing else.
+	settings := func(name string) string {
+		text := read(t, name)
+		return regexp.MustCompile(`(?m)^ARG RUNTIME=.*\n`).FindString(text) + text[strings.Index(text, "# The only folder that is written"):]
+	}
+	if made, released := settings("../Dockerfile"), settings("release.Dockerfile"); made != released {
+		t.Errorf("the image of a release is set to\n%s\nand that of a clone to\n%s", released, made)
+	}
+	workflows, err := filepath.Glob("../.github/workflows/*.yml")
 	check(t, err)
 	used := 0
 	for _, name := range workflows {
@@ -199,5 +207,32 @@ func TestVulnerabilitiesStopTheGate(t *testing.T) {
 	gate := read(t, "../.ci/run")
 	if !regexp.MustCompile(`golang.org/x/vuln v\d+\.\d+\.\d+ /cmd/govulncheck\)`).MatchString(gate) || !strings.Contains(gate, ".ci/vulnerabilities") {
 		t.Error("the gate doesn't look for vulnerabilities by an exact version of the tool")
+	}
+}
+
+// Tools that scripts and workflows build are of one version each.
+func TestToolsHaveOneVersion(t *testing.T) {
+	versions := map[string]string{}
+	for _, pattern := range []string{"../.ci/*", "../.github/workflows/*.yml"} {
+		names, err := filepath.Glob(pattern)
+		check(t, err)
+		for _, name := range names {
+			if info, err := os.Stat(name); err != nil || info.IsDir() {
+				continue
+			}
+			for _, m := range regexp.MustCompile(`program"? ([a-z][\w./-]+) (v\d+\.\d+\.\d+)`).FindAllStringSubmatch(read(t, name), -1) {
+				if was := versions[m[1]]; was != "" && was != m[2] {
+					t.Errorf("%s: %s in %s; elsewhere it is in %s", name, m[1], m[2], was)
+				}
+				versions[m[1]] = m[2]
+			}
+		}
+	}
+	for tool, want := range map[string]string{
+		"github.com/goreleaser/goreleaser/v2": `(?m)^# (v\S+) and syft`, "github.com/anchore/syft": ` syft (v\S+) on the PATH`,
+	} {
+		if m := regexp.MustCompile(want).FindStringSubmatch(read(t, "../.goreleaser.yml")); m == nil || m[1] != versions[tool] {
+			t.Errorf(".goreleaser.yml says %q of %s, which is in %s", m, tool, versions[tool])
+		}
 	}
 }

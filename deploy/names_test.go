@@ -94,8 +94,8 @@ func TestNamesAgree(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"README.md", "ci/github.yml", "cloudrun/schedule.sh"} {
-		for _, m := range regexp.MustCompile(`gcloud run jobs (?:execute|update|add-iam-policy-binding) (\S+)`).FindAllStringSubmatch(all[name], -1) {
+	for _, name := range []string{"README.md", "../.github/workflows/ci.yml", "cloudrun/schedule.sh"} {
+		for _, m := range regexp.MustCompile(`gcloud run jobs (?:execute|update|add-iam-policy-binding) (\S+)`).FindAllStringSubmatch(read(t, name), -1) {
 			if m[1] != "reportferry" {
 				t.Errorf("%s: a job %s", name, m[1])
 			}
