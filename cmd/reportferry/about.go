@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
@@ -132,35 +129,5 @@ func newVersion(p *wire.Program) *cobra.Command {
 		},
 	}
 	form = p.AddOutput(cmd, "one object")
-	return cmd
-}
-
-// newMan makes the command man.
-func newMan() *cobra.Command {
-	var out string
-	cmd := &cobra.Command{
-		Use:   "man",
-		Short: "Write manual pages, one for each command",
-		Long: `Write a manual page for each command into a folder, which is made if it isn't
-there. Their date is the commit's, where the build knows it, or that of
-SOURCE_DATE_EPOCH, or today.`,
-		Example: `  reportferry man --out ~/.local/share/man/man1
-  man reportferry-run`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := os.MkdirAll(out, 0o755); err != nil {
-				return exit.Coded(fmt.Errorf("make the folder of the manual pages: %w", err))
-			}
-			header := &doc.GenManHeader{Section: "1", Source: "reportferry"}
-			if date, err := time.Parse(time.RFC3339, thisBuild().Date); err == nil {
-				header.Date = &date
-			}
-			root := cmd.Root()
-			root.DisableAutoGenTag = true // else each page has a history of the day on which it was made
-			return exit.Coded(doc.GenManTree(root, header, out))
-		},
-	}
-	cmd.Flags().StringVar(&out, "out", "", "the `folder`")
-	_ = cmd.MarkFlagRequired("out") // it is there
 	return cmd
 }

@@ -24,7 +24,8 @@ func TestManPages(t *testing.T) {
 		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
 		page, err := os.ReadFile(filepath.Join(dir, name))
 		text := string(page)
-		if err != nil || !strings.Contains(text, ".SH NAME") || !strings.Contains(text, cmd.Name()) || !strings.Contains(text, `"Jan 2010"`) {
+		title := ".SH NAME\n" + roff(strings.TrimSuffix(name, ".1")) + ` \- `
+		if err != nil || !strings.Contains(text, title) || !strings.Contains(text, `"2010-01-01"`) {
 			t.Errorf("%s: %.200q, %v", name, page, err)
 		}
 		pages++
@@ -35,6 +36,10 @@ func TestManPages(t *testing.T) {
 		}
 	}
 	walk(newRoot(newProgram()))
+	run, err := os.ReadFile(filepath.Join(dir, "reportferry.1"))
+	if err != nil || !strings.Contains(string(run), ".nf\nExit codes:\n  0 ") || !strings.Contains(string(run), "reportferry\\-run(1), ") {
+		t.Errorf("the page of all commands has no exit codes in lines, or doesn't name the others: %s, %v", run, err)
+	}
 	if files, err := os.ReadDir(dir); err != nil || pages < 60 || len(files) < pages {
 		t.Errorf("%d pages of %d commands, %v", len(files), pages, err)
 	}
@@ -51,6 +56,14 @@ func TestManPagesAreRefused(t *testing.T) {
 		var out bytes.Buffer
 		if code := execute(t.Context(), args, &out, &out); code == 0 || !strings.Contains(out.String(), want) {
 			t.Errorf("%q: exit code %d: %s", args, code, &out)
+		}
+	}
+}
+
+func TestRoff(t *testing.T) {
+	for text, want := range map[string]string{`a\n`: `a\en`, "--to": `\-\-to`, ".x\n'y\nz.": "\\&.x\n\\&'y\nz."} {
+		if got := roff(text); got != want {
+			t.Errorf("%q: %q; want %q", text, got, want)
 		}
 	}
 }
