@@ -73,7 +73,7 @@ yesterday or today, in UTC.`,
 				if err != nil {
 					return err
 				}
-				if len(sums) == 0 && form.String() == "" {
+				if len(sums) == 0 && form.String() == wire.Text {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing was accepted for %s\n", c.Name, human.Range(first, last))
 					return nil
 				}

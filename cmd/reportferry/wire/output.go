@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (p *Program) AddOutput(cmd *cobra.Command, object string, more ...string) *
 	fs := cmd.Flags()
 	o := &Output{program: p, forms: append([]string{Text, JSON}, more...), flags: fs}
 	fs.VarP(o, "output", "o", fmt.Sprintf("`form`: %s; json is %s", o.list(), object))
-	fs.Lookup("output").DefValue = Text
+	fs.Lookup("output").DefValue = Text // whatever the log's form is
 	fs.BoolFunc("json", "as --output json", func(string) error { return o.Set(JSON) })
 	_ = fs.MarkHidden("json")
 	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -55,7 +56,7 @@ func (o *Output) String() string {
 	if o.form == "" && o.program != nil && o.program.JSON() { // whoever reads the log as JSON reads all as JSON
 		return JSON
 	}
-	return o.form
+	return cmp.Or(o.form, Text)
 }
 
 // Set implements pflag.Value.
