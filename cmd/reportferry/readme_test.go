@@ -29,7 +29,7 @@ const readmeEnvironment = `## Environment
 | REPORTFERRY_ROOT | the folder to which the config's relative paths are relative, in place of the key root and of the config's own folder |
 | CLOUD_RUN_TASK_INDEX, CLOUD_RUN_TASK_COUNT, CLOUD_RUN_TASK_ATTEMPT, CLOUD_RUN_EXECUTION | set by Cloud Run: which of an execution's tasks this is. The tasks divide the rate and the windows among them |
 | JOB_COMPLETION_INDEX, REPORTFERRY_TASK_COUNT, REPORTFERRY_EXECUTION | the same for an indexed Job of Kubernetes; the count is the Job's completions, and the execution's name, such as the Job's UID, is the trace of its tasks |
-| ADJUST_TOKEN | the API token of the commands that have --token-env, when there is no config and the flag names no other variable |
+| ADJUST_TOKEN, or else ADJUST_API_TOKEN | the API token of the commands that have --token-env, when there is no config and the flag names no other variable |
 | GOMEMLIMIT | Go's limit on the heap, instead of the program's own of 96 MiB |
 
 A config names further variables as ` + "`${NAME}`" + `, for what is secret.
