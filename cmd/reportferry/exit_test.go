@@ -92,7 +92,7 @@ func TestExitCodes(t *testing.T) {
 		{"a filter of no operator", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__like=a"}, nil, nil, 2, "two underscores and one of"},
 		{"a report of nothing", []string{"report", "--metrics", "installs"}, nil, nil, 2, "at least one, such as day"},
 		{"two zones", []string{"report", "--dimensions", "day", "--metrics", "installs", "--timezone-id", "1", "--utc-offset", "+01:00"}, nil, nil, 2, "exclude each other"},
-		{"a format that isn't one", []string{"report", "--dimensions", "day", "--metrics", "installs", "--format", "xlsx"}, nil, nil, 2, "want csv, table, jsonl or parquet"},
+		{"a format that isn't one", []string{"report", "--dimensions", "day", "--metrics", "installs", "--format", "xlsx"}, nil, nil, 2, "want text, json, csv or parquet"},
 		{"a report without permission", []string{"report", "--dimensions", "day", "--metrics", "installs"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
 		{"events without permission", []string{"events"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
 		{"a backfill of nothing", []string{"backfill", "installs"}, nil, nil, 2, "want one of --from, --gaps, --missing-columns"},

@@ -105,7 +105,7 @@ func repeated(t *testing.T, line string) (names []string) {
 var logged = map[string][]string{
 	"run":  {"*run", "*run", "*run --force campaigns_daily", "*run nobody", "*run --to ./mine --embedded --currency USD --dimensions day --metrics installs --start -3d"},
 	"plan": {"plan", "plan --nonsense"}, "backfill": {"*backfill campaigns_daily --from -3d", "backfill campaigns_daily --from -3d --dry-run", "*backfill"},
-	"status": {"status", "status --json", "status --max-age 1s"}, "gaps": {"gaps"}, "accept": {"accept campaigns_daily", "accept campaigns_daily --reason sold"}, "check": {"check", "check --live"}, "views": {"views campaigns_daily", "views ad_spend"},
+	"status": {"status", "status --json", "status --max-age 1s"}, "gaps": {"gaps"}, "accept": {"accept campaigns_daily", "accept campaigns_daily --reason sold"}, "check": {"check", "check --live"}, "views": {"views campaigns_daily", "views ad_spend"}, "dbt": {"dbt campaigns_daily --out ./dbt", "dbt"},
 	"history": {"history campaigns_daily"}, "changes": {"changes"}, "runs": {"runs", "runs last", "runs nothing"}, "ledger list": {"ledger list"}, "ledger show": {"ledger show nothing.json"}, "diff": {"diff campaigns_daily yesterday"}, "replay": {"*replay campaigns_daily --from -3d"},
 	"events": {"events"}, "report": {"report --dimensions day --metrics installs --currency USD", "report --dimensions day --metrics nothing"}, "fields": {"fields roas", "fields --offline"},
 	"init": {"init new.yml --embedded --preset cohorts --to ./new", "init"}, "config show": {"config show"}, "schema": {"schema", "schema log"}, "version": {"version", "version --json"}, "man": {"man --out ./man"}, "notify": {"notify", "notify --test"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
 )
@@ -39,9 +40,9 @@ func TestAnswerFormats(t *testing.T) {
 	a := answerOf(t, someAnswer)
 	for format, want := range map[string]string{
 		"csv": someAnswer,
-		"jsonl": `{"campaign":"a, \"b\"\nc","day":"2026-01-02","installs":12,"cost":1.50,"roas_d7":0.25,"installs_pop":11,"purchase_events":3}` + "\n" +
+		"json": `{"campaign":"a, \"b\"\nc","day":"2026-01-02","installs":12,"cost":1.50,"roas_d7":0.25,"installs_pop":11,"purchase_events":3}` + "\n" +
 			`{"campaign":"夏のセール","day":"2026-01-02","installs":-3,"cost":null,"roas_d7":1e-07,"installs_pop":0,"purchase_events":4}` + "\n",
-		"table": "campaign    day         installs  cost  roas_d7  installs_pop  purchase_events\n" +
+		"text": "campaign    day         installs  cost  roas_d7  installs_pop  purchase_events\n" +
 			"a, \"b\"⏎c    2026-01-02        12  1.50     0.25            11                3\n" +
 			"夏のセール  2026-01-02        -3          1e-07             0                4\n",
 	} {
@@ -51,7 +52,7 @@ func TestAnswerFormats(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant:\n%s", format, &out, want)
 		}
 		for line := range strings.Lines(out.String()) {
-			if format == "jsonl" && !json.Valid([]byte(line)) {
+			if format == "json" && !json.Valid([]byte(line)) {
 				t.Errorf("no JSON: %s", line)
 			}
 		}
@@ -139,17 +140,20 @@ func TestAnswerToWhatIsNoFile(t *testing.T) {
 
 // A report that is asked for dates for people goes into no file of typed dates, and is shown as it came in the others.
 func TestFormatDates(t *testing.T) {
-	for format, wrong := range map[string]string{"parquet": "--format-dates: Parquet columns hold dates", "csv": "", "jsonl": "", "table": ""} {
-		r := &adHoc{format: format}
+	for format, wrong := range map[string]string{"parquet": "--format-dates: Parquet columns hold dates", "csv": "", "json": "", "text": ""} {
+		cmd := &cobra.Command{}
+		r := &adHoc{}
+		r.form = (&wire.Program{}).AddOutput(cmd, "", "csv", "parquet")
+		check(t, r.form.Set(format))
 		r.Query.Dimensions, r.Query.Metrics, r.Query.FormatDates = []string{"day"}, []string{"installs"}, true
-		if err := r.complete(&cobra.Command{}); (err == nil) != (wrong == "") || err != nil && !strings.HasPrefix(err.Error(), wrong) {
+		if err := r.complete(cmd); (err == nil) != (wrong == "") || err != nil && !strings.HasPrefix(err.Error(), wrong) {
 			t.Errorf("%s: %v, want %q", format, err, wrong)
 		}
 	}
 	a := answerOf(t, "\ufeff\"day\",\"installs\"\r\n\"Mar 14, 2026\",\"1\"\r\n")
 	for format, want := range map[string]string{
-		"jsonl": `{"day":"Mar 14, 2026","installs":1}` + "\n",
-		"table": "day           installs\nMar 14, 2026         1\n",
+		"json": `{"day":"Mar 14, 2026","installs":1}` + "\n",
+		"text": "day           installs\nMar 14, 2026         1\n",
 	} {
 		var out bytes.Buffer
 		check(t, a.writeTo(t.Context(), format, "", &out))
@@ -173,7 +177,7 @@ func TestHeaderAsAsked(t *testing.T) {
 }
 
 func TestDefaultFormat(t *testing.T) {
-	for path, want := range map[string]string{"": "csv", "a.parquet": "parquet", "b.jsonl": "jsonl", "c.txt": "", "none": "", "d.table": "table"} {
+	for path, want := range map[string]string{"": "csv", "a.parquet": "parquet", "b.jsonl": "json", "c.txt": "", "none": "", "d.table": ""} {
 		if got := defaultFormat(path, &bytes.Buffer{}); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)
 		}
