@@ -121,7 +121,7 @@ func newVersion(p *wire.Program) *cobra.Command {
 		Short: "Print the version, the commit and its date, and the sinks",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if form.JSON() {
+			if form.Given() == wire.JSON { // whatever the log is: scripts read the line
 				return human.JSON(cmd.OutOrStdout(), thisBuild())
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), thisBuild())
