@@ -13,8 +13,8 @@ var measured = struct {
 	requests, classA, classB, loads, rowsADay, bytesADay int
 	wall, cpu                                            time.Duration
 }{
-	requests: 6, classA: 24, classB: 20, loads: 11, rowsADay: 555, bytesADay: 114703,
-	wall: 71 * time.Second, cpu: 400 * time.Millisecond,
+	requests: 6, classA: 20, classB: 18, loads: 12, rowsADay: 555, bytesADay: 114703,
+	wall: 41 * time.Second, cpu: 500 * time.Millisecond,
 }
 
 // List prices in USD of the cheapest regions, before what is free each month. The pages are stored copies without a date,
