@@ -211,6 +211,7 @@ func TestLastSuccessIsKept(t *testing.T) {
 	s.says("runs last", 0, "others: all is up to date")
 	s.says("runs --job others", 0, "!did nothing")
 	s.says("ledger list runs/", 0, "  runs/2009-12.json\n1 object\n")
+	s.says("ledger list runs/ --output json", 0, `{"key":"runs/2009-12.json","size":`)
 	s.says("ledger show runs/2009-12.json", 0, `"idle": {`, `"runs": 100,`, `"spend_files": "2009-12-29`)
 }
 

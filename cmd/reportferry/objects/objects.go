@@ -6,12 +6,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
+
+// An object is a line of ledger list as JSON.
+type object struct {
+	Key      string    `json:"key"`
+	Size     int64     `json:"size"` // bytes
+	Modified time.Time `json:"modified"`
+}
 
 // New makes the command ledger.
 func New(p *wire.Program) *cobra.Command {
@@ -37,7 +45,11 @@ jobs/README.md says what the objects hold.`,
 				}
 				list, err := s.Ledger.Objects(ctx, prefix)
 				if form.JSON() {
-					return errors.Join(err, human.JSONLines(cmd.OutOrStdout(), list))
+					var lines []object
+					for _, o := range list {
+						lines = append(lines, object{o.Key, o.Size, o.Modified.UTC()})
+					}
+					return errors.Join(err, human.JSONLines(cmd.OutOrStdout(), lines))
 				}
 				for _, o := range list {
 					fmt.Fprintf(cmd.OutOrStdout(), "%9d  %s  %s\n", o.Size, o.Modified.UTC().Format("2006-01-02 15:04:05"), o.Key)
