@@ -134,12 +134,16 @@ func (s sightings) look(p *place, doubted map[string]bool) (news int) {
 	return news
 }
 
-// doubted are the days of which the ledger's newest record is a put that was under way.
+// doubted are the days of which a put was under way, or may have been: those in doubt, and those whose lease the killed run has left and
+// that isn't over yet.
 func (p *place) doubted() map[string]bool {
 	p.t.Helper()
-	all := map[string]bool{}
-	for _, e := range p.table().Records() {
+	all, t := map[string]bool{}, p.table()
+	for _, e := range t.Records() {
 		all[e.Partition.String()] = e.State == ledger.Publishing
+	}
+	for day := range t.Holders() {
+		all[day.String()] = true
 	}
 	return all
 }
