@@ -9,8 +9,7 @@ import (
 const planners = 16
 
 // keepMost is how many records may stay in memory from the plans to the units: those of two tables of ten years of days, or of a thousand
-// small ones. A record takes 1.7 kB, and to read a table again takes one call for its segment and one for each of at most eight
-// loose objects.
+// small ones. A record takes 1.7 kB, and to read a table again takes a listing, its index, and the months that have changed since.
 const keepMost = 1 << 13
 
 // Bounds are how much is done and kept at once by all runs of a process.

@@ -115,7 +115,7 @@ func (l *Lease) swap(ctx context.Context, name string, change func(map[civil.Dat
 		if now, _, err = t.ledger.store.Now(ctx); err != nil {
 			return fmt.Errorf("%w: %w", ErrBucket, err)
 		}
-		s := m.of(t.derived)
+		s := m.sectionOf(t.derived)
 		if s.Leases == nil {
 			s.Leases = map[civil.Date]lease{}
 		}

@@ -31,8 +31,8 @@ type section struct {
 	Leases  map[civil.Date]lease `json:"leases,omitempty"` // of the partitions that somebody works on, or that are in doubt
 }
 
-// of gives the section of a table: of the one whose month it is under an empty name, which is an empty section before it is written.
-func (m *month) of(derived string) *section {
+// sectionOf gives the section of a derived table, an empty one before it is written, or under an empty name that of the table itself.
+func (m *month) sectionOf(derived string) *section {
 	if derived == "" {
 		return &m.section
 	}
@@ -70,7 +70,7 @@ func (t *Table) ready(name string, m *month) error {
 // commit sets records on top of those that they were made on, under a lease that holds, and gives those that aren't: another process has
 // recorded their partitions meanwhile, or leased them. The replaced ones go into history. Without a token nobody's lease is looked at.
 func (m *month) commit(derived string, list []Record, token string, shapes map[string]Shape, scopes map[string]Scope) (lost []civil.Date) {
-	s := m.of(derived)
+	s := m.sectionOf(derived)
 	if m.Scopes == nil {
 		m.Scopes = map[string]Scope{}
 	}
@@ -119,13 +119,13 @@ func (m *month) keep(replaced, by Record) {
 // has tells whether a record is the newest of its partition, or was.
 func (m *month) has(derived string, e Record) bool {
 	is := func(o Record) bool { return o.Partition == e.Partition && o.Seq == e.Seq && same(o, e) }
-	return slices.ContainsFunc(m.of(derived).Records, is) || derived == "" && slices.ContainsFunc(m.History, is)
+	return slices.ContainsFunc(m.sectionOf(derived).Records, is) || derived == "" && slices.ContainsFunc(m.History, is)
 }
 
 // hides tells whether a record may have been committed, and nothing says so here: others were committed on top, and history keeps not
 // every fetch that brought the same, nor all in the month's document.
 func (m *month) hides(derived string, e Record) bool {
-	s := m.of(derived)
+	s := m.sectionOf(derived)
 	at, there := slices.BinarySearchFunc(s.Records, e, samePartition)
 	_, numbered := slices.BinarySearchFunc(m.History, e, byPartition)
 	return there && s.Records[at].Seq > e.Seq && (derived != "" || !numbered)

@@ -8,7 +8,7 @@
 // Before the first partition of a rebaseline is replaced, all that have the old meaning are told of as such, so that whoever goes by
 // these tables never adds up numbers of two meanings, however the run ends.
 //
-// Both are ordinary tables: they are put and recorded as package partition does it. A run writes
+// Both are put as package partition does it, and recorded in the months of the job's table (ledger.Table.Derived). A run writes
 // them when it is done with the job's units, and only those months of which a partition has another record by then. How far they
 // are is in their own records, as the sum of the sequence numbers of all partitions of a month, so that a run that was killed
 // leaves nothing behind that the next one wouldn't find.

@@ -183,6 +183,20 @@ func TestFewerRowsAreRight(t *testing.T) {
 	}
 }
 
+// What the rows of these tables mean stays on record, whatever is recorded of the job's table in the same month afterwards.
+func TestDerivedRowsKeepTheirMeaning(t *testing.T) {
+	r := newRig(t)
+	r.fetched("2026-02-27", "2026-03-10T06:00:00", nil)
+	check(t, r.write())
+	r.fetched("2026-02-28", "2026-03-11T06:00:00", nil)
+	of, err := r.ledger.Table(t.Context(), "daily")
+	check(t, err)
+	states := of.Derived(Partitions)
+	if shapes, err := states.Shapes(t.Context()); err != nil || len(shapes) != 1 {
+		t.Errorf("%d shapes, %v", len(shapes), err)
+	}
+}
+
 // One row a partition, which says how far its numbers are.
 func TestPartitions(t *testing.T) {
 	r := newRig(t)

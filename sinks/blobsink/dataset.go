@@ -52,7 +52,7 @@ var sqlTypes = map[sinks.ColumnType]string{
 }
 
 // TypeName is what DuckDB calls a column's type; empty: no column has it.
-func TypeName(of sinks.ColumnType) string { return sqlTypes[of] }
+func TypeName(t sinks.ColumnType) string { return sqlTypes[t] }
 
 // dataset returns the key under which a table is described. Where the layout has a date before the table it is the table's name
 // alone.

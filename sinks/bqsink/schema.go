@@ -27,7 +27,7 @@ var typeNames = map[sinks.ColumnType]string{
 }
 
 // TypeName is what BigQuery calls a column's type; empty: no column has it.
-func TypeName(of sinks.ColumnType) string { return typeNames[of] }
+func TypeName(t sinks.ColumnType) string { return typeNames[t] }
 
 // longestName is the most characters of a column's name, and no name may begin with one of reserved, in either case
 // (https://cloud.google.com/bigquery/docs/schemas#column_names).

@@ -23,7 +23,7 @@ var typeNames = map[sinks.ColumnType]string{
 const LongestName = 63
 
 // TypeName is what Postgres calls a column's type; empty: no column has it.
-func TypeName(of sinks.ColumnType) string { return typeNames[of] }
+func TypeName(t sinks.ColumnType) string { return typeNames[t] }
 
 // systemColumns are there in each table, and no other column may have such a name
 // (https://www.postgresql.org/docs/current/ddl-system-columns.html).

@@ -187,10 +187,10 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 		return nil, err
 	}
 	for _, kind := range inspect.StateKinds {
-		untold := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return p.told(kind, name) })
-		if len(untold) > 0 {
+		without := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return p.hasStates(kind, name) })
+		if len(without) > 0 {
 			p.left = append(p.left, fmt.Sprintf("%s%s of %s, which has no rows yet; write the project again when it has some",
-				p.prefix, kind, strings.Join(untold, ", ")))
+				p.prefix, kind, strings.Join(without, ", ")))
 		}
 	}
 	return p, nil

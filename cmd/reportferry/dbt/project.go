@@ -37,8 +37,8 @@ func (p *project) stateTable(kind, table string) string {
 	return sinks.Flat(sinks.Derived(p.prefix+kind, table))
 }
 
-// told tells whether there is a table of states of a kind that tells of a table.
-func (p *project) told(kind, table string) bool {
+// hasStates tells whether there is a table of states of a kind that tells of a table.
+func (p *project) hasStates(kind, table string) bool {
 	return slices.Contains(p.states[kind], table)
 }
 
@@ -104,7 +104,7 @@ func (p *project) models() (list []model, files map[string]string, err error) {
 		if p.Name == views.Postgres.Name {
 			r.Longest = pgsink.LongestName
 		}
-		if p.told(state.Partitions, t.Table) {
+		if p.hasStates(state.Partitions, t.Table) {
 			r.Partitions = source(p.stateTable(state.Partitions, t.Table))
 		}
 		for kind, tables := range p.states {

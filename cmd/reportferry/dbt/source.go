@@ -104,7 +104,7 @@ func (p *project) source() sourceFile {
 	for _, t := range p.tables {
 		s.Tables = append(s.Tables, p.dataTable(t))
 		for _, kind := range inspect.StateKinds {
-			if p.told(kind, t.Table) {
+			if p.hasStates(kind, t.Table) {
 				s.Tables = append(s.Tables, p.tableOfStates(kind, t))
 			}
 		}

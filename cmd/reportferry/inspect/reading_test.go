@@ -23,7 +23,7 @@ var spending = views.Table{
 }
 
 // of is a reading of a place where partitions of two tables are told, and nothing of restatements.
-func of(p views.Place, whole string) Reading {
+func readingAt(p views.Place, whole string) Reading {
 	r := Reading{Place: p, Prefix: state.Prefix, Whole: whole, Partitions: p.Table("_reportferry_partitions_campaigns_daily"), Freshness: p.Named(state.Prefix + state.Partitions)}
 	r.States = map[string][]string{state.Partitions: {r.Partitions, p.Table("_reportferry_partitions_countries")}}
 	return r
@@ -34,19 +34,19 @@ func of(p views.Place, whole string) Reading {
 func TestStatements(t *testing.T) {
 	schema := func(name string) string { return `"warehouse".` + views.Postgres.Quote(name) }
 	dataset := func(name string) string { return views.BigQuery.Quote("project.dataset." + name) }
-	warehouse := of(views.Place{Dialect: views.BigQuery, Table: dataset, Named: dataset}, "")
+	warehouse := readingAt(views.Place{Dialect: views.BigQuery, Table: dataset, Named: dataset}, "")
 	warehouse.States[state.Partitions] = []string{dataset("_reportferry_partitions_*")}
 	warehouse.Freshness = dataset("INFORMATION_SCHEMA.PARTITIONS")
 	level := []string{"ads", "e`u\""}
 	readings := map[string]Reading{
 		"bigquery": warehouse,
-		"postgres": of(views.Place{Dialect: views.Postgres, Table: schema, Named: schema}, ""),
+		"postgres": readingAt(views.Place{Dialect: views.Postgres, Table: schema, Named: schema}, ""),
 	}
 	for _, d := range inCatalogs {
 		p := views.InCatalog(d, "lake", level)
-		readings[d.Name] = of(p, "")
+		readings[d.Name] = readingAt(p, "")
 		if d.Name == "duckdb" {
-			readings[d.Name] = of(p, p.Table(spending.Name))
+			readings[d.Name] = readingAt(p, p.Table(spending.Name))
 		}
 	}
 	if got := dialectNames(); len(got) != len(readings) {
@@ -80,7 +80,7 @@ func TestStatements(t *testing.T) {
 
 // A table without periods has no date to sum by, and is final as a whole.
 func TestStatementsOfATableWithoutPeriods(t *testing.T) {
-	r := of(views.InCatalog(views.Trino, "lake", []string{"ads"}), "")
+	r := readingAt(views.InCatalog(views.Trino, "lake", []string{"ads"}), "")
 	list, err := r.Views(views.Table{Name: "networks", Sums: []string{"installs"}})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestStatementsOfATableWithoutPeriods(t *testing.T) {
 // Where nothing is told of the job's partitions yet, nothing can be left out, and no table of states is named that isn't there.
 func TestStatementsOfATableThatNothingIsToldOf(t *testing.T) {
 	p := views.InCatalog(views.Trino, "lake", []string{"ads"})
-	r := of(p, "")
+	r := readingAt(p, "")
 	r.Partitions, r.States = "", nil
 	list, err := r.Views(spending)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestStatementsOfATableThatNothingIsToldOf(t *testing.T) {
 // Postgres would cut a name without an error, and two views would become one.
 func TestStatementsOfALongName(t *testing.T) {
 	schema := func(name string) string { return views.Postgres.Quote(name) }
-	r := of(views.Place{Dialect: views.Postgres, Table: schema, Named: schema}, "")
+	r := readingAt(views.Place{Dialect: views.Postgres, Table: schema, Named: schema}, "")
 	r.Longest = len("campaigns_daily_by_day_network")
 	if _, err := r.Views(spending); err != nil {
 		t.Errorf("a name that fits: %v", err)
