@@ -48,7 +48,7 @@ func TestAFaultyRunIsATreeOfSteps(t *testing.T) {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
 	tree := c.Tree("error.type", "http.response.status_code", "http.request.resend_count", "reportferry.exit_code", "reportferry.state")
-	golden(t, "trace", tree)
+	golden(t, "trace", strings.ReplaceAll(tree, " [wait limiter]", "")) // whether an attempt waits there is a matter of the machine
 	for _, span := range c.Spans() {
 		if hex.EncodeToString(span.TraceId) != traceID || span.Name == "run" && hex.EncodeToString(span.ParentSpanId) != parentID {
 			t.Errorf("%s is in trace %x below %x", span.Name, span.TraceId, span.ParentSpanId)
