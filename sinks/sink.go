@@ -82,6 +82,11 @@ type Part struct {
 	// Over says what the part may replace.
 	Over Condition
 
+	// A store without conditions orders puts by these names instead: under Lease the part is put, and under none of Earlier, those of leases
+	// before, may anything become visible any more once the put has begun. An empty Lease is one that nobody takes over.
+	Lease   string
+	Earlier []string
+
 	// Warn is called with what a person should know although the put succeeded; nil: nobody is told.
 	Warn func(error)
 
@@ -96,7 +101,7 @@ const FingerprintKey = "reportferry.fingerprint"
 // A Condition says what a Put may replace. A sink whose store has preconditions sends it to the store, which checks it at the
 // moment when it applies the write: a put that starts late, is repeated by a client or is applied late fails instead of
 // replacing newer rows. A version is taken from a receipt. The zero Condition allows whatever is there when the put begins, and nothing
-// that comes after it. BigQuery orders its jobs by other means and ignores conditions.
+// that comes after it. BigQuery has none; see Part.Lease.
 type Condition = bucket.Condition
 
 // The errors of a put whose condition wasn't met. Nothing was replaced.

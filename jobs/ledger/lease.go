@@ -18,12 +18,13 @@ import (
 // the lease lasts, by the store's clock. One that is over, and still there, says that nobody knows what the sinks hold: its owner may
 // have put something that isn't recorded, or put it yet.
 type lease struct {
-	Token string    `json:"token"` // of the Lease
-	Run   string    `json:"run"`
-	Task  string    `json:"task,omitempty"`  // of the platform; its next attempt takes the lease over at once
-	Until time.Time `json:"until,omitzero"`  // zero: it was given back, and the partition is in doubt
-	Doubt bool      `json:"doubt,omitempty"` // the partition was in doubt when it was leased, or came to be since
-	Late  bool      `json:"late,omitempty"`  // a run that had lost the partition put something meanwhile: a record doesn't end the doubt then
+	Token   string    `json:"token"` // of the Lease
+	Run     string    `json:"run"`
+	Task    string    `json:"task,omitempty"`    // of the platform; its next attempt takes the lease over at once
+	Until   time.Time `json:"until,omitzero"`    // zero: it was given back, and the partition is in doubt
+	Doubt   bool      `json:"doubt,omitempty"`   // the partition was in doubt when it was leased, or came to be since
+	Late    bool      `json:"late,omitempty"`    // a run that had lost the partition put something meanwhile: a record doesn't end the doubt then
+	Earlier []string  `json:"earlier,omitempty"` // tokens of leases before, under which something may be put yet
 }
 
 // A Lease is the right of one unit of work to replace some partitions of a table, until End. It is safe for concurrent use.
@@ -138,9 +139,21 @@ func (l *Lease) take(leases map[civil.Date]lease, open []civil.Date, now time.Ti
 		if leased && !mine && now.Before(had.Until) && (had.Task == "" || had.Task != t.ledger.task) {
 			return &HeldError{Unit: p.String(), Run: had.Run, Until: had.Until, Free: had.Until.Sub(now)}
 		}
-		leases[p] = lease{l.token, l.run, t.ledger.task, now.Add(t.ledger.lease), leased && !mine || had.Doubt, mine && had.Late}
+		if leased && !mine {
+			had = lease{Doubt: true, Earlier: had.after(had.Token)}
+		}
+		had.Token, had.Run, had.Task, had.Until = l.token, l.run, t.ledger.task, now.Add(t.ledger.lease)
+		leases[p] = had
 	}
 	return nil
+}
+
+// after is Earlier with a token more.
+func (l lease) after(token string) []string {
+	if slices.Contains(l.Earlier, token) {
+		return l.Earlier
+	}
+	return append(slices.Clip(l.Earlier), token)
 }
 
 // renewAll renews the leases of all months.
@@ -182,9 +195,9 @@ func (l *Lease) giveBack(leases map[civil.Date]lease, open []civil.Date, _ time.
 		mine, put := leased && had.Token == l.token, l.put(p)
 		switch {
 		case put && (mine || !leased):
-			leases[p] = lease{Token: l.token, Run: l.run, Doubt: true}
+			leases[p] = lease{Token: l.token, Run: l.run, Doubt: true, Earlier: had.Earlier}
 		case put: // written in any case, because the winner may have recorded it since the document was read
-			had.Doubt, had.Late = true, true
+			had.Doubt, had.Late, had.Earlier = true, true, had.after(l.token)
 			leases[p] = had
 		case mine && had.Doubt:
 			had.Until = time.Time{}
@@ -257,6 +270,12 @@ func (l *Lease) End(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Token is the random name of this lease, which no other has.
+func (l *Lease) Token() string { return l.token }
+
+// Earlier are the tokens of leases before of a partition, under which something may be put yet, although their runs have lost it.
+func (l *Lease) Earlier(p civil.Date) []string { return l.table.leaseOf(p).Earlier }
 
 // Check reads the months again and tells whether other runs have taken anything over.
 func (l *Lease) Check(ctx context.Context) error {

@@ -17,33 +17,34 @@ import (
 )
 
 // What a partition is after leases of several runs: by a table that was open all the time, by one that reads the month, and by one that
-// reads the index alone.
+// reads the index alone. And which of them the next one has to reckon with.
 func TestWhatLeasesLeave(t *testing.T) {
 	const none = State("")
 	for _, c := range []struct {
 		recorded bool // before that
 		steps    string
 		want     State
+		earlier  string // leases under which something may be put yet, for the one that begins next
 	}{
-		{false, "a begins, a ends", none},
-		{false, "a begins, a ends, b begins, b ends", none},
-		{true, "a begins, a ends", Written},
-		{true, "a begins, a puts, a ends", Publishing},
-		{false, "a begins, a puts, a ends", Publishing},
-		{true, "a begins, a puts, a unputs, a ends", Written},
-		{true, "a begins, a puts, a commits, a ends", Written},
-		{true, "a begins, a dies", Publishing},
-		{false, "a begins, a dies", Publishing},
-		{true, "a begins, a dies, b begins, b ends", Publishing},
-		{false, "a begins, a dies, b begins, b ends", Publishing},
-		{true, "a begins, a dies, b begins, b dies, c begins, c puts, c commits, c ends", Written},
-		{true, "a begins, a dies, b begins, b holds back, b ends", Publishing},
-		{true, "a begins, a dies, b begins, b commits, b ends, a ends", Written},
+		{false, "a begins, a ends", none, ""},
+		{false, "a begins, a ends, b begins, b ends", none, ""},
+		{true, "a begins, a ends", Written, ""},
+		{true, "a begins, a puts, a ends", Publishing, "a"},
+		{false, "a begins, a puts, a ends", Publishing, "a"},
+		{true, "a begins, a puts, a unputs, a ends", Written, ""},
+		{true, "a begins, a puts, a commits, a ends", Written, ""},
+		{true, "a begins, a dies", Publishing, "a"},
+		{false, "a begins, a dies", Publishing, "a"},
+		{true, "a begins, a dies, b begins, b ends", Publishing, "a b"},
+		{false, "a begins, a dies, b begins, b ends", Publishing, "a b"},
+		{true, "a begins, a dies, b begins, b dies, c begins, c puts, c commits, c ends", Written, ""},
+		{true, "a begins, a dies, b begins, b holds back, b ends", Publishing, "a b"},
+		{true, "a begins, a dies, b begins, b commits, b ends, a ends", Written, ""},
 		// What a loser has put may have replaced the winner's rows, whenever the winner recorded them.
-		{true, "a begins, a puts, a dies, b begins, b commits, b ends, a ends", Publishing},
-		{true, "a begins, a puts, a dies, b begins, a ends, b commits, b ends", Publishing},
-		{true, "a begins, a puts, a dies, b begins, a checks, b commits, b ends, a ends", Publishing},
-		{true, "a begins, a puts, a dies, b begins, a ends, b commits, b ends, c begins, c commits, c ends", Written},
+		{true, "a begins, a puts, a dies, b begins, b commits, b ends, a ends", Publishing, "a"},
+		{true, "a begins, a puts, a dies, b begins, a ends, b commits, b ends", Publishing, "a b"},
+		{true, "a begins, a puts, a dies, b begins, a checks, b commits, b ends, a ends", Publishing, "a"},
+		{true, "a begins, a puts, a dies, b begins, a ends, b commits, b ends, c begins, c commits, c ends", Written, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l, _ := distantLedger(t, nil)
@@ -102,6 +103,19 @@ func TestWhatLeasesLeave(t *testing.T) {
 					t.Errorf("%s, %s: %v, %v", c.steps, how, err, unread)
 				}
 			}
+			next := begin(t, open, "next", 1)
+			var earlier []string
+			for _, token := range next.Earlier(p) {
+				for run, by := range leases {
+					if by.Token() == token {
+						earlier = append(earlier, run)
+					}
+				}
+			}
+			if got := strings.Join(earlier, " "); got != c.earlier {
+				t.Errorf("%s: earlier leases are %q, want %q", c.steps, got, c.earlier)
+			}
+			check(t, next.End(t.Context()))
 		})
 	}
 }

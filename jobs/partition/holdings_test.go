@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -37,6 +38,8 @@ type warehouse struct {
 	fail    error  // of that put, although they are
 
 	puts    []string
+	leases  []string   // of the puts, in the order in which they began
+	earlier [][]string // likewise
 	visible string
 }
 
@@ -46,6 +49,7 @@ func newWarehouse() *warehouse {
 
 func (s *warehouse) Put(_ context.Context, p sinks.Part) (sinks.Receipt, error) {
 	var failed error
+	s.leases, s.earlier = append(s.leases, p.Lease), append(s.earlier, p.Earlier)
 	if f := s.before; f != nil {
 		s.before, failed = nil, s.fail
 		f()
@@ -154,6 +158,10 @@ func TestALateLoadLeavesADoubt(t *testing.T) {
 			state, err := do(t, l, "C", day, 5, "new", target)
 			if err != nil || s.visible != "new" || (state == ledger.Written) != c.doubt {
 				t.Errorf("C: %s %v, and %q is visible", state, err, s.visible)
+			}
+			want := [][]string{nil, {s.leases[0]}, {s.leases[0]}}[:len(s.leases)]
+			if !reflect.DeepEqual(s.earlier, want) || s.leases[0] == s.leases[1] {
+				t.Errorf("under leases %q, earlier ones were %q", s.leases, s.earlier)
 			}
 		})
 	}

@@ -236,7 +236,7 @@ func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err
 			by.lease.Unput(part.Partition)
 		}
 	}()
-	part.Warn = a.Warn
+	part.Warn, part.Lease, part.Earlier = a.Warn, by.lease.Token(), by.lease.Earlier(part.Partition)
 	for i, target := range a.stale {
 		guarded, err := by.allow(ctx, target)
 		if err != nil {

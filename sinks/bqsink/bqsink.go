@@ -3,14 +3,15 @@
 //
 // Put takes a part, which is one Parquet file, and gives a receipt that names table$partition:
 //
-//	lock the partition ─ dataset's location ─ table, created or widened ─ unfinished jobs of earlier runs, waited for
+//	lock the partition ─ dataset's location ─ table, created or widened ─ job IDs of earlier leases, used up
 //	   └─ load job with WRITE_TRUNCATE into table$partition (a part without rows: DELETE) ─ wait ─ count the rows
 //
 // WRITE_TRUNCATE is atomic when the job completes (https://cloud.google.com/bigquery/docs/reference/rest/v2/Job,
 // writeDisposition). The job's ID is chosen here: when an answer is lost, the same request is sent again under the same
 // ID, and the answer 409 leads to the job that the first request made
-// (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). A load job that an earlier run left unfinished is
-// waited for, because it could otherwise land after a newer one. Rows are never streamed.
+// (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). It has the lease's token. Before
+// the first load under a lease, IDs that a process with an earlier one might use are used up by queries that do nothing, and jobs that have
+// one are waited for: a process that was suspended and wakes up can't put older rows over newer ones. Rows are never streamed.
 //
 // What only BigQuery can is a method of Sink that the commands call: Append for audit tables, Named and SaveView for
 // dashboards, Probe for a check before the first run.

@@ -37,38 +37,33 @@ type work struct {
 // jobPrefix begins the IDs of all jobs of this package.
 const jobPrefix = "reportferry_"
 
-// jobID names a job by dataset, table, partition, run and attempt. IDs are unique in a project.
-func (s *Sink) jobID(at place, run string, attempt int) string {
-	return fmt.Sprintf(jobPrefix+"%s_%s_%s_%s_%d", labelText(s.datasetLabel()), labelText(at.table), at.label(), labelText(run), attempt)
+// jobID names a job by dataset, table, partition, lease and attempt. IDs are unique in a project.
+func (s *Sink) jobID(at place, lease string, attempt int) string {
+	return fmt.Sprintf(jobPrefix+"%s_%s_%s_%s_%d", labelText(s.datasetLabel()), labelText(at.table), at.label(), labelText(lease), attempt)
 }
 
 func (s *Sink) datasetLabel() string { return s.project + "-" + s.dataset } // unambiguous: the name of a dataset has no -
 
-// errTaken means that a job of another Put has the ID already.
-var errTaken = errors.New("the job ID is taken")
+// errTaken means that the ID was used up: see useUp.
+var errTaken = fmt.Errorf("another run has taken the partition over, and used up the job's ID: %w", sinks.ErrConflict)
 
 // run does the work by one job, whose ID has the slot's next attempt. A *JobError means that the job changed nothing; any
 // other error says in its text what is known of the outcome.
 func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bigquery.Job, error) {
 	w.maybe = false
 	at.attempt++
-	id := s.jobID(w.at, w.part.Run, at.attempt)
+	id := s.jobID(w.at, at.lease, at.attempt)
 	job, err := s.submit(ctx, w, id)
-	for errors.Is(err, errTaken) { // a process of the same run was here before, and was killed
-		if at.attempt, err = s.nextFree(ctx, w, at.attempt); err == nil {
-			id = s.jobID(w.at, w.part.Run, at.attempt)
-			job, err = s.submit(ctx, w, id)
-		}
-	}
 	if err == nil {
 		err = s.wait(ctx, job)
 	}
 	var failed *JobError
 	switch {
 	case err == nil, errors.As(err, &failed):
-		at.settled = true
-	case w.maybe:
-		at.settled = false
+	case !w.maybe:
+		at.attempt-- // the ID is free; or it was used up, and then none after it is for this lease
+	default:
+		at.unknown = id
 		err = s.abandon(ctx, at, id, job, err)
 	}
 	return job, err
@@ -162,23 +157,6 @@ func (s *Sink) ours(job *bigquery.Job, w *work) bool {
 		return c.Q == w.query
 	}
 	return false
-}
-
-// nextFree returns the first attempt after this one whose job ID is free.
-func (s *Sink) nextFree(ctx context.Context, w *work, attempt int) (int, error) {
-	for {
-		attempt++
-		err := repeat(ctx, func() error {
-			_, err := s.getJob(ctx, s.jobID(w.at, w.part.Run, attempt))
-			return err
-		})
-		switch {
-		case hasStatus(err, http.StatusNotFound):
-			return attempt, nil
-		case err != nil:
-			return attempt, fmt.Errorf("look for a free job ID: %w", s.explain(err))
-		}
-	}
 }
 
 func (s *Sink) getJob(ctx context.Context, id string) (*bigquery.Job, error) {

@@ -3,7 +3,6 @@ package bqsink
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -47,23 +46,79 @@ func TestLostAnswerOfAJobThatFails(t *testing.T) {
 	})
 }
 
-// A job of another process under the same run isn't taken for ours, though its content be the same: other rows may have
-// come since.
-func TestTakenIDIsAnothers(t *testing.T) {
+// earlier is a part that takes over from the leases.
+func earlier(p sinks.Part, leases ...string) sinks.Part {
+	p.Earlier = leases
+	return p
+}
+
+// A process that was suspended before it asked for its job, and goes on when its partition was taken over and put, changes nothing: not
+// by the job that it was about to ask for, nor by another.
+func TestAWokenProcessChangesNothing(t *testing.T) {
+	for _, rows := range [][]string{{"old"}, nil} {
+		within(t, func(t *testing.T, server *bqtest.Server, suspended *Sink) {
+			bad := testPart("2026-01-31", "first", "wrong")
+			bad.Partition = date("2026-02-01")
+			if _, err := suspended.Put(t.Context(), bad); err == nil { // another partition: its IDs are others
+				t.Error("a job with rows of another day succeeded")
+			}
+			other := openOn(t, server, testURL)
+			mustPut(t, other, earlier(testPart("2026-01-31", "second", "new"), "first"))
+			for range 2 {
+				_, err := suspended.Put(t.Context(), testPart("2026-01-31", "first", rows...))
+				if mustContain(t, err, "another run has taken the partition over"); !errors.Is(err, sinks.ErrConflict) {
+					t.Error(err)
+				}
+				mustHold(t, server, thePartition, "new")
+			}
+			mustPut(t, openOn(t, server, testURL), earlier(testPart("2026-01-31", "third", "newer"), "first", "second"))
+			if _, err := other.Put(t.Context(), testPart("2026-01-31", "second", "new")); !errors.Is(err, sinks.ErrConflict) {
+				t.Error(err) // it has put once, and its next ID is used up
+			}
+			mustHold(t, server, thePartition, "newer")
+		})
+	}
+}
+
+// The IDs of a lease are used one after the other, also after failures, so that the first free one is the next of whoever has it.
+func TestNoIDIsLeftOut(t *testing.T) {
+	for name, faults := range map[string][]bqtest.Fault{
+		"the job was refused":         {{Call: "jobs.insert", Kind: bqtest.FaultStatus, Reason: "accessDenied"}},
+		"the request was lost":        {{Call: "jobs.insert", Kind: bqtest.FaultReset, Every: 1, Times: 8}},
+		"the outcome wasn't known":    {{Call: "jobs.insert", Kind: bqtest.FaultLost}, {Call: "jobs.get", Kind: bqtest.FaultStatus, Reason: "accessDenied", Every: 1}},
+		"the job failed for a reason": {{Call: "jobs.insert", Kind: bqtest.FaultFailJob, Reason: "invalid"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			within(t, func(t *testing.T, server *bqtest.Server, suspended *Sink) {
+				server.SetFaults(faults...)
+				if _, err := suspended.Put(t.Context(), testPart("2026-01-31", "first", "a")); err == nil {
+					t.Error("nothing failed")
+				}
+				server.SetFaults()
+				mustPut(t, suspended, testPart("2026-01-31", "first", "b"))
+				mustPut(t, openOn(t, server, testURL), earlier(testPart("2026-01-31", "second", "new"), "first"))
+				if _, err := suspended.Put(t.Context(), testPart("2026-01-31", "first", "late")); !errors.Is(err, sinks.ErrConflict) {
+					t.Error(err)
+				}
+				mustHold(t, server, thePartition, "new")
+			})
+		})
+	}
+}
+
+// An answer to a request for an ID to be used up is lost, and the request is sent again.
+func TestLostAnswerOfAnIDUsedUp(t *testing.T) {
 	within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
-		a, b := testPart("2026-01-31", "run", "a"), testPart("2026-01-31", "run", "b")
-		killed := openOn(t, server, testURL)
-		mustPut(t, killed, a, b)
-		mustPut(t, openOn(t, server, testURL), a)
-		mustHold(t, server, thePartition, "a")
-		last := asked(server, "jobs.insert")
-		if got := last[len(last)-1].Job; got != s.jobID(place{"installs", byDay, a.Partition}, "run", 3) {
-			t.Errorf("the last job is %s", got)
+		server.SetFaults(bqtest.Fault{Call: "jobs.insert", Kind: bqtest.FaultLost})
+		mustPut(t, s, earlier(testPart("2026-01-31", "second", "new"), "first"))
+		mustHold(t, server, thePartition, "new")
+		if inserts := asked(server, "jobs.insert")[1:]; len(inserts) != 3 || inserts[0].Job != inserts[1].Job {
+			t.Errorf("%+v", inserts)
 		}
 	})
 }
 
-// A slow load of an earlier run, of another process, lands before ours.
+// A slow load under an earlier lease, of another process, lands before ours.
 func TestEarlierRunIsWaitedFor(t *testing.T) {
 	within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
 		server.SetFaults(bqtest.Fault{Call: "jobs.insert", Kind: bqtest.FaultSlowJob, Delay: time.Hour},
@@ -78,7 +133,7 @@ func TestEarlierRunIsWaitedFor(t *testing.T) {
 		if took := time.Since(start); took > time.Minute {
 			t.Errorf("another partition waited %v", took)
 		}
-		mustPut(t, other, testPart("2026-01-31", "second", "new"))
+		mustPut(t, other, earlier(testPart("2026-01-31", "second", "new"), "first"))
 		mustHold(t, server, thePartition, "new")
 		if took := time.Since(start); took < 55*time.Minute {
 			t.Errorf("it took %v", took)
@@ -86,10 +141,10 @@ func TestEarlierRunIsWaitedFor(t *testing.T) {
 		server.Advance(24 * time.Hour)
 		mustHold(t, server, thePartition, "new")
 
-		n := len(asked(server, "jobs.list"))
-		mustPut(t, other, testPart("2026-01-31", "second", "newer"))
-		if asked := len(asked(server, "jobs.list")) - n; asked != 0 {
-			t.Errorf("%d listings for the second load of a run", asked)
+		n := len(server.Jobs())
+		mustPut(t, other, earlier(testPart("2026-01-31", "second", "newer"), "first"))
+		if made := len(server.Jobs()) - n; made != 1 {
+			t.Errorf("%d jobs for the second load under a lease", made)
 		}
 	})
 }
@@ -105,7 +160,7 @@ func TestEarlierRunThatFails(t *testing.T) {
 		_, err := s.Put(t.Context(), bad)
 		mustContain(t, err, "is unknown")
 		server.SetFaults()
-		mustPut(t, openOn(t, server, testURL), testPart("2026-01-31", "second", "new"))
+		mustPut(t, openOn(t, server, testURL), earlier(testPart("2026-01-31", "second", "new"), "first"))
 		mustHold(t, server, thePartition, "new")
 		if n := len(asked(server, "jobs.get")); n < 10 {
 			t.Errorf("the job was looked at %d times", n)
@@ -113,7 +168,7 @@ func TestEarlierRunThatFails(t *testing.T) {
 	})
 }
 
-// An unknown outcome is settled by the next Put of the same process too.
+// An unknown outcome is waited for by the next Put of the same process too.
 func TestRepeatedPutSettles(t *testing.T) {
 	within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
 		mustPut(t, s, testPart("2026-01-31", "run", "a"))
@@ -131,26 +186,6 @@ func TestRepeatedPutSettles(t *testing.T) {
 		mustHold(t, server, thePartition, "c")
 		server.Advance(24 * time.Hour)
 		mustHold(t, server, thePartition, "c")
-	})
-}
-
-// An account that may not list the jobs of others lists its own.
-func TestListingOwnJobs(t *testing.T) {
-	within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
-		server.SetFaults(bqtest.Fault{Call: "jobs.list", Kind: bqtest.FaultStatus, Reason: "accessDenied"})
-		mustPut(t, s, testPart("2026-01-31", "run", "new"))
-		lists := asked(server, "jobs.list")
-		var got []string
-		for _, l := range lists[2:] { // two are of the Put before
-			got = append(got, l.Query.Get("allUsers")+" "+strings.ToLower(l.Query.Get("stateFilter")))
-		}
-		if got, want := strings.Join(got, ", "), "true pending, false pending, false running"; got != want {
-			t.Errorf("listings: %s, want %s", got, want)
-		}
-		server.SetDenied("bigquery.jobs.list")
-		_, err := s.Put(t.Context(), testPart("2026-01-31", "third", "newer"))
-		mustContain(t, err, "look for unfinished jobs of earlier runs", "accessDenied")
-		mustHold(t, server, thePartition, "new")
 	})
 }
 

@@ -16,6 +16,7 @@ const (
 	runLabel       = "run"
 	hashLabel      = "hash" // of the content
 	putLabel       = "put"  // random, one for each call of Put: it tells our own job, whose answer was lost, from another's
+	usedLabel      = "used" // on a job that only takes an ID: the lease for which it does that, see useUp
 )
 
 // labelsOf returns the labels of a load or query job of this package, and nil for any other job.

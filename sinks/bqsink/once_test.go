@@ -78,10 +78,6 @@ var calls = map[string]func(ctx context.Context, c *bigquery.Client, job *bigque
 		_, err := c.Dataset("ds").Table("t").Update(ctx, bigquery.TableMetadataToUpdate{Description: "x"}, "etag")
 		return err
 	},
-	"jobs.list": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
-		_, err := c.Jobs(ctx).Next()
-		return err
-	},
 	"jobs.get": func(ctx context.Context, c *bigquery.Client, _ *bigquery.Job) error {
 		_, err := c.JobFromIDLocation(ctx, "j", "EU")
 		return err
@@ -194,7 +190,7 @@ func TestClientRepeatsByItself(t *testing.T) {
 	for _, fail := range []func(*http.Request) (*http.Response, error){
 		answering(503, "backendError"), answering(403, "rateLimitExceeded"), breaking(dialling(syscall.ECONNREFUSED)), cut(io.ErrUnexpectedEOF),
 	} {
-		for _, call := range []string{"datasets.get", "tables.insert", "tables.patch", "jobs.list", "jobs.get", "jobs.cancel", "jobs.insert, query"} {
+		for _, call := range []string{"datasets.get", "tables.insert", "tables.patch", "jobs.get", "jobs.cancel", "jobs.insert, query"} {
 			synctest.Test(t, func(t *testing.T) {
 				f := &failing{fail: fail}
 				client := clientOn(t, f)

@@ -1,6 +1,7 @@
 package bqsink
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -34,13 +35,10 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 }
 
 func (s *Sink) put(ctx context.Context, at place, p sinks.Part) (string, error) {
-	if p.Run == "" {
-		return "", errors.New("the part names no run, which the job's ID needs")
-	}
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	slot, err := s.places.take(ctx, at, p.Run)
+	slot, err := s.places.take(ctx, at, strings.ToLower(cmp.Or(p.Lease, rand.Text())))
 	if err != nil {
 		return "", err
 	}
@@ -55,11 +53,8 @@ func (s *Sink) put(ctx context.Context, at place, p sinks.Part) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if !slot.settled {
-		if err := s.settle(ctx, at); err != nil {
-			return "", err
-		}
-		slot.settled = true
+	if err := s.useUpAll(ctx, at, slot, p.Earlier); err != nil {
+		return "", err
 	}
 	w, err := s.work(ctx, at, p, table)
 	if err != nil {

@@ -34,12 +34,13 @@ type places struct {
 // A slot is held by one Put at a time, because two load jobs on one partition could land in either order.
 type slot struct {
 	turn    turn
-	run     string
-	attempt int  // number of the run's last job
-	settled bool // the run has looked for unfinished jobs, and none can be under way since
+	lease   string
+	attempt int    // number of the lease's last job
+	usedUp  bool   // no job of the leases before can change the place any more
+	unknown string // ID of the last job, when nobody knows whether it is there or how it ends; else empty
 }
 
-func (p *places) take(ctx context.Context, at place, run string) (*slot, error) {
+func (p *places) take(ctx context.Context, at place, lease string) (*slot, error) {
 	p.mu.Lock()
 	if p.known == nil {
 		p.known = map[string]*slot{}
@@ -53,8 +54,8 @@ func (p *places) take(ctx context.Context, at place, run string) (*slot, error) 
 	if err := s.turn.take(ctx); err != nil {
 		return nil, err
 	}
-	if s.run != run {
-		s.run, s.attempt, s.settled = run, 0, false
+	if s.lease != lease {
+		s.lease, s.attempt, s.usedUp = lease, 0, false
 	}
 	return s, nil
 }

@@ -133,7 +133,7 @@ func TestQuotaIsNotWaitedForBeyondTheDeadline(t *testing.T) {
 
 // Every other call is tried again too, a lost answer to it as well.
 func TestCallsAreTriedAgain(t *testing.T) {
-	for _, call := range []string{"datasets.get", "tables.get", "tables.insert", "tables.patch", "jobs.list", "jobs.get"} {
+	for _, call := range []string{"datasets.get", "tables.get", "tables.insert", "tables.patch", "jobs.get"} {
 		for _, fault := range []bqtest.Fault{
 			{Kind: bqtest.FaultStatus, Reason: "backendError"}, {Kind: bqtest.FaultStatus, Status: 503}, {Kind: bqtest.FaultReset}, {Kind: bqtest.FaultLost},
 		} {
@@ -179,7 +179,7 @@ func TestOneLayerOfRetries(t *testing.T) {
 		schema.Columns = schema.Columns[:2]
 		return filePart("2026-01-30", "run", &schema, []plainRow{{20483, "narrow"}})
 	}
-	for _, call := range []string{"datasets.get", "tables.get", "tables.insert", "tables.patch", "jobs.list", "jobs.get", "jobs.insert", "view"} {
+	for _, call := range []string{"datasets.get", "tables.get", "tables.insert", "tables.patch", "jobs.get", "jobs.insert", "view"} {
 		for _, fault := range []bqtest.Fault{
 			{Kind: bqtest.FaultStatus, Status: 503}, {Kind: bqtest.FaultStatus, Reason: "internalError"},
 			{Kind: bqtest.FaultStatus, Reason: "rateLimitExceeded"}, {Kind: bqtest.FaultReset},

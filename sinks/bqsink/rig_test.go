@@ -173,9 +173,9 @@ func mustContain(t *testing.T, err error, words ...string) {
 	}
 }
 
-// filePart is a part of a run.
+// filePart is a part that is put under a lease with the run's name.
 func filePart[R any](day, run string, schema *sinks.Schema, rows []R) sinks.Part {
 	p := sinktest.FilePart(day, schema, rows)
-	p.Run = run
+	p.Run, p.Lease = run, run
 	return p
 }

@@ -184,8 +184,7 @@ func TestPartsThatHaveNoPlace(t *testing.T) {
 	server := newServer(t, bqtest.Options{})
 	s := openOn(t, server, testURL)
 	for want, spoil := range map[string]func(p *sinks.Part){
-		"no schema":    func(p *sinks.Part) { p.Schema = nil },
-		"names no run": func(p *sinks.Part) { p.Run = "" },
+		"no schema": func(p *sinks.Part) { p.Schema = nil },
 		"can't be the name of a table in BigQuery": func(p *sinks.Part) { p.Table = "a`b" },
 		"the first day of a partition":             func(p *sinks.Part) { p.Schema.Period = "month" },
 		"a table by year":                          func(p *sinks.Part) { p.Schema.Period = "year" },
@@ -229,7 +228,7 @@ func TestTakes(t *testing.T) {
 	mustContain(t, s.Takes(t.Context(), p.Table, p.Schema), "a key must begin")
 	p.Schema.Labels = nil
 	mustPut(t, s, p)
-	s = openOn(t, server, testURL)
+	s, p.Lease = openOn(t, server, testURL), "another"
 	server.ForgetRequests()
 	if err := s.Takes(t.Context(), p.Table, p.Schema); err != nil {
 		t.Error(err)
@@ -364,7 +363,7 @@ func TestColumnsAddedByTwo(t *testing.T) {
 		first := testPart("2026-01-31", "run", "a")
 		mustPut(t, openOn(t, server, testURL), first)
 		more := func(name string) sinks.Part {
-			p := testPart("2026-01-31", "run", "b")
+			p := testPart("2026-01-31", name, "b")
 			p.Schema.Columns = append(p.Schema.Columns, sinks.Column{Name: name, Type: sinks.Int64})
 			return p
 		}

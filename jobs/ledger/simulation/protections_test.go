@@ -34,7 +34,7 @@ var protections = []protection{
 	{"a lease that lasts is left alone",
 		[]edit{{"jobs/ledger/lease.go", "if leased && !mine && now.Before(had.Until) && (", "if leased && !mine && now.Before(had.Until.Add(-t.ledger.lease)) && ("}}},
 	{"what is taken over is in doubt",
-		[]edit{{"jobs/ledger/lease.go", "leased && !mine || had.Doubt, mine", "had.Doubt, mine"}}},
+		[]edit{{"jobs/ledger/lease.go", "had = lease{Doubt: true,", "had = lease{Doubt: had.Doubt,"}}},
 	{"doubt is inherited",
 		[]edit{{"jobs/ledger/lease.go", "case mine && had.Doubt:", "case mine && had.Doubt && put:"}}},
 	{"what was put isn't given back without doubt",
@@ -54,7 +54,7 @@ var protections = []protection{
 	{"a record is known from another of its number",
 		[]edit{{"jobs/ledger/month.go", "o.Seq == e.Seq && same(o, e)", "o.Seq == e.Seq"}}},
 	{"a record that others have replaced isn't said to be lost",
-		[]edit{{"jobs/ledger/month.go", "return there && s.Records[at].Seq > e.Seq && (derived", "return numbered && !numbered && (derived"}}},
+		[]edit{{"jobs/ledger/month.go", "return there && s.Records[at].Seq > e.Seq && (derived", "return there && s.Records[at].Seq > e.Seq && numbered && !numbered && (derived"}}},
 	{"what a record replaces goes into history in the same swap",
 		[]edit{{"jobs/ledger/month.go", "m.keep(s.Records[at], e)\n", ""}}},
 	{"an object of history is there before its month names it", []edit{{

@@ -22,8 +22,6 @@
 //     state PENDING here.
 //   - jobs.get finds a job without its location in US and EU only (reference/rest/v2/jobs/get). A job in another location
 //     than its dataset's doesn't find the dataset (locations#specify_locations).
-//   - jobs.list gives the newest first, filters by state and creation time, and has labels with projection=full; there is
-//     no filter by labels (reference/rest/v2/jobs/list).
 //   - table$YYYYMMDDHH, $YYYYMMDD, $YYYYMM and $YYYY name one partition by the table's granularity, $__NULL__ the rows
 //     without a date. WRITE_TRUNCATE there replaces that partition alone, and a row of another one fails the job
 //     (managing-partitioned-table-data, partitioned-tables#time_partitioning_tables).

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -117,59 +116,6 @@ func (s *Server) cancelJob(c *call) (any, *refusal) {
 		s.finish(c.r.Context(), j)
 	}
 	return &bq.JobCancelResponse{Kind: "bigquery#jobCancelResponse", Job: j.resource()}, nil
-}
-
-// listJobs lists the newest job first. Labels come with projection=full; there is no filter by labels.
-// https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/list
-func (s *Server) listJobs(c *call) (any, *refusal) {
-	if c.query.Get("allUsers") == "true" && slices.Contains(s.denied, "bigquery.jobs.listAll") {
-		return nil, c.denied("bigquery.jobs.listAll")
-	}
-	states := c.query["stateFilter"]
-	for i, st := range states {
-		states[i] = strings.ToUpper(st)
-		if !slices.Contains([]string{"DONE", "PENDING", "RUNNING"}, states[i]) {
-			return nil, refuse("invalid", "Invalid value \"%s\" of stateFilter: done, pending or running", st)
-		}
-	}
-	from, to, size, skip := int64(0), int64(1<<62), int64(50), int64(0)
-	for name, into := range map[string]*int64{"minCreationTime": &from, "maxCreationTime": &to, "maxResults": &size, "pageToken": &skip} {
-		if text := c.query.Get(name); text != "" {
-			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return nil, refuse("invalid", "Invalid value \"%s\" of %s", text, name)
-			}
-			*into = n
-		}
-	}
-	var all []*job
-	for _, j := range s.jobs {
-		if j.Ref.ProjectId == c.project && j.Created >= from && j.Created <= to && (len(states) == 0 || slices.Contains(states, j.state())) {
-			all = append(all, j)
-		}
-	}
-	slices.SortFunc(all, func(a, b *job) int {
-		return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(b.Serial, a.Serial))
-	})
-	list := &bq.JobList{Kind: "bigquery#jobList"}
-	skip = min(max(skip, 0), int64(len(all)))
-	all = all[skip:]
-	if size > 0 && int64(len(all)) > size {
-		all = all[:size]
-		list.NextPageToken = strconv.FormatInt(skip+size, 10)
-	}
-	for _, j := range all {
-		r := j.resource()
-		entry := &bq.JobListJobs{
-			Kind: r.Kind, Id: r.Id, JobReference: r.JobReference, State: r.Status.State, ErrorResult: r.Status.ErrorResult,
-			Statistics: r.Statistics, Status: r.Status, UserEmail: r.UserEmail,
-		}
-		if c.query.Get("projection") == "full" {
-			entry.Configuration = r.Configuration
-		}
-		list.Jobs = append(list.Jobs, entry)
-	}
-	return list, nil
 }
 
 // begin starts a job whose configuration was checked. From here on it runs, whatever happens to the answer.

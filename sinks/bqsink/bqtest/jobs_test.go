@@ -2,17 +2,14 @@ package bqtest
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cloud.google.com/go/bigquery"
-	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
 )
 
@@ -137,66 +134,6 @@ func (l pipeListener) Accept() (net.Conn, error) {
 func (l pipeListener) Close() error   { close(l); return nil }
 func (l pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
-func TestJobsAreListedByStateAndTime(t *testing.T) {
-	now := hour()
-	b := newBench(t, Options{Now: func() time.Time { return now }, Faults: []Fault{{Job: "slow", Kind: FaultSlowJob, Delay: time.Hour, Every: 1}}})
-	b.createInstalls()
-	for i, id := range []string{"done1", "slow1", "done2", "slow2"} {
-		now = hour().Add(time.Duration(i) * time.Minute)
-		if _, err := b.start(load{id: id, to: "installs$20260101", file: oneRow(t, "2026-01-01", "a", i), schema: installSchema, change: func(x *bigquery.Loader) { x.Labels = map[string]string{"run": id} }}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	list := func(change func(*bigquery.JobIterator)) string {
-		it := b.client.Jobs(t.Context())
-		change(it)
-		var ids []string
-		for {
-			job, err := it.Next()
-			if errors.Is(err, iterator.Done) {
-				return strings.Join(ids, " ")
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			config, err := job.Config()
-			if err != nil || config.(*bigquery.LoadConfig).Labels["run"] != job.ID() {
-				t.Errorf("%s lists the config %+v, %v", job.ID(), config, err)
-			}
-			ids = append(ids, job.ID())
-		}
-	}
-	for _, c := range []struct {
-		name   string
-		change func(*bigquery.JobIterator)
-		want   string
-	}{
-		{"all, newest first", func(*bigquery.JobIterator) {}, "slow2 done2 slow1 done1"},
-		{"by pages", func(it *bigquery.JobIterator) { it.PageInfo().MaxSize = 3 }, "slow2 done2 slow1 done1"},
-		{"running", func(it *bigquery.JobIterator) { it.State = bigquery.Running }, "slow2 slow1"},
-		{"done", func(it *bigquery.JobIterator) { it.State = bigquery.Done }, "done2 done1"},
-		{"pending", func(it *bigquery.JobIterator) { it.State = bigquery.Pending }, ""},
-		{"since", func(it *bigquery.JobIterator) { it.MinCreationTime = hour().Add(2 * time.Minute) }, "slow2 done2"},
-		{"until", func(it *bigquery.JobIterator) { it.MaxCreationTime = hour().Add(time.Minute) }, "slow1 done1"},
-		{"another project's", func(it *bigquery.JobIterator) { it.ProjectID = "q" }, ""},
-	} {
-		if got := list(c.change); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
-	}
-	now = hour().Add(2 * time.Hour)
-	if got := list(func(it *bigquery.JobIterator) { it.State = bigquery.Running }); got != "" {
-		t.Errorf("later, %s run", got)
-	}
-	_, answer, _ := b.send("GET", "/bigquery/v2/projects/p/jobs?stateFilter=running&stateFilter=done&maxResults=1", nil, nil)
-	if !strings.Contains(answer, `"nextPageToken":"1"`) || strings.Contains(answer, `"configuration"`) {
-		t.Errorf("a minimal projection: %s", answer)
-	}
-	if status, _, _ := b.send("GET", "/bigquery/v2/projects/p/jobs?stateFilter=over", nil, nil); status != 400 {
-		t.Errorf("an unknown state: %d", status)
-	}
-}
-
 func TestAJobIsFoundByItsLocation(t *testing.T) {
 	b := newBench(t, Options{Location: "europe-west3"})
 	b.mustLoad(load{id: "one", to: "t", file: oneRow(t, "2026-01-01", "a", 1), change: func(x *bigquery.Loader) { x.Location = "" }})
@@ -228,10 +165,6 @@ func TestPartialAnswers(t *testing.T) {
 		if status, answer, _ := b.send("GET", "/bigquery/v2/projects/p/jobs/one?fields="+fields, nil, nil); status != 200 || answer != want {
 			t.Errorf("fields=%s: %d %s", fields, status, answer)
 		}
-	}
-	want := `{"jobs":[{"configuration":{"load":{"writeDisposition":"WRITE_TRUNCATE"}},"state":"DONE"}]}`
-	if _, answer, _ := b.send("GET", "/bigquery/v2/projects/p/jobs?projection=full&fields=nextPageToken,jobs(state,configuration(load(writeDisposition)))", nil, nil); answer != want {
-		t.Errorf("of a list: %s", answer)
 	}
 	for _, bad := range []string{"a(b", "a)", ",", "a(b)c", "a//b"} {
 		if status, _, _ := b.send("GET", "/bigquery/v2/projects/p/jobs/one?fields="+bad, nil, nil); status != 400 {

@@ -52,7 +52,6 @@ func (s *Server) routes() {
 		{"tables.delete", "DELETE " + pathTable, "bigquery.tables.delete", s.deleteTable},
 		{"tabledata.list", "GET " + pathTable + "/data", "bigquery.tables.getData", s.listRows},
 		{"jobs.insert", "POST " + pathJobs, "bigquery.jobs.create", s.insertJob},
-		{"jobs.list", "GET " + pathJobs, "bigquery.jobs.list", s.listJobs},
 		{"jobs.get", "GET " + pathJobs + "/{job}", "bigquery.jobs.get", s.getJob},
 		{"jobs.getQueryResults", "GET " + pathProject + "/queries/{job}", "", s.getQueryResults},
 		{"jobs.cancel", "POST " + pathJobs + "/{job}/cancel", "bigquery.jobs.update", s.cancelJob},
