@@ -21,8 +21,8 @@ const (
 	firstPoll, mostPoll = 100 * time.Millisecond, 5 * time.Second
 )
 
-// A work is what a job should do. When a job fails for a passing reason, another is made of the same work.
-type work struct {
+// A jobSpec is what a job should do. When a job fails for a passing reason, another is made of the same jobSpec.
+type jobSpec struct {
 	at     place
 	part   sinks.Part
 	labels map[string]string
@@ -47,9 +47,9 @@ func (s *Sink) datasetLabel() string { return s.project + "-" + s.dataset } // u
 // errTaken means that the ID was used up: see useUp.
 var errTaken = fmt.Errorf("another run has taken the partition over, and used up the job's ID: %w", sinks.ErrConflict)
 
-// run does the work by one job, whose ID has the slot's next attempt. A *JobError means that the job changed nothing; any
+// run makes one job and waits for its end. The job's ID has the slot's next attempt. A *JobError means that the job changed nothing; any
 // other error says in its text what is known of the outcome.
-func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bigquery.Job, error) {
+func (s *Sink) run(ctx context.Context, w *jobSpec, at *slot) (*bigquery.Job, error) {
 	w.maybe = false
 	at.attempt++
 	id := s.jobID(w.at, at.lease, at.attempt)
@@ -70,7 +70,7 @@ func (s *Sink) run(ctx context.Context, w *work, at *slot) (*bigquery.Job, error
 }
 
 // submit repeats the request for the job until the job is known to exist, or known not to.
-func (s *Sink) submit(ctx context.Context, w *work, id string) (job *bigquery.Job, err error) {
+func (s *Sink) submit(ctx context.Context, w *jobSpec, id string) (job *bigquery.Job, err error) {
 	err = repeat(ctx, func() error {
 		if err := s.pace.wait(ctx, w.at.table); err != nil {
 			return err
@@ -86,7 +86,7 @@ func (s *Sink) submit(ctx context.Context, w *work, id string) (job *bigquery.Jo
 	return job, nil
 }
 
-func (s *Sink) ask(ctx context.Context, w *work, id string) (*bigquery.Job, error) {
+func (s *Sink) ask(ctx context.Context, w *jobSpec, id string) (*bigquery.Job, error) {
 	if w.query != "" {
 		deletion := s.client.Query(w.query)
 		deletion.JobID, deletion.Location, deletion.Labels = id, s.where.location, w.labels
@@ -118,7 +118,7 @@ func (s *Sink) ask(ctx context.Context, w *work, id string) (*bigquery.Job, erro
 }
 
 // asked notes in maybe what the answer means for a request that is always sent whole.
-func (w *work) asked(job *bigquery.Job, err error) (*bigquery.Job, error) {
+func (w *jobSpec) asked(job *bigquery.Job, err error) (*bigquery.Job, error) {
 	err = plain(err)
 	w.maybe = w.maybe || !refused(err)
 	return job, err
@@ -132,7 +132,7 @@ func refused(err error) bool {
 
 // attach fetches the job that has the ID already. The job is ours when its labels name this very Put and it has the same
 // destination and content: our own request made it, and the answer to that request was lost.
-func (s *Sink) attach(ctx context.Context, w *work, id string) (*bigquery.Job, error) {
+func (s *Sink) attach(ctx context.Context, w *jobSpec, id string) (*bigquery.Job, error) {
 	job, err := s.getJob(ctx, id)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (s *Sink) attach(ctx context.Context, w *work, id string) (*bigquery.Job, e
 	return job, nil
 }
 
-func (s *Sink) ours(job *bigquery.Job, w *work) bool {
+func (s *Sink) ours(job *bigquery.Job, w *jobSpec) bool {
 	labels := labelsOf(job)
 	if labels[putLabel] != w.labels[putLabel] || labels[hashLabel] != w.labels[hashLabel] {
 		return false

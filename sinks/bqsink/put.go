@@ -56,7 +56,7 @@ func (s *Sink) put(ctx context.Context, at place, p sinks.Part) (string, error) 
 	if err := s.useUpAll(ctx, at, slot, p.Earlier); err != nil {
 		return "", err
 	}
-	w, err := s.work(ctx, at, p, table)
+	w, err := s.specOf(ctx, at, p, table)
 	if err != nil {
 		return "", err
 	}
@@ -75,9 +75,9 @@ func (s *Sink) put(ctx context.Context, at place, p sinks.Part) (string, error) 
 	return version(table), nil
 }
 
-// work makes the work of a part. With a staging bucket it also writes the part's file there.
-func (s *Sink) work(ctx context.Context, at place, p sinks.Part, table *bigquery.TableMetadata) (w *work, err error) {
-	w = &work{at: at, part: p, table: table, labels: map[string]string{
+// specOf says what the job of a part should do. With a staging bucket it also writes the part's file there.
+func (s *Sink) specOf(ctx context.Context, at place, p sinks.Part, table *bigquery.TableMetadata) (w *jobSpec, err error) {
+	w = &jobSpec{at: at, part: p, table: table, labels: map[string]string{
 		ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(p.Table), partitionLabel: at.label(),
 		runLabel: labelText(p.Run), hashLabel: labelText(p.Hash), putLabel: strings.ToLower(rand.Text()),
 	}}
@@ -92,12 +92,12 @@ func (s *Sink) work(ctx context.Context, at place, p sinks.Part, table *bigquery
 
 // format describes the file. The schema that is sent is the table's own. A column that the file lacks is then NULL, and the
 // table keeps it even when all of it is truncated, which replaces the table's schema by the load's.
-func (w *work) format() bigquery.FileConfig {
+func (w *jobSpec) format() bigquery.FileConfig {
 	return bigquery.FileConfig{SourceFormat: bigquery.Parquet, Schema: w.table.Schema}
 }
 
 // replacement is a load job that replaces what the destination holds.
-func (s *Sink) replacement(w *work, file bigquery.LoadSource, id string) *bigquery.Loader {
+func (s *Sink) replacement(w *jobSpec, file bigquery.LoadSource, id string) *bigquery.Loader {
 	load := s.loader(w.at.destination(), file, id, w.labels)
 	load.WriteDisposition = bigquery.WriteTruncate
 	load.DecimalTargetTypes = []bigquery.DecimalTargetType{bigquery.NumericTargetType}
@@ -116,8 +116,8 @@ func (s *Sink) loader(table string, file bigquery.LoadSource, id string, labels 
 	return load
 }
 
-// attempt does the work by one job after the other, as long as each fails for a reason that passes by itself.
-func (s *Sink) attempt(ctx context.Context, w *work, slot *slot) (*bigquery.Job, error) {
+// attempt runs one job after the other, as long as each fails for a reason that passes by itself.
+func (s *Sink) attempt(ctx context.Context, w *jobSpec, slot *slot) (*bigquery.Job, error) {
 	var job *bigquery.Job
 	var other error // of no job
 	err := repeat(ctx, func() error {
@@ -138,7 +138,7 @@ func isJobError(err error) bool {
 }
 
 // counted compares the number of rows that the job wrote with the part's.
-func counted(job *bigquery.Job, w *work) error {
+func counted(job *bigquery.Job, w *jobSpec) error {
 	if w.query != "" {
 		return nil
 	}

@@ -426,7 +426,7 @@ func TestRowsAreCounted(t *testing.T) {
 	p.Rows = 3
 	_, err := openOn(t, server, testURL).Put(t.Context(), p)
 	mustContain(t, err, "is done and wrote 2 rows, and the part has 3", "fetch the partition again")
-	mustContain(t, counted(&bigquery.Job{}, &work{part: p}), "doesn't say how many rows")
+	mustContain(t, counted(&bigquery.Job{}, &jobSpec{part: p}), "doesn't say how many rows")
 }
 
 // A column of SQL's names and one of the older names are the same.
