@@ -148,7 +148,7 @@ func (l *Lease) take(leases map[civil.Date]lease, open []civil.Date, now time.Ti
 	return nil
 }
 
-// after is Earlier with a token more.
+// after returns the tokens of Earlier and one more.
 func (l lease) after(token string) []string {
 	if slices.Contains(l.Earlier, token) {
 		return l.Earlier
@@ -271,10 +271,10 @@ func (l *Lease) End(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Token is the random name of this lease, which no other has.
+// Token returns the random name of this lease, which no other has.
 func (l *Lease) Token() string { return l.token }
 
-// Earlier are the tokens of leases before of a partition, under which something may be put yet, although their runs have lost it.
+// Earlier returns the tokens of a partition's earlier leases under which something may be put yet, although their runs have lost it.
 func (l *Lease) Earlier(p civil.Date) []string { return l.table.leaseOf(p).Earlier }
 
 // Check reads the months again and tells whether other runs have taken anything over.
