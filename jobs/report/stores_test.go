@@ -323,7 +323,7 @@ func (w *warehouse) harm(c *change) (days []civil.Date) {
 	}
 	restore := func(day civil.Date, p sinks.Part) {
 		w.jobs++
-		p.Run = fmt.Sprint("restored", w.jobs)
+		p.Lease = fmt.Sprint("restored", w.jobs)
 		_, err := w.open(c.t).Put(c.t.Context(), p)
 		check(c.t, err)
 	}
