@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"gocloud.dev/runtimevar"
-	_ "gocloud.dev/runtimevar/constantvar"      // constant://
-	_ "gocloud.dev/runtimevar/filevar"          // file://
-	_ "gocloud.dev/runtimevar/gcpsecretmanager" // gcpsecretmanager://
+	_ "gocloud.dev/runtimevar/awssecretsmanager" // awssecretsmanager://
+	_ "gocloud.dev/runtimevar/constantvar"       // constant://
+	_ "gocloud.dev/runtimevar/filevar"           // file://
+	_ "gocloud.dev/runtimevar/gcpsecretmanager"  // gcpsecretmanager://
 
 	"github.com/reportferry/reportferry/internal/lazy"
 )
@@ -66,7 +67,7 @@ func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 	if ok && runtimevar.DefaultURLMux().ValidVariableScheme(scheme) {
 		return &source{place: scheme + ":// variable", read: func(ctx context.Context) (string, error) { return readVariable(ctx, spec) }}, nil
 	}
-	return nil, errors.New("token: want ${ENV}, ${file:/path} or the address of a runtime variable (gcpsecretmanager://..., file://...); a token itself doesn't belong here")
+	return nil, errors.New("token: want ${ENV}, ${file:/path} or the address of a runtime variable (gcpsecretmanager://..., awssecretsmanager://..., file://...); a token itself doesn't belong here")
 }
 
 // source keeps what read found. It prints as its place.

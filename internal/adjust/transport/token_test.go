@@ -1,7 +1,10 @@
 package transport
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -57,6 +60,58 @@ func TestParseToken(t *testing.T) {
 		s, err := ParseToken(spec, func(string) string { return secretToken })
 		if err == nil || s != nil || !strings.HasPrefix(err.Error(), "token: want ${ENV}") || shows(err.Error()) {
 			t.Errorf("%q: %v, %v", spec, s, err)
+		}
+	}
+}
+
+// A token in Secrets Manager is found by its friendly name, and its new version at the next refresh. A missing one, and a missing right,
+// are errors that say so.
+func TestTokenInSecretsManager(t *testing.T) {
+	secrets := map[string]string{"adjust/token": "one"}
+	var asked []string
+	manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ SecretId string }
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		asked = append(asked, strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "secretsmanager.")+" "+in.SecretId)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+		if !strings.Contains(r.Header.Get("Authorization"), "/eu-central-1/secretsmanager/") {
+			t.Errorf("signed as %s", r.Header.Get("Authorization"))
+		}
+		answer := map[string]any{"__type": "ResourceNotFoundException", "Message": "Secrets Manager can't find the specified secret."}
+		if value, there := secrets[in.SecretId]; there { // of both calls
+			answer = map[string]any{"VersionId": value, "VersionIdsToStages": map[string][]string{value: {"AWSCURRENT"}}, "LastChangedDate": 1.7e9, "SecretString": value}
+		} else if w.WriteHeader(http.StatusBadRequest); in.SecretId == "theirs" {
+			answer = map[string]any{"__type": "AccessDeniedException", "Message": "not authorized to perform: secretsmanager:DescribeSecret"}
+		}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer manager.Close()
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SECRETS_MANAGER": manager.URL, "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key", "AWS_EC2_METADATA_DISABLED": "true"} {
+		t.Setenv(name, value)
+	}
+	read := func(name string) (TokenSource, string, error) {
+		s, err := ParseToken("awssecretsmanager://"+name+"?region=eu-central-1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, err := s.Token(t.Context())
+		return s, token, err
+	}
+	s, token, err := read("adjust/token")
+	if token != "one" || err != nil || strings.Join(asked, ", ") != "GetSecretValue adjust/token, DescribeSecret adjust/token" {
+		t.Errorf("%q, %v, after %q", token, err, asked)
+	}
+	secrets["adjust/token"] = "two"
+	if token, err := s.Refresh(t.Context()); token != "two" || err != nil {
+		t.Errorf("refreshed: %q, %v", token, err)
+	}
+	for name, want := range map[string]string{"none": "can't find the specified secret", "theirs": "not authorized to perform"} {
+		if _, token, err := read(name); token != "" || err == nil || !strings.Contains(err.Error(), "read token from awssecretsmanager:// variable: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v", name, token, err)
 		}
 	}
 }
