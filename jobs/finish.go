@@ -3,41 +3,39 @@ package jobs
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// finish has the tables written that say how the job's table is, tidies up, and notes what the job leaves. It goes on beside other jobs'
-// units, and once it is over nothing of the table stays in memory.
+// finish ends a job's plan, and notes what the job leaves. It goes on beside other jobs' units, and once it is over nothing of the table stays
+// in memory.
 func (r *Runner) finish(a *active) {
 	ctx := a.root
 	r.ending.Go(func() error {
 		p, to := a.plan, a.res.Result
 		defer r.jobOver(to)
+		if p.Ending == nil {
+			return nil
+		}
 		leave, err := enter(ctx, r.Bounds.ending)
 		if err != nil || ctx.Err() != nil {
 			return nil //nolint:nilerr // the run was stopped
 		}
 		defer leave()
-		err = writeStates(ctx, p.States, to.Outcome)
+		brief, err := p.Ending.Finish(ctx, to.Outcome, ledger.Past{Runs: []ledger.Run{{ID: r.Run, Results: []ledger.Result{*to}}}})
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			to.Stopped = true
 			return nil
 		}
-		if p.Tidy != nil {
-			err = errors.Join(err, p.Tidy(ctx))
-		}
-		if p.Brief != nil && err == nil {
-			brief, failed := p.Brief(ctx, ledger.Past{Runs: []ledger.Run{{ID: r.Run, Results: []ledger.Result{*to}}}})
-			to.Rest, to.Newest, to.Problems, to.Stored, err = brief.Rest, brief.Newest, brief.Problems, brief.Stored, failed
+		if err == nil {
+			to.Rest, to.Newest, to.Problems, to.Stored = brief.Rest, brief.Newest, slices.Concat(p.Problems, brief.Problems), brief.Stored
 			to.Outcome.Suspected = brief.Outcome.Suspected
 			if p.several {
 				to.Others = brief.Others
 			}
 			to.Outcome.Asked(brief.Outcome)
-		}
-		if p.LetGo != nil && err == nil {
-			err = p.LetGo(ctx)
+			err = p.Ending.Release(ctx)
 			r.Bounds.forget(p.Records)
 			p.Records = 0
 		}
@@ -46,18 +44,6 @@ func (r *Runner) finish(a *active) {
 		}
 		return nil
 	})
-}
-
-// writeStates has the tables written that say how a job's table is. A run that did nothing for the job writes them only when one before
-// it was killed, or failed, before it came to that.
-func writeStates(ctx context.Context, s *States, done ledger.Outcome) error {
-	if s == nil {
-		return nil
-	}
-	if done.Done()+done.Failed == 0 && !s.Behind() {
-		return nil
-	}
-	return s.Write(ctx)
 }
 
 // jobOver says that a job is over, of which nothing is done any more in this run.

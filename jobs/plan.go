@@ -32,7 +32,7 @@
 //	outbox.Record   a row that can be sent, by the ID and the content that tell it from others; with the kind's value
 //	spend.Cost      the value of a row of ad spend, checked; sharing.Choice of one on third-party sharing
 //	adjust.Spend    the same as the service takes it: one request; adjust.Sharing likewise
-//	delivery        a record on its way: let go by a segment, in flight, acknowledged by the service (outbox)
+//	delivery        a record on its way: released by a segment, in flight, acknowledged by the service (outbox)
 //	outbox.Task     what is to be done with one file
 //	store.Push      what is on record of a file's name with one content; its segments say what became of which rows
 //	store.Item      a record in the index of a push: 28 bytes
@@ -59,37 +59,31 @@ type Kind interface {
 // A Plan is what a job would do now, with everything that the run has to know to do it. Making one leases nothing and
 // changes nothing at the service.
 type Plan struct {
-	Units []Unit
-
-	// Tidy is called once no more units are taken; nil: nothing to tidy.
-	Tidy func(context.Context) error
-
-	// States writes the tables that say how the job's table is, before Tidy. Nil: there are none.
-	States *States
-
-	// Inspect says how the table is, from what the ledger holds when it is called and from what the units have found
-	// out. It asks the service for nothing. Nil: the kind has no partitions.
-	Inspect func(context.Context, ledger.Past) (refresh.Inspection, error)
-
-	// Brief says of that what the run's record keeps, by what was read last: for the plan, or while units were done. The past has the run
-	// itself, as far as it is known. Nil: the kind has no partitions.
-	Brief func(context.Context, ledger.Past) (ledger.Result, error)
-
-	// LetGo forgets what of the table was read for the plan or by the units, which read it again then; none is under way meanwhile.
-	// Records is how many records it forgets. Nil: there is nothing to forget.
-	LetGo   func(context.Context) error
-	Records int
-
-	// Schema is the table's definition, for which it may ask the service. Nil: the kind has no partitions.
-	Schema func(context.Context) (*sinks.Schema, error)
+	Units    []Unit
+	Problems []ledger.Problem // that are known before anything is done
+	Ending   Ending           // nil: nothing is to be done after the units
+	Table    Table            // nil: the kind has no partitions
+	Records  int              // of the ledger that are in memory until Ending.Release
 }
 
-// States are the tables that say how a job's table is.
-type States struct {
-	Write func(context.Context) error
+// An Ending is called when no unit of the plan is under way.
+type Ending interface {
+	// Finish brings what goes by the table's records up to date, and tidies up. It returns what the run's record keeps of the table: of a
+	// ledger.Result only what status.Brief sets, and of the outcome what was asked for besides the units. The past has the run itself,
+	// as far as it is known.
+	Finish(ctx context.Context, done ledger.Outcome, past ledger.Past) (ledger.Result, error)
 
-	// Behind tells whether an earlier run has left them unwritten. It is asked by a run that did nothing.
-	Behind func() bool
+	// Release forgets what was read of the table. Units and Finish read again what they need.
+	Release(ctx context.Context) error
+}
+
+// A Table answers questions about a job's table.
+type Table interface {
+	// Inspect says how the table is, by the ledger's records and by what the units have found out. It asks the service for nothing.
+	Inspect(ctx context.Context, past ledger.Past) (refresh.Inspection, error)
+
+	// Schema is the table's definition in a warehouse, for which it may ask the service.
+	Schema(ctx context.Context) (*sinks.Schema, error)
 }
 
 // A Unit is one piece of a plan. The runner does it once, and the unit itself leases what it is about to replace. After a failure or a
@@ -166,10 +160,10 @@ func planJob(ctx context.Context, b *Bounds, job Job, now time.Time) (p Planned)
 	}
 	defer leave()
 	p.Err = panics.Caught("plan "+job.Name, func() (err error) { p.Plan, err = job.Kind.Plan(ctx, now); return err })
-	if p.Err != nil || p.LetGo == nil {
+	if p.Err != nil || p.Ending == nil {
 		p.Records = 0
 	} else if !b.keep(p.Records) {
-		p.Records, p.Err = 0, p.LetGo(ctx)
+		p.Records, p.Err = 0, p.Ending.Release(ctx)
 	}
 	return p
 }

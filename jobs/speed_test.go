@@ -50,7 +50,7 @@ func (k *ledgered) Plan(ctx context.Context, now time.Time) (p Plan, err error) 
 	for _, w := range refresh.Plan(now, rules, table.Records()) {
 		p.Units = append(p.Units, Unit{Name: w.Cell.String(), Due: w.Due})
 	}
-	p.LetGo, p.Records = func(context.Context) error { table.LetGo(); return nil }, len(table.Records())
+	p.Ending, p.Records = release(table.Release), len(table.Records())
 	return p, nil
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"os"
@@ -138,8 +137,10 @@ func TestLines(t *testing.T) {
 
 func day(n int) civil.Date { return civil.Date{Year: 2026, Month: 1, Day: 1}.AddDays(n) }
 
+// inspected is a table of which only that it is one counts.
+type inspected struct{ jobs.Table }
+
 func TestPlanText(t *testing.T) {
-	inspect := func(context.Context, ledger.Past) (refresh.Inspection, error) { return refresh.Inspection{}, nil }
 	window := func(cell int, reason refresh.Reason, days ...int) jobs.Unit {
 		w := refresh.Window{Cell: day(cell)}
 		for i, n := range days {
@@ -152,9 +153,9 @@ func TestPlanText(t *testing.T) {
 	}
 	var out bytes.Buffer
 	service := config.Service{Rate: 1, Burst: 1}
-	writePlan(&out, service, jobs.Job{Name: "campaigns_daily"}, jobs.Plan{Inspect: inspect, Units: []jobs.Unit{
+	writePlan(&out, service, jobs.Job{Name: "campaigns_daily"}, jobs.Plan{Table: inspected{}, Units: []jobs.Unit{
 		window(3, refresh.Missing, 3, 4, 5, 6, 9), window(10, refresh.Interrupted, 10), window(17, refresh.Unfinished, 17, 18),
 	}}, ledger.Lacking{})
-	writePlan(&out, service, jobs.Job{Name: "networks_weekly"}, jobs.Plan{Inspect: inspect}, ledger.Lacking{})
+	writePlan(&out, service, jobs.Job{Name: "networks_weekly"}, jobs.Plan{Table: inspected{}}, ledger.Lacking{})
 	golden(t, "plan", out.String())
 }

@@ -60,15 +60,9 @@ func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []s
 		var failed []error
 		plans := jobs.PlanJobs(ctx, list, time.Now())
 		for i, planned := range plans {
-			in, err := refresh.Inspection{}, planned.Err
-			switch {
-			case err != nil:
-			case planned.Inspect != nil:
-				in, err = planned.Inspect(ctx, past)
-			case planned.Brief != nil:
-				var res ledger.Result
-				res, err = planned.Brief(ctx, past)
-				in.Problems = res.Problems
+			in, err := refresh.Inspection{Problems: planned.Problems}, planned.Err
+			if err == nil && planned.Table != nil {
+				in, err = planned.Table.Inspect(ctx, past)
 			}
 			switch {
 			case err != nil:
@@ -125,7 +119,7 @@ func writePlan(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, l
 		writePushPlan(w, job.Name, files)
 		return
 	}
-	if p.Inspect == nil {
+	if p.Table == nil {
 		if _, ok := job.Kind.(*apps.Kind); ok {
 			fmt.Fprintf(w, "%s: apps to be compared with the service: see apps plan\n", job.Name)
 			return
@@ -173,7 +167,7 @@ func writeWindow(w io.Writer, u jobs.Unit, lacking ledger.Lacking) {
 // writeProblems says what is wrong with a job's table, and what is to be known of it. Which days are missing its windows say, where nothing
 // else is due in them.
 func writeProblems(w io.Writer, p jobs.Plan, in refresh.Inspection) {
-	if p.Inspect == nil {
+	if p.Table == nil {
 		human.Problems(w, "  ", in.Problems, 0)
 		return
 	}

@@ -55,9 +55,10 @@ type Kind struct{ o Options }
 // A plan is what one run knows of an events job.
 type plan struct {
 	*Kind
-	now   time.Time
-	table *partition.Table
-	rules refresh.Rules // of a snapshot of today
+	now    time.Time
+	table  *partition.Table
+	states *state.Tables // that say how it is
+	rules  refresh.Rules // of a snapshot of today
 }
 
 // New makes the kind, and refuses a table that a sink can't keep. Nothing is asked of the service.
@@ -91,11 +92,9 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if _, taken := p.table.Record(rules.Start); !taken {
 		rules.IgnoreSchedule = true
 	}
-	plan := jobs.Plan{Tidy: p.table.Tidy, Inspect: p.inspect, Brief: p.brief, Schema: p.schema}
-	if k.o.States != "" {
-		today := func(context.Context) (refresh.Rules, error) { return p.rules, nil }
-		plan.States = state.Tables{Prefix: k.o.States, Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: today, Now: now}.Plan()
-	}
+	today := func(context.Context) (refresh.Rules, error) { return p.rules, nil }
+	p.states = state.New(state.Tables{Prefix: k.o.States, Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: today, Now: now})
+	plan := jobs.Plan{Ending: p, Table: p}
 	for _, w := range refresh.Plan(now, rules, p.table.Records()) {
 		plan.Units = append(plan.Units, jobs.Unit{
 			Name: w.Name(), Number: rules.Number(w), Due: w.Due, Requests: len(w.Runs()),
@@ -105,9 +104,9 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return plan, nil
 }
 
-// inspect says how the table is. Its gaps are the days without a snapshot since the first one; those that are over
+// Inspect says how the table is. Its gaps are the days without a snapshot since the first one; those that are over
 // stay.
-func (p *plan) inspect(_ context.Context, past ledger.Past) (refresh.Inspection, error) {
+func (p *plan) Inspect(_ context.Context, past ledger.Past) (refresh.Inspection, error) {
 	rules := p.rules
 	if all := p.table.Sorted(); len(all) > 0 {
 		rules.Start = all[0].Partition
@@ -115,12 +114,20 @@ func (p *plan) inspect(_ context.Context, past ledger.Past) (refresh.Inspection,
 	return status.Inspect(p.now, p.o.Job, "events", rules, p.table.Records(), past), nil
 }
 
-func (p *plan) brief(ctx context.Context, past ledger.Past) (ledger.Result, error) {
-	in, err := p.inspect(ctx, past)
+// Finish writes the state tables and tidies up.
+func (p *plan) Finish(ctx context.Context, done ledger.Outcome, past ledger.Past) (ledger.Result, error) {
+	if err := p.states.Finish(ctx, done); err != nil {
+		return ledger.Result{}, err
+	}
+	in, err := p.Inspect(ctx, past)
 	return ledger.Result{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: in.Problems, Stored: p.table.Records().Stored()}, err
 }
 
-func (p *plan) schema(context.Context) (*sinks.Schema, error) { return p.definition().Schema, nil }
+// Release forgets nothing: a table of snapshots is small.
+func (p *plan) Release(context.Context) error { return nil }
+
+// Schema is that of all tables of this kind.
+func (p *plan) Schema(context.Context) (*sinks.Schema, error) { return p.definition().Schema, nil }
 
 // plan reads the ledger and makes the rules of a snapshot of today.
 func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {

@@ -100,7 +100,7 @@ func (r *rig) inspect() (refresh.Inspection, error) {
 	if err != nil {
 		return refresh.Inspection{}, err
 	}
-	return plan.Inspect(r.t.Context(), ledger.Past{Runs: r.runs})
+	return plan.Table.Inspect(r.t.Context(), ledger.Past{Runs: r.runs})
 }
 
 func (r *rig) run() ledger.Result {

@@ -96,7 +96,7 @@ type Event struct {
 	Why  string    `json:"why"`           // what was lost, the reason that was given, or the difference
 }
 
-// The events: an answer was held back; rows were let go, by a person or because answers agreed; rows have differed from the service's
+// The events: an answer was held back; rows were released, by a person or because answers agreed; rows have differed from the service's
 // totals alike on three days.
 const (
 	EventHeld         = "held back"

@@ -119,8 +119,8 @@ func moment(text string) time.Time {
 	panic(text)
 }
 
-// A table that was let go has no records until it is read again, which brings all of them, and then it goes on as one that was just opened.
-func TestLetGo(t *testing.T) {
+// A table that was released has no records until it is read again, which brings all of them, and then it goes on as one that was just opened.
+func TestRelease(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {
 		ctx, table, other := t.Context(), openTable(t, l), openTable(t, l)
 		for day := range 12 {
@@ -129,9 +129,9 @@ func TestLetGo(t *testing.T) {
 		check(t, table.Tidy(ctx))
 		check(t, table.Commit(ctx, record(3, "b")))
 		lent := table.Records()
-		table.LetGo()
+		table.Release()
 		if _, known := table.Record(record(3, "").Partition); known || table.Has() || len(table.Records()) != 0 {
-			t.Error("a table that was let go has records")
+			t.Error("a table that was released has records")
 		}
 		check(t, other.Refresh(ctx))
 		check(t, other.Commit(ctx, record(4, "c"))) // by another process meanwhile

@@ -41,7 +41,7 @@ type documents struct {
 
 	mu       sync.Mutex
 	sections map[string]*rows // by name
-	away     bool             // what was read was let go, and not read since
+	away     bool             // what was read was released, and not read since
 	months   map[string]known
 	indexed  map[string]string // the versions of months that the index has; nil: it wasn't read
 	docs     map[string]*Document[month]
@@ -68,7 +68,7 @@ func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
 	d := &documents{ledger: l, folder: "tables/" + name + "/", reading: newSharedRead(), sections: map[string]*rows{}, shapes: map[string]Shape{}, scopes: map[string]Scope{}}
 	d.index = NewDocument[index](l, d.monthKey(indexName), "")
 	t := d.table(name, "")
-	t.LetGo()
+	t.Release()
 	return t, t.Refresh(ctx)
 }
 
@@ -127,9 +127,9 @@ func (t *Table) has(name string) bool {
 	return t.months[name].version != ""
 }
 
-// LetGo forgets what was read, because a process may have more tables than memory: a record takes 1.7 kB. Nobody may be at work on the
+// Release forgets what was read, because a process may have more tables than memory: a record takes 1.7 kB. Nobody may be at work on the
 // table. Until the next Refresh, which reads all of it again, it has no records.
-func (t *Table) LetGo() {
+func (t *Table) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.away = true
@@ -140,7 +140,7 @@ func (t *Table) LetGo() {
 	t.index.Forget()
 }
 
-// Has tells whether the table's records are known: those of a table that was let go aren't.
+// Has tells whether the table's records are known: those of a table that was released aren't.
 func (t *Table) Has() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -49,7 +49,7 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	s.signal()
 }
 
-// signal wakes the flusher when records wait to be let go, and so few deliveries are left that a worker may soon be idle.
+// signal wakes the flusher when records wait to be released, and so few deliveries are left that a worker may soon be idle.
 func (s *sender[V]) signal() {
 	if len(s.lanes.next) == 0 || s.live > s.work.p.InFlight+s.ahead/2 {
 		return

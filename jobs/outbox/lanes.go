@@ -6,12 +6,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// lanes hold the records that were read and that no segment has let go yet. With Order, an ID has one delivery at a time at
+// lanes hold the records that were read and that no segment has released yet. With Order, an ID has one delivery at a time at
 // most: its next record waits until a segment says what became of the one before.
 type lanes[V any] struct {
 	ordered bool
 	kept    int64                      // how many there are
-	next    []delivery[V]              // those that the next segments let go
+	next    []delivery[V]              // those that the next segments release
 	behind  map[[16]byte][]delivery[V] // by lane: of each ID, or group, that has a record in next, or in flight: those after it
 }
 

@@ -11,7 +11,7 @@
 //	         └ refused, of the same content as before       └ with Order: one record of an ID at a time
 //
 // What may be sent is on record before it is sent, and what became of it after that. So a run that is killed leaves in doubt
-// what it had let go and hadn't put on record: eight times what is in flight at most. The outbox repeats nothing: Send does
+// what it had released and hadn't put on record: eight times what is in flight at most. The outbox repeats nothing: Send does
 // that, as far as the service allows. What is in doubt after Send is left for a later run or, with ParkUnknown, for a person.
 //
 // The words: a file has rows; a row that can be sent is a record, with an ID and a content; a record on its way is a

@@ -14,7 +14,7 @@ import (
 // and the last segment is written after the grace.
 const grace = 3 * time.Second
 
-// A delivery is a record on its way: read, let go, in flight until the service acknowledges it.
+// A delivery is a record on its way: read, released, in flight until the service acknowledges it.
 type delivery[V any] struct {
 	row     int64
 	lane    [16]byte // its ID, or the one that stands for its group
@@ -23,7 +23,7 @@ type delivery[V any] struct {
 	value   V
 	refusal *Rejection
 	cells   []string
-	was     store.State // before it was let go
+	was     store.State // before it was released
 }
 
 // send reads the file for the second time and sends what is pending.

@@ -20,7 +20,7 @@ const mostAhead = 7
 //
 //	reader ─ lanes.next ─ flusher: a segment says that it may have been sent ─ ready ─ worker: Send ─ acknowledged ─ flusher
 //
-// A kill leaves in doubt the deliveries that a segment has let go and none has acknowledged: never more than eight times
+// A kill leaves in doubt the deliveries that a segment has released and none has acknowledged: never more than eight times
 // InFlight, and little more than InFlight itself when the ledger is quicker than the service.
 type sender[V any] struct {
 	work    *work[V]
@@ -35,11 +35,11 @@ type sender[V any] struct {
 	handed       *sync.Cond // there is something to send, or nothing will be
 	lanes        lanes[V]
 	ready        []delivery[V] // to be sent; a segment that is on record says that they may have been
-	live         int           // deliveries: let go by a segment, or by one that is being written, and not acknowledged
+	live         int           // deliveries: released by a segment, or by one that is being written, and not acknowledged
 	ahead        int           // how many deliveries there may be beyond InFlight
 	ended        bool          // all was read
 	err          error         // the first one; after it nothing more is sent
-	halted       bool          // nothing more is let go, because the process is being stopped
+	halted       bool          // nothing more is released, because the process is being stopped
 	acknowledged []int64       // rows, since the last segment
 	words        map[int64]store.Words
 	sums         map[string]store.Sum
@@ -84,7 +84,7 @@ func (s *sender[V]) letGo() (gone []delivery[V]) {
 	return gone
 }
 
-// hand gives the workers the deliveries that a segment has let go.
+// hand gives the workers the deliveries that a segment has released.
 func (s *sender[V]) hand(gone []delivery[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

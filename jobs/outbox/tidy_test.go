@@ -55,7 +55,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Records of a process that was killed before anything was let go belong to no push, and go with the next that are old.
+// Records of a process that was killed before anything was released belong to no push, and go with the next that are old.
 func TestOrphans(t *testing.T) {
 	r := newRig(t)
 	r.do(r.push("f", lines("a 1")))

@@ -321,7 +321,7 @@ func TestReceiptsWithoutAVersion(t *testing.T) {
 	}
 }
 
-// What no target would keep isn't fetched. Days that were fetched before are let go.
+// What no target would keep isn't fetched. Days that were fetched before are released.
 func TestWhatIsTooOld(t *testing.T) {
 	for _, c := range []struct {
 		name   string

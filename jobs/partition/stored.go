@@ -23,10 +23,10 @@ func (t *Table) keep(target ledger.Target, l listing) {
 	t.seen[target.Identity()] = l
 }
 
-// LetGo forgets what was read of the ledger, and what the targets show, but for the partitions that are to be
+// Release forgets what was read of the ledger, and what the targets show, but for the partitions that are to be
 // fetched. Nobody may be at work on the table. Begin reads the ledger again.
-func (t *Table) LetGo(fetched map[civil.Date]bool) {
-	t.Table.LetGo()
+func (t *Table) Release(fetched map[civil.Date]bool) {
+	t.Table.Release()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for target, all := range t.seen {

@@ -297,7 +297,7 @@ func joined(set []string) string {
 }
 
 // schema is the table's definition, events included, which the service is asked for.
-func (p *plan) schema(ctx context.Context) (*sinks.Schema, error) {
+func (p *plan) Schema(ctx context.Context) (*sinks.Schema, error) {
 	cols, err := p.resolve(ctx, p.o.Client)
 	if err != nil {
 		return nil, err

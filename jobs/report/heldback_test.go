@@ -231,7 +231,7 @@ func (r *rig) inspect(o report.Options) (refresh.Inspection, error) {
 	if err != nil {
 		return refresh.Inspection{}, err
 	}
-	return plan.Inspect(r.t.Context(), ledger.Past{})
+	return plan.Table.Inspect(r.t.Context(), ledger.Past{})
 }
 
 // accept does what the command does.

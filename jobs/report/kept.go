@@ -35,15 +35,8 @@ func allOf(keys []string) []string {
 	return keys
 }
 
-// tidy tidies the ledger, and sweeps answers that are older than they are kept. After the first run it says whether another scope is
-// right. That these can't be deleted is no
-// failure of the run's: the next one tries again.
-func (p *plan) tidy(ctx context.Context) error {
-	if p.first && p.scope.known && p.scope.err == nil {
-		if said := p.scoping(ctx); said != "" {
-			p.o.Log.Warn(said, "job", p.o.Job, "run", p.o.Run)
-		}
-	}
+// sweep deletes answers that are older than they are kept. That these can't be deleted is no failure of the run's: the next one tries again.
+func (p *plan) sweep(ctx context.Context) {
 	n, err := p.o.Raw.Sweep(ctx, p.now)
 	switch {
 	case err != nil:
@@ -51,5 +44,4 @@ func (p *plan) tidy(ctx context.Context) error {
 	case n > 0:
 		p.o.Log.Info("old raw answers are deleted", "job", p.o.Job, "run", p.o.Run, "answers", n)
 	}
-	return p.table.Tidy(ctx)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/refresh"
-	"github.com/reportferry/reportferry/jobs/state"
 )
 
 // A Replay says which partitions are made again of the kept answers that their records name.
@@ -54,22 +53,19 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if err != nil {
 		return jobs.Plan{}, fmt.Errorf("job %s: %w: %w", r.o.Job, ledger.ErrRefused, err)
 	}
-	plan := jobs.Plan{Tidy: p.table.Tidy, Inspect: p.inspect, Brief: p.brief}
+	var units []jobs.Unit
 	list := editionsOf(sources)
 	if last := len(list) - 1; last >= 0 && list[last].keys == nil {
-		plan.Units = append(plan.Units, p.unkept(list[last]))
+		units = append(units, p.unkept(list[last]))
 		list = list[:last]
 	}
 	for _, unit := range piles(p.rules, list, p.table.Records()) {
-		plan.Units = append(plan.Units, jobs.Unit{
+		units = append(units, jobs.Unit{
 			Name: unit.window.Name(), Number: p.rules.Number(unit.window), Due: unit.window.Due,
 			Do: func(ctx context.Context) (ledger.Outcome, error) { return p.replay(ctx, unit, cols) },
 		})
 	}
-	if r.o.States != "" {
-		plan.States = state.Tables{Prefix: r.o.States, Job: r.o.Job, Of: p.table, Ledger: r.o.Ledger, Warehouse: r.o.Warehouse, Rules: p.today, Now: now}.Plan()
-	}
-	return plan, nil
+	return p.with(units), nil
 }
 
 // openRaw is open for what needs kept answers. It refuses a config whose numbers mean something else than those of the answers.

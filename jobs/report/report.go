@@ -98,16 +98,17 @@ type Kind struct {
 // A plan is what one run knows of a report job.
 type plan struct {
 	*Kind
-	now   time.Time
-	table *partition.Table
-	rules refresh.Rules // completed by what the ledger holds
-	known ledger.Shape  // of the table, as far as it is known before its columns are resolved
+	now    time.Time
+	table  *partition.Table
+	states *state.Tables // that say how it is
+	rules  refresh.Rules // completed by what the ledger holds
+	known  ledger.Shape  // of the table, as far as it is known before its columns are resolved
 
 	resolving *semaphore.Weighted // held to resolve events, which is done once, when first needed
 	columns   atomic.Pointer[columns]
 	fetched   map[civil.Date]bool // what was due when the plan was made
 	earliest  civil.Date          // of what was due
-	was       ledger.Result       // when the table was let go
+	was       ledger.Result       // what brief said when the table was released
 	scope     scope
 	first     bool // nothing was recorded of the table when the plan was made
 
@@ -195,15 +196,17 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if u, any := p.watch(looks); any {
 		units = append(units, u)
 	}
-	plan := jobs.Plan{Units: units, Tidy: p.tidy, Inspect: p.inspect, Brief: p.brief, LetGo: p.letGo, Records: len(p.table.Records()), Schema: p.schema}
-	if k.o.States != "" {
-		if rebased > 0 && k.o.Run != "" {
-			k.o.Log.Warn("partitions are replaced by those of another meaning; until the run has ended, the views that reportferry views makes have no rows of the table",
-				"job", k.o.Job, "partitions", rebased)
-		}
-		plan.States = state.Tables{Prefix: k.o.States, Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: p.today, Now: now}.Plan()
+	if k.o.States != "" && rebased > 0 && k.o.Run != "" {
+		k.o.Log.Warn("partitions are replaced by those of another meaning; until the run has ended, the views that reportferry views makes have no rows of the table",
+			"job", k.o.Job, "partitions", rebased)
 	}
-	return plan, nil
+	return p.with(units), nil
+}
+
+// with is the job's plan.
+func (p *plan) with(units []jobs.Unit) jobs.Plan {
+	p.states = state.New(state.Tables{Prefix: p.o.States, Job: p.o.Job, Of: p.table, Ledger: p.o.Ledger, Warehouse: p.o.Warehouse, Rules: p.today, Now: p.now})
+	return jobs.Plan{Units: units, Ending: p, Table: p, Records: len(p.table.Records())}
 }
 
 // unit is the unit of a window.
@@ -218,8 +221,8 @@ func (f *fetch) unit(w refresh.Window) jobs.Unit {
 	}
 }
 
-// inspect says how the table is.
-func (p *plan) inspect(ctx context.Context, past ledger.Past) (in refresh.Inspection, err error) {
+// Inspect says how the table is.
+func (p *plan) Inspect(ctx context.Context, past ledger.Past) (in refresh.Inspection, err error) {
 	if !p.table.Has() {
 		if err = p.table.Refresh(ctx); err != nil {
 			return in, err
@@ -247,10 +250,28 @@ func (p *plan) brief(ctx context.Context, past ledger.Past) (ledger.Result, erro
 	return brief, nil
 }
 
-// letGo forgets the table, but for what brief says of it.
-func (p *plan) letGo(ctx context.Context) (err error) {
+// Finish writes the state tables and tidies up. After the table's first run it says whether another scope is right.
+func (p *plan) Finish(ctx context.Context, done ledger.Outcome, past ledger.Past) (ledger.Result, error) {
+	err := p.states.Finish(ctx, done)
+	if ctx.Err() != nil {
+		return ledger.Result{}, err
+	}
+	if p.first && p.scope.known && p.scope.err == nil {
+		if said := p.scoping(ctx); said != "" {
+			p.o.Log.Warn(said, "job", p.o.Job, "run", p.o.Run)
+		}
+	}
+	p.sweep(ctx)
+	if err != nil {
+		return ledger.Result{}, err
+	}
+	return p.brief(ctx, past)
+}
+
+// Release forgets the table, but for what brief says of it.
+func (p *plan) Release(ctx context.Context) (err error) {
 	if p.was, err = p.brief(ctx, ledger.Past{}); err == nil {
-		p.table.LetGo(p.fetched)
+		p.table.Release(p.fetched)
 	}
 	return err
 }

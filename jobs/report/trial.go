@@ -88,7 +88,7 @@ func (t *trial) end() {
 }
 
 // verdict ends the trial with the result of a query. An error that other days would meet too becomes one of the whole
-// job. Callers that wait in begin are then not let go: the runner cancels them.
+// job. Callers that wait in begin stay there: the runner cancels them.
 func (t *trial) verdict(err error) error {
 	if t == nil {
 		return err

@@ -15,6 +15,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,6 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/partition"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -45,26 +45,43 @@ const (
 // OtherMeaning is the state of a partition whose numbers mean something else than the newest ones, or may do so after an interrupted put.
 const OtherMeaning = string(refresh.Mixed)
 
-// Tables are the tables that tell of one job's table.
+// Tables are the tables that say how one job's table is.
 type Tables struct {
-	Prefix    string // of the names
+	Prefix    string // of the names; empty: there are no such tables
 	Job       string
 	Of        *partition.Table
 	Rules     func(context.Context) (refresh.Rules, error) // with Stale and FinalAfter of the columns as they are by now
 	Warehouse sinks.Schema                                 // of which labels, the key and the history count
 	Now       time.Time
 	Ledger    *ledger.Ledger
+
+	planned time.Time // newest when the run was planned
 }
 
-// Plan is the part of the job's plan that writes them.
-func (s Tables) Plan() *jobs.States {
-	planned := s.newest()
-	s.Of.BeforeRebaseline(s.Write)
-	return &jobs.States{Behind: func() bool { return s.behind(planned) }, Write: s.Write}
+// New prepares the tables for a run. The first partition of a rebaseline has them written before it is replaced.
+func New(s Tables) *Tables {
+	if s.Prefix != "" {
+		s.planned = s.newest()
+		s.Of.BeforeRebaseline(s.Write)
+	}
+	return &s
+}
+
+// Finish writes the tables, and tidies the months of the job's table. A run that did nothing writes them only when one before it was
+// killed, or failed, before it came to that.
+func (s *Tables) Finish(ctx context.Context, done ledger.Outcome) error {
+	var err error
+	if s.Prefix != "" && (done.Done()+done.Failed > 0 || s.behind()) {
+		err = s.Write(ctx)
+	}
+	if ctx.Err() != nil {
+		return cmp.Or(err, ctx.Err())
+	}
+	return errors.Join(err, s.Of.Tidy(ctx))
 }
 
 // newest is when a partition was fetched last.
-func (s Tables) newest() (newest time.Time) {
+func (s *Tables) newest() (newest time.Time) {
 	for _, e := range s.Of.Records() {
 		if e.Fetched.After(newest) {
 			newest = e.Fetched
@@ -74,8 +91,9 @@ func (s Tables) newest() (newest time.Time) {
 }
 
 // behind tells whether the tables may lack something that an earlier run has recorded: a run that succeeded has written them. Of a
-// table that was let go, what was known when it was planned has to do: who has recorded more since writes them too.
-func (s Tables) behind(newest time.Time) bool {
+// table that was released, what was known when it was planned has to do: who has recorded more since writes them too.
+func (s *Tables) behind() bool {
+	newest := s.planned
 	if s.Of.Has() {
 		newest = s.newest()
 	}
@@ -84,7 +102,7 @@ func (s Tables) behind(newest time.Time) bool {
 
 // Write brings both tables up to date. The changes come first: the other table's records say how far both are. Of several tasks that are done
 // at the same time each writes them, one after the other, because only the last one sees all records.
-func (s Tables) Write(ctx context.Context) error {
+func (s *Tables) Write(ctx context.Context) error {
 	begun := time.Now()
 	for {
 		err := s.write(ctx)
@@ -116,7 +134,7 @@ func wait(ctx context.Context, long time.Duration) bool {
 	}
 }
 
-func (s Tables) write(ctx context.Context) error {
+func (s *Tables) write(ctx context.Context) error {
 	// Other processes may have recorded more, and may write these tables, too. All that is known of a month is of one version of its document:
 	// rows that another process puts afterwards, which may be of newer records than these, are noticed before anything is put over them.
 	if err := s.Of.Refresh(ctx); err != nil {
@@ -177,7 +195,7 @@ func (s Tables) write(ctx context.Context) error {
 type month []ledger.Record
 
 // months sorts the records of the job's table by the months under which they are told of.
-func (s Tables) months() map[civil.Date]month {
+func (s *Tables) months() map[civil.Date]month {
 	all := map[civil.Date]month{}
 	for _, e := range s.Of.Sorted() {
 		all[monthOf(e.Partition)] = append(all[monthOf(e.Partition)], e)

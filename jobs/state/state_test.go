@@ -99,8 +99,8 @@ func (r *rig) shaped(currency string) string {
 	return s.ID()
 }
 
-func (r *rig) tables() Tables {
-	return Tables{
+func (r *rig) tables() *Tables {
+	return &Tables{
 		Job: "daily", Of: r.table, Ledger: r.ledger, Now: moment(r.t, "2026-03-20T06:00:00"),
 		Rules: func(context.Context) (refresh.Rules, error) { return r.rules, nil },
 	}
@@ -351,7 +351,7 @@ func TestBehind(t *testing.T) {
 	r := newRig(t)
 	wants := func(when string, want bool) {
 		t.Helper()
-		if got := r.tables().behind(time.Time{}); got != want {
+		if got := r.tables().behind(); got != want {
 			t.Errorf("%s: %v", when, got)
 		}
 	}

@@ -79,7 +79,7 @@ var partitionColumns = []column{
 }
 
 // partitionRow is the row of a record of a shape.
-func (s Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record, of ledger.Shape) []any {
+func (s *Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record, of ledger.Shape) []any {
 	f := r.FinalityOf(s.Now, e)
 	if r.Stale[e.Shape].Rebased {
 		f.State, f.Columns = OtherMeaning, nil
@@ -144,7 +144,7 @@ func jsonOf(v any, entries int) string {
 }
 
 // definition is one of the tables.
-func (s Tables) definition(name string, columns []column) partition.Definition {
+func (s *Tables) definition(name string, columns []column) partition.Definition {
 	d := partition.Definition{Shape: ledger.Shape{Fingerprint: map[string]string{"kind": name}}}
 	descriptions := map[string]string{}
 	for _, c := range columns {
@@ -169,7 +169,7 @@ func rebased(r refresh.Rules) (ids []string) {
 
 // partitions is the table of partitions. Its fingerprint has what the states depend on besides the records, so that another config
 // makes other rows of the old ones, too.
-func (s Tables) partitions(r refresh.Rules) partition.Definition {
+func (s *Tables) partitions(r refresh.Rules) partition.Definition {
 	d := s.definition(Partitions, partitionColumns)
 	var final []string
 	for _, metric := range slices.Sorted(maps.Keys(r.FinalAfter)) {

@@ -93,7 +93,7 @@ func (p pipes) Close() error   { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // A client that sends a byte a second, or takes none, is let go.
-func TestSlowReadersAreLetGo(t *testing.T) {
+func TestSlowReadersAreRelease(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		do      func(net.Conn) error

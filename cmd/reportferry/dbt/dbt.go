@@ -151,7 +151,7 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 			return nil, err
 		}
 		t := table{Job: c}
-		if t.schema, err = plan.Schema(ctx); err != nil {
+		if t.schema, err = plan.Table.Schema(ctx); err != nil {
 			return nil, err
 		}
 		for _, other := range job.Targets[1:] {

@@ -41,7 +41,7 @@ func (c *checker) readBack(ctx context.Context, job jobs.Job, good map[string]bo
 	default:
 		var plan jobs.Plan
 		if plan, err = job.Kind.Plan(ctx, time.Now()); err == nil {
-			in, err = plan.Inspect(ctx, c.past)
+			in, err = plan.Table.Inspect(ctx, c.past)
 		}
 	}
 	if err != nil {

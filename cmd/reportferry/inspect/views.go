@@ -135,10 +135,10 @@ func makeViews(cmd *cobra.Command, p *wire.Program, s *wire.Session, job jobs.Jo
 	if err != nil {
 		return err
 	}
-	if plan.Schema == nil {
+	if plan.Table == nil {
 		return fmt.Errorf("job %s: %w: its kind has no metrics to sum", job.Name, ledger.ErrRefused)
 	}
-	schema, err := plan.Schema(cmd.Context())
+	schema, err := plan.Table.Schema(cmd.Context())
 	if err != nil {
 		return err
 	}

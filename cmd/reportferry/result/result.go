@@ -134,7 +134,7 @@ func Of(ctx context.Context, s *wire.Ran) (Run, error) {
 		if job.Kind = c.Kind; c.Report != nil {
 			job.Period = c.Report.Period
 		}
-		if s.Plans[i].Inspect != nil {
+		if s.Plans[i].Table != nil {
 			table, err := s.Ledger.Table(ctx, s.List[i].Table)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("job %s: %w", res.Job, err))

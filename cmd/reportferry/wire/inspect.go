@@ -49,6 +49,6 @@ func (s *Session) inspect(ctx context.Context, c config.Job, past ledger.Past, c
 	for _, u := range plan.Units {
 		due = append(due, u.Due...)
 	}
-	in, err = plan.Inspect(ctx, past)
+	in, err = plan.Table.Inspect(ctx, past)
 	return in, due, err
 }

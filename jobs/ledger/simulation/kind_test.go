@@ -85,6 +85,8 @@ type kind struct {
 	ledger  *ledger.Ledger
 	targets []ledger.Target
 	table   *partition.Table
+	states  *state.Tables
+	due     map[civil.Date]bool
 }
 
 var shape = ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: "day"}, Columns: []ledger.Column{{Name: "installs"}}}
@@ -104,29 +106,37 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error)
 		Period: refresh.Day, Page: k.process.page, Start: firstDay, Through: firstDay.AddDays(len(k.process.world.truth.days) - 1),
 		Lookback: 300, Location: time.UTC, Targets: k.targets, Changed: changed, IgnoreSchedule: true, IgnoreLedger: k.process.force,
 	}
+	k.due = maps.Clone(changed)
+	prefix := ""
 	if k.process.world.fate.states {
-		p.States = state.Tables{
-			Prefix: state.Prefix, Job: table, Of: k.table, Now: now, Ledger: k.ledger,
-			Rules: func(context.Context) (refresh.Rules, error) { return rules, nil },
-		}.Plan()
+		prefix = state.Prefix
 	}
-	due := maps.Clone(changed)
-	p.LetGo = func(context.Context) error { k.table.LetGo(due); return nil }
+	k.states = state.New(state.Tables{
+		Prefix: prefix, Job: table, Of: k.table, Now: now, Ledger: k.ledger,
+		Rules: func(context.Context) (refresh.Rules, error) { return rules, nil },
+	})
+	p.Ending = k
 	p.Records = 1 << 20 // more than may stay in memory: each unit reads the table again
 	for _, w := range refresh.Plan(now, rules, k.table.Records()) {
 		for _, d := range w.Due {
-			due[d.Partition] = true
+			k.due[d.Partition] = true
 		}
 		p.Units = append(p.Units, jobs.Unit{
 			Name: w.Name(), Due: w.Due, Do: func(ctx context.Context) (ledger.Outcome, error) { return k.do(ctx, w) },
 		})
 	}
-	p.Tidy = func(ctx context.Context) error {
-		err := k.table.Tidy(ctx)
-		k.process.world.annals.lookUp(ctx, k.table.Table)
-		return err
-	}
 	return p, nil
+}
+
+func (k *kind) Finish(ctx context.Context, done ledger.Outcome, _ ledger.Past) (ledger.Result, error) {
+	err := k.states.Finish(ctx, done)
+	k.process.world.annals.lookUp(ctx, k.table.Table)
+	return ledger.Result{}, err
+}
+
+func (k *kind) Release(context.Context) error {
+	k.table.Release(k.due)
+	return nil
 }
 
 func (k *kind) do(ctx context.Context, window refresh.Window) (out ledger.Outcome, err error) {

@@ -63,11 +63,9 @@ func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if err != nil {
 		return jobs.Plan{}, err
 	}
-	plan := jobs.Plan{Tidy: func(ctx context.Context) error { return p.outbox.Prune(ctx, time.Now()) }}
+	plan := jobs.Plan{Ending: pruning{p.outbox}}
 	if later > 0 {
-		plan.Brief = func(context.Context, ledger.Past) (ledger.Result, error) {
-			return ledger.Result{Problems: []ledger.Problem{p.o.waiting(later, now)}}, nil
-		}
+		plan.Problems = []ledger.Problem{p.o.waiting(later, now)}
 	}
 	if len(due) == 0 {
 		return plan, nil
@@ -85,6 +83,15 @@ func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	plan.Units = []jobs.Unit{u}
 	return plan, nil
 }
+
+// pruning forgets files that ended long ago.
+type pruning struct{ outbox *outbox.Outbox }
+
+func (p pruning) Finish(ctx context.Context, _ ledger.Outcome, _ ledger.Past) (ledger.Result, error) {
+	return ledger.Result{}, p.outbox.Prune(ctx, time.Now())
+}
+
+func (pruning) Release(context.Context) error { return nil }
 
 // Push pushes files one after the other, and counts and logs what came of each. One that fails doesn't stop those after it,
 // but the loss of the lease, a refused credential and the end of ctx do: each file that isn't begun then has an error, too.
