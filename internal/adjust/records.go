@@ -24,7 +24,7 @@ func (e *rejectedError) Is(target error) bool { return target == ErrRejected }
 // Refusal is why the service will never take the record.
 func (e *rejectedError) Refusal() string { return e.why }
 
-// rejected is the verdict of a 400, and of other statuses that are about the record alone.
+// rejected is the error of a 400, and of other statuses that are about the record alone.
 func rejected(status int, words string) error { return &rejectedError{refusalOf(status, words)} }
 
 // refusalOf says in one line what was answered.

@@ -66,7 +66,7 @@ func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) (Answer, error)
 		return Answer{}, &Error{Op: sharingOp, Err: fmt.Errorf("%s: %w", why, &rejectedError{why})}
 	}
 	return c.post(ctx, c.sharing, transport.Request{
-		Op: sharingOp, Body: form, Hidden: []string{s.GPSAdID, s.IDFA}, Blot: "[device id]", Repeat: transport.Doubtful, Verdict: sharingVerdict,
+		Op: sharingOp, Body: form, Hidden: []string{s.GPSAdID, s.IDFA}, Blot: "[device id]", Repeat: transport.Doubtful, Verdict: sharingError,
 		Taken: []int{http.StatusCreated, http.StatusNoContent},
 	})
 }
@@ -85,8 +85,8 @@ var aboutAuth = lazy.Regexp(`(?i)^(third party sharing failed \()?((missing|wron
 // credential, and another 404 about the address: no record is to blame for those.
 var aboutRecord = lazy.Regexp(`(?i)\b(app|device)\b.*\b(not found|inactive|disabled|unknown|opted out)\b|\btracking (is )?disabled\b`)
 
-// sharingVerdict reads the answers whose words say what became of the record.
-func sharingVerdict(status int, words string) error {
+// sharingError reads the answers whose words say what became of the record.
+func sharingError(status int, words string) error {
 	switch status {
 	case http.StatusAccepted, http.StatusBadRequest, http.StatusUnprocessableEntity:
 		if slices.ContainsFunc(textsOf(words), aboutAuth().MatchString) {

@@ -54,7 +54,7 @@ func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer,
 	if c.spend == nil {
 		return Answer{}, &Error{Op: "cost", Err: errors.New("this client has no cost_url")}
 	}
-	r := transport.Request{Op: "cost", Hidden: []string{s.CostID}, Blot: "[cost_id]", Repeat: transport.Once, Verdict: spendVerdict, Taken: spendTaken}
+	r := transport.Request{Op: "cost", Hidden: []string{s.CostID}, Blot: "[cost_id]", Repeat: transport.Once, Verdict: spendError, Taken: spendTaken}
 	if resend {
 		r.Repeat = transport.Doubtful
 	}
@@ -116,7 +116,7 @@ var (
 	aboutSpend = lazy.Regexp(`(?i)\bcost[_ ]?id\b|\b(no|unknown) (such |known )?(engagement|click|impression)\b|\b(engagement|click|impression) (is |was )?(not |un)(found|known)\b`)
 )
 
-func spendVerdict(status int, words string) error {
+func spendError(status int, words string) error {
 	switch status {
 	case http.StatusConflict:
 		return &duplicateError{rejectedError{refusalOf(status, words)}}

@@ -78,8 +78,8 @@ func ofAzure(req *http.Request, resp *http.Response) {
 // writer's object can't be changed after this.
 func (a *answer) ofGoogle(as func(any) bool) { as(&a.google) }
 
-// said gives the version of what was written, as the store said it, and its clock's time.
-func (a *answer) said() (version string, date time.Time) {
+// result gives the version of what was written, as the store said it, and its clock's time.
+func (a *answer) result() (version string, date time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.google != nil && a.google.Attrs() != nil {

@@ -43,7 +43,7 @@ func (s *cloud) Do(ctx context.Context, c Call) (a Answer, err error) {
 	default:
 		err = fmt.Errorf("%q is no call", c.Op)
 	}
-	version, date := said.said()
+	version, date := said.result()
 	if a.Date = date; c.Op == OpPut {
 		a.Version = version
 	}

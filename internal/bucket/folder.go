@@ -88,15 +88,15 @@ func (s *folder) put(ctx context.Context, c Call) (version string, err error) {
 		return "", err
 	}
 	defer unlock()
-	if err := s.look(c); err != nil {
+	if err := s.check(c); err != nil {
 		return "", err
 	}
 	placed = true
 	return version, draft.Replace()
 }
 
-// look compares what is there with a condition.
-func (s *folder) look(c Call) error {
+// check compares what is there with a condition.
+func (s *folder) check(c Call) error {
 	if c.On == (Condition{}) {
 		return nil
 	}

@@ -79,7 +79,7 @@ func problemsOf(s snapshot, j JobStatus) (all []problem) {
 	case is:
 		all = []problem{p}
 	default:
-		all = slices.Concat(failures(s.past, j), problemsOfTable(j, civil.Date{}), stuck(s.now, j), unsettled(s.past, j))
+		all = slices.Concat(failures(s.past, j), problemsOfTable(j, civil.Date{}), stuck(s.now, j), openProblems(s.past, j))
 	}
 	for i, p := range all {
 		all[i].Run = s.linked(p.Run)

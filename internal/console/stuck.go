@@ -82,7 +82,7 @@ func place(under, key string) string {
 }
 
 // unsettled are the declared apps whose last migration failed, or whose end nobody knows yet.
-func unsettled(past ledger.Past, j JobStatus) (list []problem) {
+func openProblems(past ledger.Past, j JobStatus) (list []problem) {
 	_, res := past.Last(j.Name)
 	for _, a := range j.Declared {
 		if a.Condition != AppFailed {

@@ -40,15 +40,15 @@ type member struct {
 	tally     []tally // by column
 }
 
-// of gives the member that a row belongs to, and its place there.
-func (b *batch) of(row int) (m *member, k int) {
+// member gives the member that a row belongs to, and its place there.
+func (b *batch) member(row int) (m *member, k int) {
 	if len(b.members) == 1 {
 		return &b.members[0], row
 	}
 	return &b.members[b.target[row]], int(b.place[row])
 }
 
-// numbers gives the place of the values of column i, by row. Once they are set, settle moves them to where they belong.
+// numbers gives the place of the values of column i, by row. Once they are set, distribute moves them to where they belong.
 func (b *batch) numbers(i int) []int64 {
 	if len(b.members) == 1 {
 		return b.members[0].group.Values(i)[:b.rows]
@@ -56,8 +56,8 @@ func (b *batch) numbers(i int) []int64 {
 	return b.values[:b.rows]
 }
 
-// settle moves the values of column i to the partitions of their rows.
-func (b *batch) settle(i int) {
+// distribute moves the values of column i to the partitions of their rows.
+func (b *batch) distribute(i int) {
 	if len(b.members) == 1 {
 		return
 	}
@@ -71,7 +71,7 @@ func (b *batch) settle(i int) {
 
 // null sets a NULL in column i of a row.
 func (b *batch) null(i, row int) {
-	m, k := b.of(row)
+	m, k := b.member(row)
 	m.group.SetNull(i, k)
 	b.values[row] = 0
 	b.hashes[row] = hashNull(b.hashes[row])
@@ -89,13 +89,13 @@ func (b *batch) finest(i int) int {
 }
 
 func (b *batch) finer(i, row, decimals int) {
-	m, _ := b.of(row)
+	m, _ := b.member(row)
 	m.tally[i].decimals = max(m.tally[i].decimals, decimals)
 }
 
 // text sets a text; false when it isn't valid UTF-8.
 func (b *batch) text(i, row int, text []byte) bool {
-	m, k := b.of(row)
+	m, k := b.member(row)
 	texts, ids := m.group.Texts(i)
 	if texts.Raw() {
 		if !texts.Append(text) {

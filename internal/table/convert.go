@@ -15,7 +15,7 @@ type timeCache struct {
 	value int64
 }
 
-func (t *timeCache) parse(typ catalog.Type, text []byte) (int64, verdict) {
+func (t *timeCache) parse(typ catalog.Type, text []byte) (int64, parseResult) {
 	if len(text) > 0 && bytes.Equal(text, t.text) {
 		return t.value, fits
 	}
@@ -30,7 +30,7 @@ func (t *timeCache) parse(typ catalog.Type, text []byte) (int64, verdict) {
 // the type.
 var mostDecimals = [...]int{catalog.Int64: 0, catalog.Decimal: decimalScale, catalog.Double: 8}
 
-func numberParser(t catalog.Type) func([]byte) (v int64, decimals int, _ verdict) {
+func numberParser(t catalog.Type) func([]byte) (v int64, decimals int, _ parseResult) {
 	switch t {
 	case catalog.Int64:
 		return parseInt64
@@ -109,7 +109,7 @@ func (a *csvRows) timesOf(b *batch, i, at int) bool {
 	for row, v := range values {
 		b.hashes[row] = hashValue(b.hashes[row], uint64(v))
 	}
-	b.settle(i)
+	b.distribute(i)
 	return true
 }
 
@@ -153,7 +153,7 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 					a.alter(b, i, row, fraction, text)
 				}
 			} else if verdict == rounded {
-				m, _ := b.of(row)
+				m, _ := b.member(row)
 				m.tally[i].rounded++
 			}
 			if verdict != rounded {
@@ -166,7 +166,7 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 			b.finer(i, row, decimals)
 		}
 	}
-	b.settle(i)
+	b.distribute(i)
 	return true
 }
 
@@ -194,7 +194,7 @@ func (a *csvRows) locate() error {
 }
 
 // check tells whether a cell fits column i.
-func (a *csvRows) check(i int, text []byte) verdict {
+func (a *csvRows) check(i int, text []byte) parseResult {
 	column := a.columns[i]
 	switch t := column.Type; {
 	case t == catalog.String:

@@ -31,7 +31,7 @@ func signed(magnitude uint64, negative bool) int64 {
 }
 
 // parseInt64 reads a whole number in any notation: 12, 12.0 and 1.2e1 are the same. It has no decimals, however it is written.
-func parseInt64(text []byte) (v int64, decimals int, _ verdict) {
+func parseInt64(text []byte) (v int64, decimals int, _ parseResult) {
 	if digits, decimals, negative, ok := plain(text, 15); ok && decimals == 0 {
 		return signed(digits, negative), 0, fits
 	}
@@ -53,8 +53,8 @@ func parseInt64(text []byte) (v int64, decimals int, _ verdict) {
 	return 0, 0, notInt64
 }
 
-// parseRounded reads a count that may have a fraction, which is rounded half to even, with the verdict rounded.
-func parseRounded(text []byte) (v int64, decimals int, _ verdict) {
+// parseRounded reads a count that may have a fraction, which is rounded half to even, with the result rounded.
+func parseRounded(text []byte) (v int64, decimals int, _ parseResult) {
 	n, ok := cutNumber(text)
 	if !ok {
 		return 0, 0, notNumber
@@ -70,8 +70,8 @@ func parseRounded(text []byte) (v int64, decimals int, _ verdict) {
 }
 
 // parseDecimal reads a decimal as millionths, and says how many decimals it was written with. Further decimals than six are
-// rounded half to even, with the verdict rounded.
-func parseDecimal(text []byte) (v int64, decimals int, _ verdict) {
+// rounded half to even, with the result rounded.
+func parseDecimal(text []byte) (v int64, decimals int, _ parseResult) {
 	if digits, decimals, negative, ok := plain(text, 15); ok && decimals <= decimalScale {
 		// At most twelve digits stand before the point of up to fifteen digits with three decimals, or of up to twelve digits.
 		if digits < decimalBound/1_000_000 || decimals >= 3 {
@@ -100,7 +100,7 @@ func parseDecimal(text []byte) (v int64, decimals int, _ verdict) {
 
 // parseDouble reads a number as the bits of the nearest double. Minus zero becomes zero, so that equal values have equal
 // bits.
-func parseDouble(text []byte) (_ int64, decimals int, _ verdict) {
+func parseDouble(text []byte) (_ int64, decimals int, _ parseResult) {
 	var v float64
 	digits, decimals, negative, ok := plain(text, 19)
 	if ok {

@@ -18,7 +18,7 @@ func TestNumbers(t *testing.T) {
 		int64    string // the value, or the verdict's reason begins with...
 		decimal  string
 		double   string
-		decimalV verdict
+		decimalV parseResult
 	}{
 		{text: "0", int64: "0", decimal: "0", double: "0"},
 		{text: "-0.0", int64: "0", decimal: "0", double: "0"},
@@ -48,7 +48,7 @@ func TestNumbers(t *testing.T) {
 		{text: "1e999999999999999999999", int64: "!", decimal: "!", double: "!"},
 		{text: "1e-99999999999999999999", int64: "!", decimal: "0", double: "0", decimalV: rounded},
 	} {
-		check := func(what, want string, got string, v verdict, wantV verdict) {
+		check := func(what, want string, got string, v parseResult, wantV parseResult) {
 			t.Helper()
 			if want == "!" {
 				if v <= rounded {
@@ -73,7 +73,7 @@ func TestNoNumbers(t *testing.T) {
 		"NaN", "nan", "Inf", "-Infinity", "1.", ".5", "0x1p-2", "1e5 ", "١", "12a", "1\x00", "∞", "$1", "1%",
 	} {
 		fine := text == "1." || text == ".5"
-		for name, parse := range map[string]func([]byte) (int64, int, verdict){"int64": parseInt64, "decimal": parseDecimal, "double": parseDouble} {
+		for name, parse := range map[string]func([]byte) (int64, int, parseResult){"int64": parseInt64, "decimal": parseDecimal, "double": parseDouble} {
 			_, _, v := parse([]byte(text))
 			if fine && (v == notNumber) || !fine && v != notNumber {
 				t.Errorf("%s of %q: verdict %d", name, text, v)
@@ -105,7 +105,7 @@ func numberText() *rapid.Generator[string] {
 }
 
 // decimalOf is the slow and plain way: exact fractions.
-func decimalOf(text string) (millionths int64, v verdict) {
+func decimalOf(text string) (millionths int64, v parseResult) {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
 		return 0, notNumber

@@ -84,13 +84,13 @@ func (t *typedRows) column(b *batch, i int) bool {
 		}
 	}
 	if !isText {
-		b.settle(i)
+		b.distribute(i)
 	}
 	return true
 }
 
 // stored gives a cell of column i as the file stores it: a text, or else a number.
-func (t *typedRows) stored(i int, cell any) (v int64, text string, _ verdict) {
+func (t *typedRows) stored(i int, cell any) (v int64, text string, _ parseResult) {
 	typ := t.columns[i].Type
 	switch cell := cell.(type) {
 	case nil:

@@ -35,15 +35,15 @@ func (s *specials) seek(p int) int {
 		p = s.base + 64
 	}
 	for ; p < len(s.data); p += 64 {
-		if s.look(p); s.mask != 0 {
+		if s.scan(p); s.mask != 0 {
 			return p + bits.TrailingZeros64(s.mask)
 		}
 	}
 	return len(s.data)
 }
 
-// look sets the mask for the 64 bytes at p.
-func (s *specials) look(p int) {
+// scan sets the mask for the 64 bytes at p.
+func (s *specials) scan(p int) {
 	s.base, s.mask = p, 0
 	if len(s.data)-p < 64 {
 		for i, c := range s.data[p:] {
@@ -67,7 +67,7 @@ func (s *specials) look(p int) {
 }
 
 // cutRows cuts rows of width cells, from p on, like cutRow but faster, and gives the number of rows and the place where it
-// stopped: before a row that isn't whole, is broken, or has another width. cutRow then judges that row.
+// stopped: before a row that isn't whole, is broken, or has another width. cutRow then reads that row.
 func cutRows(s *specials, p, width int, cells []cell) (_ []cell, rows, next int) {
 	for {
 		begin := len(cells)

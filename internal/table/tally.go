@@ -99,7 +99,7 @@ const (
 
 // alter counts a cell of column i that is taken in another form.
 func (a *csvRows) alter(b *batch, i, row int, what string, text []byte) {
-	m, _ := b.of(row)
+	m, _ := b.member(row)
 	t, word := &m.tally[i], ""
 	if what == noValue {
 		word = string(text)

@@ -10,7 +10,7 @@ const microsPerDay = 24 * 60 * 60 * 1_000_000
 
 // parseTime reads a cell of a time type. A date is the number of days from 1970-01-01 to the first day of its period; an hour
 // is the number of microseconds since 1970-01-01 00:00:00, both in the time zone of the report.
-func parseTime(t catalog.Type, text []byte) (int64, verdict) {
+func parseTime(t catalog.Type, text []byte) (int64, parseResult) {
 	if len(text) == 0 {
 		return 0, blank
 	}

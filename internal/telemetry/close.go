@@ -42,8 +42,8 @@ func (t *Telemetry) Close(ctx context.Context) {
 	}
 }
 
-// told remembers which messages were logged: what can't be sent fails again every few seconds.
-type told struct {
+// onceHandler remembers which messages were logged: what can't be sent fails again every few seconds.
+type onceHandler struct {
 	log  *slog.Logger
 	mu   sync.Mutex
 	seen map[string]bool
@@ -54,11 +54,11 @@ var addresses = lazy.Regexp(`https?://[^\s"]+`)
 
 // silence has the library's errors logged, each once and without addresses, rather than printed.
 func silence(log *slog.Logger) {
-	otel.SetErrorHandler(&told{log: log, seen: map[string]bool{}})
+	otel.SetErrorHandler(&onceHandler{log: log, seen: map[string]bool{}})
 }
 
 // Handle logs an error.
-func (t *told) Handle(err error) {
+func (t *onceHandler) Handle(err error) {
 	text := addresses().ReplaceAllString(err.Error(), "[address]")
 	t.mu.Lock()
 	again := t.seen[text] || len(t.seen) > 100

@@ -22,9 +22,9 @@ type state struct {
 	signature map[string]any
 }
 
-// look asks the service for an app: two requests, or one when there is none, and more where the answers don't tell. known
+// read asks the service for an app: two requests, or one when there is none, and more where the answers don't tell. known
 // is the token that an earlier answer gave it.
-func (f *finder) look(ctx context.Context, a App, known string) (s state, err error) {
+func (f *finder) read(ctx context.Context, a App, known string) (s state, err error) {
 	s.sighting, err = f.find(ctx, a, known)
 	if err != nil || !s.exists || s.details.AppToken == "" {
 		return s, err

@@ -15,8 +15,8 @@ import (
 // ErrMigration says that the service accepted an app and didn't make it as it is declared.
 var ErrMigration = errors.New("the migration failed")
 
-// work makes one app as it is declared.
-type work struct {
+// An attempt makes one app as it is declared.
+type attempt struct {
 	k      *Kind
 	app    App
 	mem    record
@@ -30,7 +30,7 @@ type work struct {
 
 // do compares the app, sends what differs, waits for the migration, and sends what follows it. Each step is recorded
 // before it is taken, so that the next run continues after a crash; therefore every request may be sent twice.
-func (w *work) do(ctx context.Context) Report {
+func (w *attempt) do(ctx context.Context) Report {
 	w.rep = Report{ID: w.app.ID(), Name: w.app.Name, Result: Unchanged, Ticket: w.mem.Ticket, Token: w.mem.Token}
 	if err := w.steps(ctx); err != nil {
 		w.rep.Err = fmt.Errorf("apply app %s: %w", w.app.ID(), err)
@@ -38,13 +38,13 @@ func (w *work) do(ctx context.Context) Report {
 	return w.rep
 }
 
-func (w *work) steps(ctx context.Context) error {
+func (w *attempt) steps(ctx context.Context) error {
 	if w.mem.State == Waiting && w.mem.Sent == w.app.sum(w.mem.Salt) && !w.anew() {
 		if err := w.wait(ctx); err != nil {
 			return err
 		}
 	}
-	s, err := w.look(ctx)
+	s, err := w.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (w *work) steps(ctx context.Context) error {
 		if err := w.send(ctx, s); err != nil {
 			return err
 		}
-		if s, err = w.look(ctx); err != nil {
+		if s, err = w.read(ctx); err != nil {
 			return err
 		}
 		switch {
@@ -78,22 +78,22 @@ func (w *work) steps(ctx context.Context) error {
 func ofApp(c Change) bool { return c.by == byApp }
 
 // anew tells whether a new job is asked for at once.
-func (w *work) anew() bool { return slices.Contains(w.k.o.NewTicket, w.app.ID()) }
+func (w *attempt) anew() bool { return slices.Contains(w.k.o.NewTicket, w.app.ID()) }
 
-// look asks the service for the app. After this run has sent something, what was listed before it doesn't count.
-func (w *work) look(ctx context.Context) (state, error) {
+// read asks the service for the app. After this run has sent something, what was listed before it doesn't count.
+func (w *attempt) read(ctx context.Context) (state, error) {
 	f := w.finder
 	if w.sent {
 		f = &finder{client: w.client}
 	}
-	s, err := f.look(ctx, w.app, w.mem.Token)
+	s, err := f.read(ctx, w.app, w.mem.Token)
 	w.rep.saw(w.app.scrub(s.seen))
 	w.rep.barred = s.barred != nil
 	return s, err
 }
 
 // touched notes that the app wasn't as declared.
-func (w *work) touched() {
+func (w *attempt) touched() {
 	if w.rep.Result == Unchanged {
 		w.rep.Result = Changed
 	}
@@ -104,13 +104,13 @@ func (w *work) touched() {
 
 // needsApp tells whether the app must be sent: for a field that the request carries, or because nobody knows how the last
 // one ended.
-func (w *work) needsApp(s state) bool {
+func (w *attempt) needsApp(s state) bool {
 	return !s.exists || w.k.o.Migrate || w.anew() || w.mem.Again || w.mem.State == Sending || w.mem.State == Waiting ||
 		slices.ContainsFunc(w.rep.Changes, ofApp)
 }
 
 // send makes or updates the app, and waits for the migration.
-func (w *work) send(ctx context.Context, s state) error {
+func (w *attempt) send(ctx context.Context, s state) error {
 	r := w.app.request()
 	if w.mem.Sent != w.app.sum(w.mem.Salt) {
 		w.mem.Lost = 0
@@ -157,7 +157,7 @@ func (w *work) send(ctx context.Context, s state) error {
 }
 
 // post makes the request by the app's token, or by its store.
-func (w *work) post(ctx context.Context, r adjust.App) (adjust.CreatedApp, error) {
+func (w *attempt) post(ctx context.Context, r adjust.App) (adjust.CreatedApp, error) {
 	if w.app.Token != "" {
 		return w.client.UpdateApp(ctx, w.app.Token, r)
 	}
@@ -165,18 +165,18 @@ func (w *work) post(ctx context.Context, r adjust.App) (adjust.CreatedApp, error
 }
 
 // failed records that the app isn't as declared, and why.
-func (w *work) failed(ctx context.Context, again bool, why error) error {
+func (w *attempt) failed(ctx context.Context, again bool, why error) error {
 	w.mem.State, w.mem.Again, w.mem.New = Failed, again, false
 	return errors.Join(why, w.save(ctx))
 }
 
-func (w *work) save(ctx context.Context) error {
+func (w *attempt) save(ctx context.Context) error {
 	w.mem.Run, w.mem.At = w.k.o.Run, time.Now().UTC()
 	return w.to.writeApp(ctx, w.app.ID(), w.mem)
 }
 
 // follow sends what a migration doesn't carry, and records the app as it then is.
-func (w *work) follow(ctx context.Context, s state) error {
+func (w *attempt) follow(ctx context.Context, s state) error {
 	changes, _ := differences(w.app, s, w.mem)
 	again := false
 	for _, step := range []struct {
@@ -202,7 +202,7 @@ func (w *work) follow(ctx context.Context, s state) error {
 		w.sent = true
 		w.touched()
 		var err error
-		if s, err = w.look(ctx); err != nil {
+		if s, err = w.read(ctx); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ func (w *work) follow(ctx context.Context, s state) error {
 }
 
 // conclude records what differs though everything was sent. It writes nothing when nothing is new.
-func (w *work) conclude(ctx context.Context, s state) error {
+func (w *attempt) conclude(ctx context.Context, s state) error {
 	left, stood := differences(w.app, s, w.mem)
 	if !w.sent && len(left) == 0 && w.mem.State == Done {
 		w.rep.Otherwise = visible(stood)
@@ -228,7 +228,7 @@ func (w *work) conclude(ctx context.Context, s state) error {
 }
 
 // events creates or updates the declared events that differ.
-func (w *work) events(ctx context.Context, s state, changes []Change) error {
+func (w *attempt) events(ctx context.Context, s state, changes []Change) error {
 	var list []adjust.EventSpec
 	for _, e := range w.app.Events {
 		unique, there := s.events[e.Name]
@@ -254,7 +254,7 @@ func (w *work) events(ctx context.Context, s state, changes []Change) error {
 	return nil
 }
 
-func (w *work) signature(ctx context.Context, s state, changes []Change) error {
+func (w *attempt) signature(ctx context.Context, s state, changes []Change) error {
 	_, err := w.client.UpdateSignature(ctx, s.details.AppToken, adjust.SignatureSettings{
 		EnforceInstallSigning: w.app.Signature.Enforce, AndroidFingerprints: w.app.Signature.Fingerprints,
 	})

@@ -46,7 +46,7 @@ func MaskCSV(w io.Writer, from io.Reader) error {
 	}
 	out := csv.NewWriter(w)
 	out.Comma = r.Comma
-	s := sheetOf(rows)
+	s := columnsOf(rows)
 	for n, row := range rows {
 		_ = out.Write(s.masked(n, row)) // the error stays in out
 	}
@@ -66,8 +66,8 @@ func separator(data []byte) rune {
 	return best
 }
 
-// A sheet is what is known of an export's columns.
-type sheet struct {
+// columns are what is known of an export's columns.
+type columns struct {
 	headed bool     // the first row has names
 	known  bool     // some of them say which column has what
 	path   []int    // columns whose cells lead to a value: section, setting
@@ -85,9 +85,9 @@ var (
 	headerCell  = lazy.Regexp(`^[\p{L}_][\p{L}\p{N} _.:/()\[\]-]{0,99}$`)
 )
 
-func sheetOf(rows [][]string) *sheet {
+func columnsOf(rows [][]string) *columns {
 	first := rows[0]
-	s := &sheet{headed: len(rows) > 1 && len(first) > 1, plain: make([]bool, len(first)), secret: make([]bool, len(first))}
+	s := &columns{headed: len(rows) > 1 && len(first) > 1, plain: make([]bool, len(first)), secret: make([]bool, len(first))}
 	for _, cell := range first {
 		s.headed = s.headed && (cell == "" || headerCell().MatchString(cell) && !secretValue(cell))
 		s.names = append(s.names, snake(cell))
@@ -136,7 +136,7 @@ func repeats(rows [][]string) bool {
 }
 
 // masked is row n without its credentials.
-func (s *sheet) masked(n int, row []string) []string {
+func (s *columns) masked(n int, row []string) []string {
 	if n == 0 && s.headed {
 		return row
 	}
@@ -159,7 +159,7 @@ func (s *sheet) masked(n int, row []string) []string {
 }
 
 // about tells whether a row is about a credential, and which of its cells says so; -1: several do.
-func (s *sheet) about(row []string) (at int, hidden bool) {
+func (s *columns) about(row []string) (at int, hidden bool) {
 	if s.known {
 		var path []string
 		for _, i := range s.path {

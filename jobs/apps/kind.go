@@ -148,7 +148,7 @@ func (k *Kind) Diff(ctx context.Context) ([]Report, error) {
 	}
 	return k.each(ctx, p, func(ctx context.Context, a App, mem record) Report {
 		rep := Report{ID: a.ID(), Name: a.Name, Result: Unchanged, Ticket: mem.Ticket}
-		s, err := f.look(ctx, a, mem.Token)
+		s, err := f.read(ctx, a, mem.Token)
 		if err != nil {
 			rep.Err = fmt.Errorf("compare app %s: %w", a.ID(), err)
 			return rep
@@ -187,7 +187,7 @@ func (k *Kind) do(ctx context.Context) (out ledger.Outcome, err error) {
 	}
 	defer func() { err = errors.Join(err, to.end(ctx)) }()
 	reports, err := k.each(ctx, p, func(ctx context.Context, a App, mem record) Report {
-		rep := (&work{k: k, app: a, mem: mem, to: to, client: client, finder: f}).do(ctx)
+		rep := (&attempt{k: k, app: a, mem: mem, to: to, client: client, finder: f}).do(ctx)
 		telling.Lock()
 		defer telling.Unlock()
 		k.log(rep)

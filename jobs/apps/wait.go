@@ -15,7 +15,7 @@ const mostLost = 2
 
 // wait waits for the migration of the recorded ticket, TicketWait in all since it was given out. A job whose end isn't
 // seen by then, or whose ticket isn't known, is left alone: the app is compared instead.
-func (w *work) wait(ctx context.Context) error {
+func (w *attempt) wait(ctx context.Context) error {
 	w.touched()
 	if w.mem.Ticket == "" { // no job was needed
 		w.mem.State, w.sent = Done, true
@@ -53,7 +53,7 @@ func (w *work) wait(ctx context.Context) error {
 }
 
 // giveUp stops waiting for a job. What it should have changed is compared.
-func (w *work) giveUp(seen string) {
+func (w *attempt) giveUp(seen string) {
 	w.rep.saw(w.app.scrub(seen))
 	w.mem.State, w.sent, w.lost = Done, true, true
 	w.mem.Lost++

@@ -78,10 +78,10 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		return jobs.Plan{}, err
 	}
 	rules := p.rules
-	if rules.Changed, err = p.table.Look(ctx); err != nil {
+	if rules.Changed, err = p.table.FindChanged(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
-	if err := p.table.Found(ctx, k.shape(), k.o.Rebaseline || k.o.Rules.IgnoreLedger); err != nil {
+	if err := p.table.CheckOthers(ctx, k.shape(), k.o.Rebaseline || k.o.Rules.IgnoreLedger); err != nil {
 		return jobs.Plan{}, err
 	}
 	for day := range rules.Changed {

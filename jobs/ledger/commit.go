@@ -82,7 +82,7 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 	t.mu.Unlock()
 	d := t.document(name)
 	sent := false
-	look := func(m *month) {
+	findHidden := func(m *month) {
 		hidden = nil
 		for _, e := range batch {
 			if sent && slices.Contains(lost, e.Partition) && m.hides(t.derived, e) {
@@ -96,7 +96,7 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 				return err
 			}
 			lost = m.commit(t.derived, batch, token, shapes, scopes)
-			if look(m); len(lost) == len(batch) {
+			if findHidden(m); len(lost) == len(batch) {
 				return ErrLost
 			}
 			sent = true
@@ -109,7 +109,7 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 					lost = append(lost, e.Partition)
 				}
 			}
-			look(m)
+			findHidden(m)
 			return len(lost) < len(batch)
 		},
 	})

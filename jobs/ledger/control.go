@@ -50,7 +50,7 @@ func (c *Control) Also(said string) {
 func (c Control) Say() string {
 	var words []string
 	for _, d := range c.Differences {
-		words = append(words, d.say())
+		words = append(words, d.text())
 	}
 	if c.Why != "" {
 		words = append(words, c.Why)
@@ -58,7 +58,7 @@ func (c Control) Say() string {
 	return strings.Join(words, "; ")
 }
 
-func (d Difference) say() string {
+func (d Difference) text() string {
 	total := "nothing"
 	if d.Total != "" {
 		total = Plain(d.Total)

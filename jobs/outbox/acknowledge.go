@@ -29,7 +29,7 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	s.live--
 	if now&^store.Doubt != store.Unknown {
 		s.given = 0
-	} else if s.lanes.ordered {
+	} else if s.queues.ordered {
 		s.work.stick(l)
 	}
 	switch {
@@ -42,8 +42,8 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 			s.failLocked(err)
 		}
 	}
-	s.advance(l.lane)
-	if s.ended && s.lanes.kept == 0 && s.live == 0 {
+	s.advance(l.queue)
+	if s.ended && s.queues.kept == 0 && s.live == 0 {
 		s.handed.Broadcast()
 	}
 	s.signal()
@@ -51,7 +51,7 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 
 // signal wakes the flusher when records wait to be released, and so few deliveries are left that a worker may soon be idle.
 func (s *sender[V]) signal() {
-	if len(s.lanes.next) == 0 || s.live > s.work.p.InFlight+s.ahead/2 {
+	if len(s.queues.next) == 0 || s.live > s.work.p.InFlight+s.ahead/2 {
 		return
 	}
 	select {

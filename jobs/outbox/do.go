@@ -55,7 +55,7 @@ type Report struct {
 // rest, and writes the rejects. Doing it twice equals doing it once. When it ends early, what became of each record is on record and the next Do
 // goes on.
 func Do[V any](ctx context.Context, l *Lease, o *Outbox, p Task[V]) (report Report, err error) {
-	w := newWork(o, p)
+	w := newAttempt(o, p)
 	w.lease, w.pushes = l, l.Pushes
 	defer w.spool.Close()
 	err = w.do(ctx)
@@ -68,8 +68,8 @@ func Do[V any](ctx context.Context, l *Lease, o *Outbox, p Task[V]) (report Repo
 	return w.report, err
 }
 
-// A work is one Do or Check.
-type work[V any] struct {
+// A attempt is one Do or Check.
+type attempt[V any] struct {
 	o *Outbox
 	p Task[V]
 
@@ -87,7 +87,7 @@ type work[V any] struct {
 	spool    *store.Spool
 	report   Report
 
-	sent, maybe []uint64 // of judge
+	sent, maybe []uint64 // of dedupe
 	kept        []store.Item
 
 	words  map[int64]store.Words // with Order: what the service said of rows that the file had before, too
@@ -96,7 +96,7 @@ type work[V any] struct {
 	groups groups                // with Order: IDs that have records in common
 }
 
-func newWork[V any](o *Outbox, p Task[V]) *work[V] {
+func newAttempt[V any](o *Outbox, p Task[V]) *attempt[V] {
 	if p.InFlight == 0 {
 		p.InFlight = 32
 	}
@@ -112,12 +112,12 @@ func newWork[V any](o *Outbox, p Task[V]) *work[V] {
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"
 	}
-	w := &work[V]{o: o, p: p, states: &store.States{}, refusals: store.Tallied{}, stuck: map[[16]byte]struct{}{}, words: map[int64]store.Words{}, spool: &store.Spool{Dir: o.o.SpoolDir}}
+	w := &attempt[V]{o: o, p: p, states: &store.States{}, refusals: store.Tallied{}, stuck: map[[16]byte]struct{}{}, words: map[int64]store.Words{}, spool: &store.Spool{Dir: o.o.SpoolDir}}
 	w.report.File = File{Name: p.Name}
 	return w
 }
 
-func (w *work[V]) do(ctx context.Context) error {
+func (w *attempt[V]) do(ctx context.Context) error {
 	err := w.prepare(ctx)
 	switch {
 	case err == nil && w.report.Same:
@@ -148,7 +148,7 @@ func (w *work[V]) do(ctx context.Context) error {
 
 // begin makes a push that begins now. It starts after all others, so that their order doesn't depend on the clocks of several machines, or on
 // how quickly one push follows another. Nothing is written.
-func (w *work[V]) begin() *store.Push {
+func (w *attempt[V]) begin() *store.Push {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, p := range w.pushes {
 		if next := p.Head.Started.Add(time.Millisecond); now.Before(next) {

@@ -39,7 +39,7 @@ func (s *sender[V]) flush(ctx context.Context, last bool) error {
 		}
 		s.ready = nil
 	} else {
-		gone = s.letGo()
+		gone = s.release()
 	}
 	if len(s.acknowledged)+len(gone) == 0 && !last {
 		s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *sender[V]) leave(ctx context.Context) error {
 // finish publishes the rejects, and ends the push unless something of it is left for a later run.
 func (s *sender[V]) finish(ctx context.Context) error {
 	counts := s.work.states.Tally()
-	if counts.Pending > 0 && !s.lanes.ordered {
+	if counts.Pending > 0 && !s.queues.ordered {
 		return fmt.Errorf("%d records of the first reading didn't come up in the second", counts.Pending)
 	}
 	var err error

@@ -33,12 +33,12 @@ func (g *groups) join(a, b [16]byte) error {
 			g.above[id], g.pasts[id] = id, &past{id: id}
 		}
 	}
-	g.above[g.of(a)] = g.of(b)
+	g.above[g.root(a)] = g.root(b)
 	return nil
 }
 
-// of is the ID that stands for the group of an ID: itself when it is in none.
-func (g *groups) of(id [16]byte) [16]byte {
+// root is the ID that stands for the group root an ID: itself when it is in none.
+func (g *groups) root(id [16]byte) [16]byte {
 	for {
 		up, in := g.above[id]
 		if !in || up == id {
@@ -51,14 +51,14 @@ func (g *groups) of(id [16]byte) [16]byte {
 
 // keep notes a row until all buckets are read.
 func (g *groups) keep(it store.Item) {
-	id := g.of(it.ID())
+	id := g.root(it.ID())
 	g.rows[id] = append(g.rows[id], it)
 }
 
-// inGroups judges the rows of the groups, in their order. When the rows of one ID don't begin with those that were sent of
+// inGroups sets the states of the rows of the groups, in their order. When the rows of one ID don't begin with those that were sent of
 // it, all of them are sent from the first one on, and so are those of the others: else a record about two would come again
 // after later ones of the other.
-func (w *work[V]) inGroups() {
+func (w *attempt[V]) inGroups() {
 	for _, rows := range w.groups.rows {
 		slices.SortFunc(rows, func(a, b store.Item) int { return cmp.Or(cmp.Compare(a.Row, b.Row), a.CompareID(b)) })
 		broken := false

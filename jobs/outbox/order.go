@@ -43,9 +43,9 @@ func (c *chain) add(content uint64) {
 	c.n, c.sum = c.n+1, xxhash.Sum64(b[:])
 }
 
-// inOrder judges the rows of a bucket when those of an ID keep their order. All of them are in the index of the push, also
+// inOrder sets the states of the rows of a bucket when those of an ID keep their order. All of them are in the index of the push, also
 // those that aren't sent.
-func (w *work[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.IndexWriter) error {
+func (w *attempt[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.IndexWriter) error {
 	pasts := map[[16]byte]*past{}
 	of := func(it store.Item) *past {
 		if p := w.groups.pasts[it.ID()]; p != nil {
@@ -63,7 +63,7 @@ func (w *work[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.In
 		if err == nil {
 			err = r.Each(bucket, nil, func(it store.Item, s store.State) {
 				if p := of(it); p != nil {
-					w.recallOf(p, r.Push, it, s)
+					w.addPast(p, r.Push, it, s)
 				}
 			})
 		}
@@ -93,8 +93,8 @@ func (w *work[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.In
 	})
 }
 
-// recallOf notes what became of a record of another push.
-func (w *work[V]) recallOf(p *past, of *store.Push, it store.Item, s store.State) {
+// addPast notes what became of a record of another push.
+func (w *attempt[V]) addPast(p *past, of *store.Push, it store.Item, s store.State) {
 	switch {
 	case of == w.before:
 		switch {
@@ -118,15 +118,21 @@ func (w *work[V]) recallOf(p *past, of *store.Push, it store.Item, s store.State
 }
 
 // follows tells whether this file comes after that of another push.
-func (w *work[V]) follows(p *store.Push) bool {
+func (w *attempt[V]) follows(p *store.Push) bool {
 	if p.Head.Order != w.p.Order || w.resumed == nil {
 		return p.Head.Order <= w.p.Order
 	}
 	return p.Head.ID < w.resumed.Head.ID
 }
 
-// place judges the next row of an ID, or of two.
-func (w *work[V]) place(row int64, about ...*past) {
+// place sets the state of the next row of an ID, or of two:
+//
+//	the rows begin as the file did before it changed       duplicate; in doubt or rejected as it was then
+//	a record that comes after it was sent already          conflict, unless conflicts are sent
+//	a record before it is pending or in doubt              waiting
+//	in doubt itself, and such records are parked           stays so, and all later ones of its IDs wait
+//	else                                                   pending: it is sent
+func (w *attempt[V]) place(row int64, about ...*past) {
 	before, late, blocked := true, false, false
 	for _, p := range about {
 		p.rows++

@@ -5,7 +5,7 @@
 // A kind brings the file and says how one record is sent; [Do] pushes what is missing of it, under the one lease of the
 // table. The file is read twice: once to check every row and to find what was sent before, and once to send.
 //
-//	read ─ validate ─ judge ──────────────── read again ─ lanes ─ segment ─ send ─ acknowledge ─ segment ─┬─ rejects file
+//	read ─ validate ─ dedupe ─────────────── read again ─ queue ─ segment ─ send ─ acknowledge ─ segment ─┬─ rejects file
 //	         │          │                                   │        │                              │     └─ ended
 //	         │          └ duplicates, conflicts             │        └ may be sent from here on     └ on record
 //	         └ refused, of the same content as before       └ with Order: one record of an ID at a time

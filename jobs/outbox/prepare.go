@@ -9,8 +9,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// prepare reads the file for the first time and judges its rows. The records of a new push are written.
-func (w *work[V]) prepare(ctx context.Context) (err error) {
+// prepare reads the file for the first time and finds out which of its rows are to be sent. The records of a new push are written.
+func (w *attempt[V]) prepare(ctx context.Context) (err error) {
 	if w.stat, err = w.p.Source.Stat(ctx); err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (w *work[V]) prepare(ctx context.Context) (err error) {
 	if err := w.validate(ctx); err != nil {
 		return err
 	}
-	if err := w.recall(); err != nil || w.report.Same {
+	if err := w.resume(); err != nil || w.report.Same {
 		return err
 	}
 	var ix *store.IndexWriter
@@ -41,7 +41,7 @@ func (w *work[V]) prepare(ctx context.Context) (err error) {
 			defer ix.Drop()
 		}
 	}
-	if err := w.judge(ctx, ix); err != nil {
+	if err := w.dedupe(ctx, ix); err != nil {
 		return err
 	}
 	now := *w.push
@@ -54,7 +54,7 @@ func (w *work[V]) prepare(ctx context.Context) (err error) {
 }
 
 // known gives the latest push of the name of which something was to be sent.
-func (w *work[V]) known() *store.Push {
+func (w *attempt[V]) known() *store.Push {
 	for _, p := range slices.Backward(w.pushes) {
 		if p.Head.Name == w.p.Name && p.Head.Whole > 0 {
 			return p
@@ -64,7 +64,7 @@ func (w *work[V]) known() *store.Push {
 }
 
 // validate reads the file for the first time.
-func (w *work[V]) validate(ctx context.Context) error {
+func (w *attempt[V]) validate(ctx context.Context) error {
 	w.digest = newDigest()
 	err := w.p.Source.Read(ctx, false, func(r *Record[V]) error {
 		if r.Skipped != "" {
@@ -100,7 +100,7 @@ func (w *work[V]) validate(ctx context.Context) error {
 }
 
 // pinned tells whether the file is still the one that was found.
-func (w *work[V]) pinned(ctx context.Context) error {
+func (w *attempt[V]) pinned(ctx context.Context) error {
 	now, err := w.p.Source.Stat(ctx)
 	if err != nil {
 		return err
@@ -112,8 +112,8 @@ func (w *work[V]) pinned(ctx context.Context) error {
 	return nil
 }
 
-// recall finds what is known of this content, and takes over what became of its rows.
-func (w *work[V]) recall() error {
+// resume finds what is known of this content, and takes over what became of its rows.
+func (w *attempt[V]) resume() error {
 	last := w.known()
 	if last == nil {
 		return nil
@@ -140,7 +140,7 @@ func (w *work[V]) recall() error {
 }
 
 // merge gives the state of a row from this reading and from what is on record.
-func (w *work[V]) merge(read, recorded store.State) store.State {
+func (w *attempt[V]) merge(read, recorded store.State) store.State {
 	switch s := recorded &^ store.Doubt; {
 	case read == store.None || s == store.None:
 		return read
@@ -151,7 +151,7 @@ func (w *work[V]) merge(read, recorded store.State) store.State {
 }
 
 // live tells whether a row is to be sent.
-func (w *work[V]) live(s store.State) bool {
+func (w *attempt[V]) live(s store.State) bool {
 	s &^= store.Doubt
 	return s == store.Pending || s == store.Unknown && !w.p.ParkUnknown
 }

@@ -34,7 +34,7 @@ type rejects struct {
 // utf8Mark stands before a text in UTF-8.
 const utf8Mark = "\ufeff"
 
-func (w *work[V]) newRejects() (*rejects, error) {
+func (w *attempt[V]) newRejects() (*rejects, error) {
 	f, err := os.CreateTemp(w.o.o.SpoolDir, "outbox-*.rejects")
 	if err != nil {
 		return nil, fmt.Errorf("spool rejects: %w", err)
@@ -118,7 +118,7 @@ func private(as func(any) bool) error {
 }
 
 // publish puts the rejects where the options say, and gives their key.
-func (w *work[V]) publish(ctx context.Context, r *rejects) (string, error) {
+func (w *attempt[V]) publish(ctx context.Context, r *rejects) (string, error) {
 	if w.o.o.Rejects == nil {
 		return "", nil
 	}
@@ -133,7 +133,7 @@ func (w *work[V]) publish(ctx context.Context, r *rejects) (string, error) {
 }
 
 // note writes a record that isn't taken to the rejects; words are those of the service.
-func (w *work[V]) note(r *rejects, l delivery[V], words map[int64]store.Words) error {
+func (w *attempt[V]) note(r *rejects, l delivery[V], words map[int64]store.Words) error {
 	switch w.states.Get(l.row) &^ store.Doubt {
 	case store.Refused:
 		if l.refusal == nil {
@@ -149,7 +149,7 @@ func (w *work[V]) note(r *rejects, l delivery[V], words map[int64]store.Words) e
 }
 
 // explain reads a file of which nothing is sent for the second time, to publish what is wrong with it.
-func (w *work[V]) explain(ctx context.Context) error {
+func (w *attempt[V]) explain(ctx context.Context) error {
 	if w.o.o.Rejects == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 
 // reread reads the file for the second time. It gives the records of a block once the block has the digest that it had in the
 // first reading: what is sent is what was validated.
-func (w *work[V]) reread(ctx context.Context, each func(delivery[V]) error) error {
+func (w *attempt[V]) reread(ctx context.Context, each func(delivery[V]) error) error {
 	again := newDigest()
 	var waiting []delivery[V]
 	deliver := func() error {
@@ -28,7 +28,7 @@ func (w *work[V]) reread(ctx context.Context, each func(delivery[V]) error) erro
 		if err != nil {
 			return err
 		}
-		l := delivery[V]{row: r.Row, lane: w.groups.of(r.ID), id: r.ID, also: r.Also, value: r.Value, cells: r.Cells}
+		l := delivery[V]{row: r.Row, queue: w.groups.root(r.ID), id: r.ID, also: r.Also, value: r.Value, cells: r.Cells}
 		if r.Refusal != nil {
 			refusal := *r.Refusal
 			l.refusal = &refusal

@@ -17,7 +17,7 @@ const grace = 3 * time.Second
 // A delivery is a record on its way: read, released, in flight until the service acknowledges it.
 type delivery[V any] struct {
 	row     int64
-	lane    [16]byte // its ID, or the one that stands for its group
+	queue   [16]byte // its ID, or the one that stands for its group
 	id      [16]byte
 	also    [16]byte // zero: none
 	value   V
@@ -27,7 +27,7 @@ type delivery[V any] struct {
 }
 
 // send reads the file for the second time and sends what is pending.
-func (w *work[V]) send(ctx context.Context) (err error) {
+func (w *attempt[V]) send(ctx context.Context) (err error) {
 	leased, free, err := w.lease.Within(context.WithoutCancel(ctx))
 	if err != nil {
 		return err

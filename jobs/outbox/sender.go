@@ -18,12 +18,12 @@ const mostAhead = 7
 
 // A sender is what the goroutines of one sending share: the reader, the workers, and the flusher, which writes segments.
 //
-//	reader ─ lanes.next ─ flusher: a segment says that it may have been sent ─ ready ─ worker: Send ─ acknowledged ─ flusher
+//	reader ─ queues.next ─ flusher: a segment says that it may have been sent ─ ready ─ worker: Send ─ acknowledged ─ flusher
 //
 // A kill leaves in doubt the deliveries that a segment has released and none has acknowledged: never more than eight times
 // InFlight, and little more than InFlight itself when the ledger is quicker than the service.
 type sender[V any] struct {
-	work    *work[V]
+	work    *attempt[V]
 	push    *store.Push
 	ctx     context.Context // of Send
 	rejects *rejects
@@ -31,9 +31,9 @@ type sender[V any] struct {
 
 	begun        bool // a segment of this run says all
 	mu           sync.Mutex
-	moved        *sync.Cond // there is room in the lanes
+	moved        *sync.Cond // there is room in the queues
 	handed       *sync.Cond // there is something to send, or nothing will be
-	lanes        lanes[V]
+	queues       queues[V]
 	ready        []delivery[V] // to be sent; a segment that is on record says that they may have been
 	live         int           // deliveries: released by a segment, or by one that is being written, and not acknowledged
 	ahead        int           // how many deliveries there may be beyond InFlight
@@ -49,26 +49,26 @@ type sender[V any] struct {
 	lost         error // what was said of the last of them
 }
 
-func newSender[V any](w *work[V], ctx context.Context) *sender[V] {
+func newSender[V any](w *attempt[V], ctx context.Context) *sender[V] {
 	s := &sender[V]{
 		work: w, push: w.push, ctx: ctx, wake: make(chan struct{}, 1), ahead: max(1, w.p.InFlight/2),
-		lanes: lanes[V]{ordered: w.p.Order != "", behind: map[[16]byte][]delivery[V]{}},
-		words: map[int64]store.Words{}, sums: map[string]store.Sum{},
+		queues: queues[V]{ordered: w.p.Order != "", behind: map[[16]byte][]delivery[V]{}},
+		words:  map[int64]store.Words{}, sums: map[string]store.Sum{},
 	}
 	s.moved, s.handed = sync.NewCond(&s.mu), sync.NewCond(&s.mu)
 	return s
 }
 
-// letGo takes the records that the next segment lets be sent: as many as fit beside the deliveries that aren't acknowledged.
-func (s *sender[V]) letGo() (gone []delivery[V]) {
+// release takes the records that the next segment lets be sent: as many as fit beside the deliveries that aren't acknowledged.
+func (s *sender[V]) release() (gone []delivery[V]) {
 	if s.err != nil || s.halted {
 		return nil
 	}
-	n := min(len(s.lanes.next), s.work.p.InFlight+s.ahead-s.live)
+	n := min(len(s.queues.next), s.work.p.InFlight+s.ahead-s.live)
 	if n <= 0 {
 		return nil
 	}
-	gone, s.lanes.next = s.lanes.next[:n:n], s.lanes.next[n:]
+	gone, s.queues.next = s.queues.next[:n:n], s.queues.next[n:]
 	for i := range gone {
 		l := &gone[i]
 		l.was = s.work.states.Get(l.row)
@@ -79,7 +79,7 @@ func (s *sender[V]) letGo() (gone []delivery[V]) {
 		s.work.states.Set(l.row, now)
 	}
 	s.live += n
-	s.lanes.kept -= int64(n)
+	s.queues.kept -= int64(n)
 	s.moved.Broadcast()
 	return gone
 }
@@ -100,7 +100,7 @@ func (s *sender[V]) take(ctx context.Context) (l delivery[V], more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.ready) == 0 {
-		if s.err != nil || ctx.Err() != nil || s.ended && s.lanes.kept == 0 && s.live == 0 {
+		if s.err != nil || ctx.Err() != nil || s.ended && s.queues.kept == 0 && s.live == 0 {
 			return l, false
 		}
 		s.handed.Wait()

@@ -104,7 +104,7 @@ func (t *Table) Deliver(ctx context.Context, l *ledger.Lease, d Definition, w re
 			errs = append(errs, r.Err)
 			continue
 		}
-		t.tell(w, a, a.Parts[i], r, &out)
+		t.summarize(w, a, a.Parts[i], r, &out)
 		unchanged = unchanged || r.State == ledger.Unchanged
 	}
 	if unchanged {
@@ -129,8 +129,8 @@ func (t *Table) publication(d Definition, w refresh.Window, a Answer, part table
 	}
 }
 
-// tell counts a partition that was published, and says what is to be known of it.
-func (t *Table) tell(w refresh.Window, a Answer, part table.Part, r Result, out *ledger.Outcome) {
+// summarize counts a partition that was published, and says what is to be known of it.
+func (t *Table) summarize(w refresh.Window, a Answer, part table.Part, r Result, out *ledger.Outcome) {
 	if r.Held != nil {
 		if r.Held.Since.Equal(r.Held.Last) {
 			out.HeldBack++

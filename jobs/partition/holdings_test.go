@@ -113,7 +113,7 @@ func (s *warehouse) asked() string {
 func do(t *testing.T, l *ledger.Ledger, run string, day civil.Date, rows int64, hash string, targets ...ledger.Target) (ledger.State, error) {
 	t.Helper()
 	table := openAt(t, l, targets...)
-	_, err := table.Look(t.Context())
+	_, err := table.FindChanged(t.Context())
 	check(t, err)
 	return put(t, table, run, day, rows, hash)
 }
@@ -240,7 +240,7 @@ func TestATableThatOthersChanged(t *testing.T) {
 				var said bytes.Buffer
 				table, err := Open(t.Context(), Options{Ledger: l, Name: "installs", Run: "r", Targets: []ledger.Target{target}, Log: slog.New(slog.NewTextHandler(&said, nil))})
 				check(t, err)
-				changed, err := table.Look(t.Context())
+				changed, err := table.FindChanged(t.Context())
 				check(t, err)
 				var days []string
 				for _, d := range slices.SortedFunc(maps.Keys(changed), civil.Date.Compare) {
@@ -270,7 +270,7 @@ func TestATableThatOthersChanged(t *testing.T) {
 						t.Errorf("%s: %s, %v", d, state, err)
 					}
 				}
-				if again, err := openAt(t, l, target).Look(t.Context()); err != nil || len(again) > 0 {
+				if again, err := openAt(t, l, target).FindChanged(t.Context()); err != nil || len(again) > 0 {
 					t.Errorf("after it: %v, %v", again, err)
 				}
 			})
@@ -303,7 +303,7 @@ func TestReceiptsWithoutAVersion(t *testing.T) {
 	}))
 	s.made, s.rows[day] = "first", 5
 	look := func() int {
-		changed, err := openAt(t, l, target).Look(t.Context())
+		changed, err := openAt(t, l, target).FindChanged(t.Context())
 		check(t, err)
 		return len(changed)
 	}
@@ -342,7 +342,7 @@ func TestWhatIsTooOld(t *testing.T) {
 			s.made, s.oldest = "first", date(c.oldest)
 			l := memLedger(t)
 			table := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
-			_, err := table.Look(t.Context())
+			_, err := table.FindChanged(t.Context())
 			check(t, err)
 			w := refresh.Window{Period: refresh.Day, Due: []refresh.Due{{Partition: date("2026-01-01"), Reason: c.reason}, {Partition: date("2026-01-02"), Reason: c.reason}}}
 			left, lease, err := table.Begin(t.Context(), w)
@@ -353,7 +353,7 @@ func TestWhatIsTooOld(t *testing.T) {
 				t.Errorf("%d are due, %v; want %d, %q", len(left.Due), err, c.due, c.err)
 			}
 			both := openAt(t, l, ledger.Target{Name: "wh", Sink: s}, ledger.Target{Name: "s", Sink: newShelf()})
-			_, err = both.Look(t.Context())
+			_, err = both.FindChanged(t.Context())
 			check(t, err)
 			if left, _, err := both.Begin(t.Context(), w); err != nil || len(left.Due) != 2 {
 				t.Errorf("with another sink, which keeps all: %d are due, %v", len(left.Due), err)
@@ -416,7 +416,7 @@ func TestTheConfigSaysWhatIsKept(t *testing.T) {
 		clear(s.rows)
 		table := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
 		table.o.Warehouse = &sinks.Schema{Expiration: time.Duration(c.days) * 24 * time.Hour}
-		changed, err := table.Look(t.Context())
+		changed, err := table.FindChanged(t.Context())
 		if err != nil || len(changed) != c.due {
 			t.Errorf("%d days: %v is due, %v; want %d", c.days, changed, err, c.due)
 		}
@@ -472,7 +472,7 @@ func TestAPutThatIsUnderWay(t *testing.T) {
 		receipt, err := target.Sink.Put(t.Context(), part)
 		check(t, err)
 		other := openAt(t, l, target)
-		changed, err := other.Look(t.Context())
+		changed, err := other.FindChanged(t.Context())
 		if parts, _ := other.others(target); err != nil || len(changed)+len(parts) > 0 {
 			t.Errorf("%s: %v changed, %v are others', %v", content, changed, parts, err)
 		}

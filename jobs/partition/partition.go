@@ -4,7 +4,7 @@
 //	answer ─ Converter ─▶ parts ─ Deliver ─┬─ Publish ─▶ put ─ record ─┬─▶ Outcome
 //	                                       └──── one partition each ───┘
 //
-// A kind opens its Table, asks Look what the sinks hold, plans windows with package refresh, and begins a window, which leases its
+// A kind opens its Table, asks the sinks what they hold, plans windows with package refresh, and begins a window, which leases its
 // partitions. It then fetches, converts, hands the Answer to Deliver, and ends the lease.
 //
 // Before that, Compare holds the parts against totals that the service itself gives: of whole partitions, for metrics that add
@@ -71,7 +71,7 @@ type Table struct {
 	fitted map[string]*sinks.Schema // by the same: which schema its table can take
 }
 
-// Open reads what the ledger holds of a table. It doesn't ask the targets for anything; Look does.
+// Open reads what the ledger holds of a table. It doesn't ask the targets for anything; FindChanged does.
 func Open(ctx context.Context, o Options) (*Table, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -48,7 +48,7 @@ func (t *Table) Release(fetched map[civil.Date]bool) {
 	}
 }
 
-// changed tells whether the target, when Look listed it, showed something else than the record's receipt says.
+// changed tells whether the target, when FindChanged listed it, showed something else than the record's receipt says.
 func (t *Table) changed(e ledger.Record, target ledger.Target) bool { return t.stored(e, target) != "" }
 
 // stored says how that is something else; empty: it isn't.
@@ -84,7 +84,7 @@ func (l listing) object(r sinks.Receipt) (o sinks.Object, there bool) {
 	return o, there
 }
 
-// shows tells whether one of the targets had a part of the partition when Look listed it.
+// shows tells whether one of the targets had a part of the partition when FindChanged listed it.
 func (t *Table) shows(partition civil.Date, targets ...ledger.Target) bool {
 	return slices.ContainsFunc(targets, func(target ledger.Target) bool { return t.listed(target).parts[partition] })
 }

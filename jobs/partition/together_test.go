@@ -88,13 +88,13 @@ func TestPutTogether(t *testing.T) {
 		// A part of which the store can't tell the version any more isn't taken for another one.
 		for _, forgetting := range []bool{false, true} {
 			many.forgetting = forgetting
-			changed, err := openAt(t, p.ledger, p.target...).Look(t.Context())
+			changed, err := openAt(t, p.ledger, p.target...).FindChanged(t.Context())
 			if err != nil || len(changed) > 0 {
 				t.Errorf("forgetting %v: changed are %v, %v", forgetting, changed, err)
 			}
 		}
 		delete(many.held, date("2026-01-03"))
-		changed, err := openAt(t, p.ledger, p.target...).Look(t.Context())
+		changed, err := openAt(t, p.ledger, p.target...).FindChanged(t.Context())
 		if err != nil || len(changed) != 1 || !changed[date("2026-01-03")] {
 			t.Errorf("after a part was deleted: %v, %v", changed, err)
 		}

@@ -45,19 +45,19 @@ func Changes(history []ledger.Record) (out []Change) {
 			if a[metric] == nil && was.Rows > 0 || b[metric] == nil && is.Rows > 0 {
 				continue
 			}
-			if moved := c.of(metric, a[metric], b[metric]); moved.Delta != "0" {
+			if moved := c.ofMetric(metric, a[metric], b[metric]); moved.Delta != "0" {
 				out = append(out, moved)
 			}
 		}
 		if len(out) == before && was.Hash != is.Hash && was.Shape == is.Shape && was.State == is.State {
-			out = append(out, c.of(RowCount, a[RowCount], b[RowCount]))
+			out = append(out, c.ofMetric(RowCount, a[RowCount], b[RowCount]))
 		}
 	}
 	return out
 }
 
-// of is the change of one metric. A number that isn't there is 0.
-func (c Change) of(metric string, was, is *big.Rat) Change {
+// ofMetric is the change of one metric. A number that isn't there is 0.
+func (c Change) ofMetric(metric string, was, is *big.Rat) Change {
 	was, is = cmp.Or(was, new(big.Rat)), cmp.Or(is, new(big.Rat))
 	c.Metric, c.Was, c.Is, c.Delta = metric, Decimal(was), Decimal(is), Decimal(new(big.Rat).Sub(is, was))
 	return c

@@ -6,8 +6,8 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// A Look is a comparison of a cell of final partitions with the service's totals.
-type Look struct {
+// A DriftCheck is a comparison of a cell of final partitions with the service's totals.
+type DriftCheck struct {
 	From   civil.Date   `json:"from"`  // first partition of the cell
 	Until  civil.Date   `json:"until"` // first partition after it
 	At     time.Time    `json:"at"`    // when it began
@@ -15,18 +15,18 @@ type Look struct {
 	Moved  []civil.Date `json:"moved,omitempty"` // partitions whose totals weren't those recorded: due until they are fetched after At
 }
 
-// covers tells whether the look was about a partition.
-func (l Look) covers(partition civil.Date) bool {
+// covers tells whether the check was about a partition.
+func (l DriftCheck) covers(partition civil.Date) bool {
 	return !partition.Before(l.From) && partition.Before(l.Until)
 }
 
-// Looks are those of a table that count, in no order.
-type Looks []Look
+// DriftChecks are those of a table that count, in no order.
+type DriftChecks []DriftCheck
 
-// With adds a look. It takes the place of those that it covers whole; one that failed takes the place of failed ones alone. Cells
-// have another length when the config says so, and a look that is covered in part counts on.
-func (all Looks) With(l Look) Looks {
-	kept := Looks{}
+// With adds a check. It takes the place of those that it covers whole; one that failed takes the place of failed ones alone. Cells
+// have another length when the config says so, and a check that is covered in part counts on.
+func (all DriftChecks) With(l DriftCheck) DriftChecks {
+	kept := DriftChecks{}
 	for _, old := range all {
 		inside := !old.From.Before(l.From) && !old.Until.After(l.Until)
 		if !inside || l.Failed && !old.Failed {
@@ -36,8 +36,8 @@ func (all Looks) With(l Look) Looks {
 	return append(kept, l)
 }
 
-// Moved are the partitions that have moved, with the moment of the look that saw it.
-func (all Looks) Moved() map[civil.Date]time.Time {
+// Moved are the partitions that have moved, with the moment of the check that saw it.
+func (all DriftChecks) Moved() map[civil.Date]time.Time {
 	moved := map[civil.Date]time.Time{}
 	for _, l := range all {
 		for _, partition := range l.Moved {

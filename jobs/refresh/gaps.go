@@ -99,7 +99,7 @@ func Gaps(now time.Time, job string, r Rules, done ledger.Records, runs []ledger
 		if recorded && (e.State != ledger.Publishing || e.Waits() || partition.Before(r.Oldest) && !e.Unfetched()) {
 			continue
 		}
-		g := r.gap(now, partition, e, failed.of(cellName(r.Period, r.cell(i))))
+		g := r.gap(now, partition, e, failed.explain(cellName(r.Period, r.cell(i))))
 		if n := len(gaps); n > 0 && gaps[n-1].joins(g, r.Period) {
 			gaps[n-1].Through = partition
 			gaps[n-1].Partitions++
@@ -163,8 +163,8 @@ func failuresOf(job string, runs []ledger.Run) failed {
 	return f
 }
 
-// of is the newest failure that explains why a unit has no record; the zero one when there is none.
-func (f failed) of(unit string) runFailure {
+// explain is the newest failure that explains why a unit has no record; the zero one when there is none.
+func (f failed) explain(unit string) runFailure {
 	if f.plan.run != "" {
 		return f.plan
 	}

@@ -29,7 +29,7 @@ func TestEveryFinalHasItsTurn(t *testing.T) {
 			done[r.Period.At(i)] = ledger.Record{Partition: r.Period.At(i), Seq: 1, State: ledger.Written, Rows: 1, Fetched: begin}
 		}
 		cells := len(done)/max(1, days/daysOf[r.Period]) + 2
-		var looks Looks
+		var looks DriftChecks
 		night, lost := 0, 0
 		last := map[civil.Date]int{} // night of the last look, by partition
 		for ; night < 3*cells && night < 120; night++ {
@@ -97,7 +97,7 @@ func TestAYearIsSeenWithinAWeek(t *testing.T) {
 		for i := range 365 {
 			done[r.Start.AddDays(i)] = ledger.Record{Partition: r.Start.AddDays(i), Seq: 1, State: ledger.Written, Rows: 1, Fetched: begin}
 		}
-		var looks Looks
+		var looks DriftChecks
 		for night := 1; night <= 30; night++ {
 			now := begin.AddDate(0, 0, night)
 			w, any := r.Watch(now, 90, done, looks)
@@ -140,7 +140,7 @@ func TestWhatIsWatched(t *testing.T) {
 	if got := fmt.Sprint(len(w.Finals), w.Finals[0], w.Finals[len(w.Finals)-1]); !any || got != "36 2026-01-05 2026-02-12" {
 		t.Errorf("watched: %s", got)
 	}
-	looks := Looks{}.With(Look{From: w.Cell.From, Until: w.Cell.Until, At: now, Moved: []civil.Date{date("2026-01-03"), date("2026-01-20")}})
+	looks := DriftChecks{}.With(DriftCheck{From: w.Cell.From, Until: w.Cell.Until, At: now, Moved: []civil.Date{date("2026-01-03"), date("2026-01-20")}})
 	r.Moved = looks.Moved()
 	var due []Due
 	for _, w := range Plan(now.Add(time.Hour), r, done) {
@@ -158,7 +158,7 @@ func TestWhatIsWatched(t *testing.T) {
 	if found != 1 {
 		t.Errorf("due: %+v", due)
 	}
-	if failed := looks.With(Look{From: w.Cell.From, Until: w.Cell.Until, At: now.Add(time.Hour), Failed: true}); len(failed) != 2 || len(failed.Moved()) != 2 {
+	if failed := looks.With(DriftCheck{From: w.Cell.From, Until: w.Cell.Until, At: now.Add(time.Hour), Failed: true}); len(failed) != 2 || len(failed.Moved()) != 2 {
 		t.Errorf("after a look that failed: %+v", failed)
 	}
 	set("2026-01-20", func(e *ledger.Record) { e.Fetched = now.Add(time.Minute) })
@@ -168,7 +168,7 @@ func TestWhatIsWatched(t *testing.T) {
 	if _, any := r.Watch(now.Add(time.Hour), 400, done, looks); any {
 		t.Error("looked at twice on one day")
 	}
-	failed := Looks{}.With(Look{From: w.Cell.From, Until: w.Cell.Until, At: now, Failed: true})
+	failed := DriftChecks{}.With(DriftCheck{From: w.Cell.From, Until: w.Cell.Until, At: now, Failed: true})
 	if again, any := r.Watch(now.Add(time.Minute), 400, done, failed); !any || again.Cell.From != w.Cell.From {
 		t.Errorf("after a look that failed the next run looks at %+v, want the cell again", again)
 	}

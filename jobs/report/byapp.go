@@ -70,8 +70,8 @@ func (p *plan) leaveOut(apps []string, why error) bool {
 func (p *plan) news(refused []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	added := without(refused, p.told)
-	p.told = append(p.told, added...)
+	added := without(refused, p.named)
+	p.named = append(p.named, added...)
 	return len(added) > 0
 }
 

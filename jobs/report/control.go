@@ -92,7 +92,7 @@ func (c column) number() bool {
 
 // A control is the totals of a row of partitions, on their way beside the rows, so that they take no time of their own. A nil one is none.
 type control struct {
-	trial  *trial // of the query for totals
+	trial  *firstQuery // of the query for totals
 	cancel context.CancelFunc
 	over   chan struct{}
 	totals map[civil.Date]table.Part

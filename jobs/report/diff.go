@@ -47,7 +47,7 @@ func (k *Kind) Diff(ctx context.Context, now time.Time, c Comparing) (d Diff, er
 	if d, err = p.contents(ctx, c); err != nil || d.Only {
 		return d, err
 	}
-	cols, err := p.recall(recorded)
+	cols, err := p.recordedColumns(recorded)
 	if err != nil {
 		return d, err
 	}
@@ -59,9 +59,9 @@ func (k *Kind) Diff(ctx context.Context, now time.Time, c Comparing) (d Diff, er
 		return d, fmt.Errorf("job %s: %w: %w", k.o.Job, ledger.ErrRefused, err)
 	}
 	keys := map[string][]string{}
-	var sheets [2]sheet
+	var sheets [2]rowsByKey
 	for i, e := range []ledger.Record{d.Was, d.Is} {
-		if sheets[i], err = p.sheet(ctx, e, d, keys); err != nil {
+		if sheets[i], err = p.readRows(ctx, e, d, keys); err != nil {
 			return d, fmt.Errorf("content %d of %s/%s: %w", e.Seq, k.o.Table, span([]civil.Date{e.Partition}), err)
 		}
 		for key, rows := range sheets[i] {
@@ -70,7 +70,7 @@ func (k *Kind) Diff(ctx context.Context, now time.Time, c Comparing) (d Diff, er
 			}
 		}
 	}
-	d.Rows, d.Same = compareSheets(sheets[0], sheets[1], keys, d.Metrics)
+	d.Rows, d.Same = compareRows(sheets[0], sheets[1], keys, d.Metrics)
 	return d, nil
 }
 
@@ -173,7 +173,7 @@ func sourceOf(s ledger.Shape, name string) string {
 }
 
 // sheet reads the rows that a content was made of, and adds their keys to keys.
-func (p *plan) sheet(ctx context.Context, e ledger.Record, d Diff, keys map[string][]string) (sheet, error) {
+func (p *plan) readRows(ctx context.Context, e ledger.Record, d Diff, keys map[string][]string) (rowsByKey, error) {
 	if len(e.Raw) == 0 {
 		return nil, errUnkept
 	}
@@ -189,7 +189,7 @@ func (p *plan) sheet(ctx context.Context, e ledger.Record, d Diff, keys map[stri
 	for _, name := range d.Metrics {
 		c.add(table.Column{Name: name, Source: sourceOf(shape, name)})
 	}
-	rows, wide := sheet{}, len(p.o.Query.Dimensions)
+	rows, wide := rowsByKey{}, len(p.o.Query.Dimensions)
 	for _, key := range e.Raw {
 		if err := p.cells(ctx, key, c, e.Partition, func(cells []string) error {
 			var key, numbers []string

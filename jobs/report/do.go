@@ -71,7 +71,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcom
 // group does the partitions of a window that are asked for the same columns. A column that the config asks for no more may be refused,
 // which fails these partitions alone.
 func (f *fetch) group(ctx context.Context, g group) (err error) {
-	f.cols, f.window, f.trial, f.totalsTrial, f.doubts, f.further = g.columns, g.window, &f.plan.trial, &f.plan.totalsTrial, nil, nil
+	f.cols, f.window, f.trial, f.totalsTrial, f.mismatches, f.further = g.columns, g.window, &f.plan.firstRows, &f.plan.firstTotals, nil, nil
 	if f.cols.kept != nil {
 		f.trial, f.totalsTrial = nil, nil
 	}
@@ -86,7 +86,7 @@ func (f *fetch) group(ctx context.Context, g group) (err error) {
 			break
 		}
 	}
-	return errors.Join(err, f.settle(ctx))
+	return errors.Join(err, f.recheck(ctx))
 }
 
 // A fetch does one window.
@@ -98,11 +98,11 @@ type fetch struct {
 	cols   *columns
 	out    ledger.Outcome
 
-	trial, totalsTrial *trial // of the first queries with these columns; nil: there is none
+	trial, totalsTrial *firstQuery // of the first queries with these columns; nil: there is none
 
-	unchecked string     // why nothing is compared with totals; empty: it is
-	doubts    []doubt    // what differs from the totals
-	further   *allowance // of requests, once doubts are looked into
+	unchecked  string     // why nothing is compared with totals; empty: it is
+	mismatches []mismatch // what differs from the totals
+	further    *allowance // of requests, once mismatches are looked into
 }
 
 // row fetches a contiguous row of partitions and publishes them, but for those that differ from the totals.
@@ -263,7 +263,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		}
 		return err
 	})
-	if err = f.trial.verdict(err); err != nil {
+	if err = f.trial.answered(err); err != nil {
 		return a, err
 	}
 	got.Started = began // so that the rows say what the ledger and the kept answer say

@@ -39,12 +39,12 @@ func (k *Kind) Unwatched() string {
 	return "none of its metrics adds up over all dimensions"
 }
 
-// notes is the document that the looks are on record in. Nothing is lost with it: finals are looked at again.
+// notes is the document that the checks are on record in. Nothing is lost with it: finals are checked again.
 func (k *Kind) notes() *ledger.Document[slugs.Notes] { return slugs.NotesOf(k.o.Ledger, k.o.Table, "") }
 
-func (k *Kind) readLooks(ctx context.Context) (refresh.Looks, error) {
+func (k *Kind) readDriftChecks(ctx context.Context) (refresh.DriftChecks, error) {
 	n, _, err := k.notes().Load(ctx)
-	return n.Looks, err
+	return n.DriftChecks, err
 }
 
 // watching tells whether a run looks at finals: not one that was asked for some partitions only.
@@ -54,11 +54,11 @@ func (p *plan) watching() bool {
 }
 
 // watch is the unit that looks at finals; false: there is none.
-func (p *plan) watch(looks refresh.Looks) (jobs.Unit, bool) {
+func (p *plan) watch(checks refresh.DriftChecks) (jobs.Unit, bool) {
 	if !p.watching() {
 		return jobs.Unit{}, false
 	}
-	w, any := p.chosen(looks)
+	w, any := p.chosen(checks)
 	if !any {
 		return jobs.Unit{}, false
 	}
@@ -73,22 +73,22 @@ func (p *plan) watch(looks refresh.Looks) (jobs.Unit, bool) {
 	}, true
 }
 
-func (p *plan) chosen(looks refresh.Looks) (refresh.Watch, bool) {
-	return p.rules.Watch(p.now, p.o.Drift.Days, p.table.Records(), looks)
+func (p *plan) chosen(checks refresh.DriftChecks) (refresh.Watch, bool) {
+	return p.rules.Watch(p.now, p.o.Drift.Days, p.table.Records(), checks)
 }
 
 // compareWatched compares the finals of a cell with the service's totals, and gives the units that fetch those that have moved. They are on
-// record as due before any of them is fetched, so that a later run goes on with them. A look that fails takes nothing from what
+// record as due before any of them is fetched, so that a later run goes on with them. A check that fails takes nothing from what
 // else the run does; it is counted, and tried again.
 func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out ledger.Outcome, moved []jobs.Unit, err error) {
 	if err = p.table.Refresh(ctx); err != nil {
 		return out, nil, err
 	}
-	looks, err := p.readLooks(ctx)
+	checks, err := p.readDriftChecks(ctx)
 	if err != nil {
 		return out, nil, err
 	}
-	w, any := p.chosen(looks)
+	w, any := p.chosen(checks)
 	if !any || w.Cell.From != planned.Cell.From {
 		return out, nil, nil // another run has looked
 	}
@@ -122,10 +122,10 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 		}
 	}
 	add := ledger.Change[slugs.Notes]{Apply: func(n *slugs.Notes) error {
-		if slices.ContainsFunc(n.Looks, func(o refresh.Look) bool { return o.From == l.From && o.Until == l.Until && !o.At.Before(l.At) }) {
+		if slices.ContainsFunc(n.DriftChecks, func(o refresh.DriftCheck) bool { return o.From == l.From && o.Until == l.Until && !o.At.Before(l.At) }) {
 			return ledger.ErrNothing // it is this one, or a later one
 		}
-		n.Looks = n.Looks.With(l)
+		n.DriftChecks = n.DriftChecks.With(l)
 		return nil
 	}}
 	if err = p.notes().Change(ctx, add); err != nil || p.o.Drift.Warn {
@@ -133,7 +133,7 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 		return out, nil, err
 	}
 	rules := p.rules
-	rules.Moved, rules.Only, rules.IgnoreSchedule = refresh.Looks{l}.Moved(), []refresh.Reason{refresh.Drifted}, true
+	rules.Moved, rules.Only, rules.IgnoreSchedule = refresh.DriftChecks{l}.Moved(), []refresh.Reason{refresh.Drifted}, true
 	for _, window := range refresh.Plan(time.Now(), rules, p.table.Records()) {
 		moved = append(moved, f.unit(window))
 	}

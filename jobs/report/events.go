@@ -141,9 +141,9 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 	case len(gone) > 0 && !o.NullMissing:
 		return nil, fmt.Errorf("%s: events have vanished from the service: its columns were %s and are now %s; set "+
 			"on_missing_event: null to keep the lost ones as NULLs%s", s, s.before(recorded), names(cols),
-			o.seen(ctx, s, s.slugs(recorded)))
+			o.slugChanges(ctx, s, s.slugs(recorded)))
 	case len(found) == 0 && len(gone) == 0:
-		return nil, fmt.Errorf("%s matches no event; %s%s", s, s.candidates(all), o.seen(ctx, s, s.slugs(recorded)))
+		return nil, fmt.Errorf("%s matches no event; %s%s", s, s.candidates(all), o.slugChanges(ctx, s, s.slugs(recorded)))
 	}
 	return append(cols, gone...), nil
 }

@@ -18,20 +18,20 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// replay makes the partitions of a pile again that are still due. Editions that fail don't stop the others.
-func (p *plan) replay(ctx context.Context, unit pile, cols []column) (out ledger.Outcome, err error) {
+// replay makes the partitions of a unit again that are still due. Batches that fail don't stop the others.
+func (p *plan) replay(ctx context.Context, unit replayUnit, cols []column) (out ledger.Outcome, err error) {
 	window, lease, err := p.table.Begin(ctx, unit.window)
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, lease.End(ctx)) }()
-	for _, e := range unit.editions {
-		if e = e.only(window); len(e.of) == 0 {
+	for _, e := range unit.batches {
+		if e = e.only(window); len(e.records) == 0 {
 			continue
 		}
 		d, a, failed := p.rebuild(ctx, e, cols)
 		if failed != nil {
-			out.Failed += len(e.of)
+			out.Failed += len(e.records)
 			err = errors.Join(err, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table, e.spans(p.rules.Period), failed))
 			continue
 		}
@@ -42,10 +42,10 @@ func (p *plan) replay(ctx context.Context, unit pile, cols []column) (out ledger
 	return out, err
 }
 
-// rebuild converts the answers of an edition, and gives the parts of its partitions. The answers are compared with their checksums
+// rebuild converts the answers of a batch, and gives the parts of its partitions. The answers are compared with their checksums
 // while they are read, and each part with the rows that are recorded.
-func (p *plan) rebuild(ctx context.Context, e edition, cols []column) (d partition.Definition, a partition.Answer, err error) {
-	shape, err := p.table.ShapeOf(ctx, e.of[0])
+func (p *plan) rebuild(ctx context.Context, e batch, cols []column) (d partition.Definition, a partition.Answer, err error) {
+	shape, err := p.table.ShapeOf(ctx, e.records[0])
 	if err != nil {
 		return d, a, err
 	}
@@ -87,13 +87,13 @@ func (p *plan) rebuild(ctx context.Context, e edition, cols []column) (d partiti
 	return d, a, err
 }
 
-// take keeps the parts of the edition's partitions, and removes the others. What is made of an answer must be what is recorded: under its
+// take keeps the parts of the batch's partitions, and removes the others. What is made of an answer must be what is recorded: under its
 // name there may be another, as whole and valid as it was. Of other columns than the recorded ones only the sums can be compared.
-func (p *plan) take(a partition.Answer, e edition, shape string) (partition.Answer, error) {
+func (p *plan) take(a partition.Answer, e batch, shape string) (partition.Answer, error) {
 	made := byPartition(a.Parts)
 	var parts []table.Part
 	var err error
-	for _, was := range e.of {
+	for _, was := range e.records {
 		part, there := made[was.Partition]
 		switch {
 		case !there:
@@ -135,7 +135,7 @@ func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, 
 	if err != nil {
 		return w, err
 	}
-	cols, err := f.recall(recorded)
+	cols, err := f.recordedColumns(recorded)
 	if err != nil {
 		return w, err
 	}
@@ -158,12 +158,12 @@ func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, 
 		f.o.Log.Debug("the rows of a partition can't be read back", "job", f.o.Job, "window", e.Partition.String(), "error", failed)
 		unread = append(unread, e)
 	}
-	for _, e := range editionsOf(unread) {
+	for _, e := range batchesOf(unread) {
 		if f.o.Raw == nil || e.keys == nil {
 			continue
 		}
 		if d, a, failed := f.rebuild(ctx, e, cols); failed == nil {
-			err = errors.Join(err, deliver(d, a, e.of...))
+			err = errors.Join(err, deliver(d, a, e.records...))
 		}
 	}
 	if left := len(sources) - len(done); left > 0 {

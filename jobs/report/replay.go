@@ -23,7 +23,7 @@ type Replay struct {
 // are those of today. So are columns, as far as the kept answers have them; another one is a column of NULLs that the recorded
 // shape says to be missing, so that the next run fetches it as it does after a metric was added.
 //
-//	records ─ editions ─ piles ─▶ unit ─ raw answers ─ convert ─ partition.Deliver
+//	records ─ batches ─▶ unit ─ raw answers ─ convert ─ partition.Deliver
 //
 // The fetch stays that of the answer, so that planning goes on from there: a day that was young then is fetched again.
 func (k *Kind) Replay(ask Replay) jobs.Kind { return replay{k, ask} }
@@ -39,27 +39,27 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if err != nil || !known {
 		return jobs.Plan{}, err
 	}
-	if p.rules.Changed, err = p.table.Look(ctx); err != nil {
+	if p.rules.Changed, err = p.table.FindChanged(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
-	if err := p.table.Found(ctx, p.known, r.o.Rules.IgnoreLedger); err != nil {
+	if err := p.table.CheckOthers(ctx, p.known, r.o.Rules.IgnoreLedger); err != nil {
 		return jobs.Plan{}, err
 	}
 	sources, err := r.sources(ctx, p)
 	if err != nil {
 		return jobs.Plan{}, err
 	}
-	cols, err := p.recall(recorded)
+	cols, err := p.recordedColumns(recorded)
 	if err != nil {
 		return jobs.Plan{}, fmt.Errorf("job %s: %w: %w", r.o.Job, ledger.ErrRefused, err)
 	}
 	var units []jobs.Unit
-	list := editionsOf(sources)
+	list := batchesOf(sources)
 	if last := len(list) - 1; last >= 0 && list[last].keys == nil {
 		units = append(units, p.unkept(list[last]))
 		list = list[:last]
 	}
-	for _, unit := range piles(p.rules, list, p.table.Records()) {
+	for _, unit := range replayUnits(p.rules, list, p.table.Records()) {
 		units = append(units, jobs.Unit{
 			Name: unit.window.Name(), Number: p.rules.Number(unit.window), Due: unit.window.Due,
 			Do: func(ctx context.Context) (ledger.Outcome, error) { return p.replay(ctx, unit, cols) },
@@ -143,9 +143,9 @@ func contentOf(table string, history []ledger.Record, seq int) ([]ledger.Record,
 }
 
 // unkept is the unit that names the partitions of which no answer was kept. It does nothing, and fails.
-func (p *plan) unkept(e edition) jobs.Unit {
+func (p *plan) unkept(e batch) jobs.Unit {
 	return jobs.Unit{Name: "unkept", Do: func(context.Context) (ledger.Outcome, error) {
-		return ledger.Outcome{Failed: len(e.of)}, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table, e.spans(p.rules.Period), errUnkept)
+		return ledger.Outcome{Failed: len(e.records)}, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table, e.spans(p.rules.Period), errUnkept)
 	}}
 }
 

@@ -61,27 +61,27 @@ type Options struct {
 	Drop       []string // columns that partitions aren't asked for, although they have values in them
 	NewColumns bool     // ask the service which events there are by now, because partitions may lack columns of them
 
-	Query       adjust.ReportQuery // without From, Until, Splittable and the metrics of events
-	Events      []Selector
-	Witnesses   []*slugs.History // of the config's events jobs: what they have seen of events that are gone
-	Warehouse   sinks.Schema     // what the config says of tables: clustering, expiration and such
-	NullMissing bool             // a slug that vanished becomes a column of NULLs instead of an error
-	Types       map[string]catalog.Type
-	Stamps      []table.Stamp // of columns that tell of the fetch
-	OnEmpty     partition.OnEmpty
-	FailText    bool                                               // as partition.Options has it
-	Visible     func(context.Context, *adjust.Client) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks
-	Listed      bool                                               // rows are asked for by the apps that Visible lists
-	Guard       float64                                            // as partition.Options has it; 0: partition.UsualGuard
-	Reconcile   Reconcile                                          // empty: warn
-	Cohorts     float64                                            // by which share of a total the rows of a cohort metric may differ from it
-	Codec       string
-	Pages       string // the version of Parquet's data pages, as table.Options has it
-	SpoolDir    string
-	Hold        int // as table.Options has it
-	Budget      *table.Budget
-	Raw         *raw.Store // keeps the answers as they come; nil: nothing does
-	Log         *slog.Logger
+	Query         adjust.ReportQuery // without From, Until, Splittable and the metrics of events
+	Events        []Selector
+	SlugHistories []*slugs.History // of the config's events jobs: what they have seen of events that are gone
+	Warehouse     sinks.Schema     // what the config says of tables: clustering, expiration and such
+	NullMissing   bool             // a slug that vanished becomes a column of NULLs instead of an error
+	Types         map[string]catalog.Type
+	Stamps        []table.Stamp // of columns that tell of the fetch
+	OnEmpty       partition.OnEmpty
+	FailText      bool                                               // as partition.Options has it
+	Visible       func(context.Context, *adjust.Client) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks
+	Listed        bool                                               // rows are asked for by the apps that Visible lists
+	Guard         float64                                            // as partition.Options has it; 0: partition.UsualGuard
+	Reconcile     Reconcile                                          // empty: warn
+	Cohorts       float64                                            // by which share of a total the rows of a cohort metric may differ from it
+	Codec         string
+	Pages         string // the version of Parquet's data pages, as table.Options has it
+	SpoolDir      string
+	Hold          int // as table.Options has it
+	Budget        *table.Budget
+	Raw           *raw.Store // keeps the answers as they come; nil: nothing does
+	Log           *slog.Logger
 }
 
 // Slugs is the part of the service that event selectors are resolved with.
@@ -112,12 +112,12 @@ type plan struct {
 	scope     scope
 	first     bool // nothing was recorded of the table when the plan was made
 
-	trial, totalsTrial trial // of the first query for rows, and of that for totals before it
+	firstRows, firstTotals firstQuery // of the first query for rows, and of that for totals before it
 
 	mu      sync.Mutex
 	blocks  map[string]*block         // by columns and first day
 	refused []string                  // apps that the service refuses
-	told    []string                  // those that an error has named
+	named   []string                  // those that an error has named
 	byList  map[civil.Date]table.Part // totals of the apps that the service lists, where rows were asked for without a list
 	beside  adjust.Meter              // what is asked for when all units are done
 }
@@ -142,7 +142,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	if err != nil {
 		return jobs.Plan{}, err
 	}
-	if p.rules.Changed, err = p.table.Look(ctx); err != nil {
+	if p.rules.Changed, err = p.table.FindChanged(ctx); err != nil {
 		return jobs.Plan{}, err
 	}
 	if k.o.Rebaseline {
@@ -150,17 +150,17 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 			return jobs.Plan{}, err
 		}
 	}
-	if err := p.table.Found(ctx, p.known, k.o.Rebaseline || k.o.Rules.IgnoreLedger); err != nil {
+	if err := p.table.CheckOthers(ctx, p.known, k.o.Rebaseline || k.o.Rules.IgnoreLedger); err != nil {
 		return jobs.Plan{}, err
 	}
-	var looks refresh.Looks
+	var checks refresh.DriftChecks
 	if k.o.Drift.Days > 0 {
-		if looks, err = k.readLooks(ctx); err != nil {
+		if checks, err = k.readDriftChecks(ctx); err != nil {
 			return jobs.Plan{}, err
 		}
 	}
 	if !k.o.Drift.Warn {
-		p.rules.Moved = looks.Moved()
+		p.rules.Moved = checks.Moved()
 	}
 	var units, wider []jobs.Unit
 	p.fetched = maps.Clone(p.rules.Changed)
@@ -193,7 +193,7 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	}
 	slices.Reverse(wider)
 	units = append(units, wider...)
-	if u, any := p.watch(looks); any {
+	if u, any := p.watch(checks); any {
 		units = append(units, u)
 	}
 	if k.o.States != "" && rebased > 0 && k.o.Run != "" {
@@ -295,8 +295,8 @@ func (p *plan) allRules(ctx context.Context) (refresh.Rules, error) {
 	if err != nil || !p.o.Drift.Warn {
 		return rules, err
 	}
-	looks, err := p.readLooks(ctx)
-	rules.Leaving = looks.Moved()
+	checks, err := p.readDriftChecks(ctx)
+	rules.Leaving = checks.Moved()
 	return rules, err
 }
 
@@ -328,11 +328,11 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 			return nil, err
 		}
 		if holds(recorded, p.known) && recorded.SameMeaning(p.known) {
-			p.trial.end()
-			p.totalsTrial.end()
+			p.firstRows.end()
+			p.firstTotals.end()
 		}
 	}
-	p.foretell(ctx, recorded)
+	p.warnOfLostSlugs(ctx, recorded)
 	p.rules.Suspected = refresh.Suspected(p.rules.Period, p.table.Records())
 	if p.rules.Stale, err = p.stale(ctx, p.known); err != nil {
 		return nil, err

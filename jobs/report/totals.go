@@ -71,7 +71,7 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 			return nil, err
 		}
 		parts, err := f.firstTotals(ctx, b.row)
-		if err = f.totalsTrial.verdict(err); errors.Is(err, jobs.ErrStop) {
+		if err = f.totalsTrial.answered(err); errors.Is(err, jobs.ErrStop) {
 			stopped = true
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (f *fetch) requests(row []civil.Date, totals bool) (n int) {
 
 // firstTotals is totals but for the newest block of a new table whose rows are asked for without a list of apps: its totals are of the apps that
 // the service lists, so that no further request is needed to find out whether one of the two ways leaves something out. Where the rows differ
-// from them, settle asks for those without a list.
+// from them, recheck asks for those without a list.
 func (f *fetch) firstTotals(ctx context.Context, row []civil.Date) ([]table.Part, error) {
 	apps := f.scope.now.Apps
 	if !f.first || f.o.Listed || len(f.o.Query.Filters[appTokenIn]) > 0 || len(apps) == 0 || f.unchecked != "" || f.rules.Period == refresh.Whole ||

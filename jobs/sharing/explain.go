@@ -35,8 +35,8 @@ func (s *State) Apply(choice string, next Settings) {
 	}
 }
 
-// A Verdict is whether a metric reaches a partner, and why.
-type Verdict struct {
+// A Decision says whether a metric reaches a partner, and why.
+type Decision struct {
 	Partner string `json:"partner"`
 	Metric  string `json:"metric"`
 	Shared  bool   `json:"shared"`
@@ -46,8 +46,8 @@ type Verdict struct {
 
 // Explain follows the settings from the metric up its groups to all, in what was said of the partner, and then in what
 // was said of all partners; the first that it meets decides.
-func (s *State) Explain(partner, metric string) Verdict {
-	v := Verdict{Partner: partner, Metric: metric, Shared: true, Rule: "default", Because: "nothing was said of it"}
+func (s *State) Explain(partner, metric string) Decision {
+	v := Decision{Partner: partner, Metric: metric, Shared: true, Rule: "default", Because: "nothing was said of it"}
 	if s.disabled {
 		v.Shared, v.Rule, v.Because = false, "sharing", "sharing is disable, which has no exceptions"
 		return v

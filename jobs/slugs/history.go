@@ -54,8 +54,8 @@ func (r Record) Has(slug, app string) bool {
 
 // Notes is the document of a table that has what is of no single partition.
 type Notes struct {
-	Slugs *Record       `json:"slugs,omitempty"` // of a job of kind events
-	Looks refresh.Looks `json:"looks,omitempty"` // at finals of a job of kind report
+	Slugs       *Record             `json:"slugs,omitempty"` // of a job of kind events
+	DriftChecks refresh.DriftChecks `json:"looks,omitempty"` // at finals of a job of kind report
 }
 
 // NotesOf gives the document of a table. The error of a damaged one says with cost what deleting it would do.

@@ -66,7 +66,7 @@ func (s *Tables) restatements(ctx context.Context, to *partition.Table, months [
 	if len(told) == 0 {
 		return nil
 	}
-	if _, err := to.Look(ctx); err != nil {
+	if _, err := to.FindChanged(ctx); err != nil {
 		return err
 	}
 	return to.PutRows(ctx, s.definition(Restatements, changeColumns), told, rows, s.Now)

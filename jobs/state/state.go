@@ -165,7 +165,7 @@ func (s *Tables) write(ctx context.Context) error {
 			return err
 		}
 	}
-	changed, err := to.Look(ctx)
+	changed, err := to.FindChanged(ctx)
 	if err != nil {
 		return err
 	}

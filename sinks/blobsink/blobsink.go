@@ -108,7 +108,7 @@ func (s *Sink) Together() int {
 // comparison fails, and only then, Put returns an error although the new rows are visible. They are whole, unless the message says
 // that the store holds another size.
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
-	key := s.key.of(p)
+	key := s.key.key(p)
 	fail := func(err error) (sinks.Receipt, error) {
 		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s, key %s: %w", p.Table, p.Partition, s.url, key, err)
 	}

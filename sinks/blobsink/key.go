@@ -36,7 +36,7 @@ func (k keyTemplate) check() error {
 	return nil
 }
 
-func (k keyTemplate) of(p sinks.Part) string {
+func (k keyTemplate) key(p sinks.Part) string {
 	return k.at(p.Table, p.Partition)
 }
 

@@ -45,7 +45,7 @@ func TestWhatWasCutIsReplaced(t *testing.T) {
 			"P": true, "ROWS": false, "my": false, "my own numbers": false, "PAR1 another program\x14\x00\x00\x00PAR1": false,
 		} {
 			p := part("rows")
-			if err := s.bucket.Blob().WriteAll(t.Context(), s.key.of(p), []byte(content), nil); err != nil {
+			if err := s.bucket.Blob().WriteAll(t.Context(), s.key.key(p), []byte(content), nil); err != nil {
 				t.Fatal(err)
 			}
 			over, err := s.Look(t.Context(), p.Table, p.Partition, true)

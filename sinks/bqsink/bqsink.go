@@ -80,7 +80,7 @@ func OpenOver(ctx context.Context, rawURL string, transport http.RoundTripper) (
 	if err != nil {
 		return nil, err
 	}
-	s := &Sink{target: t, client: client, where: whereabouts{turn: newTurn()}}
+	s := &Sink{target: t, client: client, where: whereabouts{mutex: newMutex()}}
 	if t.staging != "" {
 		if s.staging, err = openStaging(ctx, t.staging); err != nil {
 			return nil, err

@@ -78,7 +78,7 @@ func (s *Sink) isUsual(ctx context.Context, expiration, wanted time.Duration) (b
 
 // Oldest goes by the table as it was listed, and asks for the dataset's default once where the config says nothing.
 func (s *Sink) Oldest(ctx context.Context, table string, expiration time.Duration) (civil.Date, error) {
-	k := s.tables.of(sinks.Flat(table))
+	k := s.tables.named(sinks.Flat(table))
 	if err := k.take(ctx); err != nil {
 		return civil.Date{}, err
 	}
@@ -109,7 +109,7 @@ func days(d time.Duration) string {
 // Configure does what a put does with the settings of a table that is there.
 func (s *Sink) Configure(ctx context.Context, table string, schema *sinks.Schema, warn func(error)) error {
 	name := sinks.Flat(table)
-	k := s.tables.of(name)
+	k := s.tables.named(name)
 	if err := k.take(ctx); err != nil {
 		return err
 	}

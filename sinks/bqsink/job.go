@@ -163,7 +163,7 @@ func (s *Sink) getJob(ctx context.Context, id string) (*bigquery.Job, error) {
 	return s.client.JobFromIDLocation(ctx, id, s.where.location)
 }
 
-// wait polls until the job is done and returns its verdict.
+// wait polls until the job is done and returns the error that it ended with.
 func (s *Sink) wait(ctx context.Context, job *bigquery.Job) error {
 	for pause := firstPoll; !done(job); pause = min(pause*3/2, mostPoll) {
 		if err := sleep(ctx, pause); err != nil {
@@ -177,7 +177,7 @@ func (s *Sink) wait(ctx context.Context, job *bigquery.Job) error {
 			return fmt.Errorf("wait for job %s: %w", job.ID(), s.explain(err))
 		}
 	}
-	return verdict(job)
+	return jobError(job)
 }
 
 func done(job *bigquery.Job) bool { return job.LastStatus() != nil && job.LastStatus().Done() }

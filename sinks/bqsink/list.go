@@ -46,7 +46,7 @@ func (s *Sink) List(ctx context.Context, table string) ([]sinks.Object, error) {
 
 // saw keeps what is known of a table, which may be another one since the last look, or gone: nil.
 func (t *tables) saw(ctx context.Context, name string, have *bigquery.TableMetadata) error {
-	k := t.of(name)
+	k := t.named(name)
 	if err := k.take(ctx); err != nil {
 		return err
 	}

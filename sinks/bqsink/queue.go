@@ -9,12 +9,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A turn is a lock that is held during calls, so whoever waits for it can give up when the context ends.
-type turn chan struct{}
+// A mutex is a lock that is held during calls, so whoever waits for it can give up when the context ends.
+type mutex chan struct{}
 
-func newTurn() turn { return make(turn, 1) }
+func newMutex() mutex { return make(mutex, 1) }
 
-func (t turn) take(ctx context.Context) error {
+func (t mutex) take(ctx context.Context) error {
 	select {
 	case t <- struct{}{}:
 		return nil
@@ -23,7 +23,7 @@ func (t turn) take(ctx context.Context) error {
 	}
 }
 
-func (t turn) give() { <-t }
+func (t mutex) give() { <-t }
 
 // places holds a slot for each partition that this process has put.
 type places struct {
@@ -33,7 +33,7 @@ type places struct {
 
 // A slot is held by one Put at a time, because two load jobs on one partition could land in either order.
 type slot struct {
-	turn    turn
+	turn    mutex
 	lease   string
 	attempt int    // number of the lease's last job
 	usedUp  bool   // no job of the leases before can change the place any more
@@ -47,7 +47,7 @@ func (p *places) take(ctx context.Context, at place, lease string) (*slot, error
 	}
 	s := p.known[at.destination()]
 	if s == nil {
-		s = &slot{turn: newTurn()}
+		s = &slot{turn: newMutex()}
 		p.known[at.destination()] = s
 	}
 	p.mu.Unlock()

@@ -29,8 +29,8 @@ func (e *JobError) Error() string { return e.text }
 // Is tells that nothing was put.
 func (e *JobError) Is(target error) bool { return target == sinks.ErrUnchanged }
 
-// verdict returns the error that a finished job ended with, or nil.
-func verdict(job *bigquery.Job) error {
+// jobError returns the error that a finished job ended with, or nil.
+func jobError(job *bigquery.Job) error {
 	status := job.LastStatus()
 	var result *bigquery.Error
 	if errors.As(status.Err(), &result) {

@@ -21,7 +21,7 @@ const mostRaces = 10
 
 // whereabouts holds the dataset's location and default, which are looked up once.
 type whereabouts struct {
-	turn
+	mutex
 	location string
 	expires  time.Duration // of the partitions of a table that is made without a word on it; 0: never
 }
@@ -63,28 +63,28 @@ type tables struct {
 }
 
 type knownTable struct {
-	turn
+	mutex
 	schema *sinks.Schema
 	table  *bigquery.TableMetadata // that fits the schema; nil: not known
 	listed *bigquery.TableMetadata // as List saw it; nil: it didn't, or the table was held against a schema since
 	absent bool                    // it wasn't there when it was looked up last
 }
 
-func (t *tables) of(name string) *knownTable {
+func (t *tables) named(name string) *knownTable {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known == nil {
 		t.known = map[string]*knownTable{}
 	}
 	if t.known[name] == nil {
-		t.known[name] = &knownTable{turn: newTurn()}
+		t.known[name] = &knownTable{mutex: newMutex()}
 	}
 	return t.known[name]
 }
 
 // ensure returns the table as it is in BigQuery, after it was created or got the columns that it lacked.
 func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, warn func(error)) (*bigquery.TableMetadata, error) {
-	k := s.tables.of(name)
+	k := s.tables.named(name)
 	if err := k.take(ctx); err != nil {
 		return nil, err
 	}

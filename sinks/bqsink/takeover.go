@@ -88,7 +88,7 @@ func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bigquery.J
 	case err != nil:
 		return fmt.Errorf("%w; the outcome of job %s is unknown (asked to cancel it: %w): the partition holds the old rows or the new "+
 			"ones, whole; repeat the put, which waits for the job first", cause, id, s.explain(err))
-	case errors.As(verdict(job), &failed):
+	case errors.As(jobError(job), &failed):
 		at.unknown = ""
 		return fmt.Errorf("%w; job %s is cancelled, %w", cause, id, sinks.ErrUnchanged)
 	default:

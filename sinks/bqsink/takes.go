@@ -13,7 +13,7 @@ import (
 // that isn't there yet takes them.
 func (s *Sink) Takes(ctx context.Context, table string, schema *sinks.Schema) error {
 	name := sinks.Flat(table)
-	k := s.tables.of(name)
+	k := s.tables.named(name)
 	if err := k.take(ctx); err != nil {
 		return err
 	}

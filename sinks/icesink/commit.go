@@ -76,11 +76,11 @@ func (c *committer) add(p *put) {
 	c.waiting = append(c.waiting, p)
 	if !c.busy {
 		c.busy = true
-		go c.work()
+		go c.commitAll()
 	}
 }
 
-func (c *committer) work() {
+func (c *committer) commitAll() {
 	for {
 		c.mu.Lock()
 		batch := c.waiting
@@ -167,14 +167,14 @@ var errConflict = errors.New("the table was changed meanwhile")
 // attempt tries to commit what is left of a batch. It takes out of the batch what is settled, and gives those of which it is to be said
 // that they are done.
 func (c *committer) attempt(ctx context.Context, batch *[]*put) (done []*put, err error) {
-	t, states, err := c.look(ctx, *batch)
+	t, states, err := c.load(ctx, *batch)
 	if err != nil {
 		return nil, err
 	}
 	var out, in []iceberg.DataFile
 	var rest []*put
 	for i, p := range *batch {
-		if settled, err := p.settle(t, states[i]); settled {
+		if settled, err := p.outcome(t, states[i]); settled {
 			p.end(err)
 			continue
 		}
@@ -221,9 +221,9 @@ func (c *committer) lost(ctx context.Context, on *loaded, err error) error {
 	return err
 }
 
-// look gives the table as it was after the last commit, and what the partitions hold. Where that isn't what a put may replace, the table is
+// load gives the table as it was after the last commit, and what the partitions hold. Where that isn't what a put may replace, the table is
 // loaded, because somebody else may have changed it since.
-func (c *committer) look(ctx context.Context, batch []*put) (t *loaded, states []state, err error) {
+func (c *committer) load(ctx context.Context, batch []*put) (t *loaded, states []state, err error) {
 	t = c.lately()
 	for known := t != nil; ; known = false {
 		if !known {
@@ -247,8 +247,8 @@ func (c *committer) look(ctx context.Context, batch []*put) (t *loaded, states [
 	}
 }
 
-// settle looks what became of a put so far: it was done, or can't be done. Otherwise it is to be committed.
-func (p *put) settle(t *loaded, now state) (settled bool, err error) {
+// outcome finds out what became of a put so far: it was done, or can't be done. Otherwise it is to be committed.
+func (p *put) outcome(t *loaded, now state) (settled bool, err error) {
 	if now.holding != nil && now.stamp == p.stamp && !now.foreign { // an earlier attempt did it, and its answer was lost
 		p.sent = nil
 		return true, nil
@@ -308,7 +308,7 @@ func (t *loaded) swap(ctx context.Context, out, in []iceberg.DataFile, puts []*p
 			return nil, err
 		}
 	}
-	if err := tx.ReplaceDataFilesWithDataFiles(ctx, out, in, told(puts), table.WithoutAutoNameMapping(), table.WithoutDuplicateCheck()); err != nil {
+	if err := tx.ReplaceDataFilesWithDataFiles(ctx, out, in, properties(puts), table.WithoutAutoNameMapping(), table.WithoutDuplicateCheck()); err != nil {
 		return nil, err
 	}
 	return tx.Commit(ctx)

@@ -34,14 +34,14 @@ func (s *Sink) at(ctx context.Context, name string) (t *loaded, err error) {
 // this program put there; if it isn't, the error is sinks.ErrForeign.
 func (s *Sink) Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	at := place{table: sinks.Flat(table), first: partition}
-	over, err := s.look(ctx, at, own)
+	over, err := s.condition(ctx, at, own)
 	if err != nil {
 		return over, fmt.Errorf("look at %s in %s: %w", at.key(), s.url, s.explain(err))
 	}
 	return over, nil
 }
 
-func (s *Sink) look(ctx context.Context, at place, own bool) (sinks.Condition, error) {
+func (s *Sink) condition(ctx context.Context, at place, own bool) (sinks.Condition, error) {
 	t, err := s.at(ctx, at.table)
 	if err != nil || t == nil {
 		return sinks.Condition{Absent: true}, err

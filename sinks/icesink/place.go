@@ -70,21 +70,21 @@ func (at place) stampOf(location string) (of stamp, ours bool) {
 	return stamp{m[2], size}, err == nil
 }
 
-// told is what a snapshot says of a put, and property its key.
-func (of stamp) told(hash string) string { return fmt.Sprintf("%s %d %s", of.token, of.size, hash) }
+// property is what a snapshot says of a put.
+func (of stamp) property(hash string) string { return fmt.Sprintf("%s %d %s", of.token, of.size, hash) }
 
 func (at place) property() string { return propertyPut + at.word() }
 
-// told is what the snapshot of puts says of them.
-func told(puts []*put) iceberg.Properties {
+// properties are what the snapshot of puts says of them.
+func properties(puts []*put) iceberg.Properties {
 	all := iceberg.Properties{propertyRun: puts[0].part.Run}
 	for _, p := range puts {
-		all[p.at.property()] = p.stamp.told(p.part.Hash)
+		all[p.at.property()] = p.stamp.property(p.part.Hash)
 	}
 	return all
 }
 
-func stampTold(text string) (of stamp, ok bool) {
+func parseStamp(text string) (of stamp, ok bool) {
 	words := strings.Fields(text)
 	if len(words) != 3 {
 		return of, false

@@ -83,7 +83,7 @@ func (s *Sink) upload(ctx context.Context, p *put, from *source) error {
 		return err
 	}
 	if p.over == (sinks.Condition{}) { // what is there when the put begins, and nothing that comes while it stores the file
-		over, err := s.look(ctx, p.at, false) // which repeats by itself
+		over, err := s.condition(ctx, p.at, false) // which repeats by itself
 		if err != nil {
 			return err
 		}

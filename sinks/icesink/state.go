@@ -80,7 +80,7 @@ func putTold(s *table.Snapshot, at place) (of stamp, is bool) {
 	if !is {
 		return of, false
 	}
-	return stampTold(text)
+	return parseStamp(text)
 }
 
 // puts reports whether a snapshot is of this program.

@@ -113,7 +113,7 @@ func BenchmarkSource(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		file, err := openPart(b.Context(), &work{at: at, part: p})
+		file, err := openPart(b.Context(), &putting{at: at, part: p})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -26,7 +26,7 @@ var epoch = civil.Date{Year: 1970, Month: 1, Day: 1}
 
 // fieldOf says how the values of a file's column are written. A file whose types aren't those of the table's definition is an error.
 // Values of the column that names the partition are held against it: a row of another partition would be there twice some day.
-func fieldOf(c *parquet.Column, w *work) (field, error) {
+func fieldOf(c *parquet.Column, w *putting) (field, error) {
 	of := typeOf(w.part.Schema, c.Name())
 	if of == "" {
 		return nil, errors.New("the table's definition has no such column")

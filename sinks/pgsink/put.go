@@ -18,7 +18,7 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	at, err := locate(p)
 	var l load
 	if err == nil {
-		w := &work{at: at, part: p}
+		w := &putting{at: at, part: p}
 		l, err = s.put(ctx, w)
 	}
 	if err != nil {
@@ -27,8 +27,8 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	return sinks.Receipt{Sink: s.url, Key: at.key(), Size: p.Size, Version: l.version()}, nil
 }
 
-// A work is one call of Put. A transaction that fails for a passing reason is followed by another of the same work.
-type work struct {
+// A putting is one call of Put. A transaction that fails for a passing reason is followed by another of the same call.
+type putting struct {
 	at   place
 	part sinks.Part
 
@@ -42,7 +42,7 @@ type work struct {
 // abandonTime bounds what is done after the context of a Put has ended. A process that gets SIGTERM has 10 s.
 const abandonTime = 5 * time.Second
 
-func (s *Sink) put(ctx context.Context, w *work) (l load, err error) {
+func (s *Sink) put(ctx context.Context, w *putting) (l load, err error) {
 	switch over := w.part.Over; {
 	case over.Absent:
 		w.looked = true
@@ -78,7 +78,7 @@ func (s *Sink) put(ctx context.Context, w *work) (l load, err error) {
 }
 
 // attempt does the work in one transaction.
-func (s *Sink) attempt(ctx context.Context, w *work) (l load, err error) {
+func (s *Sink) attempt(ctx context.Context, w *putting) (l load, err error) {
 	if err := ctx.Err(); err != nil {
 		return l, err
 	}

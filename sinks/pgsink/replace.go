@@ -8,7 +8,7 @@ import (
 )
 
 // replace makes the part's rows the only ones of its partition, and returns the fingerprint that its file names.
-func (s *Sink) replace(ctx context.Context, tx pgx.Tx, w *work) (fingerprint string, err error) {
+func (s *Sink) replace(ctx context.Context, tx pgx.Tx, w *putting) (fingerprint string, err error) {
 	file, err := openPart(ctx, w)
 	if err != nil {
 		return "", err
@@ -26,7 +26,7 @@ func (s *Sink) replace(ctx context.Context, tx pgx.Tx, w *work) (fingerprint str
 }
 
 // copy streams the file's rows into a table, and compares their number with the part's.
-func (s *Sink) copy(ctx context.Context, tx pgx.Tx, w *work, table, more string, file *source) error {
+func (s *Sink) copy(ctx context.Context, tx pgx.Tx, w *putting, table, more string, file *source) error {
 	sql := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary%s)", s.named(table), names(file.columns), more)
 	done, err := tx.Conn().PgConn().CopyFrom(ctx, file, sql)
 	closed := file.stop()
@@ -49,7 +49,7 @@ func (s *Sink) copy(ctx context.Context, tx pgx.Tx, w *work, table, more string,
 // The rows are frozen by COPY (https://www.postgresql.org/docs/current/sql-copy.html): they are visible to whoever sees the child.
 // A transaction that began before the swap and first reads the table after it would otherwise find neither the old rows, whose
 // table is gone, nor the new ones, which are younger than its snapshot.
-func (s *Sink) swap(ctx context.Context, tx pgx.Tx, w *work, file *source) error {
+func (s *Sink) swap(ctx context.Context, tx pgx.Tx, w *putting, file *source) error {
 	table, on := s.named(w.at.table), w.part.Schema.On
 	have, err := s.facts(ctx, tx, w.at.table)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Sink) swap(ctx context.Context, tx pgx.Tx, w *work, file *source) error
 
 // child is the statements that make a table like the one that it is to become a part of. LIKE would lock that one against other
 // swaps while the rows are copied. The constraint saves a look at every row when it is attached.
-func (s *Sink) child(name string, like facts, w *work) []string {
+func (s *Sink) child(name string, like facts, w *putting) []string {
 	made := "CREATE TABLE " + s.named(name) + " ("
 	for _, c := range like.columns {
 		made += definition(c.name, c.of, c.required) + ", "

@@ -54,7 +54,7 @@ type source struct {
 
 var header = append([]byte("PGCOPY\n\xff\r\n\x00"), make([]byte, 8)...) // no flags, and no extension
 
-func openPart(ctx context.Context, w *work) (*source, error) {
+func openPart(ctx context.Context, w *putting) (*source, error) {
 	file, err := w.part.Open()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSource, err)
@@ -66,7 +66,7 @@ func openPart(ctx context.Context, w *work) (*source, error) {
 	return s, nil
 }
 
-func (s *source) open(w *work) error {
+func (s *source) open(w *putting) error {
 	var ok bool
 	if s.at, ok = s.file.(io.ReaderAt); !ok {
 		return fmt.Errorf("a %T can't be read here and there, as Parquet needs", s.file)

@@ -55,7 +55,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	}
 	for _, other := range s.Config.Jobs {
 		if other.Events != nil && s.Ledger != nil {
-			o.Witnesses = append(o.Witnesses, slugs.Open(s.Ledger, other.Name, other.Table))
+			o.SlugHistories = append(o.SlugHistories, slugs.Open(s.Ledger, other.Name, other.Table))
 		}
 	}
 	if a.From.IsValid() {

@@ -147,11 +147,11 @@ func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time
 		x.lost(f)
 		return f
 	case tellsError(text, true):
-		f := x.told(resp.StatusCode, string(text))
+		f := x.errorIn(resp.StatusCode, string(text))
 		x.lost(f)
 		return f
 	}
-	_ = x.look(resp.Header, sent, true) // a warning at most: what was taken is taken
+	_ = x.checkDate(resp.Header, sent, true) // a warning at most: what was taken is taken
 	return nil
 }
 
@@ -163,7 +163,7 @@ func isHTML(h http.Header, text []byte) bool {
 // answered reads an answer that has a content.
 func (x *exchange) answered(ctx context.Context, resp *http.Response, sent time.Time, w *watch) *failure {
 	if resp.StatusCode < http.StatusMultipleChoices {
-		if err := x.look(resp.Header, sent, false); err != nil {
+		if err := x.checkDate(resp.Header, sent, false); err != nil {
 			return &failure{final: true, err: err}
 		}
 	}
@@ -185,7 +185,7 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 	if err := checkType(resp, x.Types); err != nil {
 		f, text := &failure{status: http.StatusOK}, errorText(b)
 		if !x.Private || isHTML(nil, []byte(text)) || tellsError([]byte(text), false) { // pages and errors hold nothing of what was asked for
-			f = x.told(http.StatusOK, text)
+			f = x.errorIn(http.StatusOK, text)
 		}
 		f.err, f.odd = x.veil.scrubError(err), true
 		if to := x.bare(resp.Request.URL); IsPage(f.message) && to != x.bare(nil) {
@@ -202,7 +202,7 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 	err := b.feed(x.Never, x.Private, x.Read)
 	switch {
 	case b.told != "":
-		f := x.told(http.StatusOK, b.told)
+		f := x.errorIn(http.StatusOK, b.told)
 		f.final = !strings.Contains(x.Never, "{") // else it isn't the endpoint's own word
 		return f
 	case b.broken != nil: // whatever the reader made of it

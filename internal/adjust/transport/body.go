@@ -109,7 +109,7 @@ func (b *body) feed(never string, private bool, read func(io.Reader) error) erro
 	case err != nil: // end of file
 		b.broken, b.odd = errors.New("the answer is empty"), true
 		return nil
-	case string(head) == "{" && b.tells(buffered):
+	case string(head) == "{" && b.hasError(buffered):
 		return nil
 	case strings.Contains(never, string(head)):
 		if !private {
@@ -127,8 +127,8 @@ func (b *body) feed(never string, private bool, read func(io.Reader) error) erro
 	return err
 }
 
-// tells tells whether the whole is an error in JSON.
-func (b *body) tells(from *bufio.Reader) bool {
+// hasError tells whether the whole is an error in JSON.
+func (b *body) hasError(from *bufio.Reader) bool {
 	whole, err := from.Peek(from.Size())
 	if errors.Is(err, io.EOF) && tellsError(whole, false) {
 		b.told = string(whole)

@@ -47,7 +47,7 @@ type reportCap struct {
 
 // newReportCap makes the cap of one task, of several that share what Options say.
 func newReportCap(first, most int, s Share) *reportCap {
-	c := &reportCap{now: max(1, s.of(first)), most: max(1, s.of(most)), turn: newTurn(first, s)}
+	c := &reportCap{now: max(1, s.part(first)), most: max(1, s.part(most)), turn: newTurn(first, s)}
 	c.safe, c.places = c.now, c.now
 	c.free = semaphore.NewWeighted(int64(c.most))
 	c.free.TryAcquire(int64(c.most - c.now))

@@ -53,9 +53,9 @@ func (c *Client) ClockWarning() string {
 	return c.clock.warning
 }
 
-// look compares the Date of an answer with the time between the request and the answer's header. taken says that the
+// checkDate compares the Date of an answer with the time between the request and the answer's header. taken says that the
 // answer was to a record, which is taken by then: a wrong clock is only a warning.
-func (c *Client) look(h http.Header, sent time.Time, taken bool) error {
+func (c *Client) checkDate(h http.Header, sent time.Time, taken bool) error {
 	theirs, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
 		return nil // none that can be read, which is allowed (RFC 9110, section 6.6.1)

@@ -18,8 +18,8 @@ func (o Options) divided() Options {
 	return o
 }
 
-// of gives this process's part of a number of places, which may be none.
-func (s Share) of(n int) int {
+// part gives this process's part of a number of places, which may be none.
+func (s Share) part(n int) int {
 	if s.Count <= 1 {
 		return n
 	}

@@ -72,7 +72,7 @@ func TestShareRefused(t *testing.T) {
 	for count := 1; count < 12; count++ {
 		sum := 0
 		for i := range count {
-			sum += Share{i, count}.of(8)
+			sum += Share{i, count}.part(8)
 		}
 		if sum != 8 {
 			t.Errorf("%d processes have %d places together", count, sum)

@@ -90,7 +90,7 @@ func New(o Options) (*Client, error) {
 	}
 	o = withDefaults(o).divided()
 	c := &Client{
-		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, max(1, o.Share.of(o.InFlight))),
+		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, max(1, o.Share.part(o.InFlight))),
 		reports: newReportCap(o.Reports, o.InFlight, o.Share),
 		secrets: &secrets{}, draw: guarded(o.Rand),
 		attempts: o.Attempts, reach: &reach{attempts: o.Reach}, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle, maxAnswer: o.MaxAnswer, agent: o.UserAgent,

@@ -145,8 +145,8 @@ func tellsError(body []byte, record bool) bool {
 
 var errTold = errors.New("an error under a status that tells none")
 
-// told is the failure of such an answer.
-func (x *exchange) told(status int, text string) *failure {
+// errorIn is the failure of such an answer.
+func (x *exchange) errorIn(status int, text string) *failure {
 	f := &failure{status: status, odd: true, err: errTold}
 	var wrong []Field
 	f.code, f.message, wrong = words(text, x.veil.scrub)

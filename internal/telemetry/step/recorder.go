@@ -83,8 +83,8 @@ type scope struct {
 	attributes metric.MeasurementOption
 }
 
-// of is the scope of a context in which something records.
-func of(ctx context.Context) *scope {
+// scopeOf is the scope of a context in which something records.
+func scopeOf(ctx context.Context) *scope {
 	if in, _ := ctx.Value(key{}).(*scope); in != nil && in.Recorder != nil {
 		return in
 	}
@@ -130,19 +130,19 @@ func Of(ctx context.Context) (run, job string) {
 }
 
 // Recorded tells whether anything is recorded.
-func Recorded(ctx context.Context) bool { return of(ctx) != nil }
+func Recorded(ctx context.Context) bool { return scopeOf(ctx) != nil }
 
 // Took records a duration of what is no step. It has no name of a job, because a histogram is 19 series of each, and a scrape of a
 // thousand jobs must be short; the unit's duration has it.
 func Took(ctx context.Context, what string, d time.Duration, about ...attribute.KeyValue) {
-	if in := of(ctx); in != nil {
+	if in := scopeOf(ctx); in != nil {
 		in.durations[what].Record(ctx, d.Seconds(), metric.WithAttributes(about...))
 	}
 }
 
 // Count adds to what is counted.
 func Count(ctx context.Context, what string, n int64, about ...attribute.KeyValue) {
-	if in := of(ctx); in != nil && n > 0 {
+	if in := scopeOf(ctx); in != nil && n > 0 {
 		in.counters[what].Add(ctx, n, in.attributes, metric.WithAttributes(about...))
 	}
 }

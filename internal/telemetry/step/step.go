@@ -43,7 +43,7 @@ type Step struct {
 
 // Begin begins a step inside that of ctx.
 func Begin(ctx context.Context, name string, about ...attribute.KeyValue) (context.Context, Step) {
-	in := of(ctx)
+	in := scopeOf(ctx)
 	if in == nil {
 		return ctx, Step{}
 	}
@@ -54,7 +54,7 @@ func Begin(ctx context.Context, name string, about ...attribute.KeyValue) (conte
 // BeginRequest begins the step of one attempt to send a request, which the conventions name by its method
 // (https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
 func BeginRequest(ctx context.Context, method string, about ...attribute.KeyValue) (context.Context, Step) {
-	in := of(ctx)
+	in := scopeOf(ctx)
 	if in == nil {
 		return ctx, Step{}
 	}
@@ -104,7 +104,7 @@ func (s Step) EndAt(at time.Time, err error) {
 
 // Event notes something that happened during the step of ctx, such as a wait or a retry, and why.
 func Event(ctx context.Context, name, reason string, wait time.Duration) {
-	if of(ctx) != nil {
+	if scopeOf(ctx) != nil {
 		trace.SpanFromContext(ctx).AddEvent(name, trace.WithAttributes(attribute.String("reason", reason), attribute.Float64("seconds", wait.Seconds())))
 	}
 }

@@ -98,7 +98,7 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error)
 	if _, _, err := k.table.LastShape(ctx); err != nil {
 		return p, err
 	}
-	changed, err := k.table.Look(ctx)
+	changed, err := k.table.FindChanged(ctx)
 	if err != nil {
 		return p, err
 	}

@@ -37,7 +37,7 @@ const (
 )
 
 // cell makes a cell of what the sheet says.
-func (b *book) cell(kind, look, value string, has, formula bool) (cell, error) {
+func (b *workbook) cell(kind, look, value string, has, formula bool) (cell, error) {
 	var c cell
 	if i, ok := index(look); ok && i < len(b.styles) {
 		c.style = b.styles[i]
@@ -77,7 +77,7 @@ func (b *book) cell(kind, look, value string, has, formula bool) (cell, error) {
 }
 
 // plain is the text of a cell for a person.
-func (c cell) plain(b *book) string {
+func (c cell) plain(b *workbook) string {
 	if c.kind == ofNumber && c.style == dated {
 		if at, ok := b.day(c.text, time.UTC); ok {
 			return at.Format("2006-01-02T15:04:05.999")
@@ -118,7 +118,7 @@ func (r *sheetRows) value(f Field, c cell) (string, *Refusal) {
 }
 
 // day is the moment of a number that counts days: a spreadsheet's are without a zone.
-func (b *book) day(digits string, zone *time.Location) (time.Time, bool) {
+func (b *workbook) day(digits string, zone *time.Location) (time.Time, bool) {
 	n, err := strconv.ParseFloat(digits, 64)
 	first := time.Date(1899, 12, 30, 0, 0, 0, 0, zone)
 	if b.since04 {
@@ -133,7 +133,7 @@ func (b *book) day(digits string, zone *time.Location) (time.Time, bool) {
 }
 
 // readStyles reads which styles display a number as a date, or with digits of their own.
-func (b *book) readStyles(part string) error {
+func (b *workbook) readStyles(part string) error {
 	if part == "" {
 		return nil
 	}

@@ -111,7 +111,7 @@ func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done fun
 	case parts.n > mostParts:
 		return nil, nil, fmt.Errorf("is a zip of more than %d parts; no XLSX file has as many", mostParts)
 	}
-	b := &book{}
+	b := &workbook{}
 	if b.zip, err = zip.NewReader(file, size); err != nil {
 		return nil, nil, fmt.Errorf("begins as an XLSX or ZIP file and can't be read as one: %w", err)
 	}
@@ -137,7 +137,7 @@ func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done fun
 }
 
 // only gives the one file of a ZIP archive that somebody has packed; nil: it is an Excel file. Any other is named as what it is.
-func (b *book) only() (only *zip.File, err error) {
+func (b *workbook) only() (only *zip.File, err error) {
 	packed := 0
 	for _, f := range b.zip.File {
 		base := path.Base(f.Name)

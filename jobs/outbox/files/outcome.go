@@ -34,7 +34,7 @@ func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) 
 		out.Partly += r.Partly
 		out.Conflicts += r.Conflicts
 		out.Skipped += r.Skipped
-		tell(log, r)
+		logReport(log, r)
 	}
 	switch {
 	case r.Unknown > 0 && r.Pending > 0:
@@ -50,8 +50,8 @@ func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) 
 // ErrParked says that nobody knows, with on_unknown: park, whether some records were taken, and a person has to decide.
 var ErrParked = errors.New("records in doubt are parked")
 
-// tell logs what a person should know of a file that was pushed.
-func tell(log *slog.Logger, r outbox.Report) {
+// logReport logs what a person should know of a file that was pushed.
+func logReport(log *slog.Logger, r outbox.Report) {
 	args := []any{
 		"rows", r.Rows, "accepted", r.Accepted, "duplicates", r.Duplicates, "refused", r.Refused, "rejected", r.Rejected,
 		"partly", r.Partly, "conflicts", r.Conflicts, "skipped", r.Skipped, "unknown", r.Unknown, "resent", r.Resent, "note", pushed(r),

@@ -18,7 +18,7 @@ type parts struct {
 	depth int
 }
 
-func (b *book) read(name string) (*parts, error) {
+func (b *workbook) read(name string) (*parts, error) {
 	for _, f := range b.zip.File {
 		if f.Name != name {
 			continue
@@ -108,7 +108,7 @@ func (x *parts) text() (string, error) {
 func (x *parts) refill() { x.in.left = largestElement }
 
 // each calls do for each element of a part.
-func (b *book) each(name string, do func(*parts, xml.StartElement) error) error {
+func (b *workbook) each(name string, do func(*parts, xml.StartElement) error) error {
 	x, err := b.read(name)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func zipped(t *testing.T, parts ...string) []byte {
 }
 
 // workbook is an XLSX file of sheets; the rows of each stand on lines, and their cells between commas.
-func workbook(t *testing.T, sheets ...string) []byte {
+func newWorkbook(t *testing.T, sheets ...string) []byte {
 	t.Helper()
 	list, links := "", ""
 	parts := []string{"_rels/.rels", `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`}
@@ -96,14 +96,14 @@ func TestShapes(t *testing.T) {
 		"sep=|":                        {[]byte("sep=|\nid|amount|campaign\n"), "error: begins with sep=|; want a comma, a semicolon or a tab between its cells"},
 		"a broken row below titles":    {[]byte(titles + names + "a-1,\"1\"2,x\n"), "refused: line 5 has a quote in the wrong place"},
 		"a row of Latin-1":             {[]byte(titles + names + row + "a-1,1,\xe9\n"), one + "; refused: campaign is not UTF-8, first on line 6, column 7; if the file is Windows-1252, say so by format: {encoding: windows-1252}"},
-		"second sheet":                 {workbook(t, "Spend of a partner", "id,amount,campaign\na-1,1.25,x"), one},
-		"titles on a sheet":            {workbook(t, "Spend of a partner\nfrom,2026-11-01\nid,amount,campaign\na-1,1.25,x\nTotal,1.25"), one + "; skipped: is a row of totals"},
-		"an empty cell on a sheet":     {workbook(t, "id,amount,campaign\na-1,,x\n,1.25,"), "a-1||x; |1.25|"},
-		"two such sheets":              {workbook(t, "id,amount,campaign\na-1,1.25,x", "id,amount,campaign\na-2,1.25,x"), "error: has 2 sheets with the columns that the job wants; say which one counts by format: {sheet: NAME}"},
-		"some names on a sheet":        {workbook(t, "Spend", "title\nid,campaign\na-1,x"), lacks},
+		"second sheet":                 {newWorkbook(t, "Spend of a partner", "id,amount,campaign\na-1,1.25,x"), one},
+		"titles on a sheet":            {newWorkbook(t, "Spend of a partner\nfrom,2026-11-01\nid,amount,campaign\na-1,1.25,x\nTotal,1.25"), one + "; skipped: is a row of totals"},
+		"an empty cell on a sheet":     {newWorkbook(t, "id,amount,campaign\na-1,,x\n,1.25,"), "a-1||x; |1.25|"},
+		"two such sheets":              {newWorkbook(t, "id,amount,campaign\na-1,1.25,x", "id,amount,campaign\na-2,1.25,x"), "error: has 2 sheets with the columns that the job wants; say which one counts by format: {sheet: NAME}"},
+		"some names on a sheet":        {newWorkbook(t, "Spend", "title\nid,campaign\na-1,x"), lacks},
 		"a ZIP of one CSV":             {zipped(t, "spend.csv", names+row), one},
 		"a ZIP of a Mac":               {zipped(t, "in/", "", "in/spend.csv", names+row, "__MACOSX/in/._spend.csv", "x", "in/.DS_Store", "y"), one},
-		"a ZIP of an XLSX":             {zipped(t, "spend.xlsx", string(workbook(t, "id,amount,campaign\na-1,1.25,x"))), one},
+		"a ZIP of an XLSX":             {zipped(t, "spend.xlsx", string(newWorkbook(t, "id,amount,campaign\na-1,1.25,x"))), one},
 		"a ZIP in gzip":                {packed(t, string(zipped(t, "spend.csv", names+row))), one},
 		"a ZIP of JSON lines":          {zipped(t, "spend.json", `{"id":"a-1","amount":1.25,"campaign":"x"}`), one},
 		"a ZIP of two":                 {zipped(t, "a.csv", names, "b.csv", names), "error: is a ZIP archive of 2 files, and one is read; unpack it"},
@@ -131,17 +131,17 @@ func TestShapes(t *testing.T) {
 	if _, err := rowsOf(t, declared, []byte("sep=;\nid;amount\n")); err == nil || err.Error() != "begins with sep=;, and the job's format says separator: comma" {
 		t.Error(err)
 	}
-	if got, err := rowsOf(t, declared, workbook(t, "id,amount,campaign\na-1,1.25,x", "id,amount,campaign\na-2,1.25,x")); err != nil || fmt.Sprint(got) != "[a-2|1.25|x]" {
+	if got, err := rowsOf(t, declared, newWorkbook(t, "id,amount,campaign\na-1,1.25,x", "id,amount,campaign\na-2,1.25,x")); err != nil || fmt.Sprint(got) != "[a-2|1.25|x]" {
 		t.Error(got, err)
 	}
 	optional := Mapping{Fields: []Field{{Name: "id", ID: true}, {Name: "amount", Number: true}, {Name: "at", From: Found}}}
-	if got, err := rowsOf(t, optional, workbook(t, "id,at\nb,2026", "id,amount\na,1")); err != nil || fmt.Sprint(got) != "[a|1|]" {
+	if got, err := rowsOf(t, optional, newWorkbook(t, "id,at\nb,2026", "id,amount\na,1")); err != nil || fmt.Sprint(got) != "[a|1|]" {
 		t.Error(got, err)
 	}
 	for sheets, want := range map[string]Understanding{"x,y|name 1,b|name 2,c": {Kind: "XLSX", Sheet: "Sheet 2", Alike: 1}, "name 1,name 2|name 1,c": {Kind: "XLSX", Sheet: "Sheet 1"}} {
 		var got Understanding
 		score := Mapping{Score: func(row []string) int { return strings.Count(strings.Join(row, " "), "name") }}
-		if err := Read(t.Context(), bytes.NewReader(workbook(t, strings.Split(sheets, "|")...)), score, t.TempDir(), func(_ []string, u Understanding) { got = u }, func(*Row) error { return nil }); err != nil || got != want {
+		if err := Read(t.Context(), bytes.NewReader(newWorkbook(t, strings.Split(sheets, "|")...)), score, t.TempDir(), func(_ []string, u Understanding) { got = u }, func(*Row) error { return nil }); err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", sheets, got, err, want)
 		}
 	}

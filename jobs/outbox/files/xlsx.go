@@ -21,7 +21,7 @@ const (
 )
 
 // A book is an XLSX file: a zip of XML parts.
-type book struct {
+type workbook struct {
 	zip     *zip.Reader
 	sheets  []sheet
 	since04 bool // days are counted from 1904
@@ -33,7 +33,7 @@ type book struct {
 type sheet struct{ name, part string }
 
 // open reads what the book says of itself.
-func (b *book) open(want string) error {
+func (b *workbook) open(want string) error {
 	root, err := b.relations("", "_rels/.rels")
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (b *book) open(want string) error {
 // relations are the parts that a part speaks of.
 type relations struct{ target, kind map[string]string }
 
-func (b *book) relations(dir, name string) (relations, error) {
+func (b *workbook) relations(dir, name string) (relations, error) {
 	r := relations{map[string]string{}, map[string]string{}}
 	return r, b.each(name, func(_ *parts, at xml.StartElement) error {
 		if at.Name.Local != "Relationship" || len(r.target) > mostParts {
@@ -101,7 +101,7 @@ func (r relations) byType(suffix string) string {
 }
 
 // readStrings reads the texts that cells share.
-func (b *book) readStrings(part string) error {
+func (b *workbook) readStrings(part string) error {
 	if part == "" {
 		return nil
 	}

@@ -121,10 +121,10 @@ func (l *Lease) swap(ctx context.Context, change func(*content)) error {
 }
 
 // Save has the document tell of all that is known, so that nobody reads the segments until now again.
-func (l *Lease) Save(ctx context.Context) error { return l.swap(ctx, l.tell()) }
+func (l *Lease) Save(ctx context.Context) error { return l.swap(ctx, l.update()) }
 
-// tell gives the change that has the document tell of what is known now.
-func (l *Lease) tell() func(*content) {
+// update gives the change that has the document update of what is known now.
+func (l *Lease) update() func(*content) {
 	if !l.known {
 		return func(*content) {}
 	}
@@ -142,7 +142,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	l.Stop()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	tell, before := l.tell(), l.before
+	tell, before := l.update(), l.before
 	err := l.Leased()
 	if err == nil {
 		err = l.table.doc.Change(ctx, ledger.Change[content]{

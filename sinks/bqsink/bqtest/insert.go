@@ -59,7 +59,7 @@ func (s *Server) insertJob(c *call) (any, *refusal) {
 		return nil, r
 	}
 	answer := j.resource()
-	s.settle(c.r.Context()) // a job without a duration is done before the next call, but the answer to this one says RUNNING
+	s.finishJobs(c.r.Context()) // a job without a duration is done before the next call, but the answer to this one says RUNNING
 	return answer, nil
 }
 

@@ -145,8 +145,8 @@ func (s *Server) begin(c *call, ref bq.JobReference, config *bq.JobConfiguration
 	return j, nil
 }
 
-// settle finishes the jobs whose time has come, in the order in which they end.
-func (s *Server) settle(ctx context.Context) {
+// finishJobs finishes the jobs whose time has come, in the order in which they end.
+func (s *Server) finishJobs(ctx context.Context) {
 	now := s.now().UnixMilli()
 	var due []*job
 	for j := range s.running {

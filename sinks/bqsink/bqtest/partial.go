@@ -81,7 +81,7 @@ func (m mask) add(name string, below mask) {
 }
 
 // of returns the fields of an answer that the mask selects. In an array it selects from each element.
-func (m mask) of(answer any) any {
+func (m mask) apply(answer any) any {
 	switch a := answer.(type) {
 	case map[string]any:
 		kept := map[string]any{}
@@ -94,14 +94,14 @@ func (m mask) of(answer any) any {
 			case ok && below == nil:
 				kept[k] = v
 			case ok:
-				kept[k] = below.of(v)
+				kept[k] = below.apply(v)
 			}
 		}
 		return kept
 	case []any:
 		kept := make([]any, len(a))
 		for i, v := range a {
-			kept[i] = m.of(v)
+			kept[i] = m.apply(v)
 		}
 		return kept
 	}
@@ -118,5 +118,5 @@ func (c *call) partial(answer any) (any, *refusal) {
 	if r != nil {
 		return nil, r
 	}
-	return m.of(generic(answer)), nil
+	return m.apply(generic(answer)), nil
 }

@@ -25,7 +25,7 @@ const Null = "␀"
 func (s *Server) Rows(name string) ([][]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.settle(context.Background())
+	s.finishJobs(context.Background())
 	id, decorator, decorated := splitDecorator(name)
 	t := s.tables[id]
 	if t == nil || t.isView() {
@@ -60,7 +60,7 @@ func canonical(value any) string {
 func (s *Server) Tables() map[string]*bq.Table {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.settle(context.Background())
+	s.finishJobs(context.Background())
 	all := map[string]*bq.Table{}
 	for key, t := range s.tables {
 		all[key] = s.resource(t)
@@ -72,7 +72,7 @@ func (s *Server) Tables() map[string]*bq.Table {
 func (s *Server) Jobs() []*bq.Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.settle(context.Background())
+	s.finishJobs(context.Background())
 	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return int(a.Serial - b.Serial) })
 	var all []*bq.Job
 	for _, j := range jobs {

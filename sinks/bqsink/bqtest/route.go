@@ -156,7 +156,7 @@ func (s *Server) answer(c *call, permission string, do handler) (any, *refusal) 
 	if slices.Contains(s.denied, permission) {
 		return nil, c.denied(permission)
 	}
-	s.settle(c.r.Context())
+	s.finishJobs(c.r.Context())
 	return do(c)
 }
 

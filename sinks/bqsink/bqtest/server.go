@@ -93,7 +93,7 @@ func (s *Server) Advance(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shift += d
-	s.settle(context.Background())
+	s.finishJobs(context.Background())
 }
 
 // SetDenied replaces the permissions that the caller lacks.

@@ -31,23 +31,23 @@ func (a *allowance) take() error {
 	return nil
 }
 
-// A doubt is a partition whose rows differ from the totals.
-type doubt struct {
+// A mismatch is a partition whose rows differ from the totals.
+type mismatch struct {
 	answer  partition.Answer // with the one part
 	control *ledger.Control
 	why     string // what else is to be said of it
 }
 
-func (d doubt) part() table.Part { return d.answer.Parts[0] }
+func (d mismatch) part() table.Part { return d.answer.Parts[0] }
 
-// reconcile holds an answer against the totals. It publishes what agrees, and keeps the rest for settle.
+// reconcile holds an answer against the totals. It publishes what agrees, and keeps the rest for recheck.
 func (f *fetch) reconcile(ctx context.Context, a partition.Answer, c *control) error {
 	totals, unknown := c.wait()
 	control := f.against(a.Parts, totals, unknown)
 	var sure []table.Part
 	for _, p := range a.Parts {
-		if d := (doubt{answer: a.Only(p), control: control[p.Partition]}); d.control.State == ledger.Unreconciled {
-			f.doubts = append(f.doubts, d)
+		if d := (mismatch{answer: a.Only(p), control: control[p.Partition]}); d.control.State == ledger.Unreconciled {
+			f.mismatches = append(f.mismatches, d)
 		} else {
 			sure = append(sure, p)
 		}
@@ -55,23 +55,23 @@ func (f *fetch) reconcile(ctx context.Context, a partition.Answer, c *control) e
 	return f.publish(ctx, a.Only(sure...), control)
 }
 
-// settle asks for the totals of this moment where rows differed from them, because the service may have restated its numbers since the
+// recheck asks for the totals of this moment where rows differed from them, because the service may have restated its numbers since the
 // answer that windows share, and then for the rows. It publishes what agrees by now, and of the rest it finds out where the difference is.
-func (f *fetch) settle(ctx context.Context) (err error) {
-	if len(f.doubts) == 0 {
+func (f *fetch) recheck(ctx context.Context) (err error) {
+	if len(f.mismatches) == 0 {
 		return nil
 	}
 	f.further = &allowance{}
 	f.further.left.Store(mostFurther)
-	slices.SortFunc(f.doubts, func(a, b doubt) int { return a.part().Partition.Compare(b.part().Partition) })
-	left := f.doubts
+	slices.SortFunc(f.mismatches, func(a, b mismatch) int { return a.part().Partition.Compare(b.part().Partition) })
+	left := f.mismatches
 	parts, unknown := f.totals(ctx, f.spanning(left))
 	if unknown == nil {
 		totals := byPartition(parts)
-		if left, err = f.settled(ctx, left, totals); len(left) > 0 {
-			f.again(ctx, left)
+		if left, err = f.publishAgreeing(ctx, left, totals); len(left) > 0 {
+			f.fetchAgain(ctx, left)
 			var failed error
-			left, failed = f.settled(ctx, left, totals)
+			left, failed = f.publishAgreeing(ctx, left, totals)
 			err = errors.Join(err, failed)
 		}
 		if len(left) > 0 && ctx.Err() == nil {
@@ -94,14 +94,14 @@ func (f *fetch) settle(ctx context.Context) (err error) {
 	return err
 }
 
-// settled publishes the doubts whose rows agree with the totals, and gives the others.
-func (f *fetch) settled(ctx context.Context, doubts []doubt, totals map[civil.Date]table.Part) (left []doubt, err error) {
-	parts := make([]table.Part, len(doubts))
-	for i, d := range doubts {
+// publishAgreeing publishes the mismatches whose rows agree with the totals, and gives the others.
+func (f *fetch) publishAgreeing(ctx context.Context, mismatches []mismatch, totals map[civil.Date]table.Part) (left []mismatch, err error) {
+	parts := make([]table.Part, len(mismatches))
+	for i, d := range mismatches {
 		parts[i] = d.part()
 	}
 	control := f.against(parts, totals, nil)
-	for _, d := range doubts {
+	for _, d := range mismatches {
 		if d.control = control[d.part().Partition]; d.control.State == ledger.Unreconciled {
 			left = append(left, d)
 		} else {
@@ -111,24 +111,24 @@ func (f *fetch) settled(ctx context.Context, doubts []doubt, totals map[civil.Da
 	return left, err
 }
 
-// again asks for the rows of doubts once more, which take the place of those before. Of one that can't be had, the old ones stay.
-func (f *fetch) again(ctx context.Context, doubts []doubt) {
+// fetchAgain asks for the rows of mismatches once more, which take the place of those before. Of one that can't be had, the old ones stay.
+func (f *fetch) fetchAgain(ctx context.Context, mismatches []mismatch) {
 	answers := map[civil.Date]partition.Answer{}
-	failed := f.partitions(ctx, f.spanning(doubts), nil, func(_ []civil.Date, a partition.Answer, err error) error {
+	failed := f.partitions(ctx, f.spanning(mismatches), nil, func(_ []civil.Date, a partition.Answer, err error) error {
 		for _, p := range a.Parts {
 			answers[p.Partition] = a.Only(p)
 		}
 		return err
 	})
-	for i, d := range doubts {
+	for i, d := range mismatches {
 		a, answered := answers[d.part().Partition]
 		if !answered {
-			doubts[i].why = fmt.Sprintf("asking again: %v", failed)
+			mismatches[i].why = fmt.Sprintf("asking again: %v", failed)
 			continue
 		}
 		delete(answers, d.part().Partition)
 		d.part().Remove()
-		doubts[i].answer = a
+		mismatches[i].answer = a
 	}
 	for _, a := range answers {
 		a.Parts[0].Remove() // of partitions in between
@@ -182,9 +182,9 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 	return errors.Join(err, failed)
 }
 
-// spanning is the contiguous row from the first doubt to the last.
-func (f *fetch) spanning(doubts []doubt) []civil.Date {
-	return f.rules.Period.Row(doubts[0].part().Partition, doubts[len(doubts)-1].part().Partition)
+// spanning is the contiguous row from the first mismatch to the last.
+func (f *fetch) spanning(mismatches []mismatch) []civil.Date {
+	return f.rules.Period.Row(mismatches[0].part().Partition, mismatches[len(mismatches)-1].part().Partition)
 }
 
 // places are the dimensions by which a difference is looked for.
@@ -195,7 +195,7 @@ const mostNarrowed = 20
 
 // locate says of each difference where it is, as far as the dimensions of the job and the allowance let it: by the first place,
 // and then by all of them where that differs. What can't be had is left out.
-func (f *fetch) locate(ctx context.Context, doubts []doubt) {
+func (f *fetch) locate(ctx context.Context, mismatches []mismatch) {
 	var by []string
 	for _, name := range places {
 		if slices.Contains(f.o.Query.Dimensions, name) {
@@ -205,21 +205,21 @@ func (f *fetch) locate(ctx context.Context, doubts []doubt) {
 	if len(by) == 0 {
 		return
 	}
-	found := f.placed(ctx, doubts, by[:1], nil)
+	found := f.placed(ctx, mismatches, by[:1], nil)
 	slices.Sort(found)
 	found = slices.Compact(found)
 	if len(by) == 1 || len(found) == 0 || len(found) > mostNarrowed ||
 		slices.ContainsFunc(found, func(v string) bool { return v == "" || strings.Contains(v, ",") }) {
 		return
 	}
-	f.placed(ctx, doubts, by, found)
+	f.placed(ctx, mismatches, by, found)
 }
 
 // placed asks for totals by some dimensions, only for some values of the first if there are any, and sets where the differences
 // are. It gives the values of the first that differ, unless all of them do.
-func (f *fetch) placed(ctx context.Context, doubts []doubt, by, only []string) (found []string) {
+func (f *fetch) placed(ctx context.Context, mismatches []mismatch, by, only []string) (found []string) {
 	metrics := slices.DeleteFunc(slices.Clone(f.cols.totalled), func(c table.Column) bool {
-		return !slices.ContainsFunc(doubts, func(d doubt) bool {
+		return !slices.ContainsFunc(mismatches, func(d mismatch) bool {
 			return slices.ContainsFunc(d.control.Differences, func(x ledger.Difference) bool { return x.Metric == c.Name })
 		})
 	})
@@ -227,7 +227,7 @@ func (f *fetch) placed(ctx context.Context, doubts []doubt, by, only []string) (
 	if only != nil {
 		filters = withFilter(filters, by[0]+"__in", only)
 	}
-	totals, err := f.totalsBy(ctx, f.spanning(doubts), by, metrics, filters)
+	totals, err := f.totalsBy(ctx, f.spanning(mismatches), by, metrics, filters)
 	if err != nil {
 		f.o.Log.Debug("where rows and totals differ isn't known", "job", f.o.Job, "run", f.o.Run, "error", err)
 		return nil
@@ -238,16 +238,16 @@ func (f *fetch) placed(ctx context.Context, doubts []doubt, by, only []string) (
 	}
 	columns = append(columns, metrics...)
 	for _, t := range totals {
-		if i := slices.IndexFunc(doubts, func(d doubt) bool { return d.part().Partition == t.Partition }); i >= 0 {
-			found = append(found, f.place(ctx, &doubts[i], t, columns, metrics, by, only)...)
+		if i := slices.IndexFunc(mismatches, func(d mismatch) bool { return d.part().Partition == t.Partition }); i >= 0 {
+			found = append(found, f.place(ctx, &mismatches[i], t, columns, metrics, by, only)...)
 		}
 		t.Remove()
 	}
 	return found
 }
 
-// place is placed for one doubt.
-func (f *fetch) place(ctx context.Context, d *doubt, total table.Part, columns, metrics []table.Column, by, only []string) (found []string) {
+// place is placed for one mismatch.
+func (f *fetch) place(ctx context.Context, d *mismatch, total table.Part, columns, metrics []table.Column, by, only []string) (found []string) {
 	theirs, err := total.Grouped(ctx, columns, by)
 	if err != nil {
 		return nil

@@ -39,15 +39,15 @@ func TestSame(t *testing.T) {
 		{rows: "a b", before: "p c", elsewhere: "+b", after: "c d"},
 		{rows: "a b", before: "p c", elsewhere: "?b", after: "c d"},
 	} {
-		w := newWork(&Outbox{}, Task[int]{SendConflicts: c.send})
+		w := newAttempt(&Outbox{}, Task[int]{SendConflicts: c.send})
 		var items []store.Item
-		var others []verdict
+		var others []counterpart
 		for i, state := range strings.Fields(c.before) {
 			w.states.Set(int64(i)+1, short[state])
 			items = append(items, store.Item{Content: uint64(strings.Fields(c.rows)[i][0]), Row: uint32(i) + 1})
 		}
 		for _, s := range strings.Fields(c.elsewhere) {
-			others = append(others, verdict{store.Item{Content: uint64(s[1])}, map[byte]store.State{'+': store.Accepted, '?': store.Unknown}[s[0]]})
+			others = append(others, counterpart{store.Item{Content: uint64(s[1])}, map[byte]store.State{'+': store.Accepted, '?': store.Unknown}[s[0]]})
 		}
 		var live []string
 		for _, it := range w.same(items, others) {

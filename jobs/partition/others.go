@@ -24,13 +24,13 @@ const mostOpened = 10
 // give a range of an empty object.
 const leastFile = 12
 
-// Found compares what Look has found in the sinks with what the ledger has put there. Other parts are those of another ledger, which
+// CheckOthers compares what FindChanged has listed in the sinks with what the ledger has put there. Other parts are those of another ledger, which
 // fills the table as well, or this one was lost, or somebody has restored them. Numbers of the same meaning are fetched again and
 // replaced, and each run warns. Others are refused, because readers would find both side by side. With replace set, a person has
 // asked for all to be replaced, so that the run warns, and only partitions of another length are refused, which would stay beside the new
 // ones. Parts with a metric that the config neither wants nor drops are refused, too: a fetch would take it away, and who has lost the
 // ledger may have an older config. Of files under other keys see layout.
-func (t *Table) Found(ctx context.Context, now ledger.Shape, replace bool) error {
+func (t *Table) CheckOthers(ctx context.Context, now ledger.Shape, replace bool) error {
 	for _, target := range t.o.Targets {
 		if parts, beside := t.others(target); len(parts)+len(beside) == 0 {
 			continue
@@ -198,7 +198,7 @@ func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns
 		t.Name(), ledger.ErrRefused, where, strings.Join(columns, ", "), unneeded)
 }
 
-// others are the parts that the target showed when Look listed it, and that this ledger hasn't put there, as far as it knows, the
+// others are the parts that the target showed when FindChanged listed it, and that this ledger hasn't put there, as far as it knows, the
 // newest at the end; and what lies beside them under other keys. A put that was interrupted, or is under way, may have put anything.
 func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 	t.mu.Lock()

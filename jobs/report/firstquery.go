@@ -13,13 +13,13 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// trialTime is how long the first query goes alone. A refusal comes within a second or two, because it needs no data; a
+// aloneTime is how long the first query goes alone. A refusal comes within a second or two, because it needs no data; a
 // query that takes longer isn't refused.
-const trialTime = 10 * time.Second
+const aloneTime = 10 * time.Second
 
-// A trial lets the first query of a run go alone. All queries of a run are the same but for their days, so one that the
+// A firstQuery lets the first query of a run go alone. All queries of a run are the same but for their days, so one that the
 // service refuses is sent once, and not as often as requests may be under way. Its zero value is ready, and a nil one lets all go.
-type trial struct {
+type firstQuery struct {
 	mu      sync.Mutex
 	begun   bool
 	over    chan struct{} // closed when the others may go
@@ -27,7 +27,7 @@ type trial struct {
 }
 
 // begin lets the first caller send at once, and the others when the first query has turned out to be accepted.
-func (t *trial) begin(ctx context.Context) error {
+func (t *firstQuery) begin(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (t *trial) begin(ctx context.Context) error {
 		return refusal
 	}
 	if first {
-		time.AfterFunc(trialTime, t.end)
+		time.AfterFunc(aloneTime, t.end)
 		return nil
 	}
 	select {
@@ -53,7 +53,7 @@ func (t *trial) begin(ctx context.Context) error {
 }
 
 // done is closed when the first query has turned out to be accepted, or goes on for long.
-func (t *trial) done() <-chan struct{} {
+func (t *firstQuery) done() <-chan struct{} {
 	if t == nil {
 		closed := make(chan struct{})
 		close(closed)
@@ -65,7 +65,7 @@ func (t *trial) done() <-chan struct{} {
 }
 
 // gate is over, made when it is first needed; the caller has the lock.
-func (t *trial) gate() chan struct{} {
+func (t *firstQuery) gate() chan struct{} {
 	if t.over == nil {
 		t.over = make(chan struct{})
 	}
@@ -73,7 +73,7 @@ func (t *trial) gate() chan struct{} {
 }
 
 // end lets the others go.
-func (t *trial) end() {
+func (t *firstQuery) end() {
 	if t == nil {
 		return
 	}
@@ -87,9 +87,9 @@ func (t *trial) end() {
 	}
 }
 
-// verdict ends the trial with the result of a query. An error that other days would meet too becomes one of the whole
+// answered takes the result of the first query. An error that other days would meet too becomes one of the whole
 // job. Callers that wait in begin stay there: the runner cancels them.
-func (t *trial) verdict(err error) error {
+func (t *firstQuery) answered(err error) error {
 	if t == nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// recall gives the table's columns without asking the service: those of events are the ones that were recorded last, in their
+// recordedColumns gives the table's columns without asking the service: those of events are the ones that were recorded last, in their
 // order. An event that was never found has none.
-func (p *plan) recall(recorded ledger.Shape) ([]column, error) {
+func (p *plan) recordedColumns(recorded ledger.Shape) ([]column, error) {
 	cols := slices.Clone(p.fixed)
 	for _, s := range p.o.Events {
 		for _, was := range recorded.Columns {

@@ -6,24 +6,24 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// lanes hold the records that were read and that no segment has released yet. With Order, an ID has one delivery at a time at
+// queues hold the records that were read and that no segment has released yet. With Order, an ID has one delivery at a time at
 // most: its next record waits until a segment says what became of the one before.
-type lanes[V any] struct {
+type queues[V any] struct {
 	ordered bool
 	kept    int64                      // how many there are
 	next    []delivery[V]              // those that the next segments release
-	behind  map[[16]byte][]delivery[V] // by lane: of each ID, or group, that has a record in next, or in flight: those after it
+	behind  map[[16]byte][]delivery[V] // by key: of each ID, or group, that has a record in next, or in flight: those after it
 }
 
 // enter takes a record that was read, or writes it to the rejects when it isn't to be sent. It waits while ReadAhead records
-// are in the lanes.
+// are in the queues.
 func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.work.live(s.work.states.Get(l.row)) {
 		return s.work.note(s.rejects, l, s.push.Words)
 	}
-	for s.lanes.kept >= int64(s.work.o.o.ReadAhead) && s.err == nil && ctx.Err() == nil {
+	for s.queues.kept >= int64(s.work.o.o.ReadAhead) && s.err == nil && ctx.Err() == nil {
 		s.moved.Wait()
 	}
 	if s.err != nil {
@@ -32,48 +32,48 @@ func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	s.lanes.kept++
-	if !s.lanes.ordered {
-		s.lanes.next = append(s.lanes.next, l)
-	} else if queue, busy := s.lanes.behind[l.lane]; busy {
-		s.lanes.behind[l.lane] = append(queue, l)
+	s.queues.kept++
+	if !s.queues.ordered {
+		s.queues.next = append(s.queues.next, l)
+	} else if queue, busy := s.queues.behind[l.queue]; busy {
+		s.queues.behind[l.queue] = append(queue, l)
 	} else {
-		s.lanes.behind[l.lane] = []delivery[V]{l}
-		s.advance(l.lane)
+		s.queues.behind[l.queue] = []delivery[V]{l}
+		s.advance(l.queue)
 	}
 	s.signal()
 	return nil
 }
 
-// advance puts the next record of a lane into the next segment, which is also the one that says what became of the record
+// advance puts the next record of a queue into the next segment, which is also the one that says what became of the record
 // before it. After a record in doubt that isn't sent again, the others of its ID are left as they are.
-func (s *sender[V]) advance(lane [16]byte) {
-	if !s.lanes.ordered {
+func (s *sender[V]) advance(key [16]byte) {
+	if !s.queues.ordered {
 		return
 	}
-	queue := s.lanes.behind[lane]
+	queue := s.queues.behind[key]
 	for len(queue) > 0 && s.work.isStuck(queue[0]) {
 		s.work.stick(queue[0])
 		s.skip(queue[0])
 		queue = queue[1:]
 	}
 	if len(queue) == 0 {
-		delete(s.lanes.behind, lane)
+		delete(s.queues.behind, key)
 		return
 	}
-	s.lanes.next = append(s.lanes.next, queue[0])
-	s.lanes.behind[lane] = queue[1:]
+	s.queues.next = append(s.queues.next, queue[0])
+	s.queues.behind[key] = queue[1:]
 }
 
 // isStuck tells whether an earlier record of one of its IDs is in doubt, and isn't sent again.
-func (w *work[V]) isStuck(l delivery[V]) bool {
+func (w *attempt[V]) isStuck(l delivery[V]) bool {
 	_, stuck := w.stuck[l.id]
 	_, also := w.stuck[l.also]
 	return stuck || also
 }
 
 // stick says that no later record of its IDs is sent.
-func (w *work[V]) stick(l delivery[V]) {
+func (w *attempt[V]) stick(l delivery[V]) {
 	w.stuck[l.id] = struct{}{}
 	if l.also != [16]byte{} {
 		w.stuck[l.also] = struct{}{}
@@ -88,6 +88,6 @@ func (s *sender[V]) skip(l delivery[V]) {
 	}
 	s.work.states.Set(l.row, now)
 	s.acknowledged = append(s.acknowledged, l.row)
-	s.lanes.kept--
+	s.queues.kept--
 	s.moved.Broadcast()
 }

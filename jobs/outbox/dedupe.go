@@ -7,9 +7,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// judge finds, bucket by bucket, which of the pending rows are sent already, from this file or another one: the memory it
+// dedupe finds, bucket by bucket, which of the pending rows are sent already, from this file or another one: the memory it
 // takes depends on the file alone and not on how much was pushed before. Those that remain go to ix when there is one.
-func (w *work[V]) judge(ctx context.Context, ix *store.IndexWriter) (err error) {
+func (w *attempt[V]) dedupe(ctx context.Context, ix *store.IndexWriter) (err error) {
 	var readers []*store.IndexReader
 	defer func() {
 		for _, r := range readers {
@@ -27,7 +27,7 @@ func (w *work[V]) judge(ctx context.Context, ix *store.IndexWriter) (err error) 
 		readers = append(readers, r)
 		w.report.Index += int64(len(store.Magic)) + p.Head.Records*store.ItemSize
 	}
-	var others []verdict
+	var others []counterpart
 	for b := range store.Buckets {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -46,14 +46,14 @@ func (w *work[V]) judge(ctx context.Context, ix *store.IndexWriter) (err error) 
 		for _, r := range readers {
 			err := r.Each(b, items, func(it store.Item, s store.State) {
 				if s == store.Accepted || s == store.Unknown {
-					others = append(others, verdict{it, s})
+					others = append(others, counterpart{it, s})
 				}
 			})
 			if err != nil {
 				return err
 			}
 		}
-		slices.SortFunc(others, func(a, b verdict) int { return a.CompareID(b.Item) })
+		slices.SortFunc(others, func(a, b counterpart) int { return a.CompareID(b.Item) })
 		if err := w.bucket(items, others, ix); err != nil {
 			return err
 		}
@@ -62,14 +62,14 @@ func (w *work[V]) judge(ctx context.Context, ix *store.IndexWriter) (err error) 
 	return nil
 }
 
-// A verdict is what became of a record elsewhere: accepted or unknown.
-type verdict struct {
+// A counterpart is what became of a record elsewhere: accepted or unknown.
+type counterpart struct {
 	store.Item
 	state store.State
 }
 
-// bucket judges items, which are by ID and row, against what became of the same IDs elsewhere.
-func (w *work[V]) bucket(items []store.Item, others []verdict, ix *store.IndexWriter) error {
+// bucket compares items, which are by ID and row, with what became of the same IDs elsewhere.
+func (w *attempt[V]) bucket(items []store.Item, others []counterpart, ix *store.IndexWriter) error {
 	for len(items) > 0 {
 		n := 1
 		for n < len(items) && items[n].CompareID(items[0]) == 0 {
@@ -92,9 +92,9 @@ func (w *work[V]) bucket(items []store.Item, others []verdict, ix *store.IndexWr
 	return nil
 }
 
-// same judges the rows of one ID, and gives those that are to be sent, or may have been. They are good
+// same compares the rows of one ID, and gives those that are to be sent, or may have been. They are good
 // until the next call.
-func (w *work[V]) same(items []store.Item, others []verdict) (live []store.Item) {
+func (w *attempt[V]) same(items []store.Item, others []counterpart) (live []store.Item) {
 	w.sent, w.maybe, live = w.sent[:0], w.maybe[:0], w.kept[:0]
 	for _, o := range others {
 		if o.state == store.Accepted {
@@ -112,7 +112,7 @@ func (w *work[V]) same(items []store.Item, others []verdict) (live []store.Item)
 		row := int64(it.Row)
 		now := w.states.Get(row)
 		// An earlier run may have found a duplicate or a conflict of a row that was pending, which another file has sent
-		// meanwhile. The row is judged again, but never sent: the index of the push doesn't have it.
+		// meanwhile. The row is looked up again, but never sent: the index of the push doesn't have it.
 		again := now == store.Duplicate || now == store.Conflict
 		s := now &^ store.Doubt
 		same, maybe := slices.Contains(w.sent, it.Content), slices.Contains(w.maybe, it.Content)
@@ -135,7 +135,7 @@ func (w *work[V]) same(items []store.Item, others []verdict) (live []store.Item)
 	return live
 }
 
-func (w *work[V]) keep(live []store.Item, it store.Item) []store.Item {
+func (w *attempt[V]) keep(live []store.Item, it store.Item) []store.Item {
 	w.sent = append(w.sent, it.Content)
 	return append(live, it)
 }

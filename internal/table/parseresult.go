@@ -2,13 +2,13 @@ package table
 
 import "github.com/reportferry/reportferry/internal/catalog"
 
-// verdict is the result of parsing a cell. It takes the place of an error so that the loop over a column allocates nothing;
+// parseResult is the result of parsing a cell. It takes the place of an error so that the loop over a column allocates nothing;
 // the message is made once, for the cell that stops the answer.
-type verdict uint8
+type parseResult uint8
 
 const (
-	fits    verdict = iota
-	rounded         // it fits once it is rounded to fewer decimals
+	fits    parseResult = iota
+	rounded             // it fits once it is rounded to fewer decimals
 	blank
 	notNumber
 	notWhole
@@ -22,7 +22,7 @@ const (
 )
 
 // reason is the rest of a sentence that begins with the cell's value.
-func (v verdict) reason(t catalog.Type) string {
+func (v parseResult) reason(t catalog.Type) string {
 	switch v {
 	case blank:
 		return "is blank, and a column of type " + t.String() + " needs a value"

@@ -11,11 +11,11 @@ import (
 	"github.com/reportferry/reportferry/jobs/slugs"
 )
 
-// seen says since when slugs that a selector wants are gone, and what they are now: a text to end a message with, empty
+// slugChanges says since when slugs that a selector wants are gone, and what they are now: a text to end a message with, empty
 // when no events job has seen it.
-func (o Options) seen(ctx context.Context, s Selector, lost []string) string {
+func (o Options) slugChanges(ctx context.Context, s Selector, lost []string) string {
 	var text strings.Builder
-	for _, history := range o.Witnesses {
+	for _, history := range o.SlugHistories {
 		r, err := history.Last(ctx)
 		if err != nil {
 			fmt.Fprintf(&text, "; what the job %s has seen of it can't be read: %v", history.Job, err)
@@ -72,8 +72,8 @@ func (s Selector) slugs(recorded ledger.Shape) (out []string) {
 	return out
 }
 
-// foretell warns of selectors that want slugs which an events job has seen go, before a run asks for them.
-func (p *plan) foretell(ctx context.Context, recorded ledger.Shape) {
+// warnOfLostSlugs warns of selectors that want slugs which an events job has seen go, before a run asks for them.
+func (p *plan) warnOfLostSlugs(ctx context.Context, recorded ledger.Shape) {
 	if p.o.Rebaseline || p.o.NewColumns {
 		return // the events have been looked up by now
 	}
@@ -82,7 +82,7 @@ func (p *plan) foretell(ctx context.Context, recorded ledger.Shape) {
 		if p.o.NullMissing && slices.ContainsFunc(recorded.Columns, null) {
 			continue // they are NULL already
 		}
-		if text := p.o.seen(ctx, s, s.slugs(recorded)); text != "" {
+		if text := p.o.slugChanges(ctx, s, s.slugs(recorded)); text != "" {
 			what := "the next run will fail; change the selector, or set on_missing_event: null"
 			if p.o.NullMissing {
 				what = "its columns will be NULL"

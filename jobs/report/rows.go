@@ -11,7 +11,7 @@ import (
 )
 
 // A sheet is the rows of one content of a partition, by what tells them apart.
-type sheet map[string][][]string
+type rowsByKey map[string][][]string
 
 // keyOf makes one text of a row's dimensions; no cell can be told from two.
 func keyOf(cells []string) string {
@@ -45,7 +45,7 @@ const (
 
 // compareSheets gives the rows that differ, by their keys, and the number of the others. Where several rows have the same key, equal
 // ones are set aside, and the others are compared in their order.
-func compareSheets(was, is sheet, keys map[string][]string, metrics []string) (rows []Row, same int) {
+func compareRows(was, is rowsByKey, keys map[string][]string, metrics []string) (rows []Row, same int) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		before, now := slices.Clone(was[key]), slices.Clone(is[key])
 		before = slices.DeleteFunc(before, func(row []string) bool {

@@ -41,7 +41,7 @@ func fileOf(content string) sinks.Part {
 func publishFile(t *testing.T, l *ledger.Ledger, content string, again bool, targets ...ledger.Target) (refresh.Reason, ledger.State, error) {
 	t.Helper()
 	table := openAt(t, l, targets...)
-	changed, err := table.Look(t.Context())
+	changed, err := table.FindChanged(t.Context())
 	check(t, err)
 	rules := refresh.Rules{Period: refresh.Day, Page: 7, Start: date("2026-01-01"), Through: date("2026-01-01"), Location: time.UTC, Targets: targets, Changed: changed}
 	var reason refresh.Reason

@@ -23,11 +23,11 @@ type listing struct {
 	counted bool
 }
 
-// Look asks each target what it holds, and gives the partitions of which one holds something else than the record's
+// FindChanged asks each target what it holds, and gives the partitions of which one holds something else than the record's
 // receipt says. Somebody may have deleted, replaced or restored a part; the ledger may be an old copy; or a late write
-// may have come through where the store has no conditions. Publish uses what Look has seen. It takes one call for
+// may have come through where the store has no conditions. Publish uses what was listed. It takes one call for
 // each target, and another one where a table has more rows or fewer than are recorded.
-func (t *Table) Look(ctx context.Context) (map[civil.Date]bool, error) {
+func (t *Table) FindChanged(ctx context.Context) (map[civil.Date]bool, error) {
 	for _, target := range t.o.Targets {
 		store, ok := target.Sink.(sinks.Holdings)
 		if !ok {
@@ -51,7 +51,7 @@ func (t *Table) Look(ctx context.Context) (map[civil.Date]bool, error) {
 	return changed, nil
 }
 
-// Stored says how targets, when Look listed them, held partitions otherwise than recorded. Of those recorded anew since, or that a run
+// Stored says how targets, when FindChanged listed them, held partitions otherwise than recorded. Of those recorded anew since, or that a run
 // works on, it says nothing.
 // Nil: no target has been asked.
 func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
@@ -72,7 +72,7 @@ func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
 	return changed
 }
 
-// Oldest is the oldest partition that one of the targets keeps, as Look or a put has found; zero: one of them keeps all, or wasn't asked.
+// Oldest is the oldest partition that one of the targets keeps, as FindChanged or a put has found; zero: one of them keeps all, or wasn't asked.
 func (t *Table) Oldest() (first civil.Date) {
 	for i, target := range t.o.Targets {
 		if oldest := t.listed(target).table.Oldest; i == 0 || oldest.Before(first) {

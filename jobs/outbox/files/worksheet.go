@@ -11,7 +11,7 @@ import (
 
 // sheetRows are those of a sheet of an XLSX file, with names in its first row that isn't blank, or below titles. Blank rows don't count.
 type sheetRows struct {
-	book    *book
+	book    *workbook
 	sheet   string // name of the one that is read
 	alike   int    // other sheets whose names of columns fit as well
 	in      *parts
@@ -23,7 +23,7 @@ type sheetRows struct {
 	count   int64
 }
 
-func openSheet(b *book, m Mapping) (*sheetRows, error) {
+func openSheet(b *workbook, m Mapping) (*sheetRows, error) {
 	s, err := m.Format.speller()
 	if err != nil {
 		return nil, err

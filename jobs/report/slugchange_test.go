@@ -112,20 +112,20 @@ func TestWitness(t *testing.T) {
 			}
 			recorded := shapeOf(Options{}, cols)
 			_, without := eventColumns(t.Context(), o, c.now, recorded)
-			o.Witnesses = []*slugs.History{seenBy(t, l, c.lists...)}
+			o.SlugHistories = []*slugs.History{seenBy(t, l, c.lists...)}
 			_, with := eventColumns(t.Context(), o, c.now, recorded)
 			if finds := strings.HasSuffix(c.name, "finds it"); finds != (without == nil) || finds != (with == nil) || !finds && with.Error() != without.Error()+c.want {
 				t.Errorf("got  %v\nwant %v%s", with, without, c.want)
 			}
 
 			p := &plan{Kind: &Kind{o: o}}
-			p.foretell(t.Context(), recorded)
+			p.warnOfLostSlugs(t.Context(), recorded)
 			if warned := log.String(); (c.want != "") != strings.Contains(warned, "the next run will fail") {
 				t.Errorf("the plan warns: %s", warned)
 			}
 			log.Reset()
 			p.o.NullMissing = true
-			if p.foretell(t.Context(), recorded); (c.want != "") != strings.Contains(log.String(), "its columns will be NULL") {
+			if p.warnOfLostSlugs(t.Context(), recorded); (c.want != "") != strings.Contains(log.String(), "its columns will be NULL") {
 				t.Errorf("with on_missing_event: null the plan warns: %s", log.String())
 			}
 		})
@@ -140,7 +140,7 @@ func TestDamagedWitness(t *testing.T) {
 	if err := foreign.Change(t.Context(), ledger.Change[[]int]{Apply: func(list *[]int) error { *list = []int{1}; return nil }}); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Events: []Selector{{Slug: "gone", Metrics: []string{"events"}}}, Witnesses: []*slugs.History{slugs.Open(l, "account_events", "account_events")}}
+	o := Options{Events: []Selector{{Slug: "gone", Metrics: []string{"events"}}}, SlugHistories: []*slugs.History{slugs.Open(l, "account_events", "account_events")}}
 	_, err := eventColumns(t.Context(), o, append(account{}, shop...), ledger.Shape{})
 	compare(t, nil, err, "error: slug gone matches no event")
 	compare(t, nil, err, "error: ; what the job account_events has seen of it can't be read: ledger: mem://ledger/tables/account_events/notes.json is damaged")
