@@ -251,7 +251,7 @@ func TestABucketAndBigQuery(t *testing.T) {
 	if told, err := w.Rows("proj.ds._reportferry_partitions_installs"); err != nil || len(told) != 3 {
 		t.Errorf("BigQuery is told of %d partitions: %v", len(told), err)
 	}
-	w.told()
+	w.messages()
 }
 
 // Runs with a fault at a random call of the warehouse, the bucket or the service, or killed at a random moment, each

@@ -108,8 +108,8 @@ func (d *display) begins(run string) {
 	}
 }
 
-// told receives what jobs say to people besides the log.
-func (d *display) told() io.Writer {
+// messages receives what jobs say to people besides the log.
+func (d *display) messages() io.Writer {
 	if d.mute {
 		return io.Discard
 	}

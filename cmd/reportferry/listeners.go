@@ -48,10 +48,10 @@ func (l *listeners) list() []listed {
 	}
 }
 
-// tell has all of them hear of one moment, and gives the exit code. The rule for errors: each is said, where somebody waits for the listener
+// call has all of them hear of one moment, and gives the exit code. The rule for errors: each is said, where somebody waits for the listener
 // as an error, which makes 1 of the exit code 0, or 130 when the process was told to end, else as a warning. No error keeps the others from
 // hearing.
-func (l *listeners) tell(ctx context.Context, code *int, moment func(context.Context, wire.Listener) error) {
+func (l *listeners) call(ctx context.Context, code *int, moment func(context.Context, wire.Listener) error) {
 	for _, to := range l.list() {
 		switch err := to.hear(ctx, moment); {
 		case err == nil:
@@ -80,15 +80,15 @@ func (to listed) hear(ctx context.Context, moment func(context.Context, wire.Lis
 }
 
 func (l *listeners) begun(ctx context.Context, r *wire.Ran) {
-	l.tell(ctx, &r.Record.Exit, func(ctx context.Context, to wire.Listener) error { return to.Begun(ctx, r) })
+	l.call(ctx, &r.Record.Exit, func(ctx context.Context, to wire.Listener) error { return to.Begun(ctx, r) })
 }
 
 func (l *listeners) ended(ctx context.Context, r *wire.Ran) {
-	l.tell(ctx, &r.Record.Exit, func(ctx context.Context, to wire.Listener) error { return to.Ended(ctx, r) })
+	l.call(ctx, &r.Record.Exit, func(ctx context.Context, to wire.Listener) error { return to.Ended(ctx, r) })
 }
 
 // closed gives the code with which the process ends.
 func (l *listeners) closed(ctx context.Context, code int, err error) int {
-	l.tell(ctx, &code, func(ctx context.Context, to wire.Listener) error { return to.Closed(ctx, code, err) })
+	l.call(ctx, &code, func(ctx context.Context, to wire.Listener) error { return to.Closed(ctx, code, err) })
 	return code
 }

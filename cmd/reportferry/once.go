@@ -47,7 +47,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	s.Log = e.Traced(ctx, s.Log)
 	show.log = e.Traced(ctx, show.log.With("run", s.RunID))
 	l.log = show.log
-	s.Progress = show.told()
+	s.Progress = show.messages()
 	show.begins(s.RunID)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if err := s.OpenSpool(); err != nil {

@@ -81,7 +81,7 @@ func (p *place) untilDone() {
 	for range 80 {
 		out, code := p.run("run")
 		if code == 0 && !strings.Contains(out, "held by another run") {
-			p.told()
+			p.messages()
 			return
 		}
 		if code != 0 && code != 4 {

@@ -15,7 +15,7 @@ import (
 )
 
 // told wants the table of partitions to be made of the newest record of every partition, whatever became of earlier runs.
-func (p *place) told() {
+func (p *place) messages() {
 	p.t.Helper()
 	url := "file://" + filepath.Join(p.dir, "ledger")
 	b, err := bucket.Open(p.t.Context(), url)
@@ -66,7 +66,7 @@ func TestStatesAreWrittenOnce(t *testing.T) {
 	}
 	p.edit(t, "state_tables: false", "state_tables: true")
 	p.untilCode(0, "run", "--force")
-	p.told()
+	p.messages()
 	before := listed()
 	p.untilCode(0, "run")
 	p.untilCode(0, "run", "--now")

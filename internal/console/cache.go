@@ -84,8 +84,8 @@ func (c *Console) Changed(names ...string) {
 	}
 }
 
-// see gives what a page shows: read does, and nothing of it is older than the options allow.
-func (c *cache) see(ctx context.Context, want func(Job) bool) snapshot {
+// get gives what a page shows: read does, and nothing of it is older than the options allow.
+func (c *cache) get(ctx context.Context, want func(Job) bool) snapshot {
 	return c.read(ctx, c.o.Age, want)
 }
 
@@ -138,7 +138,7 @@ func statusOf(ctx context.Context, j Job, past ledger.Past) JobStatus {
 
 // one looks at the job of a name; false when the config has none.
 func (c *cache) one(ctx context.Context, name string) (snapshot, JobStatus, bool) {
-	s := c.see(ctx, func(j Job) bool { return j.Name == name })
+	s := c.get(ctx, func(j Job) bool { return j.Name == name })
 	if len(s.jobs) == 0 {
 		return s, JobStatus{}, false
 	}

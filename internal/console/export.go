@@ -102,7 +102,7 @@ func (c *Console) paths(ctx context.Context) (groups [][]string, whole bool, err
 			groups[2] = append(groups[2], p.pattern)
 		}
 	}
-	s := c.cache.see(ctx, nil)
+	s := c.cache.get(ctx, nil)
 	whole = s.err == nil && !slices.ContainsFunc(s.jobs, func(j JobStatus) bool { return j.Err != nil })
 	return groups, whole, ctx.Err()
 }

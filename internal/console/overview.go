@@ -40,7 +40,7 @@ type overviewJob struct {
 
 // overview shows of each job whether it is as it should be.
 func (c *Console) overview(ctx context.Context, _ vars) (view, error) {
-	s := c.cache.see(ctx, nil)
+	s := c.cache.get(ctx, nil)
 	b := overviewBody{Error: s.err}
 	var tables []Look
 	for _, j := range s.jobs {

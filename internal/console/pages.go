@@ -128,7 +128,7 @@ func (c *Console) page(ctx context.Context, path string, live bool) ([]byte, err
 		Now: c.o.Now(), Zone: c.zone(), Again: c.o.Again, Body: v.body,
 	}
 	if f.Dated {
-		f.Wrong = wrong(allProblems(c.cache.see(ctx, nil)))
+		f.Wrong = wrong(allProblems(c.cache.get(ctx, nil)))
 	}
 	return f.draw(v.template)
 }

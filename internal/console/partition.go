@@ -157,7 +157,7 @@ func difference(is, was string) string {
 
 // eachPartition names the partitions of all tables that have a page in an export.
 func (c *Console) eachPartition(ctx context.Context) (all []vars) {
-	for _, j := range c.cache.see(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
+	for _, j := range c.cache.get(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
 		paged := j.State.withPage()
 		for _, e := range j.State.Calendar {
 			if paged[e.Partition] {

@@ -33,7 +33,7 @@ type problem struct {
 // problems shows everything that needs a person, the worst first, with the command to type.
 func (c *Console) problems(ctx context.Context, _ vars) (view, error) {
 	var body struct{ Needs, Known []problem }
-	all := allProblems(c.cache.see(ctx, nil))
+	all := allProblems(c.cache.get(ctx, nil))
 	n := wrong(all)
 	body.Needs, body.Known = all[:n], all[n:]
 	return view{"Problems", "problems.html", body}, nil

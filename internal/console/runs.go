@@ -44,7 +44,7 @@ type runJob struct {
 
 // runList shows the last runs.
 func (c *Console) runList(ctx context.Context, _ vars) (view, error) {
-	s := c.cache.see(ctx, func(Job) bool { return false })
+	s := c.cache.get(ctx, func(Job) bool { return false })
 	body := struct {
 		Unread bool
 		Idle   ledger.Idle
@@ -58,7 +58,7 @@ func (c *Console) runList(ctx context.Context, _ vars) (view, error) {
 
 // run shows one run.
 func (c *Console) run(ctx context.Context, names vars) (view, error) {
-	s := c.cache.see(ctx, func(Job) bool { return false })
+	s := c.cache.get(ctx, func(Job) bool { return false })
 	at := slices.IndexFunc(s.past.Runs, func(r ledger.Run) bool { return r.ID == names["run"] })
 	if at < 0 {
 		return view{}, errNoPage
@@ -78,7 +78,7 @@ func (c *Console) run(ctx context.Context, names vars) (view, error) {
 
 // eachRun names the runs that have a page.
 func (c *Console) eachRun(ctx context.Context) (all []vars) {
-	for _, r := range c.cache.see(ctx, func(Job) bool { return false }).past.Runs {
+	for _, r := range c.cache.get(ctx, func(Job) bool { return false }).past.Runs {
 		if pathSafe(r.ID) {
 			all = append(all, vars{"run": r.ID})
 		}

@@ -154,7 +154,7 @@ func (c *Console) series(ctx context.Context, names vars) (view, error) {
 
 // eachSeries names the numbers of all tables.
 func (c *Console) eachSeries(ctx context.Context) (all []vars) {
-	for _, j := range c.cache.see(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
+	for _, j := range c.cache.get(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
 		if j.Err == nil {
 			for _, name := range namesOf(j.State.Calendar) {
 				if pathSafe(name) {

@@ -39,7 +39,7 @@ func Publish(ctx context.Context, s *wire.Ran) (err error) {
 	}()
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
 	defer cancel()
-	lease, err := turn(ctx, s.Session)
+	lease, err := leasePages(ctx, s.Session)
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,8 @@ func Publish(ctx context.Context, s *wire.Ran) (err error) {
 	return err
 }
 
-// turn waits until no other run writes pages.
-func turn(ctx context.Context, s *wire.Session) (*ledger.Lease, error) {
+// leasePages waits until no other run writes pages.
+func leasePages(ctx context.Context, s *wire.Session) (*ledger.Lease, error) {
 	t, err := s.Ledger.Table(ctx, pagesTable)
 	if err != nil {
 		return nil, err

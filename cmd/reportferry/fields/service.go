@@ -18,13 +18,13 @@ type list struct {
 
 	asked  bool            // the service gave its lists of fields, so what isn't in had isn't in them
 	had    map[string]bool // lines of the catalogue, and names, that the service lists
-	said   map[string]said
+	said   map[string]listed
 	only   []string // names that the service lists and the catalogue lacks, sorted
 	events []entry
 }
 
-// said is what the service says of a name.
-type said struct {
+// listed is what the service says of a name.
+type listed struct {
 	adjust.Filter
 	dimension bool
 }
@@ -62,10 +62,10 @@ func (l *list) ask(ctx context.Context, client *adjust.Client) error {
 
 // take sorts the service's names by the line of the catalogue that stands for each.
 func (l *list) take(theirs map[string][]adjust.Filter) {
-	l.asked, l.had, l.said = true, map[string]bool{}, map[string]said{}
+	l.asked, l.had, l.said = true, map[string]bool{}, map[string]listed{}
 	for name, items := range theirs {
 		for _, item := range items {
-			l.said[item.ID] = said{item, name == dimensions}
+			l.said[item.ID] = listed{item, name == dimensions}
 			f, ok := catalog.Dimension(item.ID)
 			if name != dimensions {
 				if f, ok = catalog.Metric(item.ID); !ok && name == "event_metrics" {

@@ -57,13 +57,13 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			write := wire.Form(form, map[string]func(told, io.Writer) error{wire.Text: told.writeTable, wire.JSON: told.writeJSON, "csv": told.writeCSV})
+			write := wire.Form(form, map[string]func(tableHistory, io.Writer) error{wire.Text: tableHistory.writeTable, wire.JSON: tableHistory.writeJSON, "csv": tableHistory.writeCSV})
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				first, last, err := bounds(s, names[0], from, to)
 				if err != nil {
 					return err
 				}
-				t, err := tell(ctx, s, names[0], first, last, metrics)
+				t, err := readHistory(ctx, s, names[0], first, last, metrics)
 				if err != nil {
 					return err
 				}
@@ -94,8 +94,8 @@ func bounds(s *wire.Session, job, from, to string) (first, last civil.Date, err 
 	return first, last, err
 }
 
-// told is what is known of a job's partitions.
-type told struct {
+// tableHistory is what is known of a job's partitions.
+type tableHistory struct {
 	job, table string
 	metrics    []string        // that were asked for; nil: all
 	records    []ledger.Record // by partition, oldest first
@@ -109,7 +109,7 @@ type id struct {
 	seq       int
 }
 
-func tell(ctx context.Context, s *wire.Session, name string, first, last civil.Date, metrics []string) (t told, err error) {
+func readHistory(ctx context.Context, s *wire.Session, name string, first, last civil.Date, metrics []string) (t tableHistory, err error) {
 	chosen, err := s.Choose([]string{name})
 	if err != nil {
 		return t, err
@@ -122,7 +122,7 @@ func tell(ctx context.Context, s *wire.Session, name string, first, last civil.D
 	if err != nil {
 		return t, err
 	}
-	t = told{job: job.Name, table: job.Table, metrics: metrics, changes: map[id][]refresh.Change{}}
+	t = tableHistory{job: job.Name, table: job.Table, metrics: metrics, changes: map[id][]refresh.Change{}}
 	now := table.Sorted()
 	if err := t.known(now); err != nil {
 		return t, err
@@ -145,7 +145,7 @@ func tell(ctx context.Context, s *wire.Session, name string, first, last civil.D
 }
 
 // known refuses metrics that no partition has a sum of.
-func (t told) known(records []ledger.Record) error {
+func (t tableHistory) known(records []ledger.Record) error {
 	names := map[string]bool{refresh.RowCount: true}
 	for _, e := range records {
 		for name := range e.Sums {

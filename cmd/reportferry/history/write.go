@@ -35,7 +35,7 @@ func state(e ledger.Record) string {
 func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") }
 
 // delta is by how much a record changed a metric; empty: it didn't.
-func (t told) delta(e ledger.Record, metric string) string {
+func (t tableHistory) delta(e ledger.Record, metric string) string {
 	for _, c := range t.changes[id{e.Partition, e.Seq}] {
 		if c.Metric == metric {
 			return c.Delta
@@ -45,7 +45,7 @@ func (t told) delta(e ledger.Record, metric string) string {
 }
 
 // writeTable writes a line for each content under its period.
-func (t told) writeTable(w io.Writer) error {
+func (t tableHistory) writeTable(w io.Writer) error {
 	if len(t.records) == 0 {
 		fmt.Fprintf(w, "%s: nothing is recorded of these periods\n", t.job)
 		return nil
@@ -92,7 +92,7 @@ func (t told) writeTable(w io.Writer) error {
 }
 
 // moved names the metrics that a record changed.
-func (t told) moved(e ledger.Record) (names []string) {
+func (t tableHistory) moved(e ledger.Record) (names []string) {
 	for _, c := range t.changes[id{e.Partition, e.Seq}] {
 		switch {
 		case c.Delta == "0":
@@ -105,7 +105,7 @@ func (t told) moved(e ledger.Record) (names []string) {
 }
 
 // writeJSON writes an object for each content, as the ledger has it.
-func (t told) writeJSON(w io.Writer) error {
+func (t tableHistory) writeJSON(w io.Writer) error {
 	type content struct {
 		Job   string `json:"job"`
 		Table string `json:"table"`
@@ -131,7 +131,7 @@ func (t told) writeJSON(w io.Writer) error {
 }
 
 // writeCSV writes a line for each number, and for what happened besides unless some numbers are asked for.
-func (t told) writeCSV(w io.Writer) error {
+func (t tableHistory) writeCSV(w io.Writer) error {
 	lines := [][]string{{"job", "partition", "seq", "fetched", "last_fetched", "run", "reason", "state", "finality", "metric", "value", "delta"}}
 	for _, e := range t.records {
 		metrics := t.metrics

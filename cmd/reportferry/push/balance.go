@@ -103,9 +103,9 @@ func (b *balance) add(tag string, records int64, cost *big.Rat) {
 	t.Pushed = plain(t.amount)
 }
 
-// judge compares the report's figure with what was pushed. The service may round its figure, so a difference of up to half of
+// compare compares the report's figure with what was pushed. The service may round its figure, so a difference of up to half of
 // the figure's last decimal counts as equal. A missing figure counts as 0.
-func (b *balance) judge(now time.Time, wait time.Duration, alone bool) {
+func (b *balance) compare(now time.Time, wait time.Duration, alone bool) {
 	report := new(big.Rat)
 	whole, decimals, _ := strings.Cut(b.Report, ".")
 	if _, ok := report.SetString(whole + "." + decimals); !ok {

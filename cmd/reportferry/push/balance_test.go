@@ -34,7 +34,7 @@ func TestSumsAreJudged(t *testing.T) {
 	} {
 		b := balance{Report: c.report, Accepted: acceptedAt, amount: new(big.Rat)}
 		b.add("a", 1, costOf("cpi", big.NewInt(c.pushed)))
-		b.judge(acceptedAt.Add(c.now), 24*time.Hour, c.network)
+		b.compare(acceptedAt.Add(c.now), 24*time.Hour, c.network)
 		if b.Difference != c.difference || b.Share != c.share || b.Verdict != c.verdict || (b.Until != nil) != (c.verdict == isWaiting) {
 			t.Errorf("%d and %q after %v: %s, %s, %s; want %s, %s, %s", c.pushed, c.report, c.now, b.Difference, b.Share, b.Verdict, c.difference, c.share, c.verdict)
 		}
@@ -62,7 +62,7 @@ func TestTagsOfASum(t *testing.T) {
 	}
 	for i, report := range []string{"101", "0.006"} {
 		sums[i].Report = report
-		sums[i].judge(acceptedAt.Add(48*time.Hour), 24*time.Hour, false)
+		sums[i].compare(acceptedAt.Add(48*time.Hour), 24*time.Hour, false)
 	}
 	var b strings.Builder
 	if err := writeBalances(&b, sums); err != nil {

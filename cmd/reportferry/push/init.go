@@ -63,7 +63,7 @@ there is never written over. What was found goes to the other of the two.`,
 			if d.into == "" {
 				out = cmd.ErrOrStderr()
 			}
-			d.tell(out)
+			d.print(out)
 			if missing := d.missing(); missing != nil {
 				return exit.Refused(fmt.Errorf("no config is written: %w", missing))
 			}

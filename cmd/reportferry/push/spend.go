@@ -82,7 +82,7 @@ yesterday or today, in UTC.`,
 				}
 				differ := false
 				for _, b := range sums {
-					b.judge(time.Now(), wait, network != "")
+					b.compare(time.Now(), wait, network != "")
 					differ = differ || b.Verdict == differs
 				}
 				out := cmd.OutOrStdout()

@@ -29,11 +29,11 @@ type health struct {
 
 // A jobHealth says what a job did last and when its schedule fires next.
 type jobHealth struct {
-	Job     string     `json:"job"`
-	Running bool       `json:"running"`
-	Gone    bool       `json:"gone,omitempty"` // from the config; the run that goes on is its last
-	Last    *look      `json:"last,omitempty"`
-	Next    *time.Time `json:"next,omitempty"`
+	Job     string        `json:"job"`
+	Running bool          `json:"running"`
+	Gone    bool          `json:"gone,omitempty"` // from the config; the run that goes on is its last
+	Last    *scheduledRun `json:"last,omitempty"`
+	Next    *time.Time    `json:"next,omitempty"`
 }
 
 // readiness is what GET /readyz answers, as JSON.
@@ -111,7 +111,7 @@ func (d *daemon) ready(ctx context.Context) (r readiness) {
 	d.mu.Unlock()
 	defer g.release(d.log)
 	add(config, nil)
-	at, err := d.ledger.look(g, func() error {
+	at, err := d.ledger.check(g, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach)
 		defer cancel()
 		return g.engine.Ledger.Reach(ctx)
@@ -140,8 +140,8 @@ type watched struct {
 	err       error
 }
 
-// look gives what was found lately, or looks; since is when it became so.
-func (w *watched) look(of *generation, find func() error) (since time.Time, err error) {
+// check gives what was found lately, or finds out; since is when it became so.
+func (w *watched) check(of *generation, find func() error) (since time.Time, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now := time.Now(); w.of != of || now.Sub(w.at) > fresh {

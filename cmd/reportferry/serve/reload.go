@@ -135,9 +135,9 @@ func (d *daemon) reloads(ctx context.Context, hangups <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
-			tell(d.log, systemd.SdNotifyReloading, systemd.SdNotifyMonotonicUsec()) // the time by which systemd tells this reload from the one before
+			notify(d.log, systemd.SdNotifyReloading, systemd.SdNotifyMonotonicUsec()) // the time by which systemd tells this reload from the one before
 			d.reload(ctx)
-			tell(d.log, systemd.SdNotifyReady)
+			notify(d.log, systemd.SdNotifyReady)
 			d.wake()
 		}
 	}
@@ -207,8 +207,8 @@ func (d *daemon) show(w http.ResponseWriter, r *http.Request) {
 // seen by then. Each reading of a job takes a listing of the ledger's bucket, which costs money.
 const scrapeAge = 5 * time.Minute
 
-// see says how the tables of the newest config are.
-func (d *daemon) see(ctx context.Context) []pages.JobStatus {
+// statuses says how the tables of the newest config are.
+func (d *daemon) statuses(ctx context.Context) []pages.JobStatus {
 	g := d.newest()
 	defer g.release(d.log)
 	return g.console.See(ctx, scrapeAge)

@@ -58,11 +58,11 @@ type job struct {
 	due         bool          // to be looked at as soon as it doesn't run
 	running     bool
 	fills       string // the table of the run under way, which an older config may have called otherwise
-	last        *look
+	last        *scheduledRun
 }
 
-// A look is the end of one run of a job that its schedule asked for.
-type look struct {
+// A scheduledRun is the end of one run of a job that its schedule asked for.
+type scheduledRun struct {
 	At   time.Time `json:"at"`
 	Exit int       `json:"exit"`
 }
@@ -80,9 +80,9 @@ func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	beside.Go(func() { d.reloads(ctx, hangups) })
 	beside.Go(func() { d.watch(ctx) })
 	for ready := false; ctx.Err() == nil; {
-		wait, status := d.turn(ctx, time.Now())
+		wait, status := d.beginDue(ctx, time.Now())
 		if !ready {
-			tell(d.log, systemd.SdNotifyReady)
+			notify(d.log, systemd.SdNotifyReady)
 			ready = true
 		}
 		d.tellStatus(status)
@@ -95,13 +95,13 @@ func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	now := time.Now()
 	d.stopping.Store(&now)
 	d.log.Info("stopping")
-	tell(d.log, systemd.SdNotifyStopping)
+	notify(d.log, systemd.SdNotifyStopping)
 	beside.Wait()
 	d.runs.Wait()
 }
 
-// turn begins one run of all jobs that are due, and says how long nothing more will be, and what goes on.
-func (d *daemon) turn(ctx context.Context, now time.Time) (wait time.Duration, status string) {
+// beginDue begins one run of all jobs that are due, and says how long nothing more will be, and what goes on.
+func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duration, status string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	wall := now.Round(0) // the time of day, which may be set, and not the time since the start
@@ -156,7 +156,7 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 		if j := open[name]; j != nil {
 			delete(open, name)
 			g.console.Changed(name)
-			j.running, j.last = false, &look{At: time.Now().UTC(), Exit: code}
+			j.running, j.last = false, &scheduledRun{At: time.Now().UTC(), Exit: code}
 			d.jobs = slices.DeleteFunc(d.jobs, func(o *job) bool { return o.schedule == nil && !o.running })
 			d.wake()
 		}
@@ -192,7 +192,7 @@ func (d *daemon) blame(list []*job, code int) {
 	}
 	for _, j := range list {
 		if !j.running && j.last.Exit == jobs.ExitDone {
-			j.last = &look{At: j.last.At, Exit: code}
+			j.last = &scheduledRun{At: j.last.At, Exit: code}
 		}
 	}
 }

@@ -114,7 +114,7 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 		return err
 	}
 	defer sent.Close(ctx)
-	sent.Watch(d.see)
+	sent.Watch(d.statuses)
 	shown := http.NewServeMux()
 	shown.Handle("/metrics", metrics)
 	shown.HandleFunc("/", d.show)

@@ -270,7 +270,7 @@ func TestAClockThatIsSetBack(t *testing.T) {
 		defer s.close()
 		at := func(after time.Duration, want ...string) {
 			t.Helper()
-			s.turn(t.Context(), time.Now().Add(after))
+			s.beginDue(t.Context(), time.Now().Add(after))
 			s.began(want...)
 		}
 		at(0, "a of 1") // what an earlier process may have missed

@@ -10,9 +10,9 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/daemon"
 )
 
-// tell sends lines to systemd, when it started the process and wants to hear how it does. That they can't be sent is logged, and keeps nobody from
+// notify sends lines to systemd, when it started the process and wants to hear how it does. That they can't be sent is logged, and keeps nobody from
 // working; whoever tells waits while the queue of systemd is full.
-func tell(log *slog.Logger, lines ...string) {
+func notify(log *slog.Logger, lines ...string) {
 	if _, err := systemd.SdNotify(false, strings.Join(lines, "\n")); err != nil {
 		log.Warn("the service manager could not be told", "state", lines[0], "error", err)
 	}
@@ -22,7 +22,7 @@ func tell(log *slog.Logger, lines ...string) {
 func (d *daemon) tellStatus(text string) {
 	if d.said != text {
 		d.said = text
-		tell(d.log, "STATUS="+text)
+		notify(d.log, "STATUS="+text)
 	}
 }
 
@@ -52,7 +52,7 @@ func (d *daemon) watch(ctx context.Context) {
 				d.log.Error("the watchdog isn't fed, so that the service manager restarts this process", "error", err)
 				continue
 			}
-			tell(d.log, systemd.SdNotifyWatchdog)
+			notify(d.log, systemd.SdNotifyWatchdog)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func TestWhetherSystemdListens(t *testing.T) {
 	for socket, says := range map[string]bool{"": false, filepath.Join(t.TempDir(), "nobody"): true} {
 		var log writes
 		t.Setenv("NOTIFY_SOCKET", socket)
-		if tell(slog.New(slog.NewTextHandler(&log, nil)), "READY=1"); strings.Contains(log.b.String(), "could not be told") != says {
+		if notify(slog.New(slog.NewTextHandler(&log, nil)), "READY=1"); strings.Contains(log.b.String(), "could not be told") != says {
 			t.Errorf("at %q the log is %q", socket, log.b.String())
 		}
 	}

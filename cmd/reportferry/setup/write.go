@@ -56,7 +56,7 @@ func (w *writer) write() (err error) {
 	if err := save(path, text, w.force); err != nil {
 		return exit.Coded(fmt.Errorf("write the config: %w", err))
 	}
-	w.tell(c)
+	w.printSummary(c)
 	if name := missingToken(w.p); name != "" {
 		fmt.Fprintf(w.cmd.OutOrStdout(), "\nThe token is still missing. Put it into the environment, then try the config:\n  export %s=...\n  reportferry check%s\n", name, w.p.Again())
 		return nil
@@ -101,8 +101,8 @@ func (w *writer) flags() error {
 	return nil
 }
 
-// tell says what was written.
-func (w *writer) tell(c *config.Config) {
+// printSummary says what was written.
+func (w *writer) printSummary(c *config.Config) {
 	out := w.cmd.OutOrStdout()
 	var tables []string
 	for _, j := range c.Jobs {

@@ -64,17 +64,17 @@ func ParseRange(from, to string, today civil.Date) (first, last civil.Date, err 
 	}
 	switch {
 	case first.After(today.AddDays(1)): // it is tomorrow already somewhere
-		return first, last, fmt.Errorf("--from %s lies in the future; today is %s", said(from, first), today)
+		return first, last, fmt.Errorf("--from %s lies in the future; today is %s", dayText(from, first), today)
 	case last.Before(first) && to == "":
-		return first, last, fmt.Errorf("--from %s lies after yesterday, which is the last day unless --to says otherwise: add --to today", said(from, first))
+		return first, last, fmt.Errorf("--from %s lies after yesterday, which is the last day unless --to says otherwise: add --to today", dayText(from, first))
 	case last.Before(first):
-		return first, last, fmt.Errorf("--to %s lies before --from %s", said(to, last), said(from, first))
+		return first, last, fmt.Errorf("--to %s lies before --from %s", dayText(to, last), dayText(from, first))
 	}
 	return first, last, nil
 }
 
-// said is a day as it was given, with its date when that is another text.
-func said(text string, day civil.Date) string {
+// dayText is a day as it was given, with its date when that is another text.
+func dayText(text string, day civil.Date) string {
 	if text == day.String() {
 		return text
 	}

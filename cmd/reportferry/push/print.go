@@ -13,13 +13,13 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
-// say writes a line for people.
-func say(w io.Writer, format string, args ...any) {
+// printLine writes a line for people.
+func printLine(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, human.Fold(terminal.Line(fmt.Sprintf(format, args...)), 80))
 }
 
-// tell says what was found.
-func (d *sketch) tell(w io.Writer) {
+// print says what was found.
+func (d *sketch) print(w io.Writer) {
 	f := d.file
 	how := f.Read.String()
 	if f.Read.Kind != "Parquet" {
@@ -35,7 +35,7 @@ func (d *sketch) tell(w io.Writer) {
 	if f.Skipped > 0 {
 		looked += fmt.Sprintf(", and %d of totals and notes skipped", f.Skipped)
 	}
-	say(w, "%s: %s; %s", d.path, how, looked)
+	printLine(w, "%s: %s; %s", d.path, how, looked)
 	grid := human.Grid{Heads: []string{"  field", "from"}, Most: []int{0, 60}}
 	for _, x := range d.fields {
 		from := "-"
@@ -48,17 +48,17 @@ func (d *sketch) tell(w io.Writer) {
 		grid.Rows = append(grid.Rows, []string{"  " + x.Name, from})
 	}
 	grid.Write(w)
-	say(w, "columns: %s", d.names())
+	printLine(w, "columns: %s", d.names())
 	for _, x := range d.fields {
 		if len(x.Also) > 0 {
-			say(w, "%s: %s would fit as well; %s was taken", x.Name, strings.Join(x.Also, ", "), x.Column)
+			printLine(w, "%s: %s would fit as well; %s was taken", x.Name, strings.Join(x.Also, ", "), x.Column)
 		}
 		if x.Wrong != "" && x.Column == "" {
-			say(w, "%s: %s fits by its name, and not by its cells: %s", x.Name, x.Wrong, x.Why)
+			printLine(w, "%s: %s fits by its name, and not by its cells: %s", x.Name, x.Wrong, x.Why)
 		}
 	}
 	for _, note := range f.Notes {
-		say(w, "%s", note)
+		printLine(w, "%s", note)
 	}
 }
 
