@@ -155,6 +155,14 @@ func newClient(o Options) (*Client, error) {
 // InFlight is how many attempts may be under way at once.
 func (c *Client) InFlight() int { return c.transport.InFlight() }
 
+// Account is the client of another account at the same address. They share the limiter, and each has its in-flight cap; 0: that of the
+// options. What either has sent as a token is in no error of the other.
+func (c *Client) Account(id string, token transport.TokenSource, inFlight int) *Client {
+	d := c.over(c.transport.Apart(inFlight))
+	d.account, d.token = id, token
+	return d
+}
+
 // After makes the client press no harder together with one that was there before it, of the same service and the same rate, than one of
 // them alone. It is called before anything is asked.
 func (c *Client) After(before *Client) {

@@ -184,5 +184,10 @@ func TestAClientAfterAnother(t *testing.T) {
 		if same.slots != old.slots || other.slots == old.slots || other.limiter == old.limiter {
 			t.Error("the in-flight cap isn't one of both, or a client of another rate has it too")
 		}
+		if apart, later := old.Apart(2), made(2, 2); apart.limiter != old.limiter || cap(apart.slots) != 2 || apart.reports == old.reports {
+			t.Error("another account has another limiter, or the same in-flight cap")
+		} else if later.After(old); later.limiter != old.limiter || later.slots == old.slots {
+			t.Error("a client of the same rate and another in-flight cap has another limiter, or the same cap")
+		}
 	})
 }

@@ -54,8 +54,8 @@ type Options struct {
 	UserAgent string        // default "reportferry"
 }
 
-// Client sends requests. Its limiter and its in-flight cap belong to all clients derived from it by Metered, Watched and Asking. It is
-// safe for concurrent use. A Read function given to it must not ask through the same client: it holds a slot.
+// Client sends requests. Its limiter belongs to all clients derived from it, and its in-flight cap to those derived by Metered, Watched and
+// Asking. It is safe for concurrent use. A Read function given to it must not ask through the same client: it holds a slot.
 type Client struct {
 	http      *http.Client
 	limiter   *limiter
@@ -76,6 +76,7 @@ type Client struct {
 	waits     *Waits // nil: nobody looks
 	clock     *clock
 	may       func(context.Context) error // nil: anything may be sent
+	options   Options
 }
 
 // New checks the options and makes a client. It sends nothing.
@@ -90,8 +91,7 @@ func New(o Options) (*Client, error) {
 	}
 	o = withDefaults(o).divided()
 	c := &Client{
-		limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)), slots: make(chan struct{}, max(1, o.Share.part(o.InFlight))),
-		reports: newReportCap(o.Reports, o.InFlight, o.Share),
+		options: o, limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)),
 		secrets: &secrets{}, draw: guarded(o.Rand),
 		attempts: o.Attempts, reach: &reach{attempts: o.Reach}, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle, maxAnswer: o.MaxAnswer, agent: o.UserAgent,
 		log: o.Logger, warned: &atomic.Int64{}, meter: &Meter{}, clock: &clock{},
@@ -99,17 +99,30 @@ func New(o Options) (*Client, error) {
 	hc := *o.HTTP
 	hc.CheckRedirect = c.checkRedirect
 	c.http = &hc
-	return c, nil
+	return c.Apart(0), nil
+}
+
+// Apart is the same client, with the same limiter and transport, and an in-flight cap of its own, which is that of the options when inFlight
+// is 0: whoever limits by address counts requests of all accounts, and each account has its own load to bear.
+func (c *Client) Apart(inFlight int) *Client {
+	d, o := *c, c.options
+	most := cmp.Or(inFlight, o.InFlight)
+	d.slots, d.reports = make(chan struct{}, max(1, o.Share.part(most))), newReportCap(min(o.Reports, most), most, o.Share)
+	return &d
 }
 
 // InFlight is how many requests may be under way at once.
 func (c *Client) InFlight() int { return cap(c.slots) }
 
-// After makes the client take turns with one that was there before it in this process: they have one limiter and one in-flight cap, when
-// both want the same ones. It is called before anything is asked.
+// After makes the client take turns with one that was there before it in this process: they have one limiter, when both want the same rate,
+// and then one in-flight cap, when both want the same one. It is called before anything is asked.
 func (c *Client) After(before *Client) {
-	if c.limiter.full == before.limiter.full && cap(c.slots) == cap(before.slots) {
-		c.limiter, c.slots, c.reports = before.limiter, before.slots, before.reports
+	if c.limiter.full != before.limiter.full {
+		return
+	}
+	c.limiter = before.limiter
+	if cap(c.slots) == cap(before.slots) {
+		c.slots, c.reports = before.slots, before.reports
 	}
 }
 
