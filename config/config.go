@@ -36,6 +36,7 @@ type Config struct {
 	Root      string // folder that its relative paths were relative to; they are absolute by now
 	RootNamed bool   // the file or the environment names the root; else it is the file's folder
 	Service   Service
+	Accounts  []*Account    // of the service, in the order of the file; jobs without one are of Service itself
 	Ledger    string        // bucket URL of the ledger
 	Audit     string        // sink URL of the tables that record what runs did; empty: none
 	Export    string        // bucket URL of the console's pages; empty: they aren't written
@@ -99,6 +100,8 @@ func configObject(c *Config) strict.Object {
 		strict.Required("service", service, &c.Service, "embedded",
 			"Where the service is, and how gently it is asked. The word embedded stands for the emulator in this process.").Because(
 			"it is the word embedded, for made-up numbers, or has the keys base_url and token, for your own"),
+		strict.Optional("accounts", accounts, &c.Accounts, "{client_a: {token: '${TOKEN_A}'}, client_b: {token: '${file:/run/secrets/b}'}}",
+			"Accounts of the service by names of your own, for jobs with the key accounts. All else that service says holds for each of them, and the rate for all together."),
 		place("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
 			"URL of the bucket that records what is done. A folder is enough for one machine; several machines that share the work need a bucket that all of them reach."),
 		place("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
@@ -119,6 +122,13 @@ func configObject(c *Config) strict.Object {
 	}, rawFields(&c.Raw, "the service's answers"), []strict.Field{
 		strict.Optional("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service. A file without jobs does for the commands that only ask, such as report."),
 	}), Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
+		for _, j := range c.Jobs {
+			if j.Report != nil {
+				j.Report.Raw = j.Report.Raw.or(c.Raw)
+			}
+		}
+		c.locate(d, at["root"])
+		c.spread(d)
 		checkHosts(d, c, at["service"])
 		checkReceivers(d, c, at["notify"])
 		for i := range c.Jobs {
@@ -126,11 +136,7 @@ func configObject(c *Config) strict.Object {
 				d.Fail(at["state_tables"], "state_tables: the table %s of job %s begins with %s too, and readers take it for one of those; choose another beginning",
 					c.Jobs[i].Table, c.Jobs[i].Name, c.States)
 			}
-			if r := c.Jobs[i].Report; r != nil {
-				r.Raw = r.Raw.or(c.Raw)
-			}
 		}
-		c.locate(d, at["root"])
 	}}
 }
 
@@ -163,13 +169,11 @@ func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 	if service == nil || s.Embedded {
 		return
 	}
-	if len(c.Jobs) == 0 || slices.ContainsFunc(c.Jobs, Job.AsksService) {
-		if s.noBaseURL {
-			d.Fail(service, "service: required key \"base_url\" is missing, as in base_url: https://automate.adjust.com")
-		}
-		if s.noToken {
-			d.Fail(service, "service: required key \"token\" is missing, as in token: ${ADJUST_TOKEN}")
-		}
+	if s.noBaseURL && (len(c.Jobs) == 0 || slices.ContainsFunc(c.Jobs, Job.AsksService)) {
+		d.Fail(service, "service: required key \"base_url\" is missing, as in base_url: https://automate.adjust.com")
+	}
+	if s.noToken && (len(c.Jobs)+len(c.Accounts) == 0 || slices.ContainsFunc(c.Jobs, func(j Job) bool { return j.AsksService() && j.Account == "" })) {
+		d.Fail(service, "service: required key \"token\" is missing, as in token: ${ADJUST_TOKEN}")
 	}
 	for _, j := range c.Jobs {
 		if j.Spend != nil && s.CostURL == "" {

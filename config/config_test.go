@@ -134,7 +134,7 @@ func TestEveryKey(t *testing.T) {
 		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", Export: "gs://bucket/status", SpoolDir: "/var/spool", Lease: 30 * time.Second,
 		KeepDays: 800, States: "_reportferry_", Parquet: Parquet{Pages: "v1"}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 		Jobs: []Job{{
-			Name: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
+			Name: "job", Entry: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
 			Sinks: []string{"gs://bucket/exports", below("testdata/good", "file://./out?key={table}/{date}.parquet")}, line: 23,
 			Report: &Report{
 				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
@@ -165,7 +165,7 @@ func TestEveryKey(t *testing.T) {
 				},
 			},
 		}, {
-			Name: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 88,
+			Name: "zoned", Entry: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 88,
 			Report: &Report{
 				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30, 37}, Page: Page{1, 'y'},
 				OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
@@ -180,7 +180,7 @@ func TestEveryKey(t *testing.T) {
 				},
 			},
 		}, {
-			Name: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
+			Name: "slugs", Entry: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
 			Sinks: []string{"gs://bucket/events"}, line: 99,
 			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
 			Warehouse: Warehouse{
@@ -199,6 +199,37 @@ func TestEveryKey(t *testing.T) {
 	}
 	if c.Jobs, want.Jobs = nil, nil; !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
+	}
+}
+
+// An entry with accounts is a job for each of them, which knows whose token it has. What an account doesn't say is as in service, but for
+// account_id.
+func TestAccounts(t *testing.T) {
+	c, err := Load("testdata/good/accounts.yml", testEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, j := range c.Jobs {
+		s := c.ServiceOf(j.Account)
+		got = append(got, fmt.Sprintf("%s %s %s: %s %q %d at %s", j.Entry, j.Name, j.Table, s.Token, s.AccountID, s.InFlight, s.BaseURL))
+	}
+	b := "${file:" + rooted.Folder(below("testdata/good", "file://.")) + "/b.token}"
+	want := []string{
+		`installs installs_client_a installs_client_a: ${TOKEN_A} "" 6 at https://host.example`,
+		`installs installs_client_b installs_client_b: ` + b + ` "0042" 2 at https://host.example`,
+		`installs installs_client_c installs_client_c: ${TOKEN_A} "3" 6 at https://host.example`,
+		`slugs slugs_client_c event_slugs_client_c: ${TOKEN_A} "3" 6 at https://host.example`,
+		`slugs slugs_client_a event_slugs_client_a: ${TOKEN_A} "" 6 at https://host.example`,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+	}
+	if told := []string{"installs_client_a", "installs_client_b", "installs_client_c"}; !reflect.DeepEqual(c.Notify[0].Jobs, told) {
+		t.Errorf("told of %v, want %v", c.Notify[0].Jobs, told)
+	}
+	if own := c.ServiceOf(""); own.AccountID != "7" || own.Account != "" {
+		t.Errorf("without an account: %+v", own)
 	}
 }
 

@@ -21,7 +21,11 @@ type Job struct {
 	Zone     string   // IANA zone of the schedule; with Report.TimezoneID also of the report's days
 	Table    string   // unique in the file
 	Sinks    []string // URLs; none of a kind that fills no table
+	Entry    string   // the name in the file, which stands for the jobs of all its accounts
+	Account  string   // whose numbers it fetches; empty: those of Service itself
 	line     int      // of the entry in the file
+	at       map[string]strict.Node
+	accounts []strict.Item // for each of which there is a job
 
 	Warehouse Warehouse // what BigQuery makes of its table
 	Postgres  Postgres  // what a Postgres makes of it
@@ -59,7 +63,17 @@ func (c *Config) Job(name string) Job {
 	return Job{}
 }
 
-// jobList is the list of jobs, no two of them of one name or of one table.
+// Named are the jobs that a name stands for: the one of that name, or those of the entry, one for each of its accounts.
+func (c *Config) Named(name string) (list []Job) {
+	for _, j := range c.Jobs {
+		if j.Name == name || j.Entry == name {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// jobList is the list of jobs.
 func jobList() strict.Shape[[]Job] {
 	return strict.Shape[[]Job]{
 		Read: readJobs,
@@ -69,10 +83,8 @@ func jobList() strict.Shape[[]Job] {
 	}
 }
 
-// readJobs checks across jobs while it reads them, so that a message can name the line of the other job.
 func readJobs(d *strict.Decoder, n strict.Node, key string) ([]Job, bool) {
 	var jobs []Job
-	names, tables := map[string]int{}, map[string]int{} // -> line
 	if d.Describe(n) == "a mapping" {
 		d.Fail(n, "%s: want a list, in which each job begins with a - and its name, as in - name: campaigns_daily; got a mapping", key)
 		return nil, false
@@ -81,34 +93,23 @@ func readJobs(d *strict.Decoder, n strict.Node, key string) ([]Job, bool) {
 		return nil, true // commands that need a job say so
 	}
 	for _, element := range d.Elements(n, key) {
-		j, at := readJob(d, element)
-		if line, taken := names[j.Name]; taken && j.Name != "" {
-			d.Fail(at["name"], "job %s already stands on line %d; give one of the two another name", j.Name, line)
-		} else if line, taken := tables[j.Table]; taken && j.Table != "" {
-			where := at["table"]
-			if where == nil {
-				where = at["name"]
-			}
-			d.Fail(where, "table %s already belongs to the job on line %d; two jobs would replace each other's rows; give this one another table", j.Table, line)
-		}
-		names[j.Name], tables[j.Table] = j.line, j.line
-		jobs = append(jobs, j)
+		jobs = append(jobs, readJob(d, element))
 	}
 	return jobs, len(jobs) > 0
 }
 
 // readJob reads the kind first, because it says which other keys there are.
-func readJob(d *strict.Decoder, n strict.Node) (Job, map[string]strict.Node) {
+func readJob(d *strict.Decoder, n strict.Node) Job {
 	j := Job{line: strict.Line(n)}
 	o := anyJob(&j)
 	if k, ok := kindOf(d, n); ok {
 		o = jobObject(&j, k)
 	}
-	at := d.Object(n, o)
+	j.at = d.Object(n, o)
 	if j.Table == "" {
 		j.Table = j.Name
 	}
-	return j, at
+	return j
 }
 
 // jobFields are the keys that a job of every kind has.
@@ -122,13 +123,16 @@ func jobFields(j *Job) []strict.Field {
 		strict.Optional("zone", zone, &j.Zone, "Europe/Berlin", "IANA zone of the schedule. Together with timezone_id it also says where the report's days begin and end."),
 		strict.Optional("table", name, &j.Table, "installs", "Name of the table, when it isn't the job's. No two jobs may share one."),
 		strict.Required("sinks", strict.TextsOf(bucketURL), &j.Sinks, "[file://./out]", "URLs of the places that the table is put into: buckets by file://, gs://, s3:// or azblob://, datasets by bigquery://project/dataset, schemas of a Postgres by postgres://host/database/schema, and namespaces of an Iceberg catalog by iceberg://catalog/namespace.").Noting(func() string { return located(j.Sinks...) }),
+		strict.Optional("accounts", accountsOfJob, &j.accounts, "[client_a, client_b]", "Names of accounts, or all: the job becomes one job and one table for each of them, whose names end with the account's, such as installs_client_a. The name of the entry stands for every one of them. Without the key the job is of the account of service."),
 		strict.Optional("bigquery", warehouse, &j.Warehouse, "", "What the tables are like that BigQuery keeps for this job."),
 		strict.Optional("postgres", postgres, &j.Postgres, "", "What the tables are like that a Postgres keeps for this job."),
 		strict.Optional("iceberg", iceberg, &j.Iceberg, "", "What an Iceberg catalog keeps of the tables of this job."),
 	}
 }
 
-var name = strict.Matching(strict.Expr(`^[a-z][a-z0-9_]{0,127}$`), "a small letter, then up to 127 small letters, digits and underscores, as in campaigns_daily")
+var nameForm = strict.Expr(`^[a-z][a-z0-9_]{0,127}$`)
+
+var name = strict.Matching(nameForm, "a small letter, then up to 127 small letters, digits and underscores, as in campaigns_daily")
 
 // cronForm is the outline of what the cron library takes.
 const cronForm = `^(@\S.*|\s*[^\s@]\S*(\s+\S+){4}\s*)$`

@@ -32,10 +32,10 @@ var kinds = []kind{
 		doc: "Keeps the account's apps as a file declares them, by app automation."},
 }
 
-// noTable refuses the keys that say where and how a table is kept.
+// noTable refuses the keys that say where and how a table is kept, and of whom its rows are.
 func noTable(kind, instead string) map[string]string {
 	none := fmt.Sprintf("a job of kind %s fills no table", kind)
-	return map[string]string{"sinks": none + "; " + instead, "bigquery": none, "postgres": none, "iceberg": none}
+	return map[string]string{"accounts": fmt.Sprintf("only reports and events are fetched by account; a job of kind %s has the credentials of service", kind), "sinks": none + "; " + instead, "bigquery": none, "postgres": none, "iceberg": none}
 }
 
 func kindNames() []string {

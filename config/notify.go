@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"time"
 
 	"github.com/reportferry/reportferry/config/strict"
@@ -31,13 +30,19 @@ func receivers() strict.Shape[[]Notify] {
 	}, nil)
 }
 
-// checkReceivers wants the names of jobs that there are.
+// checkReceivers wants the names of jobs that there are. That of an entry stands for its jobs.
 func checkReceivers(d *strict.Decoder, c *Config, at strict.Node) {
-	for _, n := range c.Notify {
+	for i, n := range c.Notify {
+		var names []string
 		for _, name := range n.Jobs {
-			if !slices.ContainsFunc(c.Jobs, func(j Job) bool { return j.Name == name }) {
+			list := c.Named(name)
+			if list == nil {
 				d.Fail(at, "notify: there is no job %s", name)
 			}
+			for _, j := range list {
+				names = append(names, j.Name)
+			}
 		}
+		c.Notify[i].Jobs = names
 	}
 }

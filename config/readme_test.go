@@ -21,7 +21,8 @@ func TestReadme(t *testing.T) {
 	}
 	sections := []stricttest.Section{
 		{Title: "The file", Schema: configObject(new(Config)).Schema()},
-		{Title: "Every job", Of: "of a job", Doc: "A job of kind spend, sharing or apps fills no table, so it has neither `sinks` nor `bigquery`.",
+		{Title: "An account", Of: "of an account", Doc: "Under `accounts`, each by a name of your own.", Schema: accountObject(new(Account)).Schema()},
+		{Title: "Every job", Of: "of a job", Doc: "A job of kind spend, sharing or apps fills no table, so it has neither `sinks` nor `bigquery`, and no `accounts`.",
 			Schema: strict.Object{Fields: jobFields(new(Job))}.Schema()},
 	}
 	for _, k := range kinds {
@@ -51,7 +52,7 @@ func TestReadmeFiles(t *testing.T) {
 // The fields' examples are values that they take.
 func TestExamples(t *testing.T) {
 	for _, o := range []strict.Object{
-		configObject(new(Config)), serviceObject(new(Service)), {What: "a job", Like: "{name: campaigns_daily, kind: report}", Fields: jobFields(new(Job))}, selectorObject(new(EventSelector)),
+		configObject(new(Config)), serviceObject(new(Service)), accountObject(new(Account)), {What: "a job", Like: "{name: campaigns_daily, kind: report}", Fields: jobFields(new(Job))}, selectorObject(new(EventSelector)),
 	} {
 		stricttest.Examples(t, o, nil)
 	}

@@ -16,6 +16,8 @@ import (
 
 // beyondSchema are the bad files whose mistake is not one of structure, with what it takes to see it.
 var beyondSchema = map[string]string{
+	"accounts_names":         "crosskey",
+	"accounts_none":          "crosskey",
 	"app_scope_named":        "crosskey",
 	"anchor_in_itself":       "anchor",
 	"anchors":                "anchor",

@@ -18,6 +18,7 @@ import (
 
 // Service says where the service is and how gently to ask it.
 type Service struct {
+	Account   string        // its name under accounts; empty: this is the service's own
 	Embedded  bool          // `service: embedded`: the emulator in this process; the addresses and the token are empty
 	BaseURL   string        // automation and reporting host; empty only when all jobs push to other hosts
 	S2SURL    string        // third-party sharing host; may be empty
@@ -105,9 +106,9 @@ func serviceObject(s *Service) strict.Object {
 		strict.Optional("sharing", login("sharing"), &s.Sharing, "", "The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
 		strict.Optional("account_id", strict.Word, &s.AccountID, "1234", "The account that is asked for, when the token's user has several."),
 		place("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself. All but jobs of kind spend and sharing need it."),
-		strict.Optional("rate", perSecond("requests"), &s.Rate, "10", "Requests a second, and no second has more of them. The service takes 50 a second from one address."),
+		strict.Optional("rate", perSecond("requests"), &s.Rate, "10", "Requests a second, and no second has more of them, of all accounts together. The service takes 50 a second from one address."),
 		strict.Optional("burst", strict.Whole(1, 1000), &s.Burst, "20", "Requests that may be sent at once after a quiet time, and then at the rate. More than 1 is for a service that allows it: the first second then has more requests than the rate. Of several tasks each has 1."),
-		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "4", "Requests at a time at most, of all tasks together, and windows under way. Of reports there are three at first, and one more after each ten answers; a service that is too slow for them gets half as many."),
+		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "4", "Requests at a time at most of an account, of all tasks together, and windows under way. Of reports there are three at first, and one more after each ten answers; a service that is too slow for them gets half as many."),
 		strict.Optional("max_url", strict.Whole(1000, 64000), &s.MaxURL, "7500", "Bytes of a report's address at most. More metrics than it has room for are asked for in groups and joined on the dimensions, and so are lists of apps."),
 		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8", "How often one request is tried before it fails."),
 		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request and the waits between them, but for pauses that the service asks for: these are waited out, up to this time for each of attempts."),

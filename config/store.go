@@ -132,6 +132,9 @@ func (c *Config) locate(d *strict.Decoder, at strict.Node) {
 	urls := []*string{&c.Ledger, &c.Audit, &c.Export, &c.Raw.URL}
 	files := []*string{&c.SpoolDir}
 	references := []*string{&c.Heartbeat, &c.Service.Token, &c.Service.Spend.Token, &c.Service.Sharing.Token}
+	for _, a := range c.Accounts {
+		references = append(references, &a.Token)
+	}
 	for i := range c.Notify {
 		references = append(references, &c.Notify[i].URL)
 	}

@@ -112,6 +112,7 @@ func (u Unit) size() int { return max(1, len(u.Files)) }
 type Job struct {
 	Name    string
 	Table   string
+	Account string // of the service, by which its units take turns; may be empty
 	Kind    Kind
 	Targets []ledger.Target // where its partitions go
 }

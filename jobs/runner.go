@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,6 +51,7 @@ type task struct {
 	*active
 	unit Unit
 	held *ledger.HeldError // who was at it when this run came to it first
+	turn int               // how many units of its account come before it
 }
 
 // An active job is one that was begun.
@@ -80,12 +82,23 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 			}()
 		}
 	}
+	inTurn(tasks)
 	for held := r.all(tasks); len(held) > 0; held = r.all(held) {
 		r.Log.Warn("some windows are held by another run; waiting for it to renew its lease, or for the lease to end", "run", r.Run, "windows", len(held), "wait", r.Lease)
 	}
 	_ = r.ending.Wait() // errors are in the results
 	ledger.TrimTimings(results)
 	return results
+}
+
+// inTurn sorts units so that accounts take turns, and those of each stay in order: a slow one keeps no other from beginning.
+func inTurn(tasks []task) {
+	begun := map[string]int{}
+	for i, t := range tasks {
+		tasks[i].turn = begun[t.job.Account]
+		begun[t.job.Account]++
+	}
+	slices.SortStableFunc(tasks, func(a, b task) int { return a.turn - b.turn })
 }
 
 // all does units and what comes to light with them, several at once, and gives those that another run holds and that it met first.

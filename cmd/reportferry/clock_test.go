@@ -128,7 +128,9 @@ func TestServeByAWrongClock(t *testing.T) {
 		e, err := p.Open(t.Context(), p.Logger(&out))
 		check(t, err)
 		for _, want := range []int{1, 0} {
-			e.Embedded.Shift(time.Duration(2*want-1) * 48 * time.Hour) // away, and back again
+			server, err := e.Embedded.Server()
+			check(t, err)
+			server.Shift(time.Duration(2*want-1) * 48 * time.Hour) // away, and back again
 			code, refused := scheduled(t.Context(), cmd, e, []string{"daily"}, func(string, int) {})
 			if code == 0 {
 				code = exit.CodeOf(refused)

@@ -32,6 +32,8 @@ type display struct {
 	units map[string]string              // by job: what to call its units; empty for windows of partitions
 	waits func(job string) *adjust.Waits // of its requests at the moment; nil: it asks nobody
 
+	accounts map[string]string // of jobs that are of one
+
 	mu   sync.Mutex
 	bars *progress.Bars
 	jobs map[string]*jobProgress

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -57,16 +56,16 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	if err != nil {
 		return 0, err
 	}
-	if !r.Offline && s.AskService(list) { // a missing credential must leave nothing behind
-		if _, err := s.Token.Token(ctx); err != nil {
-			return 0, fmt.Errorf("service.token: %w", exit.Refused(err))
+	if !r.Offline { // a missing credential must leave nothing behind
+		if err := s.Credentials(ctx, list); err != nil {
+			return 0, err
 		}
 	}
 	if err := checkClock(ctx, s); err != nil {
 		return 0, err
 	}
 	plans := s.Task.Part().Plan(ctx, e.Bounds, list, time.Now())
-	show.units, show.waits = runs.UnitNames(s.Config), s.Waits
+	show.units, show.waits, show.accounts = runs.UnitNames(s.Config), s.Waits, accountsOf(list)
 	if first := begun(list, plans); len(first) > 0 {
 		s.Warn(first)
 	}
@@ -80,7 +79,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	ran.List, ran.Plans = jobs.Own(plans, list), jobs.Own(plans, plans)
 	l.begun(ctx, ran)
 	runner := &jobs.Runner{
-		Run: s.RunID, Lease: s.Config.Lease, Parallel: s.Client.InFlight(), Bounds: e.Bounds, Deadline: r.Stop,
+		Run: s.RunID, Lease: s.Config.Lease, Parallel: e.Parallel(), Bounds: e.Bounds, Deadline: r.Stop,
 		Log: show.log, Observe: show.progress, Over: r.Over,
 	}
 	ran.Record.Results = jobs.Own(plans, runner.RunJobs(ctx, list, plans))

@@ -57,6 +57,15 @@ func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []s
 		if err != nil {
 			return err
 		}
+		chosen, err := s.Choose(names)
+		if err != nil {
+			return err
+		}
+		if !form.JSON() {
+			for _, line := range wire.Spread(chosen) {
+				fmt.Fprintln(cmd.OutOrStdout(), line)
+			}
+		}
 		var failed []error
 		plans := jobs.PlanJobs(ctx, list, time.Now())
 		for i, planned := range plans {
@@ -200,12 +209,13 @@ func writePlanJSON(w io.Writer, service config.Service, job jobs.Job, p jobs.Pla
 	}
 	plan := struct {
 		Job     string         `json:"job"`
+		Account string         `json:"account,omitempty"`
 		Seconds float64        `json:"limiter_seconds"`
 		Windows []window       `json:"windows"`
 		Lacking ledger.Lacking `json:"lacking,omitzero"`
 
 		Problems []ledger.Problem `json:"problems,omitempty"`
-	}{Job: job.Name, Lacking: in.Rest.Lacking, Problems: in.Problems}
+	}{Job: job.Name, Account: job.Account, Lacking: in.Rest.Lacking, Problems: in.Problems}
 	requests := 0
 	for _, u := range p.Units {
 		requests += u.Requests

@@ -36,7 +36,7 @@ jobs:
 `
 
 // writeSlugs notes snapshots of the nights before, as an events job would, without the last one, which is the service's own.
-func writeSlugs(t *testing.T, dir string) {
+func writeSlugs(t *testing.T, dir, job string) {
 	t.Helper()
 	store, err := bucket.Open(t.Context(), "file://"+dir)
 	check(t, err)
@@ -53,7 +53,7 @@ func writeSlugs(t *testing.T, dir string) {
 		{event("purchase_completed_in_app", "Purchase completed in app", a1, b1), event("level_up", "Level \x1b[31mup", a2)},
 	} {
 		on := day.AddDays(i)
-		_, err := slugs.Open(l, "account_events", "account_events").Note(t.Context(), slugs.Snapshot{
+		_, err := slugs.Open(l, job, job).Note(t.Context(), slugs.Snapshot{
 			Events: list, Question: "test", Day: on, Seen: on.In(time.UTC).Add(6 * time.Hour), Run: "20091229T060000.000Z-1f2e3d4c",
 		})
 		check(t, err)
@@ -70,7 +70,7 @@ func TestSlugsText(t *testing.T) {
 		before     func()
 	}{
 		{"slugs-none", "changes", nil},
-		{"slugs-changes", "changes --since 7d", func() { writeSlugs(t, filepath.Join(dir, "ledger")) }},
+		{"slugs-changes", "changes --since 7d", func() { writeSlugs(t, filepath.Join(dir, "ledger"), "account_events") }},
 		{"slugs-limit", "changes account_events --since 7d --limit 1", nil},
 	} {
 		if s.before != nil {
@@ -102,7 +102,7 @@ func TestSlugsAreForetold(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	check(t, os.WriteFile("reportferry.yml", []byte(slugsConfig), 0o600))
-	writeSlugs(t, filepath.Join(dir, "ledger"))
+	writeSlugs(t, filepath.Join(dir, "ledger"), "account_events")
 	const became = "the job account_events has seen that buy became purchase_completed_in_app between 2009-12-27 and 2009-12-28"
 	for _, s := range []struct {
 		args string
@@ -121,6 +121,22 @@ func TestSlugsAreForetold(t *testing.T) {
 	} {
 		if code, text := inTheMorning(t, s.args); code != s.code || !strings.Contains(unfolded(text), unfolded(s.want)) || strings.Contains(text, "\x1b") && !strings.HasSuffix(s.args, "csv") {
 			t.Errorf("%s: exit code %d, want %d and %s: %s", s.args, code, s.code, s.want, text)
+		}
+	}
+}
+
+// What the events of one account were says nothing of another account's.
+func TestSlugsOfOneAccount(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	text := strings.ReplaceAll(slugsConfig, "sinks: ", "accounts: all, sinks: ")
+	text = strings.ReplaceAll(text, "    accounts: all, ", "    accounts: all\n    ")
+	check(t, os.WriteFile("reportferry.yml", []byte("accounts: {one: {}, other: {}}\n"+text), 0o600))
+	writeSlugs(t, filepath.Join(dir, "ledger"), "account_events_one")
+	for job, told := range map[string]bool{"sales_one": true, "sales_other": false} {
+		code, text := inTheMorning(t, "plan "+job)
+		if code != 0 || strings.Contains(text, "account_events_one has seen that buy became") != told {
+			t.Errorf("%s: exit code %d: %s", job, code, text)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/runs"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
@@ -62,6 +64,10 @@ func (d *display) summary(r ledger.Run) {
 	if d.json {
 		return
 	}
+	if refused := d.refused(r.Results); len(refused) > 0 {
+		fmt.Fprintln(d.out, human.Fold(fmt.Sprintf("The service refused %s: %s. See token and account_id under accounts in the config. Jobs of other accounts weren't held up by it.",
+			human.Plural(len(refused), "account"), strings.Join(refused, ", ")), 80))
+	}
 	wrong := 0
 	for _, res := range r.Results {
 		wrong += status.Wrong(res.Problems)
@@ -72,6 +78,27 @@ func (d *display) summary(r ledger.Run) {
 	if wrong > 0 {
 		fmt.Fprintf(d.out, "Not as it should be: %s; see status.\n", human.Plural(wrong, "partition"))
 	}
+}
+
+// accountsOf gives the account of each job that is of one, by its name.
+func accountsOf(list []jobs.Job) map[string]string {
+	accounts := map[string]string{}
+	for _, j := range list {
+		if j.Account != "" {
+			accounts[j.Name] = j.Account
+		}
+	}
+	return accounts
+}
+
+// refused names the accounts whose credentials the service refused.
+func (d *display) refused(results []ledger.Result) (names []string) {
+	for _, res := range results {
+		if name := d.accounts[res.Job]; name != "" && errors.Is(errors.Join(res.Errs...), adjust.ErrAuth) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // leaving counts the jobs that the run left incomplete, by failure or because others hold their units, kept old rows, lack
@@ -95,6 +122,9 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
 		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
 		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
+	}
+	if account := d.accounts[res.Job]; account != "" {
+		args = append(args, "account", account)
 	}
 	if len(o.Altered) > 0 {
 		args = append(args, "altered", o.Altered)

@@ -12,41 +12,49 @@ type Dialect struct {
 	Name string
 	formula.Dialect
 	types map[catalog.Type]string // of columns without rows
+	names bool                    // a union goes by the names of columns, also of those that a table lacks
 	age   string                  // minutes from the newest of the column fetched, which is in UTC, until now
 }
 
 // The dialects. Each column of a type that tables of states have is named as the engine reads it from Parquet or Iceberg.
 var (
 	BigQuery = Dialect{
-		Name:    "bigquery",
+		Name: "bigquery", types: bigqueryTypes,
 		Dialect: formula.Dialect{Quote: backticks, Divide: func(left, right string) string { return "SAFE_DIVIDE(CAST(" + left + " AS FLOAT64), " + right + ")" }},
 	}
 	DuckDB = Dialect{
 		Name: "duckdb", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE")},
-		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP"),
-		age:   "date_diff('minute', MAX(fetched), now() AT TIME ZONE 'UTC')",
+		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP", "TIMESTAMPTZ"), names: true,
+		age: "date_diff('minute', MAX(fetched), now() AT TIME ZONE 'UTC')",
 	}
 	Trino = Dialect{
 		Name: "trino", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE")},
-		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP(6)"),
+		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP(6)", "TIMESTAMP(6) WITH TIME ZONE"),
 		age:   "date_diff('minute', MAX(fetched), CAST(current_timestamp AT TIME ZONE 'UTC' AS TIMESTAMP(6)))",
 	}
 	Spark = Dialect{
 		Name: "spark", Dialect: formula.Dialect{Quote: backticks, Divide: divideAs("DOUBLE")},
-		types: typesOf("STRING", "DOUBLE", "TIMESTAMP_NTZ"),
+		types: typesOf("STRING", "DOUBLE", "TIMESTAMP_NTZ", "TIMESTAMP"),
 		age:   "timestampdiff(MINUTE, MAX(fetched), convert_timezone('UTC', localtimestamp()))",
 	}
 	Postgres = Dialect{
 		Name: "postgres", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE PRECISION")},
-		types: typesOf("TEXT", "DOUBLE PRECISION", "TIMESTAMP"),
+		types: typesOf("TEXT", "DOUBLE PRECISION", "TIMESTAMP", "TIMESTAMPTZ"),
 		age:   "CAST(FLOOR(EXTRACT(EPOCH FROM now() AT TIME ZONE 'UTC' - MAX(fetched)) / 60) AS BIGINT)",
 	}
 )
 
-// typesOf are the types of an engine. All call whole numbers BIGINT and days DATE.
-func typesOf(text, double, moment string) map[catalog.Type]string {
+// bigqueryTypes are those that its sink gives columns.
+var bigqueryTypes = map[catalog.Type]string{
+	catalog.String: "STRING", catalog.Int64: "INT64", catalog.Double: "FLOAT64", catalog.Decimal: "NUMERIC", catalog.Day: "DATE", catalog.Hour: "DATETIME",
+	catalog.Instant: "TIMESTAMP",
+}
+
+// typesOf are the types of an engine. All call whole numbers BIGINT, days DATE and money DECIMAL(18,6).
+func typesOf(text, double, moment, instant string) map[catalog.Type]string {
 	return map[catalog.Type]string{
 		catalog.String: text, catalog.Int64: "BIGINT", catalog.Double: double, catalog.Day: "DATE", catalog.Month: "DATE", catalog.Hour: moment,
+		catalog.Decimal: "DECIMAL(18,6)", catalog.Instant: instant,
 	}
 }
 

@@ -9,6 +9,7 @@ package views
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reportferry/reportferry/internal/catalog"
@@ -123,6 +124,51 @@ func (p Place) Told(sort string, columns []Column, tables []string) View {
 		return View{sort, "SELECT\n  " + strings.Join(nothing, ",\n  ") + "\nWHERE false"}
 	}
 	return View{sort, strings.Join(queries, "\nUNION ALL\n")}
+}
+
+// A Member is one of the tables that a union is of.
+type Member struct {
+	Name    string // of its account
+	Rows    string // the table as FROM has it, with a condition on its rows
+	Columns []Column
+}
+
+// Union has the rows of all members, with the member's name in its first column. Columns go by their names; one that a table lacks is NULL there.
+func (p Place) Union(name, first string, members []Member) View {
+	var all []Column
+	for _, m := range members {
+		for _, c := range m.Columns {
+			if !has(all, c.Name) {
+				all = append(all, c)
+			}
+		}
+	}
+	with := "\nUNION ALL\n"
+	if p.names {
+		with = "\nUNION ALL BY NAME\n"
+	}
+	var queries []string
+	for _, m := range members {
+		columns := []string{Text(m.Name) + " AS " + p.Quote(first)}
+		for _, c := range all {
+			switch {
+			case p.names:
+			case has(m.Columns, c.Name):
+				columns = append(columns, p.Quote(c.Name))
+			default:
+				columns = append(columns, fmt.Sprintf("CAST(NULL AS %s) AS %s", p.types[c.Type], p.Quote(c.Name)))
+			}
+		}
+		if p.names {
+			columns = append(columns, "*")
+		}
+		queries = append(queries, "SELECT "+strings.Join(columns, ", ")+"\nFROM "+m.Rows)
+	}
+	return View{name, strings.Join(queries, with)}
+}
+
+func has(columns []Column, name string) bool {
+	return slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name })
 }
 
 // Fresh tells of every table how fresh it is, by what tells of partitions: a table of them, or what BigQuery itself knows. It leaves out tables

@@ -61,12 +61,12 @@ The exit code is 3 when there is nothing to accept.`,
 
 // accept records that what is held back may be published, and gives the partitions.
 func accept(ctx context.Context, s *wire.Session, name, days string, why *ledger.Acceptance) (accepted []civil.Date, err error) {
-	chosen, err := s.Choose([]string{name})
+	job, err := s.ChooseOne(name)
 	if err != nil {
 		return nil, err
 	}
-	if chosen[0].Report == nil {
-		return nil, exit.Usage(fmt.Errorf("job %s is of kind %s; only those of kind report hold answers back", name, chosen[0].Kind))
+	if job.Report == nil {
+		return nil, exit.Usage(fmt.Errorf("job %s is of kind %s; only those of kind report hold answers back", name, job.Kind))
 	}
 	var first, last civil.Date
 	if days != "" {
@@ -78,7 +78,7 @@ func accept(ctx context.Context, s *wire.Session, name, days string, why *ledger
 			return nil, err
 		}
 	}
-	t, err := s.Ledger.Table(ctx, chosen[0].Table)
+	t, err := s.Ledger.Table(ctx, job.Table)
 	if err != nil {
 		return nil, err
 	}

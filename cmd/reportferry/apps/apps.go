@@ -56,7 +56,7 @@ No secret is printed: neither channel setup, nor SDK secrets, nor the vault.`,
 	}
 	cmd.AddCommand(g.plan(), g.apply())
 	for _, asking := range []*cobra.Command{g.status(), g.list(), g.get(), g.settings(), g.export(), g.events(), g.signature(), g.secrets(), g.vault()} {
-		g.AddService(asking)
+		g.AddAsking(asking)
 		cmd.AddCommand(asking)
 	}
 	return cmd

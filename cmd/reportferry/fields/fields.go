@@ -68,7 +68,7 @@ A service that can't be reached is an error; --offline asks nothing.`,
 	fs.BoolVar(&o.events, "events", false, "the account's events, and what is counted of each")
 	o.form = p.AddOutput(cmd, "all that is known of each")
 	fs.BoolVar(&o.offline, "offline", false, "the catalogue alone; nothing is asked")
-	p.AddService(cmd)
+	p.AddAsking(cmd)
 	return cmd
 }
 

@@ -110,11 +110,10 @@ type id struct {
 }
 
 func readHistory(ctx context.Context, s *wire.Session, name string, first, last civil.Date, metrics []string) (t tableHistory, err error) {
-	chosen, err := s.Choose([]string{name})
+	job, err := s.ChooseOne(name)
 	if err != nil {
 		return t, err
 	}
-	job := chosen[0]
 	if job.Sinks == nil {
 		return t, exit.Usage(fmt.Errorf("job %s: its kind, %s, fills no table, so that nothing of it has a history", job.Name, job.Kind))
 	}

@@ -110,15 +110,16 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 	}
 	c.Warn(names)
 	c.step("config", nil, human.Plural(len(c.Config.Jobs), "job"))
+	for _, line := range wire.Spread(chosen) {
+		fmt.Fprintln(c.out, line)
+	}
 	c.receivers(ctx)
 	c.buckets()
 	c.room()
 	c.store(ctx)
-	lists := c.account(ctx)
+	lists := c.listings(ctx, chosen)
 	list, good := c.places(ctx, chosen)
-	if lists != nil {
-		c.queries(ctx, list, lists)
-	}
+	c.queries(ctx, list, lists)
 	if c.Ledger != nil {
 		if c.past, err = c.Past(ctx, wire.LastRuns); err != nil {
 			c.step("runs", err, "")
@@ -137,7 +138,7 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 			fmt.Fprintf(c.out, "%s: the service offers nothing harmless to try;\n  the first push is the trial: begin with a file of one record\n", j.Name)
 		}
 	}
-	if live && lists != nil && c.Ledger != nil && ctx.Err() == nil {
+	if live && c.Ledger != nil && ctx.Err() == nil {
 		return c.live(ctx, list, lists)
 	}
 	return ctx.Err()

@@ -7,17 +7,16 @@ import (
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
-	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
 // live compares some final partitions of each report job, and the types of its columns, with what the service says today.
-func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]adjust.Filter) error {
+func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]listing) error {
 	for _, job := range list {
 		kind, ok := job.Kind.(*report.Kind)
-		if !ok {
+		if !ok || lists[job.Account] == nil {
 			continue
 		}
 		if err := c.compare(ctx, job, kind); err != nil {
@@ -26,7 +25,7 @@ func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]ad
 		if said := kind.Scoping(ctx); said != "" {
 			fmt.Fprintf(c.out, "%s live: %s\n", job.Name, terminal.Line(said))
 		}
-		for _, d := range kind.Disagreements(lists) {
+		for _, d := range kind.Disagreements(lists[job.Account]) {
 			fmt.Fprintf(c.out, "%s live: %s is %s here, the service says %s\n", job.Name, d.Metric, d.Type, terminal.Line(d.Formatting))
 			fmt.Fprintf(c.out, "  the table stays as it is; another type: types: {%s: ...}\n", d.Metric)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/after"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/views"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/state"
@@ -165,10 +166,7 @@ func StateTables(ctx context.Context, l *ledger.Ledger, prefix string, tables []
 // Views are the views of a table, in the order in which they can be made: some read others. BigQuery makes none on a table that isn't
 // there; elsewhere such a view has no rows. None has rows of another meaning, so that nobody adds them to the others.
 func (r Reading) Views(t views.Table) (list []views.View, err error) {
-	where := ""
-	if r.Partitions != "" {
-		where = r.Without(t, r.Partitions, state.OtherMeaning)
-	}
+	where := r.where(t)
 	if r.Whole != "" {
 		list = append(list, views.View{Name: t.Name, Query: "SELECT * FROM " + r.Whole + where})
 		where = ""
@@ -195,6 +193,39 @@ func (r Reading) Views(t views.Table) (list []views.View, err error) {
 		}
 	}
 	return list, nil
+}
+
+// where leaves out the rows of another meaning.
+func (r Reading) where(t views.Table) string {
+	if r.Partitions == "" {
+		return ""
+	}
+	return r.Without(t, r.Partitions, state.OtherMeaning)
+}
+
+// accountColumn is the first column of the view over the tables of all accounts.
+const accountColumn = "account"
+
+// member is a table of an account in the view over the tables of all accounts. The view of the table itself, where there is one, has left out
+// what is to be left out.
+func (r Reading) member(account string, t views.Table, s *sinks.Schema) (m views.Member, err error) {
+	m = views.Member{Name: account, Rows: r.Table(t.Name) + r.where(t)}
+	if r.Whole != "" {
+		m.Rows = r.Named(t.Name)
+	}
+	for _, c := range s.Columns {
+		if c.Name == accountColumn {
+			return m, fmt.Errorf("%w: its table has a column %s, which --union adds; leave --union out", ledger.ErrRefused, accountColumn)
+		}
+		m.Columns = append(m.Columns, views.Column{Name: c.Name, Type: columnTypes[c.Type]})
+	}
+	return m, nil
+}
+
+// columnTypes are the catalogue's types by those of sinks.
+var columnTypes = map[sinks.ColumnType]catalog.Type{
+	sinks.String: catalog.String, sinks.Date: catalog.Day, sinks.DateTime: catalog.Hour, sinks.Instant: catalog.Instant,
+	sinks.Int64: catalog.Int64, sinks.Decimal: catalog.Decimal, sinks.Double: catalog.Double,
 }
 
 // stateColumns are the columns of a table of states.

@@ -12,6 +12,7 @@ import (
 	"github.com/reportferry/reportferry/internal/views"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/state"
+	"github.com/reportferry/reportferry/sinks"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -61,6 +62,7 @@ func TestStatements(t *testing.T) {
 		for _, v := range list {
 			b.WriteString(r.Create(v) + "\n")
 		}
+		b.WriteString(r.Create(union(t, r)) + "\n")
 		for _, kind := range StateKinds {
 			if query := r.Told(kind, stateColumns(kind), nil).Query; name != "bigquery" && strings.Contains(query, "AS )") {
 				t.Errorf("%s: a column without a type:\n%s", name, query)
@@ -75,6 +77,34 @@ func TestStatements(t *testing.T) {
 		if want, err := os.ReadFile(path); err != nil || b.String() != string(want) {
 			t.Errorf("%s: %v:\n%s\nwant\n%s", name, err, &b, want)
 		}
+	}
+}
+
+// union is the view over the tables of two accounts, each of which has a column that the other lacks.
+func union(t *testing.T, r Reading) views.View {
+	t.Helper()
+	columns := []sinks.Column{{Name: "day", Type: sinks.Date}, {Name: "network", Type: sinks.String}, {Name: "cost", Type: sinks.Decimal}}
+	var members []views.Member
+	for account, own := range []sinks.Column{{Name: "installs", Type: sinks.Int64}, {Name: "loaded", Type: sinks.Instant}} {
+		r := r
+		table := views.Table{Name: spending.Name + "_" + string(rune('a'+account)), On: "day"}
+		if r.Whole != "" {
+			r.Whole = r.Table(table.Name)
+		}
+		m, err := r.member(string(rune('a'+account)), table, &sinks.Schema{Columns: append(columns[:3:3], own)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, m)
+	}
+	return r.Union(spending.Name, accountColumn, members)
+}
+
+// A column of the name that the view adds would stand there twice.
+func TestUnionOfATableWithAnAccount(t *testing.T) {
+	r := readingAt(views.InCatalog(views.Trino, "lake", []string{"ads"}), "")
+	if _, err := r.member("a", spending, &sinks.Schema{Columns: []sinks.Column{{Name: "account"}}}); !errors.Is(err, ledger.ErrRefused) {
+		t.Errorf("%v", err)
 	}
 }
 

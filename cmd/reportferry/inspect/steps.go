@@ -104,40 +104,61 @@ func (c *checker) store(ctx context.Context) {
 // columnLists are the service's own lists of what a report may ask for.
 var columnLists = []string{"overview_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "skad_metrics", "dimensions", "apps"}
 
-// account asks the service for these lists, which shows that it accepts the token and the account. It returns their items by
-// slug, nil when the service refuses.
-func (c *checker) account(ctx context.Context) map[string]adjust.Filter {
-	if c.Token == nil {
+// A listing is what the service lists for one account, by slug; nil: it refuses.
+type listing map[string]adjust.Filter
+
+// listings asks the service for these lists, once for each account of the chosen jobs.
+func (c *checker) listings(ctx context.Context, chosen []config.Job) map[string]listing {
+	found := map[string]listing{}
+	for _, j := range chosen {
+		if _, asked := found[j.Account]; j.AsksService() && !asked && ctx.Err() == nil {
+			found[j.Account] = c.account(ctx, j.Account)
+		}
+	}
+	switch {
+	case len(found) > 0:
+	case c.Token != nil:
+		found[""] = c.account(ctx, "")
+	default:
 		c.step("service", nil, "no job asks for reports or apps, so no API token is needed")
+	}
+	return found
+}
+
+// account asks the service for an account's lists, which shows that it accepts the token and the account.
+func (c *checker) account(ctx context.Context, account string) listing {
+	name := "service"
+	if account != "" {
+		name = "account " + account
+	}
+	if err := c.Credential(ctx, account); err != nil {
+		c.step(name, err, "")
 		return nil
 	}
-	if _, err := c.Token.Token(ctx); err != nil {
-		c.step("service", fmt.Errorf("service.token: %w", exit.Refused(err)), "")
-		return nil
-	}
+	of, _ := c.Account(account) // it has just been made
 	detail := "the token is good"
-	if id := c.Config.Service.AccountID; id != "" {
+	if id := c.Config.ServiceOf(account).AccountID; id != "" {
 		detail += ", and so is account " + id
 	}
-	lists, err := c.Client.FiltersData(ctx, columnLists)
+	lists, err := of.Client.FiltersData(ctx, columnLists)
 	var answer *adjust.Error
 	if errors.As(err, &answer) && (answer.Status == http.StatusBadRequest || answer.Status == http.StatusNotFound) {
 		// The interface document doesn't promise the lists, so an account without them is no fault. The events show instead
 		// whether the token is good.
 		detail += "; its lists of metrics can't be had"
-		_, err = c.Client.Events(ctx, adjust.EventsQuery{})
+		_, err = of.Client.Events(ctx, adjust.EventsQuery{})
 	}
-	if warning := c.Client.ClockWarning(); warning != "" {
+	if warning := of.Client.ClockWarning(); warning != "" {
 		detail += "; " + warning
 	}
-	c.step("service", err, detail)
+	c.step(name, err, detail)
 	if err != nil {
 		return nil
 	}
 	if len(lists["apps"]) == 0 {
-		fmt.Fprintln(c.out, "service: it doesn't list the apps that the token shows; one that it loses is noticed if it has events, or by what is missing")
+		fmt.Fprintln(c.out, name+": it doesn't list the apps that the token shows; one that it loses is noticed if it has events, or by what is missing")
 	}
-	slugs := map[string]adjust.Filter{}
+	slugs := listing{}
 	for _, items := range lists {
 		for _, item := range items {
 			slugs[item.ID] = item
@@ -219,13 +240,13 @@ func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.
 }
 
 // queries tries whether the service accepts the dimensions, metrics and events of each report job.
-func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string]adjust.Filter) {
+func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string]listing) {
 	for _, job := range list {
 		kind, ok := job.Kind.(*report.Kind)
-		if !ok || ctx.Err() != nil {
+		if !ok || lists[job.Account] == nil || ctx.Err() != nil {
 			continue
 		}
-		dimensions, metrics, err := kind.Try(ctx, lists)
+		dimensions, metrics, err := kind.Try(ctx, lists[job.Account])
 		c.step(job.Name, err, fmt.Sprintf("the service takes its %s and %s", human.Plural(dimensions, "dimension"), human.Plural(metrics, "metric")))
 		for _, remark := range kind.FilterRemarks(ctx) {
 			fmt.Fprintf(c.out, "%s: %s\n", job.Name, remark)

@@ -23,7 +23,7 @@ import (
 // Views makes the command views.
 func Views(p *wire.Program) *cobra.Command {
 	var by []string
-	var apply bool
+	var apply, union bool
 	var dialect string
 	cmd := &cobra.Command{
 		Use:   "views <job>",
@@ -37,6 +37,10 @@ has is left out, and said. Another tells how fresh tables are. The others are
 the job's final rows, which of all tables' partitions are final, and what was
 restated of them. While a rebaseline isn't finished, the rows that it hasn't
 replaced are in none: they are of another currency, zone or filter.
+
+Of an entry of the config with several accounts the views of each account's
+table are printed. With --union there is one more, by the entry's name, with the
+rows of all of them and the account in its first column.
 
 BigQuery gets the views with --apply. The others are printed for the engine:
 
@@ -67,26 +71,32 @@ under the name that the sink's URL has.`,
 				if err != nil {
 					return err
 				}
-				job, err := JobOf(ctx, s, chosen[0], dialect)
-				if err != nil {
-					return err
+				if c := chosen[0]; union && (c.Account == "" || c.Entry != names[0]) {
+					return exit.Usage(fmt.Errorf("--union: %s is one table; name an entry of the config that has accounts, or leave it out", names[0]))
 				}
-				return makeViews(cmd, p, s, job, viewing{by, dialect, apply})
+				return (&viewing{cmd: cmd, program: p, session: s, by: by, dialect: dialect, apply: apply, union: union, written: map[string]bool{}, untold: map[string]bool{}}).make(ctx, chosen)
 			})
 		},
 	}
 	cmd.Flags().StringSliceVar(&by, "by", nil, "dimensions to keep beside the date: `a,b`")
+	cmd.Flags().BoolVar(&union, "union", false, "one view more, of the tables of all accounts")
 	cmd.Flags().BoolVar(&apply, "apply", false, "make the views in the job's datasets of BigQuery")
 	cmd.Flags().StringVar(&dialect, "dialect", "", "only the views of this `SQL`: "+oneOf(dialectNames())+"; default: what the sinks are")
 	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(dialectNames(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
-// viewing is what the command line asks of views.
+// A viewing makes views as the command line asks.
 type viewing struct {
+	cmd     *cobra.Command
+	program *wire.Program
+	session *wire.Session
 	by      []string
 	dialect string
 	apply   bool
+	union   bool
+	written map[string]bool // statements, of which several tables have the same
+	untold  map[string]bool // kinds of states without rows
 }
 
 // JobOf makes a job with those of its sinks alone that a dialect is for. What isn't opened needs no credentials, and nothing is asked of
@@ -129,60 +139,110 @@ func redacted(urls []string) string {
 	return strings.Join(names, ", ")
 }
 
-// makeViews prints the statements of a job's views for each of its sinks, and runs those of BigQuery if it is asked to.
-func makeViews(cmd *cobra.Command, p *wire.Program, s *wire.Session, job jobs.Job, asked viewing) error {
-	plan, err := job.Kind.Plan(cmd.Context(), time.Now())
-	if err != nil {
-		return err
-	}
-	if plan.Table == nil {
-		return fmt.Errorf("job %s: %w: its kind has no metrics to sum", job.Name, ledger.ErrRefused)
-	}
-	schema, err := plan.Table.Schema(cmd.Context())
-	if err != nil {
-		return err
-	}
-	table, left, err := Summed(job.Table, schema, asked.by)
-	if err != nil {
-		return fmt.Errorf("job %s: %w: %w", job.Name, ledger.ErrRefused, err)
-	}
-	untold := map[string]bool{}
-	for _, target := range job.Targets {
-		r, err := readingOf(cmd.Context(), s, target, job.Table, asked.dialect)
+// make prints the statements of the views of each job for each of its sinks, and runs those of BigQuery if it is asked to.
+func (v *viewing) make(ctx context.Context, chosen []config.Job) error {
+	var readings []Reading // by sink, of which all accounts of an entry have the same
+	var targets []ledger.Target
+	var members [][]views.Member
+	for _, c := range chosen {
+		job, err := JobOf(ctx, v.session, c, v.dialect)
 		if err != nil {
-			return fmt.Errorf("job %s: %w", job.Name, err)
+			return err
 		}
-		list, err := r.Views(table)
+		schema, table, left, err := designOf(ctx, job, v.by)
 		if err != nil {
-			return fmt.Errorf("job %s: %w", job.Name, err)
+			return err
 		}
-		for _, v := range list {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s\n", r.Create(v))
-			warehouse, ok := target.Sink.(*bqsink.Sink)
-			if !ok || !asked.apply {
-				continue
+		members = append(members, make([][]views.Member, max(0, len(job.Targets)-len(members)))...)
+		readings, targets = nil, job.Targets
+		for i, target := range job.Targets {
+			r, err := readingOf(ctx, v.session, target, job.Table, v.dialect)
+			if err != nil {
+				return fmt.Errorf("job %s: %w", job.Name, err)
 			}
-			name := warehouse.Named(v.Name)
-			if err := warehouse.SaveView(cmd.Context(), name, v.Query); err != nil {
+			list, err := r.Views(table)
+			if err == nil && v.union {
+				var m views.Member
+				m, err = r.member(c.Account, table, schema)
+				members[i] = append(members[i], m)
+			}
+			if err != nil {
+				return fmt.Errorf("job %s: %w", job.Name, err)
+			}
+			if err := v.write(ctx, target, r, list...); err != nil {
 				return err
 			}
-			p.Note(cmd.ErrOrStderr(), "made "+name)
+			readings, left = append(readings, r), append(left, v.without(r)...)
 		}
-		for _, kind := range StateKinds {
-			switch told := len(r.States[kind]) > 0; {
-			case told || untold[kind]:
-			case r.Name == views.BigQuery.Name:
-				left = append(left, r.Prefix+kind+", which has no rows of the job's table yet")
-			default:
-				untold[kind] = true
-				p.Note(cmd.ErrOrStderr(), "without rows: "+r.Prefix+kind+"; print the views again when it has some")
-			}
+		for _, l := range left {
+			v.program.Note(v.cmd.ErrOrStderr(), "left out: "+l)
 		}
 	}
-	for _, l := range left {
-		p.Note(cmd.ErrOrStderr(), "left out: "+l)
+	for i, r := range readings {
+		if !v.union {
+			break
+		}
+		name := strings.TrimSuffix(chosen[0].Table, "_"+chosen[0].Account)
+		if err := v.write(ctx, targets[i], r, r.Union(name, accountColumn, members[i])); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// designOf is what a job's view sums, with what is left out of it.
+func designOf(ctx context.Context, job jobs.Job, by []string) (schema *sinks.Schema, table views.Table, left []string, err error) {
+	plan, err := job.Kind.Plan(ctx, time.Now())
+	switch {
+	case err != nil:
+		return nil, table, nil, err
+	case plan.Table == nil:
+		return nil, table, nil, fmt.Errorf("job %s: %w: its kind has no metrics to sum", job.Name, ledger.ErrRefused)
+	}
+	if schema, err = plan.Table.Schema(ctx); err != nil {
+		return nil, table, nil, err
+	}
+	if table, left, err = Summed(job.Table, schema, by); err != nil {
+		err = fmt.Errorf("job %s: %w: %w", job.Name, ledger.ErrRefused, err)
+	}
+	return schema, table, left, err
+}
+
+// write prints the statements that weren't printed before, and runs them in BigQuery.
+func (v *viewing) write(ctx context.Context, target ledger.Target, r Reading, list ...views.View) error {
+	for _, view := range list {
+		text := r.Create(view)
+		if v.written[text] {
+			continue
+		}
+		v.written[text] = true
+		fmt.Fprintf(v.cmd.OutOrStdout(), "%s\n", text)
+		warehouse, ok := target.Sink.(*bqsink.Sink)
+		if !ok || !v.apply {
+			continue
+		}
+		name := warehouse.Named(view.Name)
+		if err := warehouse.SaveView(ctx, name, view.Query); err != nil {
+			return err
+		}
+		v.program.Note(v.cmd.ErrOrStderr(), "made "+name)
+	}
+	return nil
+}
+
+// without notes which views of states have no rows yet, and gives those that aren't made.
+func (v *viewing) without(r Reading) (left []string) {
+	for _, kind := range StateKinds {
+		switch told := len(r.States[kind]) > 0; {
+		case told || v.untold[kind]:
+		case r.Name == views.BigQuery.Name:
+			left = append(left, r.Prefix+kind+", which has no rows of the job's table yet")
+		default:
+			v.untold[kind] = true
+			v.program.Note(v.cmd.ErrOrStderr(), "without rows: "+r.Prefix+kind+"; print the views again when it has some")
+		}
+	}
+	return left
 }
 
 // StateKinds are the kinds of tables of states, in the order of their views.

@@ -58,7 +58,7 @@ of that table is what --print-config prints.
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd, p) },
 	}
 	r.addFlags(cmd, p)
-	p.AddService(cmd)
+	p.AddAsking(cmd)
 	return cmd
 }
 

@@ -40,11 +40,11 @@ as the service wrote them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write := wire.Form(form, formats)
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				chosen, err := s.Choose(args[:1])
+				job, err := s.ChooseOne(args[0])
 				if err != nil {
 					return err
 				}
-				c, err := comparing(args[1], against, wire.Today(chosen[0]))
+				c, err := comparing(args[1], against, wire.Today(job))
 				if err != nil {
 					return exit.Usage(err)
 				}

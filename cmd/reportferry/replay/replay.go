@@ -81,14 +81,14 @@ exit code is then 3, or 1 when nothing could be made.
 
 // open makes the job of a name, which must be one of kind report.
 func open(ctx context.Context, s *wire.Session, name string, a wire.Ask) (jobs.Job, *report.Kind, error) {
-	chosen, err := s.Choose([]string{name})
+	c, err := s.ChooseOne(name)
 	if err != nil {
 		return jobs.Job{}, nil, err
 	}
-	if chosen[0].Report == nil {
-		return jobs.Job{}, nil, exit.Usage(fmt.Errorf("job %s is of kind %s; only those of kind report have raw answers", name, chosen[0].Kind))
+	if c.Report == nil {
+		return jobs.Job{}, nil, exit.Usage(fmt.Errorf("job %s is of kind %s; only those of kind report have raw answers", name, c.Kind))
 	}
-	job, err := s.Job(ctx, chosen[0], a)
+	job, err := s.Job(ctx, c, a)
 	if err != nil {
 		return jobs.Job{}, nil, err
 	}

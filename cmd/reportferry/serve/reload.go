@@ -102,7 +102,7 @@ func (d *daemon) replace(g *generation) (old *generation) {
 	defer d.mu.Unlock()
 	if old = d.current; old != nil {
 		g.engine.Budget = old.engine.Budget // one of the process, whose memory doesn't grow while runs of both go on
-		g.engine.Client.After(old.engine.Client)
+		g.engine.After(old.engine)
 	}
 	now := time.Now().Round(0)
 	d.current, d.reading = g, reading{at: now}

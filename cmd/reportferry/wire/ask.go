@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"cloud.google.com/go/civil"
@@ -32,7 +33,7 @@ func (a Ask) refuseRange(c config.Job, why string) error {
 	return nil
 }
 
-// Choose returns the config's entries that are named, or all of them, in the config's order.
+// Choose returns the jobs that are named, or all of them, in the config's order. The name of an entry stands for the jobs of all its accounts.
 func (e *Engine) Choose(names []string) ([]config.Job, error) {
 	if len(e.Config.Jobs) == 0 {
 		return nil, exit.Usage(errors.New("the config has no jobs; this command needs at least one under jobs"))
@@ -44,16 +45,32 @@ func (e *Engine) Choose(names []string) ([]config.Job, error) {
 		wanted[n] = true
 	}
 	for _, c := range e.Config.Jobs {
-		known = append(known, c.Name)
-		if len(names) == 0 || wanted[c.Name] {
+		if !slices.Contains(known, c.Entry) {
+			known = append(known, c.Entry)
+		}
+		if len(names) == 0 || wanted[c.Name] || wanted[c.Entry] {
 			chosen = append(chosen, c)
-			delete(wanted, c.Name)
 		}
 	}
 	for n := range wanted {
+		if e.Config.Named(n) != nil {
+			continue
+		}
 		return nil, exit.Usage(fmt.Errorf("no job %q in the config; it has %s", n, strings.Join(known, ", ")))
 	}
 	return chosen, nil
+}
+
+// ChooseOne returns the one job of a name. That of an entry with several accounts is refused.
+func (e *Engine) ChooseOne(name string) (config.Job, error) {
+	chosen, err := e.Choose([]string{name})
+	if err == nil && len(chosen) > 1 {
+		err = exit.Usage(fmt.Errorf("%s stands for a job of each of %d accounts; name one of them, such as %s", name, len(chosen), chosen[0].Name))
+	}
+	if err != nil {
+		return config.Job{}, err
+	}
+	return chosen[0], nil
 }
 
 // ChooseJob finds the one job of a kind that a command is about: by its name, or because the config has no other.

@@ -20,8 +20,10 @@ func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]st
 	}
 	var names []string
 	for _, job := range c.Jobs {
-		if !slices.Contains(given, job.Name) {
-			names = append(names, job.Name)
+		for _, name := range []string{job.Entry, job.Name} {
+			if !slices.Contains(given, name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

@@ -27,6 +27,12 @@ func (p *Program) AddService(cmd *cobra.Command) {
 	set.Lookup("token-env").DefValue = config.DefaultTokenEnv
 }
 
+// AddAsking adds the flags of AddService, and the one that names an account of the config.
+func (p *Program) AddAsking(cmd *cobra.Command) {
+	p.AddService(cmd)
+	cmd.PersistentFlags().StringVar(&p.Account, "account", "", "`name` of the config's account to ask, if not the one of service")
+}
+
 // ServiceFlags are the names of the flags that AddService adds.
 var ServiceFlags = []string{"embedded", "base-url", "token-env"}
 
@@ -39,7 +45,7 @@ func (p *Program) Whom() (draft.Service, error) {
 // Take makes c the config of the program, in place of the file, and says what is missing to ask its service.
 func (p *Program) Take(c *config.Config) error {
 	p.taken = c
-	if err := p.checkToken(c.Service, false); err != nil {
+	if err := p.checkToken(c, false); err != nil {
 		return exit.Usage(err)
 	}
 	return nil
@@ -55,10 +61,13 @@ func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) 
 	if err != nil {
 		return exit.Usage(err)
 	}
+	if c.Service = c.ServiceOf(p.Account); c.Service.Account != p.Account {
+		return exit.Usage(fmt.Errorf("--account %s: there is no such account%s", p.Account, c.NoAccount(p.Account)))
+	}
 	if err := p.redirect(&c.Service); err != nil {
 		return exit.Usage(err)
 	}
-	if err := p.checkToken(c.Service, none); err != nil {
+	if err := p.checkToken(c, none); err != nil {
 		return exit.Usage(err)
 	}
 	return p.using(cmd, c, do)
@@ -106,11 +115,13 @@ func (p *Program) redirect(s *config.Service) (err error) {
 
 // checkToken says what to set when the environment variable isn't there that holds the token. Only the usual name is repeated:
 // somebody may have written the token itself after --token-env.
-func (p *Program) checkToken(s config.Service, noConfig bool) error {
-	usual := config.DefaultTokenEnv
+func (p *Program) checkToken(c *config.Config, noConfig bool) error {
+	s, usual := c.Service, config.DefaultTokenEnv
 	var message string
 	switch {
 	case s.Embedded:
+	case s.Token == "" && len(c.Accounts) > 0:
+		message = "no API token: the config's service has none of its own; name one of its accounts by --account" + c.NoAccount("")
 	case s.Token == "":
 		message = "no API token: the config names none; put the token into an environment variable, and name it by --token-env"
 	case s.BaseURL == "":
@@ -138,9 +149,9 @@ func (p *Program) Unasked(cmd *cobra.Command) (why string, err error) {
 		return "", exit.Usage(err)
 	case err != nil:
 		return p.ConfigFile + " has errors; check says which", nil
-	case p.BaseURL+p.TokenEnv != "" || p.Embedded:
+	case p.BaseURL+p.TokenEnv+p.Account != "" || p.Embedded:
 		return "", nil
-	case p.checkToken(c.Service, false) == nil:
+	case p.checkToken(c, false) == nil:
 		return "", nil
 	case c.Service.Token == config.TokenOf(config.DefaultTokenEnv):
 		return config.DefaultTokenEnv + " is not set", nil

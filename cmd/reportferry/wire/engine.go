@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
@@ -32,7 +33,10 @@ type Engine struct {
 	Bounds *jobs.Bounds // of all runs
 	Log    *slog.Logger
 
-	Embedded *emulator.Server // the service, when the config says so; else nil
+	Embedded *Embedded // the service in this process, when the config says so; else nil
+
+	mu       sync.Mutex // guards accounts, which sessions of several runs ask for
+	accounts map[string]Account
 	closers
 }
 
@@ -81,11 +85,12 @@ func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*
 	if waits {
 		tries = 3
 	}
-	var err error
-	if e.Client, err = e.service(tries); err != nil {
+	own, err := e.service(c.Service, tries)
+	if err != nil {
 		return nil, errors.Join(exit.Coded(err), e.Close())
 	}
-	e.Bounds = jobs.NewBounds(e.Client.InFlight())
+	e.Client, e.Token = own.Client, own.Token
+	e.Bounds = jobs.NewBounds(e.Parallel())
 	e.onClose(func() error { e.Client.CloseIdle(); return nil })
 	if most := cmp.Or(c.Service.InFlight, transport.UsualInFlight); e.Task.count > most {
 		log.Warn(fmt.Sprintf("%d tasks share %d reports at a time (in_flight), and take turns: more tasks are of no use", e.Task.count, most))
@@ -93,10 +98,9 @@ func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*
 	return e, nil
 }
 
-// service makes the client of the service, which is the emulator in this process when the config says so. Where nothing listens it gives up
-// after so many tries, or after as many as any request has.
-func (e *Engine) service(tries int) (*adjust.Client, error) {
-	s := e.Config.Service
+// service makes the client of an account, or of the service's own, which is an emulator in this process when the config says so. Where nothing
+// listens it gives up after so many tries, or after as many as any request has.
+func (e *Engine) service(s config.Service, tries int) (a Account, err error) {
 	o := adjust.Options{
 		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID, MaxURL: s.MaxURL,
 		Options: transport.Options{
@@ -106,25 +110,31 @@ func (e *Engine) service(tries int) (*adjust.Client, error) {
 	}
 	token, getenv := s.Token, e.getenv
 	if s.Embedded {
-		server, err := emulator.New(emulator.Options{Logger: e.Log})
-		if err != nil {
-			return nil, fmt.Errorf("start the embedded service: %w", err)
-		}
+		server := &Embedded{options: emulator.Options{Logger: e.Log, Seed: seedOf(s.Account)}}
 		e.onClose(server.Close)
-		e.Embedded = server
-		o.BaseURL, o.HTTP = "http://embedded", server.Client()
+		o.BaseURL, o.HTTP, o.AccountID = "http://embedded", server.Client(), ""
+		if e.Embedded == nil {
+			e.Embedded = server
+		}
 		token, getenv = "${TOKEN}", func(string) string { return "embedded" }
 	}
-	if token == "" { // all jobs push to other hosts
-		o.BaseURL, o.CostURL = "", s.CostURL
-		return adjust.New(o)
+	switch {
+	case token != "":
+		if a.Token, err = transport.ParseToken(token, getenv); err != nil {
+			return a, fmt.Errorf("%s: %w", tokenKey(s.Account), exit.Refused(err))
+		}
+		o.Token = a.Token
+	case s.BaseURL != "": // all jobs are of accounts
+		o.Token = tokenless{}
+	default: // all jobs push to other hosts
+		o.CostURL = s.CostURL
 	}
-	var err error
-	if o.Token, err = transport.ParseToken(token, getenv); err != nil {
-		return nil, fmt.Errorf("service.token: %w", exit.Refused(err))
+	if e.Client != nil && !s.Embedded {
+		a.Client = e.Client.Account(s.AccountID, a.Token, s.InFlight)
+		return a, nil
 	}
-	e.Token = o.Token
-	return adjust.New(o)
+	a.Client, err = adjust.New(o)
+	return a, err
 }
 
 // OpenLedger opens the ledger that the config names.

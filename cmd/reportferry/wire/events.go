@@ -25,13 +25,17 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	if err != nil {
 		return jobs.Job{}, fmt.Errorf("job %s: %w: zone: %w", c.Name, ledger.ErrRefused, err)
 	}
+	client, err := s.asking(c)
+	if err != nil {
+		return jobs.Job{}, err
+	}
 	targets, err := s.targets(ctx, c)
 	if err != nil {
 		return jobs.Job{}, err
 	}
 	kind, err := events.New(events.Options{
-		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.Service),
-		Client: s.watched(c.Name, s.Client), Ledger: s.Ledger, Targets: targets,
+		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.ServiceOf(c.Account)),
+		Client: client, Ledger: s.Ledger, Targets: targets,
 		Rules: refresh.Rules{
 			Location: location, Schedule: schedule, IgnoreSchedule: a.Now, IgnoreLedger: a.Force,
 		},
@@ -42,5 +46,5 @@ func Events(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
+	return jobs.Job{Name: c.Name, Table: c.Table, Account: c.Account, Kind: kind, Targets: targets}, nil
 }

@@ -43,6 +43,7 @@ type Program struct {
 	ConfigFile          string // --config
 	BaseURL, TokenEnv   string // --base-url, --token-env, of commands that need no config; empty: not given
 	Embedded            bool   // --embedded, of the same commands
+	Account             string // --account, of those that ask
 	LogFormat, LogLevel string // --log-format, --log-level
 	Attended            bool   // somebody looks on at a terminal
 	Stays               bool   // it does many runs, so that lines of the log name theirs
@@ -259,9 +260,14 @@ func (p *Program) ShowConfig(names []string, safe func(string) string) ([]strict
 	if err != nil {
 		return nil, err
 	}
+	var entries []string // as they stand in the file
 	if len(names) > 0 {
-		if _, err := (&Engine{Config: c}).Choose(names); err != nil {
+		chosen, err := (&Engine{Config: c}).Choose(names)
+		if err != nil {
 			return nil, err
+		}
+		for _, job := range chosen {
+			entries = append(entries, job.Entry)
 		}
 	}
 	data, err := os.ReadFile(p.ConfigFile)
@@ -274,7 +280,7 @@ func (p *Program) ShowConfig(names []string, safe func(string) string) ([]strict
 			shown[i].Value = slices.DeleteFunc(list, func(job []strict.Shown) bool {
 				return !slices.ContainsFunc(job, func(k strict.Shown) bool {
 					name, _ := k.Value.(string)
-					return k.Key == "name" && slices.Contains(names, name)
+					return k.Key == "name" && slices.Contains(entries, name)
 				})
 			})
 		}

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -29,6 +30,10 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	if err != nil {
 		return jobs.Job{}, err
 	}
+	client, err := s.asking(c)
+	if err != nil {
+		return jobs.Job{}, err
+	}
 	targets, err := s.targets(ctx, c)
 	if err != nil {
 		return jobs.Job{}, err
@@ -38,14 +43,14 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		return jobs.Job{}, err
 	}
 	o := report.Options{
-		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.Service),
-		Client: s.watched(c.Name, s.Client), Ledger: s.Ledger, Targets: targets,
+		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.ServiceOf(c.Account)),
+		Client: client, Ledger: s.Ledger, Targets: targets,
 		Start: r.Start.On, Rules: rules, States: s.Config.States, FinalAfter: max(0, r.FinalAfter), Rebaseline: a.Rebaseline, NewColumns: a.NewColumns,
 		Query: adjust.ReportQuery{
 			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
-		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, Drop: r.Drop, OnEmpty: partition.OnEmpty(r.OnEmpty), FailText: r.BadText == "fail", Guard: float64(r.Guard), Visible: s.visible,
+		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, Drop: r.Drop, OnEmpty: partition.OnEmpty(r.OnEmpty), FailText: r.BadText == "fail", Guard: float64(r.Guard), Visible: s.visible(c.Account),
 		Listed:    r.AppScope == "listed",
 		Reconcile: report.Reconcile(r.Reconcile.Then), Cohorts: float64(r.Reconcile.Cohorts), Drift: report.Drift(r.Drift), Probe: r.Probe,
 		Codec: r.Codec, Pages: s.Config.Parquet.Pages, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget, Raw: kept, Log: s.Log,
@@ -54,7 +59,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 		o.Query.TimezoneID, o.Query.Zone = "", rules.Location
 	}
 	for _, other := range s.Config.Jobs {
-		if other.Events != nil && s.Ledger != nil {
+		if other.Events != nil && other.Account == c.Account && s.Ledger != nil {
 			o.SlugHistories = append(o.SlugHistories, slugs.Open(s.Ledger, other.Name, other.Table))
 		}
 	}
@@ -74,14 +79,29 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	return jobs.Job{Name: c.Name, Table: c.Table, Kind: kind, Targets: targets}, nil
+	return jobs.Job{Name: c.Name, Table: c.Table, Account: c.Account, Kind: kind, Targets: targets}, nil
 }
 
-// visible lists the apps that the token shows. The service is asked once a session, whose jobs share the answer; the one that asks counts the
-// request.
-func (s *Session) visible(ctx context.Context, client *adjust.Client) ledger.Scope {
-	s.asked.Do(func() { s.apps = report.Visible(ctx, client) })
-	return s.apps
+// visible lists the apps that an account's token shows. The service is asked once a session, whose jobs share the answer; the one that asks
+// counts the request.
+func (s *Session) visible(account string) func(context.Context, *adjust.Client) ledger.Scope {
+	if s.apps == nil {
+		s.apps = map[string]*visibleApps{}
+	}
+	if s.apps[account] == nil {
+		s.apps[account] = &visibleApps{}
+	}
+	v := s.apps[account]
+	return func(ctx context.Context, client *adjust.Client) ledger.Scope {
+		v.asked.Do(func() { v.scope = report.Visible(ctx, client) })
+		return v.scope
+	}
+}
+
+// visibleApps are those that the token of one account shows.
+type visibleApps struct {
+	asked sync.Once
+	scope ledger.Scope
 }
 
 // tablesOf translates the config's options of databases' tables for the sinks.

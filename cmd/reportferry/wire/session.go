@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -37,8 +36,8 @@ type Session struct {
 
 	waits  map[string]*adjust.Waits // of requests, by job
 	opened map[string]*blob.Bucket  // buckets of files, by URL
-	asked  sync.Once                // which apps the token shows
-	apps   ledger.Scope
+	stores map[string]sinks.Sink    // by URL
+	apps   map[string]*visibleApps  // by account
 	closers
 }
 
@@ -71,12 +70,10 @@ func (s *Session) JobsApart(ctx context.Context, names []string) ([]jobs.Job, er
 	for _, c := range chosen {
 		job, err := s.Job(ctx, c, s.Asked)
 		if err == nil && c.AsksService() {
-			if _, err = s.Token.Token(ctx); err != nil {
-				err = fmt.Errorf("service.token: %w", exit.Refused(err))
-			}
+			err = s.Credential(ctx, c.Account)
 		}
 		if err != nil {
-			job = jobs.Job{Name: c.Name, Table: c.Table, Kind: unmade{err}}
+			job = jobs.Job{Name: c.Name, Table: c.Table, Account: c.Account, Kind: unmade{err}}
 		}
 		list = append(list, job)
 	}
@@ -108,14 +105,6 @@ func (s *Session) watched(job string, c *adjust.Client) *adjust.Client {
 	return c.Watched(s.waits[job])
 }
 
-// AskService tells whether one of the jobs asks the host of reports and app automation, which wants the API token.
-func (s *Session) AskService(list []jobs.Job) bool {
-	return slices.ContainsFunc(list, func(j jobs.Job) bool {
-		_, never := j.Kind.(unmade)
-		return !never && s.Config.Job(j.Name).AsksService()
-	})
-}
-
 // Warn logs which of the jobs do what is allowed and probably not meant. Runs don't log this, unlike the config's own warnings,
 // because part of it depends on the day.
 func (s *Session) Warn(names []string) {
@@ -139,11 +128,21 @@ func (s *Session) Warn(names []string) {
 	}
 }
 
-// OpenSink opens a sink by its URL until the session is closed.
+// OpenSink opens a sink by its URL until the session is closed, once for all jobs that name it: hundreds of them have no connections of
+// their own.
 func (s *Session) OpenSink(ctx context.Context, rawURL string) (sinks.Sink, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sink := s.stores[rawURL]; sink != nil {
+		return sink, nil
+	}
 	sink, err := sinks.Open(ctx, rawURL, s.Sinks)
 	if err == nil {
 		s.onClose(sink.Close)
+		if s.stores == nil {
+			s.stores = map[string]sinks.Sink{}
+		}
+		s.stores[rawURL] = sink
 	}
 	return sink, err
 }

@@ -31,3 +31,12 @@ FROM `project.dataset.INFORMATION_SCHEMA.PARTITIONS`
 WHERE SUBSTR(table_name, 1, 1) != '_'
 GROUP BY table_name;
 
+CREATE OR REPLACE VIEW `project.dataset.campaigns_daily` AS
+SELECT 'a' AS `account`, `day`, `network`, `cost`, `installs`, CAST(NULL AS TIMESTAMP) AS `loaded`
+FROM `project.dataset.campaigns_daily_a`
+WHERE CAST(`day` AS DATE) NOT IN (SELECT partition_date FROM `project.dataset._reportferry_partitions_campaigns_daily` WHERE table_name = 'campaigns_daily_a' AND state = 'other meaning')
+UNION ALL
+SELECT 'b' AS `account`, `day`, `network`, `cost`, CAST(NULL AS INT64) AS `installs`, `loaded`
+FROM `project.dataset.campaigns_daily_b`
+WHERE CAST(`day` AS DATE) NOT IN (SELECT partition_date FROM `project.dataset._reportferry_partitions_campaigns_daily` WHERE table_name = 'campaigns_daily_b' AND state = 'other meaning');
+

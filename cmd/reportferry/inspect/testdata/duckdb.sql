@@ -53,3 +53,10 @@ SELECT
 FROM "_reportferry_partitions"
 GROUP BY table_name;
 
+CREATE OR REPLACE VIEW "campaigns_daily" AS
+SELECT 'a' AS "account", *
+FROM "campaigns_daily_a"
+UNION ALL BY NAME
+SELECT 'b' AS "account", *
+FROM "campaigns_daily_b";
+

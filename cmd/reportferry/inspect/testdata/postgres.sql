@@ -50,3 +50,12 @@ SELECT
 FROM "warehouse"."_reportferry_partitions"
 GROUP BY table_name;
 
+CREATE OR REPLACE VIEW "warehouse"."campaigns_daily" AS
+SELECT 'a' AS "account", "day", "network", "cost", "installs", CAST(NULL AS TIMESTAMPTZ) AS "loaded"
+FROM "warehouse"."campaigns_daily_a"
+WHERE CAST("day" AS DATE) NOT IN (SELECT partition_date FROM "warehouse"."_reportferry_partitions_campaigns_daily" WHERE table_name = 'campaigns_daily_a' AND state = 'other meaning')
+UNION ALL
+SELECT 'b' AS "account", "day", "network", "cost", CAST(NULL AS BIGINT) AS "installs", "loaded"
+FROM "warehouse"."campaigns_daily_b"
+WHERE CAST("day" AS DATE) NOT IN (SELECT partition_date FROM "warehouse"."_reportferry_partitions_campaigns_daily" WHERE table_name = 'campaigns_daily_b' AND state = 'other meaning');
+

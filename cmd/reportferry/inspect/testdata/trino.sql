@@ -50,3 +50,12 @@ SELECT
 FROM "lake"."ads.e`u"""."_reportferry_partitions"
 GROUP BY table_name;
 
+CREATE OR REPLACE VIEW "lake"."ads.e`u"""."campaigns_daily" AS
+SELECT 'a' AS "account", "day", "network", "cost", "installs", CAST(NULL AS TIMESTAMP(6) WITH TIME ZONE) AS "loaded"
+FROM "lake"."ads.e`u"""."campaigns_daily_a"
+WHERE CAST("day" AS DATE) NOT IN (SELECT partition_date FROM "lake"."ads.e`u"""."_reportferry_partitions_campaigns_daily" WHERE table_name = 'campaigns_daily_a' AND state = 'other meaning')
+UNION ALL
+SELECT 'b' AS "account", "day", "network", "cost", CAST(NULL AS BIGINT) AS "installs", "loaded"
+FROM "lake"."ads.e`u"""."campaigns_daily_b"
+WHERE CAST("day" AS DATE) NOT IN (SELECT partition_date FROM "lake"."ads.e`u"""."_reportferry_partitions_campaigns_daily" WHERE table_name = 'campaigns_daily_b' AND state = 'other meaning');
+
