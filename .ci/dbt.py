@@ -44,7 +44,7 @@ def check(what, right):
 
 def serving(seed):
     """An emulator, as a process, and its address. The first one lists no apps, so that another account may follow with all other numbers."""
-    server = subprocess.Popen([work / "reportferry", "emulator", "--addr", "127.0.0.1:0", "--days", "50", "--apps", "2", "--rate", "1000", "--seed", seed],
+    server = subprocess.Popen([work / "reportferry", "emulator", "--addr", "127.0.0.1:0", "--hostile-names", "--days", "50", "--apps", "2", "--rate", "1000", "--seed", seed],
                               stderr=subprocess.PIPE, text=True)
     base = re.search(r"serving on (\S+)", next(line for line in server.stderr if "serving on" in line))[1]
     fault = [] if seed != "11" else [{"kind": "status", "status": 404, "path": "filters_data", "every": 1}]

@@ -57,7 +57,7 @@ def snapshots(table):
 
 def serving(seed):
     """An emulator, as a process, and its address."""
-    server = subprocess.Popen([program, "emulator", "--addr", "127.0.0.1:0", "--days", str(DAYS + 8), "--apps", "3", "--rate", "1000", "--seed", seed],
+    server = subprocess.Popen([program, "emulator", "--addr", "127.0.0.1:0", "--hostile-names", "--days", str(DAYS + 8), "--apps", "3", "--rate", "1000", "--seed", seed],
                               stderr=subprocess.PIPE, text=True)
     return server, re.search(r"serving on (\S+)", next(line for line in server.stderr if "serving on" in line))[1]
 

@@ -73,7 +73,7 @@ type service struct {
 
 func startService(t testing.TB, args ...string) *service {
 	t.Helper()
-	started := []string{"emulator", "--addr", "127.0.0.1:0", "--seed", "7", "--rate", "-1", "--reading", strings.Join(emutest.Chosen(), ",")}
+	started := []string{"emulator", "--addr", "127.0.0.1:0", "--hostile-names", "--seed", "7", "--rate", "-1", "--reading", strings.Join(emutest.Chosen(), ",")}
 	cmd := exec.Command(binary(t), append(started, args...)...)
 	stderr, err := cmd.StderrPipe()
 	check(t, err)

@@ -92,7 +92,8 @@ func TestAKeptFileIsRefused(t *testing.T) {
 	for want, o := range map[string]emulator.Options{
 		"facts.db: it was made with seed 5 and 3 apps, not with seed 6 and 3 apps": {Now: emutest.AtNoon, Seed: 6, Apps: 3, DB: file},
 		"made with seed 5 and 3 apps, not with seed 5 and 4 apps":                  {Now: emutest.AtNoon, Seed: 5, Apps: 4, DB: file},
-		"made by another version":      {Now: emutest.AtNoon, Seed: 5, Apps: 3, DB: older},
+		"made by another version":      {Now: emutest.AtNoon, Seed: 5, Apps: 3, DB: older, Hostile: true},
+		"or with other names":          {Now: emutest.AtNoon, Seed: 5, Apps: 3, DB: file},
 		"other tables":                 {Now: emutest.AtNoon, DB: foreign},
 		"notes.txt: file is not a dat": {Now: emutest.AtNoon, DB: text},
 		"unable to open database file": {Now: emutest.AtNoon, DB: filepath.Join(dir, "missing", "facts.db")},
@@ -115,7 +116,7 @@ func TestAKeptFileIsRefused(t *testing.T) {
 func TestSeveralEmulatorsOnOneFile(t *testing.T) {
 	t.Parallel()
 	want := emutest.Get(t, emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Seed: 9, Apps: 3}), wideQuery, 200)
-	o := emulator.Options{Now: emutest.AtNoon, Seed: 9, Apps: 3, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1}
+	o := emutest.With(emulator.Options{Now: emutest.AtNoon, Seed: 9, Apps: 3, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1})
 	var wg sync.WaitGroup
 	servers := make([]*emulator.Server, 6)
 	for i := range servers {

@@ -28,6 +28,7 @@ type Options struct {
 	Faults   []Fault          // scripted faults, see Fault
 	DB       string           // a file that keeps all that is made: made when missing, else with its own first day; "" keeps nothing. Its vault's key is in DB.key
 	Logger   *slog.Logger     // default: discard
+	Hostile  bool             // names of apps, events, networks and campaigns are hard to read: line breaks, quotes, formulas, many scripts
 	Readings []string         // choices such as "app-absent=404", of what the interface document leaves open: see the package reading
 
 	Partners    map[string]string // keys that /cost takes, and the network whose spend each may post, "" for any; empty: any key

@@ -60,7 +60,11 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new emulator: %w", err)
 	}
-	s := &Server{opts: o, limiters: map[string]*rate.Limiter{}, world: facts.New(o.Seed, o.Apps, facts.DayOf(o.Now())-o.Days+1)}
+	names := facts.Ordinary
+	if o.Hostile {
+		names = facts.Hostile
+	}
+	s := &Server{opts: o, limiters: map[string]*rate.Limiter{}, world: facts.New(o.Seed, o.Apps, facts.DayOf(o.Now())-o.Days+1, names)}
 	if s.read, err = reading.New(o.Readings...); err != nil {
 		return nil, fmt.Errorf("new emulator: %w", err)
 	}

@@ -321,7 +321,7 @@ func TestEvents(t *testing.T) {
 func TestEveryEventFamilyOfEveryEvent(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 1})
-	for _, rec := range facts.New(7, 12, 0).Account().Catalog.Records {
+	for _, rec := range facts.New(7, 12, 0, facts.Hostile).Account().Catalog.Records {
 		var slugs []string
 		for _, m := range metrics.NewGlossary(nil).All() {
 			if strings.HasPrefix(m.Slug, "{e}") {

@@ -90,6 +90,7 @@ call it by.`,
 func accountFlags(cmd *cobra.Command, o *emulator.Options) {
 	cmd.Flags().Int64Var(&o.Seed, "seed", 7, "what the numbers are made from")
 	cmd.Flags().IntVar(&o.Apps, "apps", 12, "apps of the account")
+	cmd.Flags().BoolVar(&o.Hostile, "hostile-names", false, "quotes, line breaks, formulas in names")
 }
 
 // readFaults reads a script of faults, the same JSON that PUT /_emulator/faults takes.

@@ -19,8 +19,8 @@ func newEngagements() *cobra.Command {
 		Use:   "engagements --csv",
 		Short: "List clicks and impressions of the made-up account",
 		Long: `List clicks and impressions of the made-up account, to make files of ad spend
-from: cost_id, app, campaign, time (UTC). An emulator with the same --seed and
---apps knows them; one of another seed keeps spend for them pending.`,
+from: cost_id, app, campaign, time (UTC). An emulator with the same --seed,
+--apps and --hostile-names knows them; another keeps spend for them pending.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if perDay < 1 {

@@ -40,7 +40,7 @@ func all(t *testing.T, s *emulator.Server, tickets ...string) string {
 // word.
 func TestAppsAreKept(t *testing.T) {
 	t.Parallel()
-	o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Rate: -1, TicketStep: -1, DB: filepath.Join(t.TempDir(), "kept.db")}
+	o := emutest.With(emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Rate: -1, TicketStep: -1, DB: filepath.Join(t.TempDir(), "kept.db")})
 	s, stop := emutest.Start(t, o)
 	body := garden("channel_setup", object{"partner_1": object{"sdk_keys": []any{"k"}}}, "override_settings", object{"s2s": object{"limit": 12345678901234567890., "ratio": 0.10}},
 		"editors", []any{"a@example.com"}, "ios_pv_shared_secret", "abc", "additional_stores", object{"amazon": object{"store_id": "B0"}})

@@ -149,7 +149,7 @@ func TestJobsUseTheVault(t *testing.T) {
 func TestVaultAtRest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Rate: -1, DB: filepath.Join(dir, "kept.db")}
+	o := emutest.With(emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Rate: -1, DB: filepath.Join(dir, "kept.db")})
 	var log bytes.Buffer
 	s, stop := emutest.Start(t, o)
 	if _, err := os.Stat(o.DB + ".key"); !os.IsNotExist(err) {

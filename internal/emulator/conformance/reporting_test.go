@@ -26,6 +26,7 @@ func serviceOf(t *testing.T, o emulator.Options) *emulator.Server {
 	if o.Rate == 0 {
 		o.Rate = -1
 	}
+	o.Hostile = true
 	o.Now = func() time.Time { return time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC) }
 	s, err := emulator.New(o)
 	if err != nil {

@@ -39,10 +39,11 @@ func AtNoon() time.Time { return Noon }
 
 var readings = flag.String("readings", "", "readings that tests' emulators follow: a row's number, or choices such as app-absent=404,apps-list=denied")
 
-// With is o for a test: unknown parameters are refused, so that no test asks for what nobody answers, and the readings of
+// With is o for a test: names are hostile, unknown parameters are refused, so that no test asks for what nobody answers, and the readings of
 // the flag -readings hold, for tests that must hold under each of them: go test ./jobs/apps -args -readings 2. What o
 // itself chooses goes before the flag's choices, and those before the refusal.
 func With(o emulator.Options) emulator.Options {
+	o.Hostile = true
 	o.Readings = slices.Concat([]string{reading.UnknownParameters + "=refuse"}, Chosen(), o.Readings)
 	return o
 }
@@ -253,5 +254,5 @@ func CountFacts(tb testing.TB, file string) (n int) {
 
 // GlossaryOf knows the metrics of an account of the default seed.
 func GlossaryOf(s *emulator.Server) *metrics.Glossary {
-	return metrics.NewGlossary(&facts.New(7, len(s.Apps()), 0).Account().Catalog)
+	return metrics.NewGlossary(&facts.New(7, len(s.Apps()), 0, facts.Hostile).Account().Catalog)
 }

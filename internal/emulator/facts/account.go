@@ -17,6 +17,8 @@ type Account struct {
 	Apps    []App
 	MadeUp  int // so many of Apps come from the seed; those behind them were declared
 	Catalog Catalog
+
+	names *Names
 }
 
 // Find is the place of an app, or -1.
@@ -100,7 +102,7 @@ func (e *Edit) copy() *Account {
 
 // clone copies what addApp, rename, addEvent and RenameEvent change.
 func (a *Account) clone() *Account {
-	out := &Account{Apps: slices.Clone(a.Apps), MadeUp: a.MadeUp, Catalog: Catalog{slices.Clone(a.Catalog.Records), maps.Clone(a.Catalog.Index), a.Catalog.named, a.Catalog.rates}}
+	out := &Account{Apps: slices.Clone(a.Apps), MadeUp: a.MadeUp, Catalog: Catalog{slices.Clone(a.Catalog.Records), maps.Clone(a.Catalog.Index), a.Catalog.named, a.Catalog.rates}, names: a.names}
 	for i := range out.Apps {
 		out.Apps[i].Events = slices.Clip(out.Apps[i].Events)
 	}
@@ -117,8 +119,8 @@ func (a *Account) addApp(seed int64, d Declared, firstDay int) {
 	origin := MaxApps + streamOf(seed, 11, d.Token).Below(1_000_000_000)
 	app := App{Token: d.Token, Name: d.Name, OSNames: []string{d.Platform}, StoreID: d.StoreID, FirstDay: firstDay, origin: origin}
 	app.volume = volumeOf(NewRandom(seed, 1, origin))
-	app.Slices = makeSlices(seed, origin, origin*100, app.OSNames)
-	app.describe(seed)
+	app.Slices = a.names.makeSlices(seed, origin, origin*100, app.OSNames)
+	a.names.describe(seed, &app)
 	a.Apps = append(a.Apps, app)
 }
 
@@ -142,12 +144,12 @@ func (a *Account) addEvent(seed int64, i int, event AppEvent) eventRate {
 	event.Slug = c.slugFor(event)
 	n, known := c.Index[event.Slug]
 	if !known {
-		if n = slices.IndexFunc(eventDefs, func(d eventDef) bool { return d.name == event.Name }); n < 0 {
+		if n = slices.IndexFunc(a.names.events, func(d eventDef) bool { return d.name == event.Name }); n < 0 {
 			n = 1000 + streamOf(seed, 12, event.Slug).Below(1_000_000_000_000)
 		}
 		c.Index[event.Slug] = n
 		at, _ := slices.BinarySearchFunc(c.Records, event.Slug, compareID)
-		c.Records = slices.Insert(c.Records, at, newEvent(definition(seed, n, event), event.Slug))
+		c.Records = slices.Insert(c.Records, at, newEvent(a.definition(seed, n, event), event.Slug))
 	}
 	rec := c.BySlug(event.Slug)
 	if rec.Mapping[app.Token] == nil {
@@ -159,7 +161,7 @@ func (a *Account) addEvent(seed int64, i int, event AppEvent) eventRate {
 		rec.Tokens = append(rec.Tokens, rec.Mapping[owner]...)
 	}
 	app.Events = append(app.Events, event)
-	def := definition(seed, n, event)
+	def := a.definition(seed, n, event)
 	r := NewRandom(seed, 5, app.origin, n)
 	return eventRate{app: i, event: n, rate: def.rate * r.Between(60, 140) * 10, price: def.price}
 }
@@ -207,9 +209,9 @@ func (c *Catalog) slugFor(event AppEvent) string {
 }
 
 // definition is what an event of this number is like: one of the seed's, or made up from its slug.
-func definition(seed int64, number int, event AppEvent) eventDef {
-	if number < len(eventDefs) {
-		return eventDefs[number]
+func (a *Account) definition(seed int64, number int, event AppEvent) eventDef {
+	if number < len(a.names.events) {
+		return a.names.events[number]
 	}
 	r := streamOf(seed, 13, event.Slug)
 	return eventDef{name: event.Name, section: "events", formatting: "integer", rate: r.Between(20, 200), price: r.Between(1, 20) * 490_000}

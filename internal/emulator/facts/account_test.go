@@ -10,7 +10,7 @@ import (
 // An account that somebody holds stays as it was, whatever is declared later, and nothing is left of an edit that failed.
 func TestAnAccountStays(t *testing.T) {
 	t.Parallel()
-	w := New(7, 3, 20_000)
+	w := New(7, 3, 20_000, Hostile)
 	if err := w.Open("", ""); err != nil {
 		t.Fatal(err)
 	}

@@ -24,31 +24,25 @@ type AppEvent struct {
 	Name, Slug, Token string
 }
 
-// Names that exercise quoting and scripts; further apps are numbered.
-var appNames = []string{
-	"Sky Garden", "Puzzle \"Quest\", Deluxe", "Bakery Rush", "Кошки и кофе", "Word, Word & Word", "毎日パズル",
-	"Idle Harbor", "Fit+Walk: Steps", "مدينة الألعاب", "Chess Club 2", "Très Chic – Mode", "unknown signals",
-}
-
 var appOSNames = [][]string{{"android", "ios"}, {"ios"}, {"android"}, {"android", "ios", "unknown"}, {"android", "fire-tv"}, {"ios", "windows"}}
 
-func makeApps(seed int64, n int) []App {
+func (names *Names) makeApps(seed int64, n int) []App {
 	apps := make([]App, n)
 	taken := map[string]bool{}
 	firstSlice := 0
 	for i := range apps {
 		r := NewRandom(seed, 1, i)
 		a := App{Name: fmt.Sprintf("App %d", i+1), OSNames: appOSNames[i%len(appOSNames)], origin: i}
-		if i < len(appNames) {
-			a.Name = appNames[i]
+		if i < len(names.apps) {
+			a.Name = names.apps[i]
 		}
 		for a.Token == "" || taken[a.Token] {
 			a.Token = r.Token(12)
 		}
 		taken[a.Token] = true
 		a.volume = volumeOf(r)
-		a.Slices = makeSlices(seed, i, firstSlice, a.OSNames)
-		a.describe(seed)
+		a.Slices = names.makeSlices(seed, i, firstSlice, a.OSNames)
+		names.describe(seed, &a)
 		firstSlice += len(a.Slices)
 		apps[i] = a
 	}

@@ -80,7 +80,7 @@ func makeDay(seed int64, appIndex int, a *App, day int) []Fact {
 			f.dau = f.installs + users
 			f.sessions = users*r.Between(12, 30)/10 + r.Below(3)
 			if paid {
-				f.Spend = spendOf(s.pricing, f.installs, f.clicks, f.impressions, r)
+				f.Spend = spendOf(s.pricing, f.installs, f.clicks, f.impressions, r) * s.price / 100
 			}
 			if s.networkData {
 				f.netSpend = f.Spend*r.Between(90, 115)/100 + r.Below(50_000)

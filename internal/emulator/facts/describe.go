@@ -2,16 +2,24 @@ package facts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // place is a country of the data.
-type place struct{ code, name, region string }
+type place struct {
+	code, name, region string
+	price              int // what a user costs and brings, in percent of the ordinary
+}
 
 var places = []place{
-	{"US", "United States of America", "AMER"}, {"DE", "Germany", "EMEA"}, {"JP", "Japan", "APAC"}, {"BR", "Brazil", "LATAM"},
-	{"IN", "India", "APAC"}, {"TR", "Türkiye", "EMEA"}, {"FR", "France", "EMEA"}, {"GB", "United Kingdom", "EMEA"},
-	{"MX", "Mexico", "LATAM"}, {"unknown", "unknown", "unknown"},
+	{"US", "United States of America", "AMER", 170}, {"DE", "Germany", "EMEA", 120}, {"JP", "Japan", "APAC", 140}, {"BR", "Brazil", "LATAM", 45},
+	{"IN", "India", "APAC", 30}, {"TR", "Türkiye", "EMEA", 45}, {"FR", "France", "EMEA", 105}, {"GB", "United Kingdom", "EMEA", 130},
+	{"MX", "Mexico", "LATAM", 50}, {"KR", "South Korea", "APAC", 125}, {"unknown", "unknown", "unknown", 100},
+}
+
+func placeOf(code string) place {
+	return places[slices.IndexFunc(places, func(p place) bool { return p.code == code })]
 }
 
 // partnerDef is an advertising partner's ID, unique slug and name. -300, 34, 254 and 1678 are the service's own, as clients
@@ -49,15 +57,10 @@ var devices = map[string]struct {
 	"unknown": {[]string{"unknown"}, []string{"unknown"}, "undefined"},
 }
 
-// Second and third levels of a campaign, as people and machines name them.
-var (
-	adgroupNames  = []string{"Lookalike 1%", "Broad, 18+", "unknown", "interest=\"puzzle\"", "リターゲ", "AG_01"}
-	creativeNames = []string{"video_15s.mp4", "Playable: level 3", "unknown", "Banner 320x50", "Vidéo été, 30 s", "carousel\t4"}
-	sourceNames   = []string{"Feed", "Stories", "Audience Network", "unknown"}
-)
+var sourceNames = []string{"Feed", "Stories", "Audience Network", "unknown"}
 
 // describe fills in the texts of the app's slices, from a stream of their own: what else was made stays what it was.
-func (a *App) describe(seed int64) {
+func (names *Names) describe(seed int64, a *App) {
 	for i := range a.Slices {
 		s := &a.Slices[i]
 		r := NewRandom(seed, 9, a.origin, i)
@@ -71,11 +74,8 @@ func (a *App) describe(seed int64) {
 			texts["store_type"], texts["store_id"] = device.stores[0], a.StoreID
 		}
 		texts["platform"] = device.platform
-		for _, p := range places {
-			if p.code == s.country {
-				texts["country"], texts["region"] = p.name, p.region
-			}
-		}
+		in := placeOf(s.country)
+		texts["country"], texts["region"] = in.name, in.region
 		for _, p := range partners {
 			if p.name == s.partner {
 				texts["partner_id"], texts["partner"] = p.id, p.slug
@@ -86,7 +86,7 @@ func (a *App) describe(seed int64) {
 			texts["channel"], texts["channel_id"] = s.network, "network_"+s.network
 		}
 		texts["app_network"] = texts["store_type"] + ":" + texts["store_id"]
-		s.describeAds(texts, r, a.origin)
+		names.describeAds(s, texts, r, a.origin)
 		link := strings.Join([]string{a.Token, s.network, s.campaign, texts["adgroup"], texts["creative"]}, "\x00")
 		texts["tracker_token"] = streamOf(seed, 14, link).Token(7)
 		for _, column := range TextColumns {
@@ -97,7 +97,7 @@ func (a *App) describe(seed int64) {
 
 // describeAds fills in what an ad network tells; organic users have none of it, and the service's own
 // networks but one none either.
-func (s *Slice) describeAds(texts map[string]string, r *Random, origin int) {
+func (names *Names) describeAds(s *Slice, texts map[string]string, r *Random, origin int) {
 	for _, column := range []string{"ad_account_id", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network",
 		"source_network", "source_id_network", "creative", "creative_network", "creative_id_network"} {
 		texts[column] = "unknown"
@@ -117,8 +117,8 @@ func (s *Slice) describeAds(texts map[string]string, r *Random, origin int) {
 			texts[column], texts[column+"_network"], texts[column+"_id_network"] = fmt.Sprintf("%s (%d)", name, id), name, fmt.Sprint(id)
 		}
 	}
-	level("adgroup", adgroupNames[r.Below(len(adgroupNames))], 20_000_000+s.ID*10+r.Below(2))
-	level("creative", creativeNames[r.Below(len(creativeNames))], 300_000_000+origin*1000+r.Below(40))
+	level("adgroup", names.adgroups[r.Below(len(names.adgroups))], 20_000_000+s.ID*10+r.Below(2))
+	level("creative", names.creatives[r.Below(len(names.creatives))], 300_000_000+origin*1000+r.Below(40))
 	if n := r.Below(len(sourceNames)); s.networkData && sourceNames[n] != "unknown" {
 		texts["source_network"], texts["source_id_network"] = sourceNames[n], fmt.Sprint(7001+n)
 	}

@@ -11,7 +11,7 @@ import (
 func TestEngagementsOfCostIDs(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
-	w := New(7, 3, DayOf(now)-5)
+	w := New(7, 3, DayOf(now)-5, Ordinary)
 	seen := map[string]bool{}
 	var first Engagement
 	for e := range w.Engagements(now.AddDate(0, 0, -30), now.AddDate(0, 0, 30), 4, now) {
@@ -67,7 +67,7 @@ func TestEngagementsOfCostIDs(t *testing.T) {
 func TestEngagementsAtMidnight(t *testing.T) {
 	t.Parallel()
 	for _, now := range []time.Time{time.Date(2026, 3, 2, 0, 0, 1, 0, time.UTC), time.Date(2026, 3, 2, 23, 59, 59, 0, time.UTC)} {
-		w := New(7, 12, DayOf(now)-119)
+		w := New(7, 12, DayOf(now)-119, Ordinary)
 		days := map[int]int{}
 		for e := range w.Engagements(now.AddDate(0, 0, -1), now, 2, now) {
 			days[DayOf(now)-DayOf(e.Time)]++

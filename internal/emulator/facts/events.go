@@ -14,11 +14,11 @@ type eventDef struct {
 	price                            int // micros of USD per event; 0: no revenue
 }
 
-// Names as people make them: the same in several apps, near-doubles, periods and metric words inside, other scripts.
+// Events as people name them: the same in several apps, near-doubles, periods and metric words inside.
 var eventDefs = []eventDef{
 	{"Purchase", "PUR", "revenue", "money", false, 1, 0, 45, 4_990_000},
 	{"purchase completed", "PCO", "revenue", "money", false, 3, 1, 21, 9_990_000},
-	{"Purchase (legacy), \"v1\"", "", "revenue", "", false, 4, 0, 4, 1_990_000},
+	{"Starter Pack", "", "revenue", "", false, 4, 0, 4, 1_990_000},
 	{"Subscription Renewed", "SUB", "revenue", "money", false, 5, 2, 9, 12_500_000},
 	{"Level Complete", "LVL", "events", "integer", false, 2, 0, 260, 0},
 	{"level_10", "", "events", "integer", false, 2, 0, 55, 0},
@@ -28,13 +28,13 @@ var eventDefs = []eventDef{
 	{"session_start", "", "retention", "integer", false, 6, 0, 290, 0},
 	{"Trial d7", "", "retention", "integer", false, 4, 2, 13, 0},
 	{"Day 1 Return", "", "retention", "integer", false, 6, 3, 95, 0},
-	{"Coupon, \"10% off\"\n(new)", "", "cost", "money_precise", false, 5, 0, 8, 350_000},
+	{"Coupon Redeemed", "", "cost", "money_precise", false, 5, 0, 8, 350_000},
 	{"Media Cost Ack", "", "cost", "money", false, 6, 4, 3, 80_000},
 	{"Refund Flagged", "", "fraud", "", false, 4, 3, 2, 0},
 	{"Multi-Account Ban", "", "fraud", "integer", false, 7, 0, 1, 0},
 	{"First Open", "FOP", "installs", "integer", false, 2, 0, 170, 0},
-	{"購入完了", "", "revenue", "money", false, 6, 5, 17, 6_000_000},
-	{"Покупка", "", "revenue", "money", false, 6, 3, 12, 3_300_000},
+	{"Season Pass", "", "revenue", "money", false, 6, 5, 17, 6_000_000},
+	{"Gift Purchase", "", "revenue", "money", false, 6, 3, 12, 3_300_000},
 	{"SKAN Purchase", "SKP", "conversion_events", "integer", true, 2, 1, 30, 5_000_000},
 	{"SKAN Install Quality", "", "conversion_values", "integer", true, 3, 1, 60, 0},
 	{"Farewell Gift", "", "events", "integer", false, 12, 11, 7, 0}, // the last app's alone: gone in a smaller account
@@ -66,14 +66,14 @@ type Catalog struct {
 type eventRate struct{ app, event, rate, price int }
 
 // fill makes the events of the seed's apps.
-func (c *Catalog) fill(seed int64, apps []App) {
+func (c *Catalog) fill(seed int64, defs []eventDef, apps []App) {
 	c.Index = map[string]int{}
 	type owner struct {
 		def  int
 		apps []int
 	}
 	var owners []owner
-	for d, def := range eventDefs {
+	for d, def := range defs {
 		o := owner{def: d}
 		for i := range apps {
 			if i%def.every == def.from {
@@ -85,7 +85,7 @@ func (c *Catalog) fill(seed int64, apps []App) {
 		}
 	}
 	for _, o := range owners {
-		def := eventDefs[o.def]
+		def := defs[o.def]
 		rec := newEvent(def, "")
 		for _, i := range o.apps {
 			r := NewRandom(seed, 4, i, o.def)

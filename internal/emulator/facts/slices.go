@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -24,6 +23,7 @@ type Slice struct {
 
 	country, network, campaign, campaignNet, partner string
 
+	price       int  // what users cost and bring in its country, in percent of the ordinary
 	pricing     int  // how its traffic is paid for: one of PayInstall to PayEvent, or payNothing
 	weight      int  // share of the app's volume, in thousandths
 	arpu, adpu  int  // micros of USD that one user brings in the end, by purchases and by ads
@@ -55,43 +55,18 @@ func (s *Slice) TextOf(column string) string {
 // organicNetwork is the network of users who came by themselves.
 const organicNetwork = "Organic"
 
-type networkDef struct {
-	network, partner string
-	pricing          int
-	reportsSpend     bool // has rows of the network's own numbers
-}
-
-var networks = []networkDef{
-	{"Facebook Installs", "Facebook", PayImpression, true},
-	{"Instagram Installs", "Facebook", PayImpression, true},
-	{"AppLovin", "AppLovin", PayInstall, true},
-	{"Google Ads ACI", "Google Ads", PayClick, true},
-	{"TikTok for Business", "TikTok for Business", PayClick, true},
-	{"Unity Ads", "Unity", PayInstall, false},
-	{"Newsletter, May \"best of\"", "unknown", payNothing, false},
-	{"Kooperation München", "Direkt & Partner", PayEvent, false},
-	{"unknown", "unknown", PayClick, true},
-}
-
-// Campaign names as people write them: commas, quotes, line breaks, blanks at the ends, several scripts.
-var campaignNames = []string{
-	"Summer Sale", "retargeting_30d", "US | iOS | LAL 1%", "Brand, broad", "\"Always on\"", "line one\nline two",
-	"夏のセール", "Лето, скидки", "حملة الصيف", "Größe & Maß", " padded ", "a,\"b\"\n,c", "=cmd()", "-1 day", "unknown", "🚀 launch",
-	"Über-Kampagne; Q1/Q2", "tab\there", "null", "100%_x'y",
-}
-
-var countries = []string{"US", "DE", "JP", "BR", "IN", "TR", "FR", "unknown", "GB", "MX"}
-
 // makeSlices lays out an app's traffic: organic users per system and country, campaigns, the service's own networks. ids
 // count from first.
-func makeSlices(seed int64, origin, first int, osNames []string) []Slice {
+func (names *Names) makeSlices(seed int64, origin, first int, osNames []string) []Slice {
+	networks, countries := names.networks, names.countries
 	r := NewRandom(seed, 2, origin)
 	var out []Slice
 	add := func(s Slice) {
 		s.ID = first + len(out)
 		s.retention = r.Between(60, 140)
-		s.arpu = r.Between(40_000, 1_800_000)
-		s.adpu = r.Between(20_000, 600_000)
+		s.price = placeOf(s.country).price
+		s.arpu = r.Between(40_000, 1_800_000) * s.price / 100
+		s.adpu = r.Between(20_000, 600_000) * s.price / 100
 		out = append(out, s)
 	}
 	for i, os := range osNames {
@@ -103,16 +78,13 @@ func makeSlices(seed int64, origin, first int, osNames []string) []Slice {
 	campaigns := r.Between(16, 20)
 	for i := range campaigns {
 		n := networks[r.Below(len(networks))]
-		name := campaignNames[(i+origin*3)%len(campaignNames)]
-		campaign := fmt.Sprintf("%s (%d)", name, 1_000_000+origin*1000+i)
-		if name == "unknown" {
-			campaign = name
-		}
+		begin := len(out)
 		// One campaign runs in two countries, so that rows share a campaign.
 		for j := range 1 + i%2 {
 			add(Slice{OSName: osNames[r.Below(len(osNames))], country: countries[r.Below(len(countries)-j)], network: n.network,
-				campaign: campaign, campaignNet: name, partner: n.partner, pricing: n.pricing, networkData: n.reportsSpend, weight: r.Between(1, 60)})
+				partner: n.partner, pricing: n.pricing, networkData: n.reportsSpend, weight: r.Between(1, 60)})
 		}
+		names.nameCampaign(i+origin*3, 1_000_000+origin*1000+i, out[begin:])
 	}
 	for i, name := range ownNetworks {
 		name = strings.Replace(name, "%s", streamOf(seed, 15, name).Token(8), 1)

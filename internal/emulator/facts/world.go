@@ -56,19 +56,19 @@ type making struct {
 	err  error
 }
 
-// New makes the apps and events of a seed. Its data begins on firstDay.
-func New(seed int64, apps, firstDay int) *World {
+// New makes the apps and events of a seed, under these names. Its data begins on firstDay.
+func New(seed int64, apps, firstDay int, names *Names) *World {
 	w := &World{Seed: seed, FirstDay: firstDay, made: map[appDay]*making{}}
-	w.populate(apps, Catalog{})
+	w.populate(apps, names, Catalog{})
 	return w
 }
 
 // NameSlugs makes the events anew, with their names in small letters as their slugs. It is for a world that isn't open yet.
-func (w *World) NameSlugs() { w.populate(w.Account().MadeUp, Catalog{named: true}) }
+func (w *World) NameSlugs() { w.populate(w.Account().MadeUp, w.Account().names, Catalog{named: true}) }
 
-func (w *World) populate(apps int, events Catalog) {
-	a := &Account{Apps: makeApps(w.Seed, apps), MadeUp: apps, Catalog: events}
-	a.Catalog.fill(w.Seed, a.Apps)
+func (w *World) populate(apps int, names *Names, events Catalog) {
+	a := &Account{Apps: names.makeApps(w.Seed, apps), MadeUp: apps, Catalog: events, names: names}
+	a.Catalog.fill(w.Seed, names.events, a.Apps)
 	w.account.Store(a)
 }
 
@@ -120,7 +120,7 @@ func (w *World) recognise(ctx context.Context, tx *sql.Tx, want string) error {
 		return fmt.Errorf("it was made with seed %d and %d apps, not with seed %d and %d apps: use those, or another file",
 			seed, apps, w.Seed, w.Account().MadeUp)
 	case version != want:
-		return errors.New("it was made by another version of this emulator, which makes other data: use that version, or another file")
+		return errors.New("it was made by another version of this emulator, or with other names (--hostile-names), and holds other data: use that one, or another file")
 	}
 	return w.loadDeclared(ctx, tx)
 }

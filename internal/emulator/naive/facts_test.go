@@ -50,7 +50,7 @@ func openNaive(t *testing.T, name string, o emulator.Options, later time.Duratio
 	s := emutest.Open(t, o)
 	w := &naiveWorld{name: name, s: s, file: o.DB, now: o.Now().Add(later), names: map[string]string{}, events: map[string]naiveEvent{}, slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
 		matched: map[string]naiveMetric{}, exprs: map[string]naiveExpr{}}
-	seed := facts.New(cmp.Or(o.Seed, 7), o.Apps, 0).Account()
+	seed := facts.New(cmp.Or(o.Seed, 7), o.Apps, 0, facts.Hostile).Account()
 	for _, a := range seed.Apps {
 		w.apps = append(w.apps, a.Token)
 	}

@@ -191,7 +191,7 @@ func TestADamagedSharingLogIsRefused(t *testing.T) {
 		"a bad escape":        {"a%2C1", "a%ZZ1"},
 		"nothing, and opened": {"", ""},
 	} {
-		o := emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db"), SharingPartners: []string{"x.y z"}}
+		o := emutest.With(emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db"), SharingPartners: []string{"x.y z"}})
 		s, stop := emutest.Start(t, o)
 		sendSome(t, s)
 		stop()
@@ -236,7 +236,7 @@ func TestResetSharingByCall(t *testing.T) {
 // Many at once, of few devices: the log's order is that in which the settings were taken, on reopening too.
 func TestSharingLogHasTheOrderOfTheBooks(t *testing.T) {
 	t.Parallel()
-	o := emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db")}
+	o := emutest.With(emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db")})
 	s, stop := emutest.Start(t, o)
 	const senders, each = 8, 100
 	var wg sync.WaitGroup
