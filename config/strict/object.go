@@ -77,6 +77,9 @@ func Default(v any) any {
 			return v
 		}
 	case time.Duration:
+		if v == 0 {
+			return nil
+		}
 		text := v.String()
 		for _, zero := range []string{"m0s", "h0m"} { // 2m0s is 2m
 			if strings.HasSuffix(text, zero) {

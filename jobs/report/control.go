@@ -92,7 +92,7 @@ func (c column) number() bool {
 
 // A control is the totals of a row of partitions, on their way beside the rows, so that they take no time of their own. A nil one is none.
 type control struct {
-	trial  *firstQuery // of the query for totals
+	first  *firstQuery // of the query for totals
 	cancel context.CancelFunc
 	over   chan struct{}
 	totals map[civil.Date]table.Part
@@ -104,7 +104,7 @@ func (f *fetch) control(ctx context.Context, row []civil.Date) *control {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	c := &control{trial: f.totalsTrial, cancel: cancel, over: make(chan struct{})}
+	c := &control{first: f.totalsFirst, cancel: cancel, over: make(chan struct{})}
 	go func() {
 		defer close(c.over)
 		ctx, about := step.Begin(ctx, step.Reconcile)
@@ -120,7 +120,7 @@ func (c *control) accepted(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-c.trial.done():
+	case <-c.first.done():
 	case <-c.over:
 		if errors.Is(c.err, jobs.ErrStop) {
 			return c.err

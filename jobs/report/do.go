@@ -71,9 +71,9 @@ func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcom
 // group does the partitions of a window that are asked for the same columns. A column that the config asks for no more may be refused,
 // which fails these partitions alone.
 func (f *fetch) group(ctx context.Context, g group) (err error) {
-	f.cols, f.window, f.trial, f.totalsTrial, f.mismatches, f.further = g.columns, g.window, &f.plan.firstRows, &f.plan.firstTotals, nil, nil
+	f.cols, f.window, f.rowsFirst, f.totalsFirst, f.mismatches, f.further = g.columns, g.window, &f.firstRows, &f.plan.firstTotals, nil, nil
 	if f.cols.kept != nil {
-		f.trial, f.totalsTrial = nil, nil
+		f.rowsFirst, f.totalsFirst = nil, nil
 	}
 	f.unchecked = f.plan.unchecked(len(f.cols.totalled) > 0)
 	left, err := f.probe(ctx, g.window)
@@ -98,7 +98,7 @@ type fetch struct {
 	cols   *columns
 	out    ledger.Outcome
 
-	trial, totalsTrial *firstQuery // of the first queries with these columns; nil: there is none
+	rowsFirst, totalsFirst *firstQuery // of the first queries with these columns; nil: there is none
 
 	unchecked  string     // why nothing is compared with totals; empty: it is
 	mismatches []mismatch // what differs from the totals
@@ -232,7 +232,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	}
 	defer conv.Abort()
 	if err = c.accepted(ctx); err == nil {
-		err = f.trial.begin(ctx)
+		err = f.rowsFirst.begin(ctx)
 	}
 	if err != nil {
 		return a, err
@@ -252,7 +252,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		return nil
 	})
 	got, err := asking.CSVReport(ctx, q, func(r io.Reader) error {
-		f.trial.end()
+		f.rowsFirst.end()
 		bytes := &arriving{Reader: r}
 		defer f.converting(time.Now(), bytes)
 		ctx, decoded := step.Begin(ctx, step.Decode)
@@ -263,7 +263,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		}
 		return err
 	})
-	if err = f.trial.answered(err); err != nil {
+	if err = f.rowsFirst.answered(err); err != nil {
 		return a, err
 	}
 	got.Started = began // so that the rows say what the ledger and the kept answer say

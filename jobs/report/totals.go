@@ -66,12 +66,12 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 		}
 	}()
 	if b.totals == nil && b.err == nil {
-		if err := f.totalsTrial.begin(ctx); err != nil {
+		if err := f.totalsFirst.begin(ctx); err != nil {
 			stopped = true
 			return nil, err
 		}
 		parts, err := f.firstTotals(ctx, b.row)
-		if err = f.totalsTrial.answered(err); errors.Is(err, jobs.ErrStop) {
+		if err = f.totalsFirst.answered(err); errors.Is(err, jobs.ErrStop) {
 			stopped = true
 			return nil, err
 		}
