@@ -81,7 +81,57 @@ func checkFolderNames(t *tree) []string {
 	return findings
 }
 
+// Names that mean something only to those who have read the package: what they stand for has a word of the field.
+var private = []string{
+	"course", "desk", "edition", "editions", "found", "judge", "lane", "lanes", "letGo", "look", "of", "recall", "said", "say", "see", "seen", "settle",
+	"shift", "standing", "tell", "told", "trial", "verdict", "warrant", "witness", "work",
+}
+
+// checkPrivateNames looks at types, functions and methods. The emulator, and what only tests use, are left out.
+func checkPrivateNames(t *tree) []string {
+	var findings []string
+	order, files := t.folders()
+	for _, folder := range order {
+		if strings.HasSuffix(folder, "test") || strings.HasPrefix(folder+"/", "internal/emulator/") {
+			continue
+		}
+		for _, f := range files[folder] {
+			check := func(id *ast.Ident) {
+				if slices.Contains(private, id.Name) {
+					findings = append(findings, t.at(id, "the name %s; a newcomer doesn't know what it is", id.Name))
+				}
+			}
+			for _, d := range f.Decls {
+				switch d := d.(type) {
+				case *ast.FuncDecl:
+					check(d.Name)
+				case *ast.GenDecl:
+					for _, spec := range d.Specs {
+						if s, ok := spec.(*ast.TypeSpec); ok {
+							check(s.Name)
+						}
+					}
+				}
+			}
+		}
+	}
+	return findings
+}
+
 var nameRules = []rule{{
+	name: "private names", check: checkPrivateNames,
+	bad: map[string]string{
+		"jobs/a.go":                "package jobs\ntype (\n\tverdict int\n\tfit int\n)\nfunc tell() {}\nfunc (fit) of() { var seen int; _ = seen }\nfunc use() { judge := 1; _ = judge }\n",
+		"jobs/a_test.go":           "package jobs\nfunc told() {}\n",
+		"sinks/sinktest/a.go":      "package sinktest\nfunc look() {}\n",
+		"internal/emulator/x/a.go": "package x\nfunc settle() {}\n",
+	},
+	want: []string{
+		"jobs/a.go:3: the name verdict",
+		"jobs/a.go:6: the name tell",
+		"jobs/a.go:7: the name of",
+	},
+}, {
 	name: "interfaces", check: checkInterfaces,
 	bad: map[string]string{
 		"jobs/a.go": `package jobs
