@@ -130,7 +130,7 @@ func (w *attempt[V]) follows(p *store.Push) bool {
 //	the rows begin as the file did before it changed       duplicate; in doubt or rejected as it was then
 //	a record that comes after it was sent already          conflict, unless conflicts are sent
 //	a record before it is pending or in doubt              waiting
-//	in doubt itself, and such records are parked           stays so, and all later ones of its IDs wait
+//	in doubt, and so is one before it, or such are parked  stays so, and all later ones of its IDs wait
 //	else                                                   pending: it is sent
 func (w *attempt[V]) place(row int64, about ...*past) {
 	before, late, blocked := true, false, false

@@ -70,24 +70,26 @@ func (at place) stampOf(location string) (of stamp, ours bool) {
 	return stamp{m[2], size}, err == nil
 }
 
-// property is what a snapshot says of a put.
-func (of stamp) property(hash string) string { return fmt.Sprintf("%s %d %s", of.token, of.size, hash) }
+// value is what a snapshot says of a put, under the key property.
+func (s stamp) value(hash string) string { return fmt.Sprintf("%s %d %s", s.token, s.size, hash) }
 
+// property is the key of the snapshot's property about a place.
 func (at place) property() string { return propertyPut + at.word() }
 
 // properties are what the snapshot of puts says of them.
 func properties(puts []*put) iceberg.Properties {
 	all := iceberg.Properties{propertyRun: puts[0].part.Run}
 	for _, p := range puts {
-		all[p.at.property()] = p.stamp.property(p.part.Hash)
+		all[p.at.property()] = p.stamp.value(p.part.Hash)
 	}
 	return all
 }
 
-func parseStamp(text string) (of stamp, ok bool) {
+// parseStamp reads the stamp of such a value.
+func parseStamp(text string) (s stamp, ok bool) {
 	words := strings.Fields(text)
 	if len(words) != 3 {
-		return of, false
+		return s, false
 	}
 	size, err := strconv.ParseInt(words[1], 10, 64)
 	return stamp{words[0], size}, err == nil
