@@ -24,7 +24,7 @@ answer = rows(block("README.md", "sql"))
 assert len(answer) >= 7, f"the README's query gives {len(answer)} rows"
 print(f"README query: {len(answer)} rows, the first: {' | '.join(map(str, answer[0]))}")
 
-history = block("jobs/README.md", "sql history")
+history = block("jobs/events/README.md", "sql history")
 slugs = rows(history)
 assert len(slugs) > 20 and all(row[-1] is None for row in slugs), "some slug of the one snapshot isn't valid any more"
 with tempfile.TemporaryDirectory() as folder:  # a name that was another for a day, and then the old one again

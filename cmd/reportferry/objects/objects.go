@@ -28,7 +28,7 @@ func New(p *wire.Program) *cobra.Command {
 		Short: "List the objects of the ledger, or print one of them",
 		Long: `List the objects of the ledger, or print one of them as JSON, without its
 checksum and unpacked. Nothing is changed, and nothing is asked of the service.
-jobs/README.md says what the objects hold.`,
+jobs/ledger/README.md says what the objects hold.`,
 	}
 	var form *wire.Output
 	list := &cobra.Command{
