@@ -36,6 +36,7 @@ type mismatch struct {
 	answer  partition.Answer // with the one part
 	control *ledger.Control
 	why     string // what else is to be said of it
+	spread  bool   // over all values of the first place, so that it isn't narrowed to those of other partitions
 }
 
 func (d mismatch) part() table.Part { return d.answer.Parts[0] }
@@ -238,7 +239,7 @@ func (f *fetch) placed(ctx context.Context, mismatches []mismatch, by, only []st
 	}
 	columns = append(columns, metrics...)
 	for _, t := range totals {
-		if i := slices.IndexFunc(mismatches, func(d mismatch) bool { return d.part().Partition == t.Partition }); i >= 0 {
+		if i := slices.IndexFunc(mismatches, func(d mismatch) bool { return d.part().Partition == t.Partition && !d.spread }); i >= 0 {
 			found = append(found, f.place(ctx, &mismatches[i], t, columns, metrics, by, only)...)
 		}
 		t.Remove()
@@ -280,8 +281,8 @@ func (f *fetch) place(ctx context.Context, d *mismatch, total table.Part, column
 			d.why += x.Metric + " by " + by[0] + " is the same in the service's totals as in the rows"
 		}
 	}
-	if len(groups) == len(all) && len(all) > partition.MostPlaces {
-		return nil // it is everywhere
+	if d.spread = len(groups) == len(all) && len(all) > partition.MostPlaces; d.spread {
+		return nil
 	}
 	for group := range groups {
 		first, _, _ := strings.Cut(group, table.GroupSeparator)

@@ -217,3 +217,31 @@ func TestTotalsOfAWindowThatFails(t *testing.T) {
 		}
 	})
 }
+
+// Where a day lacks a row of one app and the next day lacks all rows, only the first day's difference is said to be in that app.
+func TestADifferenceInAllAppsIsNotNarrowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, emulator.Options{Seed: 7, Apps: 4, Days: 30, Rate: -1})
+		defer r.close()
+		r.options.Events = nil
+		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token", "os_name"}, []string{"installs"}
+		r.options.Rules.Page = 7
+		end := civil.DateOf(time.Now()).AddDays(-2)
+		r.from(end.AddDays(-1))
+		q := url.Values{"dimensions": {"day,app_token,os_name"}, "metrics": {"installs"}, "sort": {"day"}, "date_period": {end.AddDays(-1).String() + ":" + end.String()}}
+		first := 0
+		for _, row := range r.answerOf(q) {
+			if row["day"] == end.AddDays(-1).String() {
+				first++
+			}
+		}
+		r.server.SetFaults([]emulator.Fault{{Kind: emulator.FaultCutRows, Rows: first - 1, Every: 1, Path: "csv_report", Query: "dimensions=day,app_token,os_name&"}})
+		r.run(t.Context())
+		records := r.records()
+		for day, want := range map[civil.Date]string{end.AddDays(-1): "app_token ", end: "each app_token of 4"} {
+			if c := records[day].Control; c == nil || len(c.Differences) != 1 || !strings.HasPrefix(c.Differences[0].Where, want) {
+				t.Errorf("%s: %+v, want a difference in %q", day, c, want)
+			}
+		}
+	})
+}
