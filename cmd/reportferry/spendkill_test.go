@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
@@ -173,16 +176,22 @@ func (p *place) keepsSecrets(said string) {
 	p.keptSecrets(said, texts)
 }
 
-// keptSecrets looks through what was said, other texts and the files alone.
+// keptSecrets looks through what was said, other texts and the files alone, compressed or not.
 func (p *place) keptSecrets(said string, texts map[string]string) {
 	p.t.Helper()
 	texts["what was said"] = said
+	frames, err := zstd.NewReader(nil)
+	check(p.t, err)
+	defer frames.Close()
 	for _, folder := range []string{"ledger", "spool"} {
 		check(p.t, filepath.WalkDir(filepath.Join(p.dir, folder), func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
 			data, err := os.ReadFile(path)
+			if err == nil && bytes.HasPrefix(data, []byte("\x28\xb5\x2f\xfd")) { // https://datatracker.ietf.org/doc/html/rfc8878#section-3.1.1
+				data, err = frames.DecodeAll(data, nil)
+			}
 			texts[path] = path + "\n" + string(data)
 			return err
 		}))
