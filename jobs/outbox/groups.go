@@ -14,10 +14,10 @@ const mostPairs = 250_000
 // groups are IDs that have records in common, with Order. A record about two things keeps its place among those of both, so
 // the rows of a group are sent one at a time, as if they were of one ID; what is known of earlier records stays that of each.
 type groups struct {
-	above map[[16]byte][16]byte // towards the one that stands for the group, which is in it, too
-	pairs int
-	pasts map[[16]byte]*past
-	rows  map[[16]byte][]store.Item // of each group; a row with two IDs is there twice
+	above     map[[16]byte][16]byte // towards the one that stands for the group, which is in it, too
+	pairs     int
+	histories map[[16]byte]*idHistory
+	rows      map[[16]byte][]store.Item // of each group; a row with two IDs is there twice
 }
 
 // join makes one group of those of two IDs.
@@ -26,18 +26,18 @@ func (g *groups) join(a, b [16]byte) error {
 		return fmt.Errorf("more than %d of its rows have two IDs; split the file", mostPairs)
 	}
 	if g.above == nil {
-		g.above, g.pasts, g.rows = map[[16]byte][16]byte{}, map[[16]byte]*past{}, map[[16]byte][]store.Item{}
+		g.above, g.histories, g.rows = map[[16]byte][16]byte{}, map[[16]byte]*idHistory{}, map[[16]byte][]store.Item{}
 	}
 	for _, id := range [...][16]byte{a, b} {
-		if g.pasts[id] == nil {
-			g.above[id], g.pasts[id] = id, &past{id: id}
+		if g.histories[id] == nil {
+			g.above[id], g.histories[id] = id, &idHistory{id: id}
 		}
 	}
 	g.above[g.root(a)] = g.root(b)
 	return nil
 }
 
-// root is the ID that stands for the group root an ID: itself when it is in none.
+// root gives the ID that stands for the group of an ID: itself when it is in none.
 func (g *groups) root(id [16]byte) [16]byte {
 	for {
 		up, in := g.above[id]
@@ -63,21 +63,21 @@ func (w *attempt[V]) inGroups() {
 		slices.SortFunc(rows, func(a, b store.Item) int { return cmp.Or(cmp.Compare(a.Row, b.Row), a.CompareID(b)) })
 		broken := false
 		for _, it := range rows {
-			p := w.groups.pasts[it.ID()]
-			broken = broken || p.other || p.before.n > 0 && !p.taken
+			r := w.groups.histories[it.ID()].revision
+			broken = broken || r.broken || r.sent.n > 0 && !r.repeated
 		}
 		for _, it := range rows {
-			p := w.groups.pasts[it.ID()]
-			p.taken = p.taken && !broken
+			r := &w.groups.histories[it.ID()].revision
+			r.repeated = r.repeated && !broken
 		}
 		for len(rows) > 0 {
 			it := rows[0]
-			about := []*past{w.groups.pasts[it.ID()]}
+			histories := []*idHistory{w.groups.histories[it.ID()]}
 			if rows = rows[1:]; len(rows) > 0 && rows[0].Row == it.Row {
-				about = append(about, w.groups.pasts[rows[0].ID()])
+				histories = append(histories, w.groups.histories[rows[0].ID()])
 				rows = rows[1:]
 			}
-			w.place(int64(it.Row), about...)
+			w.setState(int64(it.Row), histories...)
 		}
 	}
 }

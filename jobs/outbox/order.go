@@ -8,20 +8,27 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// A past is what is known of one ID: of its records in other pushes, and of its rows in this file so far. There is one for
-// each ID of a bucket, however many rows it has.
-type past struct {
-	id      [16]byte
-	blocked bool  // a record that comes before is pending or in doubt
-	late    bool  // a record that comes after was sent
-	before  chain // the records that were sent of it when the file had another content
-	other   bool  // the rows can't begin with those: they are sent from the first one on
-	doubt   bool  // the last of those is in doubt
-	open    bool  // some of those weren't sent
-	now     chain // the rows of this file, as many as before has
-	taken   bool  // the rows begin with before
-	rows    int64
-	refused []refusal // those of before that the service refused
+// An idHistory is what is known of one ID while states are set in order. There is one for each ID of a bucket, however many rows it has.
+// It serves one rule: the service gets the records of an ID in the order of files, and in a file in the order of rows, and none of
+// them twice.
+type idHistory struct {
+	id       [16]byte
+	rows     int64 // of this file that have a state
+	blocked  bool  // a record of an earlier file is pending or in doubt
+	late     bool  // a record of a later file was sent
+	revision revision
+}
+
+// A revision is what was sent of an ID while the file had another content. When the rows of the file as it is now begin with the same
+// records, these aren't sent again.
+type revision struct {
+	sent     chain
+	rejected []refusal // those of sent that the service refused
+	doubt    bool      // the last one of sent is in doubt
+	gap      bool      // a record wasn't sent
+	broken   bool      // a record was sent after a gap or after one in doubt: all rows are sent again, from the first one on
+	rows     chain     // the first rows of this file, as many as sent has
+	repeated bool      // rows are the records of sent
 }
 
 // A refusal is what the service said of the nth record of an ID.
@@ -43,36 +50,36 @@ func (c *chain) add(content uint64) {
 	c.n, c.sum = c.n+1, xxhash.Sum64(b[:])
 }
 
-// inOrder sets the states of the rows of a bucket when those of an ID keep their order. All of them are in the index of the push, also
-// those that aren't sent.
+// inOrder sets the states of the rows of a bucket so that those of an ID keep their order. It writes all of them into the index of the push,
+// also those that aren't sent.
 func (w *attempt[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.IndexWriter) error {
-	pasts := map[[16]byte]*past{}
-	of := func(it store.Item) *past {
-		if p := w.groups.pasts[it.ID()]; p != nil {
-			return p
+	histories := map[[16]byte]*idHistory{}
+	historyOf := func(it store.Item) *idHistory {
+		if h := w.groups.histories[it.ID()]; h != nil {
+			return h
 		}
-		return pasts[it.ID()]
+		return histories[it.ID()]
 	}
 	err := w.spool.Each(bucket, func(it store.Item) error {
-		if of(it) == nil {
-			pasts[it.ID()] = &past{id: it.ID()}
+		if historyOf(it) == nil {
+			histories[it.ID()] = &idHistory{id: it.ID()}
 		}
 		return nil
 	})
 	for _, r := range readers {
 		if err == nil {
 			err = r.Each(bucket, nil, func(it store.Item, s store.State) {
-				if p := of(it); p != nil {
-					w.addPast(p, r.Push, it, s)
+				if h := historyOf(it); h != nil {
+					w.addSent(h, r.Push, it, s)
 				}
 			})
 		}
 	}
 	if err == nil && w.before != nil {
 		err = w.spool.Each(bucket, func(it store.Item) error {
-			if p := of(it); p.now.n < p.before.n {
-				p.now.add(it.Content)
-				p.taken = !p.other && p.now == p.before
+			if r := &historyOf(it).revision; r.rows.n < r.sent.n {
+				r.rows.add(it.Content)
+				r.repeated = !r.broken && r.rows == r.sent
 			}
 			return nil
 		})
@@ -81,8 +88,8 @@ func (w *attempt[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store
 		return err
 	}
 	return w.spool.Each(bucket, func(it store.Item) error {
-		if p := pasts[it.ID()]; p != nil {
-			w.place(int64(it.Row), p)
+		if h := histories[it.ID()]; h != nil {
+			w.setState(int64(it.Row), h)
 		} else {
 			w.groups.keep(it)
 		}
@@ -93,27 +100,33 @@ func (w *attempt[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store
 	})
 }
 
-// addPast notes what became of a record of another push.
-func (w *attempt[V]) addPast(p *past, of *store.Push, it store.Item, s store.State) {
+// addSent adds a record of another push, and what became of it, to the history of its ID.
+func (w *attempt[V]) addSent(h *idHistory, push *store.Push, it store.Item, s store.State) {
 	switch {
-	case of == w.before:
-		switch {
-		case s == store.Pending:
-			p.open = true
-		case p.open || p.doubt || s != store.Accepted && s != store.Duplicate && s != store.Unknown && s != store.Rejected:
-			p.other = true // it has to be sent again from the first row on: the last one that was sent may be none of them
-		default:
-			p.before.add(it.Content)
-			p.doubt = s == store.Unknown
-			if s == store.Rejected { // sent again, it would come after those that were sent after it
-				p.refused = append(p.refused, refusal{p.before.n, of.Words[int64(it.Row)]})
-			}
-		}
-	case of.Head.Name == w.p.Name: // as it was before that
-	case w.follows(of):
-		p.blocked = p.blocked || of.Newest && (s == store.Pending || s == store.Unknown)
+	case push == w.before:
+		h.revision.add(it, s, push.Words)
+	case push.Head.Name == w.p.Name: // a revision before that one
+	case w.follows(push):
+		h.blocked = h.blocked || push.Newest && (s == store.Pending || s == store.Unknown)
 	default:
-		p.late = p.late || s != store.Pending && s != store.Conflict
+		h.late = h.late || s != store.Pending && s != store.Conflict
+	}
+}
+
+// add adds a record that the file had, and what became of it.
+func (r *revision) add(it store.Item, s store.State, words map[int64]store.Words) {
+	sent := s == store.Accepted || s == store.Duplicate || s == store.Unknown || s == store.Rejected
+	switch {
+	case s == store.Pending:
+		r.gap = true
+	case r.gap || r.doubt || !sent:
+		r.broken = true // the last record that was sent may be none of sent
+	default:
+		r.sent.add(it.Content)
+		r.doubt = s == store.Unknown
+		if s == store.Rejected { // sent again, it would come after those that were sent after it
+			r.rejected = append(r.rejected, refusal{r.sent.n, words[int64(it.Row)]})
+		}
 	}
 }
 
@@ -125,30 +138,30 @@ func (w *attempt[V]) follows(p *store.Push) bool {
 	return p.Head.ID < w.resumed.Head.ID
 }
 
-// place sets the state of the next row of an ID, or of two:
+// setState sets the state of the next row of an ID, or of two:
 //
 //	the rows begin as the file did before it changed       duplicate; in doubt or rejected as it was then
-//	a record that comes after it was sent already          conflict, unless conflicts are sent
+//	a record of a later file was sent already              conflict, unless conflicts are sent
 //	a record before it is pending or in doubt              waiting
 //	in doubt, and so is one before it, or such are parked  stays so, and all later ones of its IDs wait
 //	else                                                   pending: it is sent
-func (w *attempt[V]) place(row int64, about ...*past) {
-	before, late, blocked := true, false, false
-	for _, p := range about {
-		p.rows++
-		before = before && p.taken && p.rows <= p.before.n
-		late, blocked = late || p.late, blocked || p.blocked
+func (w *attempt[V]) setState(row int64, histories ...*idHistory) {
+	repeated, late, blocked := true, false, false
+	for _, h := range histories {
+		h.rows++
+		repeated = repeated && h.revision.repeated && h.rows <= h.revision.sent.n
+		late, blocked = late || h.late, blocked || h.blocked
 	}
-	if before {
+	if repeated {
 		w.states.Set(row, store.Duplicate)
-		for _, p := range about {
-			switch {
-			case p.doubt && p.rows == p.before.n:
+		for _, h := range histories {
+			switch r := &h.revision; {
+			case r.doubt && h.rows == r.sent.n:
 				w.states.Set(row, store.Unknown)
-			case len(p.refused) > 0 && p.refused[0].n == p.rows:
+			case len(r.rejected) > 0 && r.rejected[0].n == h.rows:
 				w.states.Set(row, store.Rejected)
-				w.words[row] = p.refused[0].words
-				p.refused = p.refused[1:]
+				w.words[row] = r.rejected[0].words
+				r.rejected = r.rejected[1:]
 			}
 		}
 	}
@@ -157,14 +170,14 @@ func (w *attempt[V]) place(row int64, about ...*past) {
 		w.states.Set(row, store.Conflict)
 	case now == store.Pending && blocked:
 		w.states.Set(row, store.Waiting)
-		for _, p := range about {
-			p.blocked = true
+		for _, h := range histories {
+			h.blocked = true
 		}
-	case now&^store.Doubt != store.Pending && now&^store.Doubt != store.Unknown: // over before
+	case now&^store.Doubt != store.Pending && now&^store.Doubt != store.Unknown: // an earlier run has ended with it
 	case blocked, now&^store.Doubt == store.Unknown && w.p.ParkUnknown:
-		for _, p := range about {
-			w.stuck[p.id] = struct{}{}
-			p.blocked = true
+		for _, h := range histories {
+			w.stuck[h.id] = struct{}{}
+			h.blocked = true
 		}
 	}
 }
