@@ -42,7 +42,7 @@ type Config struct {
 	Export    string        // bucket URL of the console's pages; empty: they aren't written
 	Console   string        // where people find the console's pages; empty: nowhere
 	Notify    []Notify      // who is told when something is wrong
-	Heartbeat string        // a reference to the address that is told of runs; empty: none is
+	Heartbeat string        // a reference to the address that hears of runs; empty: none
 	SpoolDir  string        // folder of the spool files; empty: the system's folder for temporary files
 	States    string        // begins the names of the tables that tell of the jobs' tables; empty: there are none
 	Parquet   Parquet       // how files are written

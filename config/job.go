@@ -25,7 +25,7 @@ type Job struct {
 	Account  string   // whose numbers it fetches; empty: those of Service itself
 	line     int      // of the entry in the file
 	at       map[string]strict.Node
-	accounts []strict.Item // for each of which there is a job
+	accounts []strict.Item // each has a job
 
 	Warehouse Warehouse // what BigQuery makes of its table
 	Postgres  Postgres  // what a Postgres makes of it

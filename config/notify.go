@@ -14,7 +14,7 @@ type Notify struct {
 	Remind time.Duration // how often of what goes on; 0: never
 }
 
-// Reasons are what people may be told of.
+// Reasons are what a notice may be about.
 var Reasons = []string{"failed", "stale", "held_back", "unreconciled", "changed_after_final", "not_taken", "conflict", "schema", "denied", "resolved"}
 
 // receivers is the list of those who are told.

@@ -56,7 +56,7 @@ var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5},
 // A record is what a kind sends of each row.
 type record struct {
 	fields   []recordField
-	own      []string // fields of which each record has its own value
+	own      []string // fields that have a value of their own in each record
 	constant string   // an example of constants
 	column   string   // and of columns
 	look     func(d *strict.Decoder, constants map[string]string, at map[string]strict.Node)

@@ -46,7 +46,7 @@ func (r *Runner) finish(a *active) {
 	})
 }
 
-// jobOver says that a job is over, of which nothing is done any more in this run.
+// jobOver says that a job is over: this run does nothing more for it.
 func (r *Runner) jobOver(res *ledger.Result) {
 	if r.Over != nil {
 		r.Over(*res)

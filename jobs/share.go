@@ -37,7 +37,7 @@ func (s Share) has(job, jobs int) bool {
 	return job%size == s.Index%size
 }
 
-// units gives the task's own units of a job of which it has a part.
+// units gives the task's own units of a job.
 func (s Share) units(units []Unit, jobs int) (own []Unit) {
 	if !s.several() || jobs == 0 {
 		return units
@@ -53,7 +53,7 @@ func (s Share) units(units []Unit, jobs int) (own []Unit) {
 	return own
 }
 
-// Own leaves out what belongs to the jobs that this task didn't plan, of which it has nothing to say.
+// Own leaves out what belongs to the jobs that this task didn't plan.
 func Own[T any](plans []Planned, all []T) (own []T) {
 	for i, p := range plans {
 		if !p.Others {

@@ -18,7 +18,7 @@ type Holdings interface {
 	List(ctx context.Context, table string) ([]Object, error)
 }
 
-// A Counter is a sink whose List tells of a table as a whole, by one object with Table set.
+// A Counter is a sink whose List shows a table as a whole, by one object with Table set.
 type Counter interface {
 	Holdings
 

@@ -28,7 +28,7 @@ import (
 // Whole is the partition of a table without periods: all of its rows.
 var Whole = civil.Date{Year: 1, Month: 1, Day: 1}
 
-// Derived names a table of the given kind that tells of another table. In a bucket the tables of one kind lie side by side, as
+// Derived names a table of the given kind that describes another table. In a bucket the tables of one kind lie side by side, as
 // partitions of one table do, so that readers take all of them for one.
 func Derived(kind, of string) string { return kind + derived + of }
 
@@ -118,7 +118,7 @@ type Receipt struct {
 	Key  string `json:"key"`  // object key or table partition
 	Size int64  `json:"size"` // bytes stored
 
-	// Store is the canonical identity of the store, of which the URL without its query is only a part: scheme, account or
+	// Store is the canonical identity of the store, more than the URL without its query: scheme, account or
 	// endpoint, bucket, prefix and layout. Receipts of earlier versions have none.
 	Store string `json:"store,omitempty"`
 

@@ -19,7 +19,7 @@ var (
 )
 
 // filled puts the values of environment variables into the text of a node: ${NAME} is replaced, and $${ becomes the text ${.
-// A mistake is noted at the node, of which no other is noted then. Messages show ${NAME} instead of its value, which may be a
+// A mistake is noted at the node, and no other one of that node. Messages show ${NAME} instead of its value, which may be a
 // secret.
 func (d *Decoder) filled(n Node, raw string) string {
 	if d.opts.Env == nil || !strings.Contains(raw, "${") {

@@ -107,7 +107,7 @@ var appFields = []string{"adjust_app_token", "app_token", "token", "store_id", "
 
 // AppByStore finds an app by its default store ID and platform: GET /app. store narrows it to a type of store, under a
 // parameter's name that is a guess; it may be empty. An app that wasn't made or updated through app automation isn't
-// found: ErrNotManaged. An answer that doesn't tell, or tells of another app, is Unclear.
+// found: ErrNotManaged. An answer that doesn't tell, or is about another app, is Unclear.
 func (c *Client) AppByStore(ctx context.Context, storeID, platform, store string) (AppDetails, error) {
 	q := url.Values{"store_id": {storeID}, "platform": {platform}}
 	if store != "" {
@@ -119,7 +119,7 @@ func (c *Client) AppByStore(ctx context.Context, storeID, platform, store string
 }
 
 // App reads one app: GET /app/{token}. An app that wasn't made or updated through app automation isn't found:
-// ErrNotManaged. An answer that doesn't tell, or tells of another app, is Unclear.
+// ErrNotManaged. An answer that doesn't tell, or is about another app, is Unclear.
 func (c *Client) App(ctx context.Context, token string) (AppDetails, error) {
 	return c.oneApp(ctx, call{op: "read app " + opPart(token), path: []string{"app", token}}, func(a AppDetails) bool {
 		return a.AppToken == "" || a.AppToken == token

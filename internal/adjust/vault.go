@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// A VaultRecord is what the service tells of a stored credential. Its shape is that of
+// A VaultRecord is what the service shows of a stored credential. Its shape is that of
 // dev.adjust.com/en/api/app-automation-api/vault-endpoint, but for ID and the times.
 type VaultRecord struct {
 	ID        Text   `json:"id"`

@@ -31,7 +31,7 @@ func (q ReportQuery) Offset() string {
 	return ""
 }
 
-// A piece is what one request asks for: days, apps, of which the filters have none or several, and metrics.
+// A piece is what one request asks for: days, apps (none, or several, as the filters have them) and metrics.
 type piece struct {
 	zone.Piece
 	part

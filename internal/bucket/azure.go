@@ -71,7 +71,7 @@ const (
 	azureRights = "; an identity needs the role Storage Blob Data Contributor on the container"
 )
 
-// azureAnswers writes every error of Azure, of which the client makes paragraphs, in one line, makes a refusal of an error
+// azureAnswers writes every error of Azure, which the client spreads over paragraphs, in one line, makes a refusal of an error
 // about credentials, and takes what else the answer says. As a per-call policy it runs outside of the client's retries.
 type azureAnswers struct{}
 

@@ -157,7 +157,7 @@ func (b *Bucket) list(ctx context.Context, op Op, prefix string) ([]Object, erro
 	return a.Objects, nil
 }
 
-// Delete deletes objects, of which some may be gone already. After an error any of them may be there still.
+// Delete deletes objects. Some may be gone already. After an error any of them may be there still.
 func (b *Bucket) Delete(ctx context.Context, keys ...string) error {
 	for some := range slices.Chunk(keys, mostDeleted) {
 		if _, err := b.do(ctx, Call{Op: OpDelete, Keys: some}); err != nil {

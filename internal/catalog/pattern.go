@@ -130,7 +130,7 @@ func (l patternList) match(slug string, event bool, inner func(string) (Field, b
 	return Field{}, "", false
 }
 
-// fill gives the metric of a slug, of which found holds the texts of the placeholders.
+// fill gives the metric of a slug; found holds the texts of its placeholders.
 func (p pattern) fill(slug string, found []string, inner func(string) (Field, bool)) (f Field, event string, ok bool) {
 	f = p.field
 	f.Slug, f.Pattern = slug, p.field.Slug

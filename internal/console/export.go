@@ -79,7 +79,7 @@ func (x *export) run(ctx context.Context) (err error) {
 	return x.write(ctx, manifest{Pages: x.now})
 }
 
-// paths lists the files of an export: assets, then pages of which there are many, then the others, and index.html. They are whole
+// paths lists the files of an export: assets, then the pages that are many, then the others, and index.html. They are whole
 // when nothing that names pages was unreadable.
 func (c *Console) paths(ctx context.Context) (groups [][]string, whole bool, err error) {
 	groups = make([][]string, 4)

@@ -66,7 +66,7 @@ func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
 	var body struct {
 		Since time.Time
 		Jobs  []overnightJob
-		Still []string // jobs of which nothing moved
+		Still []string // jobs in which nothing moved
 	}
 	body.Since = s.now.Add(-lately)
 	all := make([]overnightJob, len(s.jobs))

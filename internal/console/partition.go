@@ -83,7 +83,7 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 	if at := j.State.problem(e.Condition); at >= 0 {
 		b.Problem = problemsOfTable(j, e.Partition)[at:][:1]
 		b.Problem[0].Run = s.linked(b.Problem[0].Run)
-	} else if j.Kind != "events" { // of which today alone can be fetched
+	} else if j.Kind != "events" { // today's alone can be fetched
 		b.Again = status.Backfill(j.Name, e.Partition, e.Partition)
 	}
 	for _, d := range j.State.Due {

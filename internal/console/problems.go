@@ -124,7 +124,7 @@ func unreadable(job string, err error, command string) problem {
 	return p
 }
 
-// unbegun is the problem of a job that has never run, and of which nothing is recorded otherwise.
+// unbegun is the problem of a job that has never run, and that has no record otherwise.
 func unbegun(past ledger.Past, j JobStatus) (problem, bool) {
 	run, _ := past.Last(j.Name)
 	if run != nil || !j.Success.IsZero() || status.Wrong(j.State.Problems) > 0 || len(j.Pushed) > 0 || slices.ContainsFunc(j.Declared, func(a App) bool { return a.Condition != "" }) {

@@ -156,7 +156,7 @@ func (n *News) goOn(i *incident, p Problem) {
 	}
 }
 
-// end ends an incident of which this run knows no problem, unless the run knows too little to say that it is over.
+// end ends an incident when this run knows no problem of it, unless the run knows too little to say that it is over.
 func (n *News) end(i *incident) {
 	switch {
 	case i.Kind == resolved:
@@ -191,7 +191,7 @@ func (r Receiver) awaits(i *incident) bool {
 		(i.Kind == opened || slices.Contains(i.Known, r.Name)) && (i.Kind != reminded || r.Remind > 0)
 }
 
-// record notes who has got what. Where another process has claimed a notice since, only the beginning is still of use.
+// record notes which receivers have got which notices. Where another process has claimed a notice since, only the beginning is still of use.
 func (all *incidents) record(sent []*incident) {
 	for _, s := range sent {
 		for _, i := range all.List {

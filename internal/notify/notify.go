@@ -42,7 +42,7 @@ type News struct {
 	Began     time.Time
 	Jobs      []string        // that the run has looked at: what was wrong with others isn't over
 	Calm      map[string]bool // of those, the ones that the run ended without a failure
-	Shared    map[string]bool // jobs of which other processes may still have a part to do
+	Shared    map[string]bool // jobs that other processes may still have a part of to do
 	Problems  []Problem
 	Running   []Problem // what is being fetched by another process: whether anything is wrong with it isn't known
 	Receivers []Receiver
@@ -94,7 +94,7 @@ func change(edit func(*incidents)) ledger.Change[incidents] {
 	}}
 }
 
-// sendAll sends each receiver one message about what this process has claimed, and notes in that who has got it.
+// sendAll sends each receiver one message about what this process has claimed, and notes in it which receivers have got it.
 func (n *News) sendAll(ctx context.Context, mine []*incident) error {
 	ctx, cancel := context.WithTimeout(ctx, SendTime)
 	defer cancel()

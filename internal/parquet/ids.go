@@ -6,11 +6,11 @@ import (
 	"math/bits"
 )
 
-// appendIDs appends the dictionary indexes of a page, of which there is at least one and all are below distinct. A reader
+// appendIDs appends the dictionary indexes of a page: at least one, and all below distinct. A reader
 // sees the same encoding, RLE_DICTIONARY, whose width in bits is a byte of each page, whichever of three forms is smallest:
 //
 //   - runs, when few indexes differ from the one before;
-//   - widened to 1, 2, 4, 8 or 16 bits, when that makes bytes of which some are so much more frequent than others that
+//   - widened to 1, 2, 4, 8 or 16 bits, when that makes some bytes so much more frequent than others that
 //     Huffman codes for them take less than the bits saved by
 //   - as many bits as the largest index needs.
 func appendIDs(dst []byte, ids []uint32, distinct int) []byte {

@@ -179,7 +179,7 @@ func (w *Writer) numbers(p *page, dict *numbers, values []int64, i int) (err err
 	return w.general()
 }
 
-// bounds are the least and the greatest of values, of which there is at least one.
+// bounds are the least and the greatest of values. There is at least one value.
 func bounds(t Type, values []int64) (low, high int64) {
 	turned := int64(0) // the bits of negative doubles are in the opposite order
 	if t == Double {

@@ -31,8 +31,8 @@
 // # What it uses of parquet-go
 //
 // The structs of the footer (format), the encoder for Thrift's compact protocol (encoding/thrift), its names of the
-// types, and Snappy. The headers
-// of pages, of which there are many, are encoded by hand in pages.go.
+// types, and Snappy. The headers of pages are encoded by hand in
+// pages.go, because they are many.
 //
 // # How it is held
 //
@@ -54,7 +54,7 @@
 //	77 × 100,000               this package               27          60.2      13740    18
 //	                           parquet-go, fastest        37          60.0       5280    49
 //	                           parquet-go, default        42          60.0       5300    59
-//	17 × 300,000, of which     this package               40          26.8       2813    26
+//	17 × 300,000, with         this package               40          26.8       2813    26
 //	two million campaigns      parquet-go, fastest       105          31.8       5879   159
 //	                           parquet-go, default       128          33.5       5579   129
 //

@@ -132,8 +132,8 @@ func (p *Pool) idle() int64 {
 	return n
 }
 
-// Trim gives up memory that waits for the next row groups until no more than so many bytes are in use: blocks first, of which
-// there are many, else all.
+// Trim gives up memory that waits for the next row groups until no more than so many bytes are in use: blocks first
+// where there are many, otherwise all.
 func (p *Pool) Trim(most int64) {
 	over := p.Bytes() - most
 	if over <= 0 {

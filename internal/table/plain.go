@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// plain reads a number of at most so many digits, of which there may be 19, without an exponent, as nearly every cell is. Its
+// plain reads a number of at most so many digits (never more than 19), without an exponent, as nearly every cell is. Its
 // value is ±digits/10^decimals.
 func plain(text []byte, most int) (digits uint64, decimals int, negative, ok bool) {
 	i := 0
@@ -47,7 +47,7 @@ func quotient(digits uint64, decimals int) float64 {
 	power := powersOfTen[decimals]
 	up, down := bits.LeadingZeros64(digits), bits.LeadingZeros64(power)
 	digits, power = digits<<up, power<<down
-	q, rest := bits.Div64(digits>>1, digits<<63, power) // 63 or 64 bits, of which a double keeps 53
+	q, rest := bits.Div64(digits>>1, digits<<63, power) // 63 or 64 bits; a double keeps 53
 	if rest > 0 {
 		q |= 1 // so that what looks like half of the last place isn't
 	}

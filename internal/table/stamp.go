@@ -8,7 +8,7 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A Stamp says what a column tells of the fetch that wrote a file, instead of a cell of an answer. It is the same in all rows of
+// A Stamp says what a column has about the fetch that wrote a file, instead of a cell of an answer. It is the same in all rows of
 // the file and no part of the content hash: the same rows are the same content, whoever fetched them and when.
 type Stamp string
 

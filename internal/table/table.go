@@ -51,7 +51,7 @@ type Column struct {
 	Additive bool
 	// A fraction in a column of counts that rounds is rounded and counted; in another one it is an error.
 	Rounds bool
-	// A column with a stamp has no source, and tells of the fetch.
+	// A column with a stamp has no source, and describes the fetch.
 	Stamp Stamp
 }
 

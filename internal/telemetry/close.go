@@ -49,7 +49,7 @@ type onceHandler struct {
 	seen map[string]bool
 }
 
-// addresses have user names, passwords and parameters, any of which may be a secret.
+// addresses have user names, passwords and parameters, and each may be a secret.
 var addresses = lazy.Regexp(`https?://[^\s"]+`)
 
 // silence has the library's errors logged, each once and without addresses, rather than printed.

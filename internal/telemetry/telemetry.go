@@ -49,7 +49,7 @@ type Options struct {
 	Reason  func(error) string   // the word for the kind of an error
 	Log     *slog.Logger         // is told what could not be sent
 	Scrape  sdkmetric.Reader     // reads the metrics for GET /metrics; nil: nobody does
-	Stays   bool                 // the process does many runs, each of which is a trace of its own
+	Stays   bool                 // the process does many runs, and each is a trace of its own
 }
 
 // Asked tells which signals the environment asks for.

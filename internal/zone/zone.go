@@ -27,7 +27,7 @@ type Piece struct {
 	Offset      string     // from UTC, such as +02:00
 
 	// First and Last are the hours of a day on which clocks change that belong to the piece, both included, in HourForm. They are empty
-	// for days of which all hours do.
+	// for days whose hours all do.
 	First, Last string
 }
 

@@ -9,7 +9,7 @@
 // What the interface document leaves open is decided as follows:
 //   - Only a plain answer tells that an app isn't there. After any other the app is looked for in the list of apps, and
 //     where that doesn't tell either, it is sent: POST /app finds an app by platform and store ID before it makes one. If
-//     it was there, what isn't declared of its channel setup is gone then, of which a warning tells. A token that isn't
+//     it was there, what isn't declared of its channel setup is gone then, and a warning says so. A token that isn't
 //     known, and trouble of the service, end the job. Refusals (403) of every read end a comparison; whether the token
 //     may send the app is known when it is sent.
 //   - A service may make a job for every request. Then a run that is killed while a request is under way costs a second

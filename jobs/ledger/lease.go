@@ -39,7 +39,7 @@ type Lease struct {
 	sent map[civil.Date]bool // those of them whose record was sent, which may have ended their lease already
 }
 
-// A HeldError says who has leased a partition.
+// A HeldError says which run has leased a partition.
 type HeldError struct {
 	Unit, Run string
 	Until     time.Time     // when the lease ends, by the store's clock, unless it is renewed
@@ -186,7 +186,7 @@ func (l *Lease) overtaken(p civil.Date) error {
 	return fmt.Errorf("%s/%s: another run has taken it over: %w", l.table.name, p, ErrLost)
 }
 
-// giveBack ends the lease of what is open. A partition stays in doubt that was in doubt before, or of which something may have been put:
+// giveBack ends the lease of what is open. A partition stays in doubt when it was in doubt before, or when something may have been put:
 // also when another run has leased it meanwhile, whose rows that put may have replaced.
 func (l *Lease) giveBack(leases map[civil.Date]lease, open []civil.Date, _ time.Time) error {
 	changed := false

@@ -48,7 +48,7 @@ func (m *month) sectionOf(derived string) *section {
 // monthOf names the month in which a partition begins.
 func monthOf(partition civil.Date) string { return partition.String()[:len("2006-01")] }
 
-// begins tells of partitions whether they begin in the month of a name.
+// begins gives a function that tells whether a partition begins in a month.
 func begins(name string) func(partition civil.Date) bool {
 	first, _ := civil.ParseDate(name + "-01") // of a name that is no month it is a date that no partition has
 	return func(p civil.Date) bool { return p.Year == first.Year && p.Month == first.Month }

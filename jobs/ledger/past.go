@@ -91,7 +91,7 @@ func latest(all, more map[string]time.Time) {
 	}
 }
 
-// runsOf is the document of a month's runs, of which a process has one.
+// runsOf is the document of a month's runs. A process has one of each month.
 func (l *Ledger) runsOf(key string) *Document[runMonth] {
 	d := NewDocument[runMonth](l, key, "")
 	d.damage.Lacks = "the runs of that month are then on record nowhere, and no table changes"

@@ -23,7 +23,7 @@ type Result struct {
 	Errs     []error       `json:"-"`
 	Failures []Failure     `json:"failures,omitempty"`
 	Timings  []Timing      `json:"timings,omitempty"` // of units, ascending; records of earlier versions have none
-	Untold   int           `json:"untold,omitempty"`  // units of which there is no timing, because there were so many
+	Untold   int           `json:"untold,omitempty"`  // units without a timing, because there were so many
 }
 
 // Stored is what a table has when a job is over.
@@ -68,10 +68,10 @@ type Outcome struct {
 	Written   int `json:"written"`
 	Unchanged int `json:"unchanged"`
 	Empty     int `json:"empty"`
-	Blank     int `json:"blank,omitempty"` // empty ones of a table of which nothing was recorded before
+	Blank     int `json:"blank,omitempty"` // empty ones of a table without any record before
 	Kept      int `json:"kept"`            // empty in the answer, old rows kept as on_empty asks
 	Failed    int `json:"failed"`
-	HeldBack  int `json:"held_back,omitempty"`  // of which the answer isn't published, because it takes good rows away
+	HeldBack  int `json:"held_back,omitempty"`  // the answer isn't published, because it takes good rows away
 	StillHeld int `json:"still_held,omitempty"` // held back since an earlier run: nothing new to tell of
 
 	Unreconciled int `json:"unreconciled,omitempty"`  // partitions whose rows differ from the service's totals
@@ -221,7 +221,7 @@ type Problem struct {
 	Errors []string `json:"errors,omitempty"` // of that run
 }
 
-// ProblemDays are partitions that follow one another, of which the same is to be said.
+// ProblemDays are partitions that follow one another and have the same problem.
 type ProblemDays struct {
 	From       civil.Date `json:"from"`    // the first partition
 	Through    civil.Date `json:"through"` // the last one

@@ -23,7 +23,7 @@ type Column struct {
 	Type   string `json:"type"`             // empty in a plan, until the service was asked; never so in a record
 	Source string `json:"source,omitempty"` // the service's slug; empty: a column of NULLs
 	Event  string `json:"event,omitempty"`  // the selector that chose the event whose metric it is
-	Stamp  string `json:"stamp,omitempty"`  // what it tells of the fetch; such a column has no source, and its cells no hash
+	Stamp  string `json:"stamp,omitempty"`  // what it says about the fetch; such a column has no source, and its cells no hash
 }
 
 // ID is a checksum of the shape.

@@ -12,7 +12,7 @@ type Timing struct {
 	Unit     string        `json:"unit"`
 	Begun    time.Time     `json:"begun"`
 	Took     time.Duration `json:"took_ns"`
-	Limiter  time.Duration `json:"limiter_ns,omitempty"` // a sum over requests, of which two may wait at once: it may exceed Took
+	Limiter  time.Duration `json:"limiter_ns,omitempty"` // a sum over requests; two may wait at once, so that it may exceed Took
 	Backoff  time.Duration `json:"backoff_ns,omitempty"` // likewise
 	Convert  time.Duration `json:"convert_ns,omitempty"`
 	Put      time.Duration `json:"put_ns,omitempty"`
@@ -30,7 +30,7 @@ func TimingOf(unit string, begun time.Time, took time.Duration, o Outcome) Timin
 	}
 }
 
-// MostTimings is how many units a run's record tells of. A backfill of years has thousands, and every plan reads the last runs.
+// MostTimings is how many units a run's record has. A backfill of years has thousands, and every plan reads the last runs.
 const MostTimings = 200
 
 // TrimTimings keeps those units of a run that failed, and then the longest ones, in the order in which they began. Each result says

@@ -43,5 +43,5 @@ func (o *Outbox) Hold(ctx context.Context, do func(context.Context, *Lease) erro
 	return err
 }
 
-// Tables are the tables of a ledger of which something was pushed.
+// Tables are the tables of a ledger that something was pushed for.
 func Tables(ctx context.Context, l *ledger.Ledger) ([]string, error) { return store.Tables(ctx, l) }

@@ -96,7 +96,7 @@ type File struct {
 	Error                 string         `json:",omitempty"` // why nothing of it is sent, or nothing more; empty: it may be
 }
 
-// Recent is how long people are told of rows of a file that weren't taken: as long as its records are remembered.
+// Recent is how long rows of a file that weren't taken are reported to people: as long as its records are remembered.
 const Recent = 9 * 24 * time.Hour
 
 // Latest are files as they are now, the latest first, of what Files gives: one that changed counts once.

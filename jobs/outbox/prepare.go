@@ -53,7 +53,7 @@ func (w *attempt[V]) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// known gives the latest push of the name of which something was to be sent.
+// known gives the latest push of the name that had something to send.
 func (w *attempt[V]) known() *store.Push {
 	for _, p := range slices.Backward(w.pushes) {
 		if p.Head.Name == w.p.Name && p.Head.Whole > 0 {

@@ -148,7 +148,7 @@ func (w *attempt[V]) note(r *rejects, l delivery[V], words map[int64]store.Words
 	return nil
 }
 
-// explain reads a file of which nothing is sent for the second time, to publish what is wrong with it.
+// explain reads a file, when nothing of it is sent, for the second time, to publish what is wrong with it.
 func (w *attempt[V]) explain(ctx context.Context) error {
 	if w.o.o.Rejects == nil {
 		return nil

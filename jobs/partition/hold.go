@@ -79,7 +79,7 @@ func reason(p *Publication, e *ledger.Record) (why string, apps bool) {
 	return "", false
 }
 
-// lower finds rows, or a metric, of which an answer has less than is recorded.
+// lower finds rows, or a metric, that an answer has less of than is recorded.
 func lower(old, e ledger.Record) (what, was, is string) {
 	if e.Rows < old.Rows {
 		return "rows", fmt.Sprint(old.Rows), fmt.Sprint(e.Rows)
@@ -94,7 +94,7 @@ func lower(old, e ledger.Record) (what, was, is string) {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// loss finds rows, or a metric that can't fall by itself, of which more than a share is gone, and enough of it; what is empty when there is
+// loss finds rows, or a metric that can't fall by itself, when more than a share of it is gone, and enough of it; what is empty when there is
 // none.
 func loss(oldRows int64, old map[string]string, rows int64, sums map[string]string, share float64, falling []string) (what, was, is string) {
 	if gone := oldRows - rows; share > 0 && gone >= leastRows && float64(gone) > share*float64(oldRows) {

@@ -18,12 +18,12 @@ type listing struct {
 	parts   map[civil.Date]bool
 	seqs    map[civil.Date]int
 
-	// table is the whole table, where the store tells of that only. With counted set, the partitions that have rows are among the objects.
+	// table is the whole table, where the store shows no more. With counted set, the partitions that have rows are among the objects.
 	table   sinks.Object
 	counted bool
 }
 
-// FindChanged asks each target what it holds, and gives the partitions of which one holds something else than the record's
+// FindChanged asks each target what it holds, and gives the partitions for which one holds something else than the record's
 // receipt says. Somebody may have deleted, replaced or restored a part; the ledger may be an old copy; or a late write
 // may have come through where the store has no conditions. Publish uses what was listed. It takes one call for
 // each target, and another one where a table has more rows or fewer than are recorded.

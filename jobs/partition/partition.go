@@ -54,7 +54,7 @@ type Options struct {
 	// Warehouse is what the config says of the table; nil: its settings stay as they are.
 	Warehouse *sinks.Schema
 
-	derived bool // the table tells of another one, whose rows don't depend on it
+	derived bool // the table describes another one, whose rows don't depend on it
 }
 
 // A Table is a table of the ledger together with the sinks that hold its partitions. It is safe for concurrent use.

@@ -50,7 +50,7 @@ type Publication struct {
 	Guard    float64 // the share of the rows, or of a metric, above which an answer that takes it away is held back; 0: none is
 	Again    bool    // put it whatever the ledger says the sinks hold, and over what others put there
 
-	// Warn is told of problems that do no harm, such as what a sink couldn't tidy up or can't promise; nil: nobody is.
+	// Warn is called with problems that do no harm, such as what a sink couldn't tidy up or can't promise; nil: nobody is.
 	Warn func(error)
 }
 

@@ -76,7 +76,7 @@ func (t *Table) stored(e ledger.Record, target ledger.Target) refresh.Condition 
 	return refresh.Replaced
 }
 
-// object is what the target showed under a receipt's key. A store that tells of whole tables has partitions only for rows.
+// object is what the target showed under a receipt's key. A store that shows whole tables has partitions only for rows.
 func (l listing) object(r sinks.Receipt) (o sinks.Object, there bool) {
 	if o, there = l.objects[r.Key]; !there && l.table.Table {
 		return sinks.Object{Version: l.table.Version, Size: r.Size, Counted: l.counted}, true

@@ -111,7 +111,7 @@ type Counts struct {
 	Final     int         `json:"final"`
 	Through   *civil.Date `json:"final_through,omitempty"` // from the oldest one to this one all are final
 	Doubtful  int         `json:"doubtful,omitempty"`      // a put was interrupted
-	HeldBack  int         `json:"held_back,omitempty"`     // of which the newest answer isn't published
+	HeldBack  int         `json:"held_back,omitempty"`     // their newest answer isn't published
 
 	Reconciled   int `json:"reconciled"`
 	Unreconciled int `json:"unreconciled"`

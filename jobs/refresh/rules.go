@@ -47,7 +47,7 @@ type Rules struct {
 
 	LaterColumns bool // a partition that only lacks columns isn't due
 
-	// Changed are the partitions of which a target holds something else than what was put: see partition.Table.FindChanged.
+	// Changed are the partitions for which a target holds something else than what was put: see partition.Table.FindChanged.
 	// Before Start they aren't due, because a bucket's own lifecycle rules delete old parts.
 	Changed map[civil.Date]bool
 

@@ -9,7 +9,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Watch is a cell of partitions of which the final ones are to be compared with the service's totals.
+// A Watch is a cell of partitions whose final ones are to be compared with the service's totals.
 type Watch struct {
 	Cell   DriftCheck   // without a time
 	Finals []civil.Date // ascending

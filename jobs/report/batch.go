@@ -57,7 +57,7 @@ type replayUnit struct {
 	batches []batch
 }
 
-// replayUnits cuts batches into units. base has the records that hold, on top of which what is made will be recorded.
+// replayUnits cuts batches into units. base has the records that hold; what is made will be recorded on top of them.
 func replayUnits(rules refresh.Rules, list []batch, base ledger.Records) []replayUnit {
 	by := map[civil.Date]*replayUnit{}
 	for _, e := range list {

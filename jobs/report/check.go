@@ -125,7 +125,7 @@ func (f *fetch) askAs(ctx context.Context, partition civil.Date, cols *columns) 
 	return a.Parts[0], nil
 }
 
-// A Disagreement is a metric of which the service's own list gives another kind than the table's column has.
+// A Disagreement is a metric that the service's own list gives another kind than the table's column has.
 type Disagreement struct {
 	Metric     string
 	Type       catalog.Type // of the column

@@ -55,7 +55,7 @@ func fixedColumns(o Options) ([]column, error) {
 	return cols, o.fits(known)
 }
 
-// fits refuses columns of which readers would take two for one, and a table that a sink can't keep.
+// fits refuses columns when readers would take two of them for one, and a table that a sink can't keep.
 func (o Options) fits(cols []column) error {
 	if err := unique(append(slices.Clone(cols), o.stamps()...)); err != nil {
 		return err

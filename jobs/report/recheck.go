@@ -136,7 +136,7 @@ func (f *fetch) fetchAgain(ctx context.Context, mismatches []mismatch) {
 	}
 }
 
-// publish publishes an answer, of which comparisons have said how each partition stands. What isn't reconciled fails instead if
+// publish publishes an answer. control says what the comparison of each partition has shown. What isn't reconciled fails instead if
 // the config asks for that.
 func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civil.Date]*ledger.Control) (err error) {
 	refusal := "the service refuses the apps " + strings.Join(a.Refused, ", ") + ", whose rows aren't in it"

@@ -142,7 +142,7 @@ func contentOf(table string, history []ledger.Record, seq int) ([]ledger.Record,
 		span([]civil.Date{history[0].Partition}), seq, numbers)
 }
 
-// unkept is the unit that names the partitions of which no answer was kept. It does nothing, and fails.
+// unkept is the unit that names the partitions whose answers weren't kept. It does nothing, and fails.
 func (p *plan) unkept(e batch) jobs.Unit {
 	return jobs.Unit{Name: "unkept", Do: func(context.Context) (ledger.Outcome, error) {
 		return ledger.Outcome{Failed: len(e.records)}, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table, e.spans(p.rules.Period), errUnkept)

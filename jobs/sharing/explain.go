@@ -12,7 +12,7 @@ type State struct {
 	settings Settings // by the one name of each partner
 }
 
-// NewState is that of a device of which nothing was said.
+// NewState is that of a device before anything was said of it.
 func (p Partners) NewState() *State { return &State{partners: p, settings: Settings{}} }
 
 // Apply adds what the next record says. choice may be empty.

@@ -29,7 +29,7 @@ type Options struct {
 	// RejectMalformed refuses IDs that don't have the form of Apple's and Google's, instead of sending them with a warning.
 	RejectMalformed bool
 
-	SendLate bool // send records of a device of which a file of a later day was sent, instead of rejecting them
+	SendLate bool // send records of a device although a file of a later day was sent, instead of rejecting them
 	ShowIDs  bool // log the devices whose records weren't taken
 }
 

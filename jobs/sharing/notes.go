@@ -16,7 +16,7 @@ const (
 	malformedID
 )
 
-// warnings are what people are told of records that are sent all the same: in the log, with a note, and by a check.
+// warnings are what is wrong with records that are sent all the same: in the log, with a note, and by a check.
 var warnings = [...]struct{ log, note, reason string }{
 	strange: {
 		"partners that aren't known", "sent as they are named, and the service judges; a name or an ID under partners of the job is known",

@@ -45,7 +45,7 @@ func NewPartners(more []string) Partners {
 	return p.With(more)
 }
 
-// With is p and those that are named, each of which is a partner of its own unless it is one of p's. A "name (ID)" among
+// With is p and those that are named, each a partner of its own unless it is one of p's. A "name (ID)" among
 // them says that the name and the ID are the same partner.
 func (p Partners) With(named []string) Partners {
 	if !slices.ContainsFunc(named, p.lacks) {

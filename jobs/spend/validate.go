@@ -24,7 +24,7 @@ const (
 	// isExpired is the only refusal that depends on the clock. It names the record's age.
 	isExpired = "is more than seven days ago (%s): " + expired
 	expired   = "expired"
-	// isGuarded is told of a cell that a rejects file has changed, so that a spreadsheet doesn't compute it.
+	// isGuarded tells whether a cell was changed by a rejects file, so that a spreadsheet doesn't compute it.
 	isGuarded = "begins with an apostrophe and a sign, as a cell of a rejects file may; take the apostrophe away, or keep that file's last columns"
 )
 

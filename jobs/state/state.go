@@ -5,11 +5,11 @@
 //	records of the table ──▶ _reportferry_partitions     one row a partition ─┐
 //	its history          ──▶ _reportferry_restatements   one row a change    ─┴─▶ the job's own sinks, by month of the partition
 //
-// Before the first partition of a rebaseline is replaced, all that have the old meaning are told of as such, so that whoever goes by
+// Before the first partition of a rebaseline is replaced, all that have the old meaning are listed as such, so that whoever goes by
 // these tables never adds up numbers of two meanings, however the run ends.
 //
 // Both are put as package partition does it, and recorded in the months of the job's table (ledger.Table.Derived). A run writes
-// them when it is done with the job's units, and only those months of which a partition has another record by then. How far they
+// them when it is done with the job's units, and only those months in which a partition has another record by then. How far they
 // are is in their own records, as the sum of the sequence numbers of all partitions of a month, so that a run that was killed
 // leaves nothing behind that the next one wouldn't find.
 package state
@@ -35,7 +35,7 @@ import (
 // Prefix begins the names of the tables by default.
 const Prefix = "_reportferry_"
 
-// The kinds of tables, each of which follows the prefix. In a bucket each is a folder for all jobs, with a folder of each job's table in it; in a
+// The kinds of tables, which follow the prefix. In a bucket each is a folder for all jobs, with a folder of each job's table in it; in a
 // warehouse, a table for each.
 const (
 	Partitions   = "partitions"
@@ -51,7 +51,7 @@ type Tables struct {
 	Job       string
 	Of        *partition.Table
 	Rules     func(context.Context) (refresh.Rules, error) // with Stale and FinalAfter of the columns as they are by now
-	Warehouse sinks.Schema                                 // of which labels, the key and the history count
+	Warehouse sinks.Schema                                 // labels, the key and the history count
 	Now       time.Time
 	Ledger    *ledger.Ledger
 
@@ -91,7 +91,7 @@ func (s *Tables) newest() (newest time.Time) {
 }
 
 // behind tells whether the tables may lack something that an earlier run has recorded: a run that succeeded has written them. Of a
-// table that was released, what was known when it was planned has to do: who has recorded more since writes them too.
+// table that was released, what was known when it was planned has to do: a process that has recorded more since writes them too.
 func (s *Tables) behind() bool {
 	newest := s.planned
 	if s.Of.Has() {
@@ -194,7 +194,7 @@ func (s *Tables) write(ctx context.Context) error {
 // A month is the records of the partitions that begin in it, ascending.
 type month []ledger.Record
 
-// months sorts the records of the job's table by the months under which they are told of.
+// months sorts the records of the job's table by the months whose rows describe them.
 func (s *Tables) months() map[civil.Date]month {
 	all := map[civil.Date]month{}
 	for _, e := range s.Of.Sorted() {
@@ -203,7 +203,7 @@ func (s *Tables) months() map[civil.Date]month {
 	return all
 }
 
-// monthOf is the month that tells of a partition. A table without periods has no date, and is told of under the first month of
+// monthOf is the month whose rows describe a partition. A table without periods has no date, and its row is in the first month of
 // all.
 func monthOf(partition civil.Date) civil.Date {
 	if partition == sinks.Whole {

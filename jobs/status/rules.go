@@ -69,7 +69,7 @@ func History(job string, first, last civil.Date) string {
 // command fills in a rule's command.
 func command(text, job, kind string, first, last civil.Date) string {
 	closing, days, between := "backfill "+job+" --gaps", "--days "+first.String()+":"+last.String(), "--from "+first.String()+" --to "+last.String()
-	if kind == "events" { // of which today alone can be fetched
+	if kind == "events" { // today's alone can be fetched
 		closing = "run " + job
 	}
 	if first == sinks.Whole {

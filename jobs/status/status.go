@@ -119,7 +119,7 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 	}
 	list := slices.DeleteFunc(Of(job, kind, in, done), func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) }) // which a run tells when it happens
 	for i, p := range list {
-		if !OfSinks(p) { // of which later runs and commands know from here
+		if !OfSinks(p) { // later runs and commands know them from here
 			list[i].Days = p.Days[:min(len(p.Days), mostDays)]
 		}
 	}
@@ -218,7 +218,7 @@ func lacking(l ledger.Lacking) string {
 	return text
 }
 
-// doubts says of which lacking column the catalogue doesn't know the name, which may be misspelt.
+// doubts names the lacking columns that the catalogue doesn't know, because they may be misspelt.
 func doubts(l ledger.Lacking) string {
 	for _, name := range l.Columns {
 		if doubt := catalog.Doubt(name); doubt != "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // Fits refuses a table that readers of the files would take for another one: of two columns that they take for one, or with a column
-// that is named as a level of the folders (day={date}), of which they make a column, too. The tables that tell of a table have the
+// that is named as a level of the folders (day={date}), which they make a column of, too. The tables that describe a table have the
 // columns that they have, whatever the layout is.
 func (s *Sink) Fits(table string, schema *sinks.Schema) error {
 	if _, err := schema.Check(); err != nil || sinks.Flat(table) != table {

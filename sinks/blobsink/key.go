@@ -75,7 +75,7 @@ func (k keyTemplate) prefix(table string) string {
 	return prefix
 }
 
-// folder is the one that is the table's own, of which readers take all files for parts. It is empty when the layout has none, as
+// folder is the table's own one: readers take all its files for parts. It is empty when the layout has none, as
 // {date}/{table}.parquet hasn't.
 func (k keyTemplate) folder(table string) string {
 	before, after, _ := strings.Cut(string(k), "{table}")

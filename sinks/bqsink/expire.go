@@ -38,7 +38,7 @@ func tooOld(at place, table *bigquery.TableMetadata, now time.Time) error {
 }
 
 // lasting lets a table keep its partitions for as long as the job's config says. A table that is made without a word on it gets the
-// dataset's default, which stays and is told of, because somebody may have meant it for all tables. What nobody would be told of stays too.
+// dataset's default, which stays and is reported, because somebody may have meant it for all tables. What nobody would hear of stays too.
 func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMetadata, wanted time.Duration, warn func(error)) (*bigquery.TableMetadata, error) {
 	tell := func(format string, args ...any) { warn(fmt.Errorf(format, args...)) }
 	if warn == nil {

@@ -78,7 +78,7 @@ func (s *Sink) useUp(ctx context.Context, at place, by, id string) (job *bigquer
 const abandonTime = 5 * time.Second
 
 // abandon cancels a job that nobody waits for any more, and adds to the error what is known of the job's outcome. A job that
-// went on could replace what the next holder of the lease has loaded meanwhile. job is nil when no answer told of it.
+// went on could replace what the next holder of the lease has loaded meanwhile. job is nil when no answer had it.
 func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bigquery.Job, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer stop()

@@ -164,7 +164,7 @@ const commitTime = 7 * time.Second
 // errConflict says that the table has another snapshot than the one on which a commit was to be made.
 var errConflict = errors.New("the table was changed meanwhile")
 
-// attempt tries to commit what is left of a batch. It takes out of the batch what is settled, and gives those of which it is to be said
+// attempt tries to commit what is left of a batch. It takes out of the batch what is settled, and gives those that are to be answered
 // that they are done.
 func (c *committer) attempt(ctx context.Context, batch *[]*put) (done []*put, err error) {
 	t, states, err := c.load(ctx, *batch)

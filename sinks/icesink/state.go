@@ -124,7 +124,7 @@ func (s state) version() string {
 	return s.stamp.token
 }
 
-// meets reports whether a condition holds. Files that were rewritten so long ago that no snapshot tells of which put they are
+// meets reports whether a condition holds. Files that were rewritten so long ago that no snapshot shows whose put they are
 // pass for those that the ledger names.
 func (s state) meets(over sinks.Condition) bool {
 	switch {

@@ -45,7 +45,7 @@ func locate(p sinks.Part) (at place, err error) {
 	return at, keeps(at, p.Schema)
 }
 
-// tableName is the name of a job's table, or of one that tells of it. The latter is longer than its job's, and is cut where Postgres
+// tableName is the name of a job's table, or of one that describes it. The latter is longer than its job's, and is cut where Postgres
 // would cut it; a digest keeps two of them apart.
 func tableName(table string) string {
 	flat := sinks.Flat(table)

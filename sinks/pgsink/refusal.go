@@ -46,7 +46,7 @@ func (s *Sink) repeat(ctx context.Context, call func() error) error {
 	switch ended := ctx.Err(); {
 	case err == nil || ended == nil:
 		return err
-	case last != nil && !errors.Is(last, ended): // pgx tells of the connection that it has cut
+	case last != nil && !errors.Is(last, ended): // pgx reports the connection that it has cut
 		return fmt.Errorf("%w, after: %w", ended, last)
 	}
 	return last
@@ -103,7 +103,7 @@ func (s *Sink) explain(err error) error {
 	return &sinks.Refusal{Text: text, Cause: err, Denied: denied[state]}
 }
 
-// denied are the states of which errors.Is says fs.ErrPermission.
+// denied are the states that errors.Is calls fs.ErrPermission.
 var denied = map[string]bool{"28000": true, "28P01": true, "42501": true}
 
 func (s *Sink) advice(state string) string {

@@ -121,7 +121,7 @@ func (s *Sink) index(table string, columns []string) string {
 	return "CREATE INDEX ON " + s.named(table) + " (" + names(columns) + ")"
 }
 
-// Named is the quoted name, with its schema, of a job's table, of one that tells of it, or of a view.
+// Named is the quoted name, with its schema, of a job's table, of one that describes it, or of a view.
 func (s *Sink) Named(table string) string { return s.named(tableName(table)) }
 
 // named is the quoted name of a table with its schema.

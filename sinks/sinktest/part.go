@@ -9,7 +9,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// part is a part of which every reading can be made to fail.
+// part is a part whose every reading can be made to fail.
 type part struct {
 	sinks.Part
 	content        []byte

@@ -23,7 +23,7 @@ const (
 	// tokenLength is the least. A token can be guessed as often as one likes, so it has to be longer than a password that people
 	// remember: 16 letters and digits at random are 95 bits.
 	tokenLength = 16
-	// connections is how many there may be at once: six of each browser, for 150 readers. Each takes a descriptor, of which a run in
+	// connections is how many there may be at once: six of each browser, for 150 readers. Each takes a descriptor, and a run in
 	// the same process needs some too.
 	connections = 1000
 	// closing is how long answers that are under way may take when the command ends.

@@ -1,5 +1,5 @@
 // Package dagster speaks Dagster Pipes, the protocol between an orchestrator's step and the process that it starts. Without it, Dagster
-// would know that a process ended well, and not which days of which table are there, with which content.
+// would know that a process ended well, but not which table's days are there, and with what content.
 //
 //	DAGSTER_PIPES_CONTEXT ─ Open ─▶ Pipes ─┬─ Range: which days the step asks for
 //	                                       └─ Listen ───▶ DAGSTER_PIPES_MESSAGES: materialization, checks, the result
@@ -49,7 +49,7 @@ type step struct {
 	Window *window `json:"partition_time_window"`
 	Extras struct {
 		Checks []string `json:"reportferry_checks"` // those that the asset declares
-		Window *window  `json:"reportferry_window"` // of a backfill in one run, of which Dagster's own context says nothing
+		Window *window  `json:"reportferry_window"` // of a backfill in one run, which Dagster's own context doesn't have
 	} `json:"extras"`
 }
 

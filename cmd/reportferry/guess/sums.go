@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// daily are the names of what reports count by day: periods, what is bought, and counts, in the order of which.
+// daily are the names of what reports count by day: periods, what is bought, and counts, in their order.
 var daily = [3][]string{
 	{"day", "date", "reportdate", "gregoriandate", "timeperiod", "reportingstarts", "reportingends", "datestart", "datestop", "byday", "stattimeday", "starttime", "endtime", "week", "month", "hour",
 		"tag", "datum", "tagesdatum", "jour", "auswertungsbeginn", "auswertungsende", "debutdesrapports", "findesrapports"},

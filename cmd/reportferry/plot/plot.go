@@ -21,7 +21,7 @@ type Point struct {
 }
 
 const (
-	most   = 60 // points, of which each is a column
+	most   = 60 // points, a column each
 	height = 6  // lines
 )
 

@@ -95,5 +95,5 @@ func length(d time.Duration) string {
 	}
 }
 
-// seconds is a wait, of which a fraction of a second is one.
+// seconds is a wait in whole seconds; a fraction counts as one.
 func seconds(d time.Duration) string { return fmt.Sprintf("%d s", (d+time.Second-1)/time.Second) }

@@ -24,7 +24,7 @@ type Table struct {
 	own             []string // names of the flags that only --to gives a meaning
 }
 
-// UsualStart is the first day of a table of which nobody says when it begins.
+// UsualStart is the first day of a table when nobody says where it begins.
 const UsualStart = "-30d"
 
 // AddTable adds the flags to a command.

@@ -53,7 +53,7 @@ func ParseDay(text string, today civil.Date) (civil.Date, error) {
 	return day, nil
 }
 
-// ParseRange reads the values of --from and --to on the given day: two days in order, of which the first isn't in the future. An
+// ParseRange reads the values of --from and --to on the given day: two days in order; the first isn't in the future. An
 // empty to is yesterday, the last day that is over.
 func ParseRange(from, to string, today civil.Date) (first, last civil.Date, err error) {
 	if first, err = ParseDay(from, today); err != nil {

@@ -74,7 +74,7 @@ type Request struct {
 	Named   bool      // a person named the jobs, who should learn by the exit code that others hold all their units
 	Stop    time.Time // when the run must begin to end; zero: never
 	Jobs    func(context.Context, *Session) ([]jobs.Job, error)
-	Over    func(ledger.Result) // is told of each job as soon as it is over, from several goroutines; nil: nobody waits
+	Over    func(ledger.Result) // called with each job as soon as it is over, from several goroutines; nil: nobody waits
 }
 
 // JSON tells whether the output is for machines.

@@ -33,7 +33,7 @@ func Golden(t *testing.T, path, got string, update bool) {
 	}
 }
 
-// Bad reads every file of a folder, each of which has a mistake, and compares the errors with the .txt file beside it. No
+// Bad reads every file of a folder of files with a mistake each, and compares the errors with the .txt file beside it. No
 // error may repeat a text that holds S3CRET.
 func Bad(t *testing.T, folder string, atLeast int, update bool, read func(path string) error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yml"))

@@ -56,7 +56,7 @@ func (a *answerRows) next() bool {
 	return true
 }
 
-// each hands over the rows, the first of which they already stand on if there is one.
+// each hands over the rows. They already stand on the first one, if there is one.
 func (a *answerRows) each(use func(row []any) error) error {
 	for more := a.some; more; more = a.next() {
 		if err := use(a.row); err != nil {

@@ -68,7 +68,7 @@ func (s *Service) partly(words string) wire.Reply {
 	return sayJSON(http.StatusAccepted, map[string]string{"error": words})
 }
 
-// refusal answers a request of which nothing was taken.
+// refusal answers a request when nothing of it was taken.
 func (s *Service) refusal(reason string, bad *issues, h http.Header) wire.Reply {
 	if reason == notAllowed {
 		return s.denial(h)

@@ -61,7 +61,7 @@ type piece struct {
 // empty reports whether the object wasn't sent at all.
 func (p objectParam) empty() bool { return len(p.texts) == 0 && len(p.pieces) == 0 }
 
-// readParams reads query and body, of which the body goes first, name by name. refused is the service's word for
+// readParams reads query and body, name by name; the body goes first. refused is the service's word for
 // what can't be read at all.
 func readParams(r *http.Request) (p params, refused string) {
 	if r.Method != http.MethodPost {

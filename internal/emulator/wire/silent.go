@@ -16,7 +16,7 @@ const (
 	FaultDropDay    FaultKind = "drop_day"    // leave out Fault.Day
 	FaultCutRows    FaultKind = "cut_rows"    // end after Fault.Rows rows, as if there were no more
 	FaultDropApp    FaultKind = "drop_app"    // leave out the app Fault.App, unless app_token__in names it
-	FaultHideApp    FaultKind = "hide_app"    // show the app Fault.App nowhere, as to a user who has no access to it any more: neither in reports nor in filters_data nor in events
+	FaultHideApp    FaultKind = "hide_app"    // show the app Fault.App nowhere, as to a user without access to it: neither in reports nor in filters_data nor in events
 )
 
 // The answers that a silent fault is in.

@@ -50,7 +50,7 @@ func (m *matches) add(length int) {
 }
 
 // append appends the sequences section (RFC 8878, 3.1.1.3.2). Every sequence has the literal length code and the offset code
-// that are given, both of which are to take no extra bits.
+// that are given; both are to take no extra bits.
 func (m *matches) append(dst []byte, literals, offset byte) []byte {
 	dst = sequences(dst, len(m.codes))
 	if m.counts[m.codes[0]] == len(m.codes) {

@@ -48,7 +48,7 @@ func (k *Keys) next(chunk []uint64) {
 	k.last = chunk
 }
 
-// Repeated counts the hashes that were there before, and empties k. Many are first put into piles by their first bits, each of which is
+// Repeated counts the hashes that were there before, and empties k. Many are first put into piles by their first bits, and each is
 // compared in a core's cache.
 func (k *Keys) Repeated(s *Scratch) (n int64) {
 	k.next(nil)

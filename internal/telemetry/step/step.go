@@ -96,7 +96,7 @@ func (s Step) EndAt(at time.Time, err error) {
 	switch duration := s.in.durations[s.name]; {
 	case s.name == Unit:
 		duration.Record(context.Background(), at.Sub(s.began).Seconds(), s.in.attributes)
-	case duration != nil: // only the span tells of other steps
+	case duration != nil: // other steps have a span alone
 		duration.Record(context.Background(), at.Sub(s.began).Seconds())
 	}
 	s.span.End(trace.WithTimestamp(at))

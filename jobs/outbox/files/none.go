@@ -34,7 +34,7 @@ var (
 	// placeholder is one of a link's, such as {click_id}, ${SUB1}, __IDFA__, %%CLICK%% or [device_id], that no program has filled in.
 	placeholder = lazy.Regexp(`^(\$?\{+[A-Za-z][\w. :-]*\}+|\[+[A-Za-z][\w. :-]*\]+|__[A-Za-z]\w*__|%+[A-Za-z]\w*%+|<[A-Za-z][\w. :-]*>)$`)
 	uuid        = lazy.Regexp(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
-	// scientific is a number as spreadsheets and programs write a long one of which they have kept the first digits only.
+	// scientific is a long number whose first digits alone a spreadsheet or program has kept.
 	scientific = lazy.Regexp(`^[+-]?\d[.,]\d+[eE][+-]?\d{1,3}$`)
 	// fraction is a whole number as programs write one of a column of numbers with gaps in it.
 	fraction = lazy.Regexp(`^[+-]?\d+[.,]0+$`)
@@ -81,7 +81,7 @@ func NotID(s string) string {
 	return ""
 }
 
-// plainID tells of most IDs at once that nothing is wrong with them: they have letters and digits of ASCII, and no hash's length.
+// plainID tells at once, of most IDs, that nothing is wrong with them: they have letters and digits of ASCII, and no hash's length.
 func plainID(s string) bool {
 	digit, letter := false, false
 	for i := range len(s) {

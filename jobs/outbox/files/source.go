@@ -53,7 +53,7 @@ func ParseSource(raw string) (Source, error) {
 	return Source{bucket.String(), strings.Join(folders[fixed:], "/")}, nil
 }
 
-// dated tells whether the files' names say of which day they are.
+// dated tells whether the files' names have a day.
 func (s Source) dated() bool { return strings.Contains(s.glob, datePlace) }
 
 // keys gives the pattern of the keys of a day, and what they begin with.

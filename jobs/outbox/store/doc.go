@@ -3,9 +3,9 @@
 //
 // A [Push] is a file's name with one content. All of a table are in the ledger below pushes/:
 //
-//	{table}.json            the document: who has the [Lease], and a [Head] of each push, in order; swapped on its version
+//	{table}.json            the document: the [Lease] and its holder, and a [Head] of each push, in order; swapped on its version
 //	{table}/000001.json     the log: segments of all pushes, created once, each under the next number: which rows changed their
-//	{table}/000002.json     state, and every so often all that is known of a push; the document says up to which it tells of them
+//	{table}/000002.json     state, and every so often all that is known of a push; the document says up to which it has them
 //	{table}/{push}.records  an index: what is to be sent, an [Item] of 28 bytes a row, sorted by ID; written before anything is sent
 //
 // A row's [State] goes this way; Doubt is a flag beside it, of rows that may have been sent more than once:

@@ -108,7 +108,7 @@ func (t *Table) load(ctx context.Context) (content, error) {
 	return c, err
 }
 
-// read gives the pushes that a document tells of, with what the segments add that are newer than it, and the number of the last one. There may
+// read gives the pushes that a document has, with what the segments add that are newer than it, and the number of the last one. There may
 // be such segments as long as somebody has the lease, or after an older document was restored.
 func (t *Table) read(ctx context.Context, c content, deep func(*Push) bool) (pushes []*Push, last int, err error) {
 	for _, h := range c.Files {
