@@ -31,9 +31,9 @@ type Counter interface {
 type Conditional interface {
 	Holdings
 
-	// Look gives the condition under which what a partition holds now may be replaced, and nothing that comes later.
+	// ConditionOf gives the condition under which what a partition holds now may be replaced, and nothing that comes later.
 	// With own set, this program must have written what is there, else the error is ErrForeign.
-	Look(ctx context.Context, table string, partition civil.Date, own bool) (Condition, error)
+	ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (Condition, error)
 }
 
 // A Reader is a sink that gives back what was put.

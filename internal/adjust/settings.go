@@ -85,9 +85,9 @@ type SignatureSettings struct {
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// Told tells whether the answer had any settings.
-func (s SignatureSettings) Told() bool {
-	return s.EnforceInstallSigning != nil || s.AndroidFingerprints != nil || len(s.Unknown) > 0
+// Empty tells whether the answer had no settings.
+func (s SignatureSettings) Empty() bool {
+	return s.EnforceInstallSigning == nil && s.AndroidFingerprints == nil && len(s.Unknown) == 0
 }
 
 // UpdateSignature changes those settings of one app that aren't nil, and returns all, or none when the answer tells none:

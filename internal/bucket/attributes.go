@@ -11,8 +11,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Look says what is under a key, and its metadata, without reading it. When there is nothing, the error is fs.ErrNotExist.
-func (b *Bucket) Look(ctx context.Context, key string) (Object, map[string]string, error) {
+// Attributes says what is under a key, with its metadata, without reading it. When there is nothing, the error is fs.ErrNotExist.
+func (b *Bucket) Attributes(ctx context.Context, key string) (Object, map[string]string, error) {
 	there, err := b.blob.Attributes(ctx, key)
 	switch {
 	case gcerrors.Code(err) == gcerrors.NotFound:

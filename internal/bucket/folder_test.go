@@ -175,7 +175,7 @@ func TestFolderVersions(t *testing.T) {
 	if _, err = b.Put(t.Context(), "k", []byte("ten"), Condition{Version: two}); !errors.Is(err, ErrConflict) {
 		t.Errorf("over another content of the same size: %v", err)
 	}
-	looked, _, err := b.Look(t.Context(), "k") // what Look gives is a condition, too
+	looked, _, err := b.Attributes(t.Context(), "k") // what Attributes gives is a condition, too
 	if err == nil {
 		_, err = b.Put(t.Context(), "k", []byte("ten"), Condition{Version: looked.Version})
 	}

@@ -25,7 +25,7 @@ type snapshot struct {
 // A JobStatus is what is known of one job.
 type JobStatus struct {
 	Job
-	State    Look
+	State    TableState
 	Pushed   []outbox.File // the latest first; of a job that pushes files
 	Declared []App         // of a job that keeps apps as declared
 	Newest   time.Time     // end of the newest period that was fetched after its end; zero: there is none
@@ -120,8 +120,8 @@ func (c *cache) read(ctx context.Context, age time.Duration, want func(Job) bool
 func statusOf(ctx context.Context, j Job, past ledger.Past) JobStatus {
 	s := JobStatus{Job: j}
 	switch {
-	case j.Look != nil:
-		s.State, s.Err = j.Look(ctx, past)
+	case j.Inspect != nil:
+		s.State, s.Err = j.Inspect(ctx, past)
 	case j.Files != nil:
 		s.Pushed, s.Err = j.Files(ctx)
 	case j.Apps != nil:

@@ -31,7 +31,7 @@ type calendarCell struct {
 }
 
 // calendar lays out the table's partitions.
-func (l Look) calendar() calendar {
+func (l TableState) calendar() calendar {
 	c := calendar{Unit: "Year"}
 	switch l.Period {
 	case refresh.Day:
@@ -89,7 +89,7 @@ const (
 )
 
 // withPage are the partitions that have a page in an export.
-func (l Look) withPage() map[civil.Date]bool {
+func (l TableState) withPage() map[civil.Date]bool {
 	paged := map[civil.Date]bool{}
 	others := 0
 	for i, e := range slices.Backward(l.Calendar) {
@@ -116,7 +116,7 @@ type conditionCount struct {
 }
 
 // legendOf explains the colours and glyphs of the partitions of tables, those first that need a person most.
-func legendOf(tables ...Look) (rows []legendRow) {
+func legendOf(tables ...TableState) (rows []legendRow) {
 	n := map[state]int{}
 	for _, l := range tables {
 		for _, e := range l.Calendar {

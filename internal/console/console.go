@@ -1,7 +1,7 @@
 // Package console shows what the ledger knows as pages: whether yesterday is there, which days are missing and why, where a file
 // is stuck. Without it, only people who type commands would know.
 //
-//	ledger, history ──▶ Job.Look ──▶ snapshot ──▶ a view for each page ──▶ template ──▶ Handler, or Export to a bucket
+//	ledger, history ──▶ Job.Inspect ──▶ snapshot ──▶ a view for each page ──▶ template ──▶ Handler, or Export to a bucket
 //
 // It reads and changes nothing, and asks the service for nothing. Every page has a path that ends in .html and links that are
 // relative, so that the pages that a server gives are the files that Export writes.
@@ -38,8 +38,8 @@ type Job struct {
 	Days       *time.Location // in which its days begin and end; nil: Zone
 	Schedule   cron.Schedule  // nil: it runs only when asked for by name
 
-	// Look says how its table is. Nil: it fills none.
-	Look func(context.Context, ledger.Past) (Look, error)
+	// Inspect says how its table is. Nil: it fills none.
+	Inspect func(context.Context, ledger.Past) (TableState, error)
 
 	Source, Rejects string // of files that it pushes, and of rows that weren't taken: URLs without what may be secret
 
@@ -50,8 +50,8 @@ type Job struct {
 	Files func(context.Context) ([]outbox.File, error)
 }
 
-// A Look is what is known of a job's table at one moment.
-type Look struct {
+// A TableState is what is known of a job's table at one moment.
+type TableState struct {
 	refresh.Inspection
 	Due  []refresh.Due // what a run would fetch now
 	Held int           // of those, partitions that a run has leased now, where one may be under way

@@ -30,16 +30,16 @@ func sample(t *testing.T, list ...Job) *Console {
 }
 
 // looks is a job whose table is so.
-func looks(name string, l Look, err error) Job {
+func looks(name string, l TableState, err error) Job {
 	l.Problems = status.Of(name, "report", l.Inspection, nil)
-	return Job{Name: name, Kind: "report", Table: name, Zone: time.UTC, Look: func(context.Context, ledger.Past) (Look, error) { return l, err }}
+	return Job{Name: name, Kind: "report", Table: name, Zone: time.UTC, Inspect: func(context.Context, ledger.Past) (TableState, error) { return l, err }}
 }
 
 // Every condition has a glyph of its own, and a colour, and is red only where package status says that something is wrong.
 func TestEveryConditionHasAState(t *testing.T) {
 	known := map[string]refresh.Condition{}
 	for _, c := range append(slices.Clone(refresh.Conditions), status.Lacking, status.Kept, status.Near) {
-		l := Look{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Success: &noon}, Calendar: []refresh.Entry{{Partition: at(1).Partition, Condition: c}}}}
+		l := TableState{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Success: &noon}, Calendar: []refresh.Entry{{Partition: at(1).Partition, Condition: c}}}}
 		l.Calendar[0].Record.HeldBack = &ledger.HeldBack{}
 		if c == status.Lacking || c == status.Kept {
 			l.Rest = ledger.Rest{Kept: 1, Lacking: ledger.Lacking{Partitions: 1}}
@@ -58,15 +58,15 @@ func TestEveryConditionHasAState(t *testing.T) {
 
 func TestOverviewTellsTheWorst(t *testing.T) {
 	newest := civil.Date{Year: 2026, Month: 1, Day: 11}
-	cut := Look{Inspection: refresh.Inspection{Calendar: []refresh.Entry{{Partition: newest, Condition: refresh.CutOff}}}}
-	whole := Look{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Newest: &newest, Success: &noon}}}
+	cut := TableState{Inspection: refresh.Inspection{Calendar: []refresh.Entry{{Partition: newest, Condition: refresh.CutOff}}}}
+	whole := TableState{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Newest: &newest, Success: &noon}}}
 	missing, off, moved, mixed := whole, whole, whole, whole
 	missing.Calendar = []refresh.Entry{{Partition: newest, Condition: refresh.Absent}}
 	off.Calendar = []refresh.Entry{{Partition: newest, Condition: refresh.Differs, Record: ledger.Record{Control: &ledger.Control{State: ledger.Unreconciled}}}}
 	mixed.Calendar = []refresh.Entry{{Partition: newest, Condition: refresh.Mixed}}
 	moved.Calendar = []refresh.Entry{{Partition: newest, Condition: refresh.ChangedFinal}}
-	c := sample(t, looks("whole", whole, nil), looks("gap", missing, nil), looks("off", off, nil), looks("moved", moved, nil), looks("fresh_out", Look{}, nil),
-		looks("broken", Look{}, errors.New("<b>tables/broken/1.json is damaged")), looks("cut", cut, nil), looks("mixed", mixed, nil))
+	c := sample(t, looks("whole", whole, nil), looks("gap", missing, nil), looks("off", off, nil), looks("moved", moved, nil), looks("fresh_out", TableState{}, nil),
+		looks("broken", TableState{}, errors.New("<b>tables/broken/1.json is damaged")), looks("cut", cut, nil), looks("mixed", mixed, nil))
 	run := ledger.Run{ID: "r", Started: noon, Ended: &noon, Results: []ledger.Result{{Job: "mixed", Failures: []ledger.Failure{{Unit: "u", Error: "fetch: 503"}}}}}
 	if err := c.o.Ledger.SaveRun(t.Context(), run); err != nil {
 		t.Fatal(err)
@@ -125,11 +125,11 @@ func TestHandlerAnswersPagesOnly(t *testing.T) {
 func TestAJobIsReadAgainWhenItHasChanged(t *testing.T) {
 	read, mu := map[string]int{}, sync.Mutex{}
 	job := func(name string) Job {
-		return Job{Name: name, Look: func(context.Context, ledger.Past) (Look, error) {
+		return Job{Name: name, Inspect: func(context.Context, ledger.Past) (TableState, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			read[name]++
-			return Look{}, nil
+			return TableState{}, nil
 		}}
 	}
 	now := noon

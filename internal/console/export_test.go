@@ -128,7 +128,7 @@ func TestExportAgain(t *testing.T) {
 		}
 	}
 	c.o.Jobs = append(c.o.Jobs[:0:0], c.o.Jobs[:1]...)
-	c.o.Jobs[0].Look = looks("campaigns", Look{}, errors.New("no answer")).Look
+	c.o.Jobs[0].Inspect = looks("campaigns", TableState{}, errors.New("no answer")).Inspect
 	if did := exported(t, New(c.o), b); did.Removed != 0 {
 		t.Errorf("with a job that can't be read: %+v", did)
 	}

@@ -41,7 +41,7 @@ func crowded(t *testing.T) *Console {
 			t.Fatal(err)
 		}
 		jobs = append(jobs, Job{Name: name, Kind: "report", Table: name, Zone: berlin, Schedule: schedule, Sinks: []string{"bigquery://a-long-project-name/dataset?location=EU"},
-			Look: func(_ context.Context, past ledger.Past) (Look, error) {
+			Inspect: func(_ context.Context, past ledger.Past) (TableState, error) {
 				look := look
 				look.Problems = append(slices.Clone(look.Problems), status.LastFailed(name, past, nil)...)
 				return look, nil
@@ -62,7 +62,7 @@ func crowded(t *testing.T) *Console {
 }
 
 // manyPartitions fills a table with 100 periods. Each number has moved this night, though it had been final.
-func manyPartitions(t *testing.T, l *ledger.Ledger, name string, period refresh.Period) (look Look) {
+func manyPartitions(t *testing.T, l *ledger.Ledger, name string, period refresh.Period) (look TableState) {
 	t.Helper()
 	table, err := l.Table(t.Context(), name)
 	if err != nil {

@@ -60,7 +60,7 @@ func madeUp(t *testing.T) *Console {
 		}
 	}
 	zone := time.FixedZone("Europe/Berlin", 3600)
-	look := madeUpLook()
+	look := madeUpTable()
 	look.Calendar = append(look.Calendar, stored(t, l, "campaigns")...)
 	for _, g := range look.Gaps {
 		for p := g.Partition; !p.After(g.Through); p = p.AddDays(1) {
@@ -77,7 +77,7 @@ func madeUp(t *testing.T) *Console {
 		Files: given(madeUpFiles()...),
 	}
 	apps := Job{Name: "apps", Kind: "apps", Zone: zone, Apps: given(madeUpApps()...)}
-	untouched := looks("untouched", Look{}, nil)
+	untouched := looks("untouched", TableState{}, nil)
 	untouched.Zone = zone
 	return New(Options{Ledger: l, Jobs: []Job{campaigns, spend, apps, untouched}, Again: " --config x.yml", Now: func() time.Time { return noon }})
 }
@@ -125,12 +125,12 @@ func at(d int) ledger.Record {
 	return ledger.Record{Partition: civil.Date{Year: 2026, Month: 1, Day: d}, Seq: 1, Rows: 10, State: ledger.Written}
 }
 
-func madeUpLook() Look {
+func madeUpTable() TableState {
 	date := func(d int) civil.Date { return at(d).Partition }
 	differing := at(4)
 	differing.Control = &ledger.Control{State: ledger.Unreconciled, Differences: []ledger.Difference{{Metric: "cost", Rows: "69.96", Total: "211.12", Where: "network <i>X</i>"}}}
 	newest, success := date(8), noon
-	return Look{Inspection: refresh.Inspection{
+	return TableState{Inspection: refresh.Inspection{
 		Fresh: refresh.Freshness{Newest: &newest, Success: &success},
 		Rest:  ledger.Rest{Lacking: ledger.Lacking{Partitions: 3, Columns: []string{"roas_d7"}, Later: true}, Kept: 1},
 		Gaps: []refresh.Gap{

@@ -23,7 +23,7 @@ import (
 // ofLedger is a job whose table is read from the ledger at each look, by rules of days since a start.
 func ofLedger(l *ledger.Ledger, name string, start civil.Date) Job {
 	rules := refresh.Rules{Page: 7, Start: start, Location: time.UTC, Lookback: 7}
-	return Job{Name: name, Kind: "report", Table: name, Zone: time.UTC, Look: func(ctx context.Context, past ledger.Past) (look Look, err error) {
+	return Job{Name: name, Kind: "report", Table: name, Zone: time.UTC, Inspect: func(ctx context.Context, past ledger.Past) (look TableState, err error) {
 		table, err := l.Table(ctx, name)
 		if err != nil {
 			return look, err

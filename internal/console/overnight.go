@@ -62,7 +62,7 @@ const (
 
 // overnight shows what moved since yesterday.
 func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
-	s := c.cache.get(ctx, func(j Job) bool { return j.Look != nil })
+	s := c.cache.get(ctx, func(j Job) bool { return j.Inspect != nil })
 	var body struct {
 		Since time.Time
 		Jobs  []overnightJob

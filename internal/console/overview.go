@@ -42,7 +42,7 @@ type overviewJob struct {
 func (c *Console) overview(ctx context.Context, _ vars) (view, error) {
 	s := c.cache.get(ctx, nil)
 	b := overviewBody{Error: s.err}
-	var tables []Look
+	var tables []TableState
 	for _, j := range s.jobs {
 		l := j.State
 		l.Calendar = l.Calendar[max(0, len(l.Calendar)-stripDays):]

@@ -163,7 +163,7 @@ func (c *Console) job(ctx context.Context, names vars) (view, error) {
 		return view{}, errNoPage
 	case j.Err != nil:
 		return view{j.Name, "unreadable.html", unreadable(j.Name, j.Err, "status "+j.Name)}, nil
-	case j.Look != nil:
+	case j.Inspect != nil:
 		return c.table(ctx, s, j), nil
 	case j.Files != nil:
 		return pushedOf(s, j), nil
@@ -184,5 +184,5 @@ func (c *Console) eachJob(context.Context) (all []vars) {
 }
 
 func hasPage(j Job) bool {
-	return pathSafe(j.Name) && (j.Look != nil || j.Files != nil || j.Apps != nil)
+	return pathSafe(j.Name) && (j.Inspect != nil || j.Files != nil || j.Apps != nil)
 }

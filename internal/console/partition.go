@@ -60,7 +60,7 @@ const mostContents = 12
 // partition shows one partition.
 func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 	s, j, known := c.cache.one(ctx, names["job"])
-	if !known || j.Look == nil {
+	if !known || j.Inspect == nil {
 		return view{}, errNoPage
 	}
 	if j.Err != nil {
@@ -157,7 +157,7 @@ func difference(is, was string) string {
 
 // eachPartition names the partitions of all tables that have a page in an export.
 func (c *Console) eachPartition(ctx context.Context) (all []vars) {
-	for _, j := range c.cache.get(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
+	for _, j := range c.cache.get(ctx, func(j Job) bool { return j.Inspect != nil && hasPage(j) }).jobs {
 		paged := j.State.withPage()
 		for _, e := range j.State.Calendar {
 			if paged[e.Partition] {

@@ -139,7 +139,7 @@ func unbegun(past ledger.Past, j JobStatus) (problem, bool) {
 
 // failures are those of the last run of a job without a table, but for those that a file or an app shows.
 func failures(past ledger.Past, j JobStatus) []problem {
-	if j.Look != nil {
+	if j.Inspect != nil {
 		return nil // the problems of the table have them
 	}
 	list := status.LastFailed(j.Name, past, func(_ *ledger.Run, f ledger.Failure) bool {

@@ -51,7 +51,7 @@ func rebaselined(t *testing.T, moved bool) *Console {
 		put(11, 2, "EUR", "86")
 	}
 	rules := refresh.Rules{Page: 7, Start: at(6).Partition, Location: time.UTC, Stale: map[string]ledger.Stale{shapes["USD"].ID(): {Rebased: true}}}
-	j := looks("rebaselined", Look{Inspection: status.Inspect(noon, "rebaselined", "report", rules, table.Records(), ledger.Past{})}, nil)
+	j := looks("rebaselined", TableState{Inspection: status.Inspect(noon, "rebaselined", "report", rules, table.Records(), ledger.Past{})}, nil)
 	return New(Options{Ledger: l, Jobs: []Job{j}, Now: func() time.Time { return noon }})
 }
 
@@ -91,7 +91,7 @@ func TestNothingButAnotherMeaning(t *testing.T) {
 // The headline and the count beside Problems are what package status finds wrong, and every page has the same count.
 func TestHeadlineAndCount(t *testing.T) {
 	made, odd := madeUp(t), rebaselined(t, false)
-	calm := Look{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Success: &noon}, Calendar: []refresh.Entry{{Partition: at(2).Partition, Condition: refresh.ChangedFinal, Record: at(2)}}}}
+	calm := TableState{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Success: &noon}, Calendar: []refresh.Entry{{Partition: at(2).Partition, Condition: refresh.ChangedFinal, Record: at(2)}}}}
 	for _, c := range []*Console{sample(t), sample(t, looks("calm", calm, nil), looks("calm_too", calm, nil)), sample(t, made.o.Jobs[0], looks("calm", calm, nil), made.o.Jobs[3]), odd} {
 		problems, tables, never := 0, 0, 0
 		for _, s := range c.See(t.Context(), 0) {

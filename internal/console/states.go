@@ -60,7 +60,7 @@ var conditions = map[refresh.Condition]state{
 }
 
 // state is that of a condition of the table's partitions. Whether it is wrong is for package status to say.
-func (l Look) state(c refresh.Condition) state {
+func (l TableState) state(c refresh.Condition) state {
 	s, known := conditions[c]
 	if s.Text = string(c); !known {
 		s.Glyph, s.Class = "?", "none"
@@ -74,6 +74,6 @@ func (l Look) state(c refresh.Condition) state {
 }
 
 // problem is the place of a condition in the table's problems; less than 0: it is none.
-func (l Look) problem(c refresh.Condition) int {
+func (l TableState) problem(c refresh.Condition) int {
 	return slices.IndexFunc(l.Problems, func(p ledger.Problem) bool { return p.Condition == string(c) })
 }

@@ -124,7 +124,7 @@ func (j Job) days() *time.Location { return cmp.Or(j.Days, j.Zone, time.UTC) }
 func (c *Console) series(ctx context.Context, names vars) (view, error) {
 	s, j, known := c.cache.one(ctx, names["job"])
 	switch {
-	case !known || j.Look == nil:
+	case !known || j.Inspect == nil:
 		return view{}, errNoPage
 	case j.Err != nil:
 		return view{j.Name, "unreadable.html", unreadable(j.Name, j.Err, "status "+j.Name)}, nil
@@ -154,7 +154,7 @@ func (c *Console) series(ctx context.Context, names vars) (view, error) {
 
 // eachSeries names the numbers of all tables.
 func (c *Console) eachSeries(ctx context.Context) (all []vars) {
-	for _, j := range c.cache.get(ctx, func(j Job) bool { return j.Look != nil && hasPage(j) }).jobs {
+	for _, j := range c.cache.get(ctx, func(j Job) bool { return j.Inspect != nil && hasPage(j) }).jobs {
 		if j.Err == nil {
 			for _, name := range namesOf(j.State.Calendar) {
 				if pathSafe(name) {

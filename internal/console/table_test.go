@@ -51,7 +51,7 @@ func TestCalendarHasAPlaceForEveryPartition(t *testing.T) {
 		for p := period.Start(civil.Date{Year: 2025, Month: 12, Day: 4}); p.Before(civil.Date{Year: 2026, Month: 1, Day: 20}); p = period.Next(p) {
 			all = append(all, refresh.Entry{Partition: p, Condition: refresh.Final})
 		}
-		c := Look{Inspection: refresh.Inspection{Period: period, Calendar: all}}.calendar()
+		c := TableState{Inspection: refresh.Inspection{Period: period, Calendar: all}}.calendar()
 		var got []string
 		n := 0
 		for _, r := range c.Rows {
@@ -69,7 +69,7 @@ func TestCalendarHasAPlaceForEveryPartition(t *testing.T) {
 			t.Errorf("%v: rows are %v, want %s", period, got, want)
 		}
 	}
-	whole := Look{Inspection: refresh.Inspection{Period: refresh.Whole, Calendar: []refresh.Entry{{Partition: sinks.Whole, Condition: refresh.Partial}}}}.calendar()
+	whole := TableState{Inspection: refresh.Inspection{Period: refresh.Whole, Calendar: []refresh.Entry{{Partition: sinks.Whole, Condition: refresh.Partial}}}}.calendar()
 	if len(whole.Rows) != 1 || whole.Rows[0].Cells[0].Name != "whole" {
 		t.Errorf("%+v", whole)
 	}
@@ -157,7 +157,7 @@ func BenchmarkTable(b *testing.B) {
 func tenYears(t testing.TB, metrics int) *Console {
 	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
-	var look Look
+	var look TableState
 	first := civil.DateOf(noon).AddDays(-4000)
 	for i := range 4000 {
 		e := ledger.Record{Partition: first.AddDays(i), Seq: 1, State: ledger.Written, Rows: int64(100_000 + i), Fetched: noon.AddDate(0, 0, i-3999), Sums: map[string]string{}}
@@ -184,7 +184,7 @@ func TestPartitionsWithPages(t *testing.T) {
 		}
 		all = append(all, e)
 	}
-	l := Look{Inspection: refresh.Inspection{Calendar: all}}
+	l := TableState{Inspection: refresh.Inspection{Calendar: all}}
 	l.Problems = status.Of("x", "report", l.Inspection, nil)
 	paged := l.withPage()
 	for i, want := range map[int]bool{999: true, 908: true, 907: false, 401: false, 400: true, 300: false, 299: true, 101: true, 100: false, 0: false} {

@@ -32,7 +32,7 @@ type gauge struct {
 // counted is a gauge that is known whenever the table is.
 func counted(name, means string, count func(console.JobStatus) int) gauge {
 	return gauge{name, "{partition}", means, func(s console.JobStatus, _ time.Time) (float64, bool) {
-		return float64(count(s)), s.Err == nil && s.Look != nil
+		return float64(count(s)), s.Err == nil && s.Inspect != nil
 	}}
 }
 
@@ -58,7 +58,7 @@ var ofTables = []gauge{
 		return status.Count(s.State.Problems, status.Moved...)
 	}),
 	{"table.leased_partitions", "{partition}", "Due partitions of the table that a run has leased now.", func(s console.JobStatus, _ time.Time) (float64, bool) {
-		return float64(s.State.Held), s.Err == nil && s.Look != nil
+		return float64(s.State.Held), s.Err == nil && s.Inspect != nil
 	}},
 }
 
@@ -135,7 +135,7 @@ func worst(list []console.JobStatus) []console.JobStatus {
 		if s.Err != nil {
 			return 1 << 30
 		}
-		if s.Look == nil {
+		if s.Inspect == nil {
 			return 0
 		}
 		return status.Wrong(s.State.Problems) + status.Count(s.State.Problems, status.Moved...)

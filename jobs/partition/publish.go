@@ -212,7 +212,7 @@ func (t *Table) conditions(ctx context.Context, a *attempt) error {
 		default:
 			var err error
 			vouched := has && r.Version == "" // a receipt of an earlier version: this program wrote what is there
-			if a.over[i], err = store.Look(ctx, p.Part.Table, p.Part.Partition, !p.Again && !vouched); err != nil {
+			if a.over[i], err = store.ConditionOf(ctx, p.Part.Table, p.Part.Partition, !p.Again && !vouched); err != nil {
 				return &SinkError{err}
 			}
 			a.looked = true

@@ -47,7 +47,7 @@ func (c *crowd) Put(_ context.Context, p sinks.Part) (sinks.Receipt, error) {
 	return r, nil
 }
 
-func (c *crowd) Look(context.Context, string, civil.Date, bool) (sinks.Condition, error) {
+func (c *crowd) ConditionOf(context.Context, string, civil.Date, bool) (sinks.Condition, error) {
 	return sinks.Condition{}, nil
 }
 

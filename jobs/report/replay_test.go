@@ -344,7 +344,7 @@ func TestReplayAfterAReplayThatFailed(t *testing.T) {
 // A files is a sink whose readers find files.
 type files interface {
 	sinks.Sink
-	Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error)
+	ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error)
 	List(ctx context.Context, table string) ([]sinks.Object, error)
 }
 

@@ -49,8 +49,8 @@ func (f *failing) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) 
 	return f.Sink.Put(ctx, p)
 }
 
-func (f *failing) Look(ctx context.Context, table string, day civil.Date, own bool) (sinks.Condition, error) {
-	return f.Sink.(*blobsink.Sink).Look(ctx, table, day, own)
+func (f *failing) ConditionOf(ctx context.Context, table string, day civil.Date, own bool) (sinks.Condition, error) {
+	return f.Sink.(*blobsink.Sink).ConditionOf(ctx, table, day, own)
 }
 
 func (f *failing) List(ctx context.Context, table string) ([]sinks.Object, error) {

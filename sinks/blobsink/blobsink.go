@@ -140,7 +140,7 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	}
 	r := sinks.Receipt{Sink: s.url, Key: key, Size: p.Size, Version: made}
 	if made == "" || careless {
-		stored, meta, err := s.bucket.Look(verify, key)
+		stored, meta, err := s.bucket.Attributes(verify, key)
 		if err != nil {
 			return fail(fmt.Errorf("the part is stored but couldn't be verified: %w; repeat the put", err))
 		}
@@ -188,7 +188,7 @@ func (s *Sink) receipt(key string, p sinks.Part, mark string, stored bucket.Obje
 func (s *Sink) unmet(
 	ctx context.Context, key string, p sinks.Part, mark string, over sinks.Condition, refusal error, fail func(error) (sinks.Receipt, error),
 ) (sinks.Receipt, error) {
-	stored, meta, err := s.bucket.Look(ctx, key)
+	stored, meta, err := s.bucket.Attributes(ctx, key)
 	switch gone := errors.Is(err, fs.ErrNotExist); {
 	case gone && over.Absent, err == nil && stored.Version == over.Version:
 		return fail(refusal)

@@ -17,9 +17,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Look returns the condition that allows what a partition's key holds now, and nothing that comes after it. With own set, the
+// ConditionOf returns the condition that allows what a partition's key holds now, and nothing that comes after it. With own set, the
 // object must have been written by this program; if it wasn't, the error is sinks.ErrForeign.
-func (s *Sink) Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
+func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	key := s.key.at(table, partition)
 	c, err := s.over(ctx, key, own)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Sink) Look(ctx context.Context, table string, partition civil.Date, own
 }
 
 func (s *Sink) over(ctx context.Context, key string, own bool) (c sinks.Condition, err error) {
-	stored, meta, err := s.bucket.Look(ctx, key)
+	stored, meta, err := s.bucket.Attributes(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return sinks.Condition{Absent: true}, nil
 	}

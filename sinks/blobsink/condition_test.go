@@ -84,7 +84,7 @@ func TestSomebodyElsesObject(t *testing.T) {
 	}
 	s := mustOpen(t, "gs://bkt")
 	p := part("rows")
-	_, err := s.(*Sink).Look(t.Context(), p.Table, p.Partition, true)
+	_, err := s.(*Sink).ConditionOf(t.Context(), p.Table, p.Partition, true)
 	if !errors.Is(err, sinks.ErrForeign) || !strings.Contains(err.Error(), "7 bytes") || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("a look: %v", err)
 	}
@@ -92,7 +92,7 @@ func TestSomebodyElsesObject(t *testing.T) {
 	if _, err := s.Put(t.Context(), p); !errors.Is(err, sinks.ErrForeign) {
 		t.Errorf("a put over nothing: %v", err)
 	}
-	over, err := s.(*Sink).Look(t.Context(), p.Table, p.Partition, false)
+	over, err := s.(*Sink).ConditionOf(t.Context(), p.Table, p.Partition, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestSomebodyElsesObject(t *testing.T) {
 	if _, err := s.Put(t.Context(), p); err != nil {
 		t.Errorf("forced: %v", err)
 	}
-	if over, err = s.(*Sink).Look(t.Context(), p.Table, p.Partition, true); err != nil || over.Version == "" {
+	if over, err = s.(*Sink).ConditionOf(t.Context(), p.Table, p.Partition, true); err != nil || over.Version == "" {
 		t.Errorf("a look at our own: %+v, %v", over, err)
 	}
 }

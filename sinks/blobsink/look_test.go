@@ -48,7 +48,7 @@ func TestWhatWasCutIsReplaced(t *testing.T) {
 			if err := s.bucket.Blob().WriteAll(t.Context(), s.key.key(p), []byte(content), nil); err != nil {
 				t.Fatal(err)
 			}
-			over, err := s.Look(t.Context(), p.Table, p.Partition, true)
+			over, err := s.ConditionOf(t.Context(), p.Table, p.Partition, true)
 			if (err == nil) != own || (over.Version != "") != own || !own && !errors.Is(err, sinks.ErrForeign) {
 				t.Errorf("%s: %q is its own, want %v: %+v, %v", name, content, own, over, err)
 			}

@@ -56,7 +56,7 @@ func TestServersRefuseWrongKeys(t *testing.T) {
 			first.Over.Absent = true // without a look, whose answer has no words
 			_, putErr := bad.Put(t.Context(), first)
 			_, keysErr := bad.List(t.Context(), "installs")
-			_, _, attrsErr := bad.bucket.Look(t.Context(), "key")
+			_, _, attrsErr := bad.bucket.Attributes(t.Context(), "key")
 			for what, err := range map[string]error{"put": putErr, "keys": keysErr, "probe": bad.Probe(t.Context()), "attributes": attrsErr} {
 				if what == "attributes" && c.value == "nobody" {
 					continue // versitygw answers HEAD with 404
@@ -288,7 +288,7 @@ func TestAnswersAreLostOnServers(t *testing.T) {
 			t.Run(fmt.Sprint(size), func(t *testing.T) {
 				c := newCabled(t, s)
 				look := func() sinks.Condition {
-					over, err := c.near.(*Sink).Look(t.Context(), part("").Table, part("").Partition, true)
+					over, err := c.near.(*Sink).ConditionOf(t.Context(), part("").Table, part("").Partition, true)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -335,7 +335,7 @@ func TestServersSayWhatTheyHold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			over, err := sink.Look(t.Context(), p.Table, p.Partition, true)
+			over, err := sink.ConditionOf(t.Context(), p.Table, p.Partition, true)
 			if err != nil || r.Version == "" || over.Version != r.Version || r.Size != int64(size) {
 				t.Errorf("%d bytes: the receipt says %q and %d, a look %q (%v)", size, r.Version, r.Size, over.Version, err)
 			}
@@ -343,7 +343,7 @@ func TestServersSayWhatTheyHold(t *testing.T) {
 				continue
 			}
 			made, err := sink.write(t.Context(), r.Key, p, over, "another mark", false)
-			if again, _ := sink.Look(t.Context(), p.Table, p.Partition, false); err != nil || made == "" || made != again.Version {
+			if again, _ := sink.ConditionOf(t.Context(), p.Table, p.Partition, false); err != nil || made == "" || made != again.Version {
 				t.Errorf("%d bytes: the store said %q of what it has as %q (%v)", size, made, again.Version, err)
 			}
 		}

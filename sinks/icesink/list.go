@@ -30,9 +30,9 @@ func (s *Sink) at(ctx context.Context, name string) (t *loaded, err error) {
 	return t, err
 }
 
-// Look returns the condition that allows what a partition holds now, and nothing that comes after it. With own set, it must be what
+// ConditionOf returns the condition that allows what a partition holds now, and nothing that comes after it. With own set, it must be what
 // this program put there; if it isn't, the error is sinks.ErrForeign.
-func (s *Sink) Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
+func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	at := place{table: sinks.Flat(table), first: partition}
 	over, err := s.condition(ctx, at, own)
 	if err != nil {

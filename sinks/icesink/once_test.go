@@ -122,7 +122,7 @@ func TestOnceThroughABadCatalog(t *testing.T) {
 		if made := snapshots(t, direct) - before; made != 1 {
 			t.Errorf("%+v: %d snapshots were made", f, made)
 		}
-		over, err := direct.Look(t.Context(), "installs", next.Partition, true)
+		over, err := direct.ConditionOf(t.Context(), "installs", next.Partition, true)
 		if err != nil || over.Version != r.Version {
 			t.Errorf("%+v: %+v, the receipt says %s: %v", f, over, r.Version, err)
 		}

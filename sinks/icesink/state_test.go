@@ -67,7 +67,7 @@ func TestWhatOthersDo(t *testing.T) {
 			if got := ofDay(t, s, day); got != c.holds {
 				t.Errorf("a reader finds %q, want %q", got, c.holds)
 			}
-			over, err := s.Look(t.Context(), "installs", at, true)
+			over, err := s.ConditionOf(t.Context(), "installs", at, true)
 			if foreign := errors.Is(err, sinks.ErrForeign); foreign != c.foreign || err != nil && !foreign {
 				t.Errorf("a look at what should be ours: %v", err)
 			}
@@ -88,7 +88,7 @@ func TestWhatOthersDo(t *testing.T) {
 				t.Errorf("a put over what the ledger knows: %v", err)
 			}
 			if err != nil {
-				if next.Over, err = s.Look(t.Context(), "installs", at, false); err != nil {
+				if next.Over, err = s.ConditionOf(t.Context(), "installs", at, false); err != nil {
 					t.Fatal(err)
 				}
 				mustPut(t, s, next)
@@ -153,7 +153,7 @@ func TestSomebodysDay(t *testing.T) {
 	if err != nil || len(list) != 2 || list[1].Key != "installs/dt=2026-02-11" {
 		t.Errorf("listed are %+v: %v", list, err)
 	}
-	if _, err := s.Look(t.Context(), "installs", date("2026-02-11"), true); !errors.Is(err, sinks.ErrForeign) {
+	if _, err := s.ConditionOf(t.Context(), "installs", date("2026-02-11"), true); !errors.Is(err, sinks.ErrForeign) {
 		t.Errorf("a look at somebody's day: %v", err)
 	}
 }

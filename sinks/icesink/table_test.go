@@ -189,7 +189,7 @@ func TestRefusals(t *testing.T) {
 			if before != "" && load(t, s).MetadataLocation() != before {
 				t.Error("the table was changed")
 			}
-			if _, err := s.Look(t.Context(), "installs", date(day), true); name == "foreign" && !errors.Is(err, sinks.ErrForeign) {
+			if _, err := s.ConditionOf(t.Context(), "installs", date(day), true); name == "foreign" && !errors.Is(err, sinks.ErrForeign) {
 				t.Errorf("a look at a table of somebody else's: %v", err)
 			}
 		})

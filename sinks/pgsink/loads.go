@@ -75,9 +75,9 @@ func (s *Sink) keep(ctx context.Context, tx pgx.Tx, at place, l load, p sinks.Pa
 	return err
 }
 
-// Look returns the condition that allows what a partition holds now, and nothing that comes after it. With own set, the table
+// ConditionOf returns the condition that allows what a partition holds now, and nothing that comes after it. With own set, the table
 // must be one that this program made; if it isn't, the error is sinks.ErrForeign.
-func (s *Sink) Look(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
+func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	at := place{table: tableName(table), first: partition}
 	var c sinks.Condition
 	err := s.repeat(ctx, func() error {

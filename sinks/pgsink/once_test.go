@@ -82,7 +82,7 @@ func TestOnceThroughABadConnection(t *testing.T) {
 			if !strings.HasPrefix(r.Version, fmt.Sprintf("%d-", i+2)) {
 				t.Errorf("%+v: after %s the version is %s: it was put twice", f, last.Version, r.Version)
 			}
-			over, err := s.Look(t.Context(), "installs", next.Partition, true)
+			over, err := s.ConditionOf(t.Context(), "installs", next.Partition, true)
 			if err != nil || over.Version != r.Version {
 				t.Errorf("%+v: %+v, the receipt says %s: %v", f, over, r.Version, err)
 			}

@@ -52,7 +52,7 @@ func TestForeignTable(t *testing.T) {
 	b.exec(t, "INSERT INTO "+b.schema+".installs VALUES ('2026-01-31', 'theirs', 1, 1, 1)")
 	_, err := s.Put(t.Context(), testPart("2026-01-31", "new"))
 	b.golden(t, "foreign", fmt.Sprint(err))
-	_, err = s.Look(t.Context(), "installs", date("2026-01-31"), true)
+	_, err = s.ConditionOf(t.Context(), "installs", date("2026-01-31"), true)
 	b.golden(t, "foreign_look", fmt.Sprint(err))
 	if !errors.Is(err, sinks.ErrForeign) {
 		t.Error(err)

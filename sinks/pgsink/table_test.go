@@ -184,7 +184,7 @@ func TestDropped(t *testing.T) {
 	if list, err := s.List(t.Context(), "installs"); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
-	over, err := s.Look(t.Context(), "installs", date("2026-01-31"), true)
+	over, err := s.ConditionOf(t.Context(), "installs", date("2026-01-31"), true)
 	if err != nil || over != (sinks.Condition{Absent: true}) {
 		t.Errorf("%+v, %v", over, err)
 	}

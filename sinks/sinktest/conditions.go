@@ -122,7 +122,7 @@ func testDescribed(t *testing.T, p *place) {
 func (p *place) look(t *testing.T) sinks.Condition {
 	t.Helper()
 	date := p.part(table, day, 0, 0).Partition
-	over, err := p.files.Look(t.Context(), table, date, false)
+	over, err := p.files.ConditionOf(t.Context(), table, date, false)
 	if err != nil {
 		t.Fatal(err)
 	}

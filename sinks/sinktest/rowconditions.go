@@ -12,7 +12,7 @@ import (
 )
 
 // RunRowConditions runs, beside RunRows, the suite for a sink whose readers find rows and whose puts have conditions: it must have
-// Look and List.
+// ConditionOf and List.
 func RunRowConditions(t *testing.T, open func(t *testing.T) RowFixture) {
 	for _, test := range []struct {
 		name string
@@ -27,7 +27,7 @@ func RunRowConditions(t *testing.T, open func(t *testing.T) RowFixture) {
 			p := &rowPlace{place: place{Fixture: Fixture{Sink: f.Sink}}, visible: f.Visible, rows: map[*part][]Row{}}
 			of, ok := f.Sink.(sinks.Conditional)
 			if !ok {
-				t.Fatalf("%T lacks Look or List", f.Sink)
+				t.Fatalf("%T lacks ConditionOf or List", f.Sink)
 			}
 			test.run(t, p, of)
 			p.checkReaders(t)
@@ -114,7 +114,7 @@ func (p *rowPlace) lookRows(t *testing.T, of sinks.Conditional) sinks.Condition 
 	if err != nil {
 		t.Fatal(err)
 	}
-	over, err := of.Look(t.Context(), table, date, true)
+	over, err := of.ConditionOf(t.Context(), table, date, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ type files interface {
 	sinks.Conditional
 }
 
-// Run runs the suite for a sink whose readers find files: it must have Read, Look and List. open makes a new place for every
+// Run runs the suite for a sink whose readers find files: it must have Read, ConditionOf and List. open makes a new place for every
 // test and cleans up by t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	for _, test := range []struct {
@@ -70,7 +70,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 			p := &place{Fixture: open(t), made: map[noise][]byte{}}
 			var ok bool
 			if p.files, ok = p.Sink.(files); !ok {
-				t.Fatalf("%T lacks Read, Look or List; RunRows is for sinks whose readers find rows", p.Sink)
+				t.Fatalf("%T lacks Read, ConditionOf or List; RunRows is for sinks whose readers find rows", p.Sink)
 			}
 			test.run(t, p)
 			p.checkReaders(t)

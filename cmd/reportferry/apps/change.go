@@ -167,7 +167,7 @@ func (g *group) signature() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if !now.Told() {
+				if now.Empty() {
 					fmt.Fprintln(cmd.OutOrStdout(), "the service took it, and its answer tells no settings; see apps signature "+args[0])
 					return nil
 				}

@@ -29,7 +29,7 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 		}
 		switch {
 		case c.Sinks != nil:
-			j.Look = func(ctx context.Context, past ledger.Past) (look console.Look, err error) {
+			j.Inspect = func(ctx context.Context, past ledger.Past) (look console.TableState, err error) {
 				if look.Inspection, look.Due, err = s.Inspect(ctx, c, past); err != nil || !underWay(past) {
 					return look, err
 				}

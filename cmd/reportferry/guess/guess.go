@@ -1,7 +1,7 @@
 // Package guess looks at the beginning of a partner's file of spend and says how it is written, and which of its columns are
 // which fields of a record. Without it, an analyst would write a job's mapping by hand, cell by cell and refusal by refusal.
 //
-//	file ── Look ── File: encoding, separator, decimals, names, first rows ── Columns ── Field: its column, or why there is none
+//	file ── Open ── File: encoding, separator, decimals, names, first rows ── Columns ── Field: its column, or why there is none
 //
 // A guess is for a person to look at: whatever isn't plain from the file itself is in File.Notes. What a run does, only the
 // config says that is made of it. The file is read as a run reads it.
@@ -35,8 +35,8 @@ type File struct {
 // mostRows are looked at.
 const mostRows = 200
 
-// Look reads the beginning of a file. dir is for a Parquet, XLSX or ZIP file's copy.
-func Look(ctx context.Context, path, dir string) (*File, error) {
+// Open reads the beginning of a file. dir is for a Parquet, XLSX or ZIP file's copy.
+func Open(ctx context.Context, path, dir string) (*File, error) {
 	f, err := read(ctx, path, dir, files.Format{})
 	if foreign := func(row []string) bool { return !utf8.ValidString(strings.Join(row, "")) }; err != nil && strings.Contains(err.Error(), "is not UTF-8") || err == nil && slices.ContainsFunc(f.Rows, foreign) {
 		f, err = read(ctx, path, dir, files.Format{Encoding: "windows-1252"})

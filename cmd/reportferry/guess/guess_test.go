@@ -23,7 +23,7 @@ func looked(t *testing.T, text string) string {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Look(t.Context(), path, t.TempDir())
+	f, err := Open(t.Context(), path, t.TempDir())
 	if err != nil {
 		return "error: " + err.Error()
 	}

@@ -38,7 +38,7 @@ var commands = map[string]string{
 // problemsOf are those of a table: of each reason one for every row of partitions that follow one another. Numbers that changed after
 // they had been final, or that stay although the service has changed them, are named by the content that the ledger has.
 func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
-	if s.Err != nil || s.Look == nil {
+	if s.Err != nil || s.Inspect == nil {
 		return nil
 	}
 	commands := map[refresh.Condition]string{}

@@ -23,7 +23,7 @@ import (
 func TestNews(t *testing.T) {
 	day := civil.Date{Year: 2026, Month: 1, Day: 1}
 	seen := func(conditions ...refresh.Condition) pages.JobStatus {
-		s := pages.JobStatus{Job: pages.Job{Name: "daily", Look: func(context.Context, ledger.Past) (pages.Look, error) { return pages.Look{}, nil }}}
+		s := pages.JobStatus{Job: pages.Job{Name: "daily", Inspect: func(context.Context, ledger.Past) (pages.TableState, error) { return pages.TableState{}, nil }}}
 		for i, c := range conditions {
 			s.State.Calendar = append(s.State.Calendar, refresh.Entry{Partition: day.AddDays(i), Condition: c})
 		}

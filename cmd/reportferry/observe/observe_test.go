@@ -34,17 +34,17 @@ func scraped(t *testing.T) string {
 	t.Cleanup(func() { _ = l.Close() })
 	newest := civil.DateOf(time.Now().UTC()).AddDays(-3)
 	success := time.Unix(1767225600, 0)
-	late := console.Look{Due: make([]refresh.Due, 4), Inspection: refresh.Inspection{
+	late := console.TableState{Due: make([]refresh.Due, 4), Inspection: refresh.Inspection{
 		Fresh: refresh.Freshness{Newest: &newest, Success: &success}, Problems: []ledger.Problem{
 			{Condition: "unreconciled", Partitions: 1}, {Condition: "differs, standing", Partitions: 1}, {Condition: "changed after final", Partitions: 1}, {Condition: "moved and left", Partitions: 4},
 		},
 		Gaps: []refresh.Gap{{Partitions: 2, Closable: true, Reason: refresh.NeverFetched}, {Partitions: 1, Closable: true, Reason: refresh.NotDueYet}},
 	}}
-	look := func(l console.Look, err error) func(context.Context, ledger.Past) (console.Look, error) {
-		return func(context.Context, ledger.Past) (console.Look, error) { return l, err }
+	look := func(l console.TableState, err error) func(context.Context, ledger.Past) (console.TableState, error) {
+		return func(context.Context, ledger.Past) (console.TableState, error) { return l, err }
 	}
 	c := console.New(console.Options{Ledger: l, Jobs: []console.Job{
-		{Name: "late", Kind: "report", Zone: time.UTC, Look: look(late, nil)}, {Name: "bro\"ken", Kind: "report", Look: look(console.Look{}, errors.New("secret"))}, {Name: "apps", Kind: "apps"},
+		{Name: "late", Kind: "report", Zone: time.UTC, Inspect: look(late, nil)}, {Name: "bro\"ken", Kind: "report", Inspect: look(console.TableState{}, errors.New("secret"))}, {Name: "apps", Kind: "apps"},
 	}})
 	return answered(t, func(ctx context.Context) []console.JobStatus { return c.See(ctx, 0) })
 }
@@ -135,7 +135,7 @@ func TestTenThousandTablesHaveBoundedSeries(t *testing.T) {
 	list := make([]console.JobStatus, 10_000)
 	for i := range list {
 		list[i] = console.JobStatus{Job: console.Job{
-			Name: fmt.Sprintf("table%05d", i), Look: func(context.Context, ledger.Past) (console.Look, error) { return console.Look{}, nil },
+			Name: fmt.Sprintf("table%05d", i), Inspect: func(context.Context, ledger.Past) (console.TableState, error) { return console.TableState{}, nil },
 			Files: func(context.Context) ([]outbox.File, error) { return nil, nil },
 		}, Newest: time.Now()}
 	}

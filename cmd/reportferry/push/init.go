@@ -53,7 +53,7 @@ there is never written over. What was found goes to the other of the two.`,
 				return exit.Usage(err)
 			}
 			d.path, d.job = args[0], cmp.Or(g.job, "spend")
-			if d.file, err = guess.Look(cmd.Context(), d.path, os.TempDir()); err == nil {
+			if d.file, err = guess.Open(cmd.Context(), d.path, os.TempDir()); err == nil {
 				err = d.find()
 			}
 			if err != nil {

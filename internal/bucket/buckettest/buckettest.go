@@ -149,7 +149,7 @@ func testFiles(t *testing.T, open func() *bucket.Bucket) {
 		}
 		one, err := putFile("1", bucket.Condition{Absent: true})
 		check(t, err)
-		looked, _, err := b.Look(t.Context(), key)
+		looked, _, err := b.Attributes(t.Context(), key)
 		if err != nil || looked.Version != one || looked.Size != int64(size) || one == "" {
 			t.Errorf("%d bytes: %+v (%v), want version %q", size, looked, err, one)
 		}
@@ -170,7 +170,7 @@ func testFiles(t *testing.T, open func() *bucket.Bucket) {
 			t.Errorf("%d bytes: %d are there, %v", size, len(data), err)
 		}
 	}
-	if _, _, err := b.Look(t.Context(), "files/none"); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := b.Attributes(t.Context(), "files/none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a look at nothing: %v", err)
 	}
 }
