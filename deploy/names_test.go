@@ -81,7 +81,7 @@ func TestNamesAgree(t *testing.T) {
 		{"image", `[\w$.{}]*REGION[}\w ]*-docker\.pkg\.dev/[^/\s]+/(reportferry/reportferry)`, []string{
 			"README.md", "cloudrun/job.yaml", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
 		{"secret of the token", `(reportferry-token)\b`, []string{
-			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
+			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml", "aws/README.md", "aws/run-policy.json"}},
 		{"config", `(reportferry-config)\b`, []string{
 			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
 		{"account", `(reportferry@(?:\$PROJECT|PROJECT|\$\{)[\w.]*)`, []string{"kubernetes/README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh"}},

@@ -81,7 +81,8 @@ func words(line string) []string {
 	return out
 }
 
-// ours gives the arguments of our program that a command line runs it with, here or as --args of a Cloud Run execution.
+// ours gives the arguments of our program that a command line runs it with, here, as --args of a Cloud Run execution, or by the script
+// for AWS.
 func ours(line string) (args []string, ok bool) {
 	w := words(line)
 	for len(w) > 0 && strings.Contains(w[0], "=") { // variables
@@ -89,6 +90,8 @@ func ours(line string) (args []string, ok bool) {
 	}
 	switch {
 	case len(w) > 0 && w[0] == "reportferry":
+		return w[1:], true
+	case len(w) > 1 && w[0] == "deploy/aws/start.sh":
 		return w[1:], true
 	case len(w) > 2 && w[0] == "go" && w[1] == "run" && w[2] == "./cmd/reportferry":
 		return w[3:], true
