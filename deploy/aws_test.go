@@ -199,28 +199,37 @@ func TestRightsOnAWS(t *testing.T) {
 	}
 }
 
-// configOf is the config that a page's line with sed makes of the cloud's, read as the program reads it.
-func configOf(t *testing.T, page string, env ...string) *config.Config {
+// made is the file that a page's line with sed makes in a folder, of those of this one or of what such a line has made before.
+func made(t *testing.T, page, dir, file string, env ...string) string {
 	t.Helper()
+	here, err := filepath.Abs(".")
+	check(t, err)
+	if err := os.Symlink(here, filepath.Join(dir, "deploy")); !os.IsExist(err) {
+		check(t, err)
+	}
 	for _, s := range steps(read(t, page)) {
-		if strings.HasPrefix(s.line, "sed ") && strings.HasSuffix(s.line, " deploy/config.yml > my.yml") {
-			file := filepath.Join(t.TempDir(), "my.yml")
-			cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(s.line, "my.yml", file, 1))
-			cmd.Dir, cmd.Env = "..", append(os.Environ(), env...)
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%s: %v %s", s.line, err, out)
+		if line, _, _ := strings.Cut(s.line, " && "); strings.HasPrefix(line, "sed ") && strings.HasSuffix(line, " > "+file) {
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v %s", line, err, out)
 			}
-			c, err := config.Load(file, os.LookupEnv)
-			check(t, err)
-			if len(c.Warnings) > 0 {
-				t.Errorf("warnings: %v", c.Warnings)
-			}
-			return c
+			return filepath.Join(dir, file)
 		}
 	}
-	t.Fatalf("%s makes no config", page)
-	return nil
+	t.Fatalf("%s makes no %s", page, file)
+	return ""
+}
+
+// configOf is the config that a page makes of the cloud's, read as the program reads it.
+func configOf(t *testing.T, page string, env ...string) *config.Config {
+	t.Helper()
+	c, err := config.Load(made(t, page, t.TempDir(), "my.yml", env...), os.LookupEnv)
+	check(t, err)
+	if len(c.Warnings) > 0 {
+		t.Errorf("warnings: %v", c.Warnings)
+	}
+	return c
 }
 
 func TestConfigOnAWS(t *testing.T) {
