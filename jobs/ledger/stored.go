@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -43,8 +44,10 @@ func encodeDocument(content []byte) ([]byte, error) {
 	if data = append(data, '\n'); err != nil || len(data) <= plainDocument {
 		return data, err
 	}
-	// A writer of its own, because those that are shared wait for each other by channels, which bubbles of testing/synctest can't share.
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	// A writer of its own, because those that are shared wait for each other by channels, which bubbles of testing/synctest can't share. The
+	// usual window of 4 MiB would be made anew, and cleared, for each document.
+	window := min(1<<bits.Len(uint(len(data))), 8<<20)
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(window))
 	if err != nil {
 		return nil, err
 	}
