@@ -18,16 +18,62 @@ import (
 // a Record of this version; encoding/json then reads it, or says what is wrong with it.
 func decodeEntries(content string) (entries []Record, ok bool) {
 	c := cursor{text: content}
-	entries = []Record{}
+	entries = c.entries()
+	return entries, !c.bad && c.at == len(c.text)
+}
+
+// decode reads an index likewise, because encoding/json goes over each value twice before anybody reads the records in it. Leases are left
+// to encoding/json: an index hardly ever has one.
+func (i *index) decode(content string) (ok bool) {
+	c := cursor{text: content}
+	months := map[string]indexed{}
+	c.word(`{"months":`)
+	c.object(func(name string) { months[name] = c.indexed() })
+	if c.must(','); c.bad {
+		return false
+	}
+	rest, err := parse[index]([]byte("{" + c.text[c.at:]))
+	if err != nil || rest.Months != nil {
+		return false
+	}
+	*i = index{Months: months, Shapes: rest.Shapes, Scopes: rest.Scopes}
+	return true
+}
+
+func (c *cursor) indexed() (m indexed) {
+	c.object(func(key string) {
+		switch key {
+		case "version":
+			m.Version = c.string()
+		case "oldest":
+			m.Oldest = c.time()
+		case "records":
+			m.Records = c.entries()
+		case "derived":
+			m.Derived = map[string]*section{}
+			c.object(func(name string) {
+				m.Derived[name] = &section{}
+				c.object(func(key string) {
+					c.bad = c.bad || key != "records"
+					m.Derived[name].Records = c.entries()
+				})
+			})
+		default:
+			c.bad = true
+		}
+	})
+	return m
+}
+
+func (c *cursor) entries() (entries []Record) {
+	entries = make([]Record, 0, c.listed)
 	c.list('[', ']', func() {
 		var e Record
 		c.entry(&e)
-		if len(entries) == 0 && !c.bad {
-			entries = make([]Record, 0, len(content)/c.at+1) // they are of about the same size
-		}
 		entries = append(entries, e)
 	})
-	return entries, !c.bad && c.at == len(c.text)
+	c.listed = len(entries)
+	return entries
 }
 
 func (c *cursor) entry(e *Record) {
@@ -197,10 +243,11 @@ func (c *cursor) difference() (d Difference) {
 
 // A cursor reads JSON without blanks. Once it is bad, it reads nothing more.
 type cursor struct {
-	text string
-	at   int
-	bad  bool
-	sums int // of the last record: the next one has as many, mostly
+	text   string
+	at     int
+	bad    bool
+	sums   int // of the last record: the next one has as many, mostly
+	listed int // records of the last month, likewise
 }
 
 // next takes one byte if it is b.

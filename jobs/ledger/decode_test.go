@@ -184,3 +184,52 @@ func TestAMonthIsReadAsItWasWritten(t *testing.T) {
 		}
 	})
 }
+
+// So is what it has written of an index, which is read fast unless a month of it has leases.
+func TestAnIndexIsReadAsItWasWritten(t *testing.T) {
+	fast, all := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		i := index{Months: map[string]indexed{}, Shapes: map[string]Shape{"shape": {Fingerprint: map[string]string{"currency": "USD"}}}, Scopes: map[string]Scope{"scope": {Apps: []string{"a"}}}}
+		for n := range rapid.IntRange(0, 3).Draw(t, "months") {
+			m := indexed{Version: rapid.String().Draw(t, "version"), section: section{Records: records{}}}
+			if rapid.Bool().Draw(t, "derived") {
+				m.Oldest = time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "oldest"), 0).UTC()
+				m.Derived = map[string]*section{"_states": {Records: records{drawEntry(t)}}, "_others": {Records: records{}}}
+			}
+			for range rapid.IntRange(0, 3).Draw(t, "records") {
+				m.Records = append(m.Records, drawEntry(t))
+			}
+			if rapid.IntRange(0, 9).Draw(t, "leased") == 0 {
+				m.Leases = map[civil.Date]lease{date("2026-01-01"): {Token: "token"}}
+			}
+			i.Months[fmt.Sprintf("2026-%02d", n+1)] = m
+		}
+		raw, err := json.Marshal(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, direct index
+		if err := json.Unmarshal(raw, &want); err != nil {
+			t.Fatal(err)
+		}
+		if all++; direct.decode(string(raw)) {
+			fast++
+		}
+		if got, err := parse[index](raw); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("read %s as\n%+v (%v), want\n%+v", raw, got, err, want)
+		}
+		at := bytes.IndexByte(raw, '{') + 1
+		for _, odd := range []string{`"unknown":1,`, `"months":"1",`, `"months":{"2026-01":{"records":1}},`, `"shapes":1,`} {
+			if got, err := parse[index](slices.Concat(raw[:at], []byte(odd), raw[at:])); err == nil {
+				t.Fatalf("%s was read as %+v", odd, got)
+			}
+		}
+		cut := rapid.IntRange(0, len(raw)-1).Draw(t, "cut")
+		if got, err := parse[index](raw[:cut]); err == nil && cut > 0 {
+			t.Fatalf("%s was read as %+v", raw[:cut], got)
+		}
+	})
+	if all >= 100 && fast < all/5 {
+		t.Errorf("%d of %d were read fast", fast, all)
+	}
+}

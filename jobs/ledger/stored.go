@@ -86,6 +86,9 @@ func parse[T any](raw []byte) (content T, err error) {
 	if raw == nil {
 		return content, nil
 	}
+	if fast, is := any(&content).(interface{ decode(string) bool }); is && fast.decode(string(raw)) {
+		return content, nil
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err = dec.Decode(&content); err == nil && dec.More() {
