@@ -57,7 +57,7 @@ func (m *module) declare(b *hclsyntax.Block) {
 		m.declared[address] = b.DefRange()
 	}
 	switch b.Type {
-	case "terraform":
+	case "terraform", "provider":
 	case "locals":
 		for name := range b.Body.Attributes {
 			add("local." + name)
@@ -167,6 +167,81 @@ func TestTerraformResolves(t *testing.T) {
 		if _, ok := m.declared[address]; !ok {
 			t.Errorf("%s is gone", address)
 		}
+	}
+}
+
+// attribute is the text of a block's attribute, without its quotes; empty when it has none.
+func attribute(text []byte, b *hclsyntax.Block, name string) string {
+	if a := b.Body.Attributes[name]; a != nil {
+		return strings.Trim(string(a.Expr.Range().SliceBytes(text)), `"`)
+	}
+	return ""
+}
+
+// The module's page has every input and output, as the module describes it.
+func TestTerraformPage(t *testing.T) {
+	var want strings.Builder
+	for _, table := range [][3]string{{"variables.tf", "variable", "\n| input | default | |\n|---|---|---|\n"}, {"outputs.tf", "output", "\n| output | |\n|---|---|\n"}} {
+		text := []byte(read(t, "terraform/"+table[0]))
+		file, diags := hclsyntax.ParseConfig(text, table[0], hcl.InitialPos)
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		want.WriteString(table[2])
+		for _, b := range file.Body.(*hclsyntax.Body).Blocks {
+			cells := []string{"`" + b.Labels[0] + "`"}
+			switch value := attribute(text, b, "default"); {
+			case b.Type != "variable" || value == "null":
+			case b.Body.Attributes["default"] == nil:
+				cells = append(cells, "required")
+			default:
+				cells = append(cells, "`"+value+"`")
+			}
+			if b.Type == "variable" && len(cells) == 1 {
+				cells = append(cells, "")
+			}
+			fmt.Fprintf(&want, "| %s |\n", strings.Join(append(cells, attribute(text, b, "description")), " | "))
+		}
+	}
+	if page := read(t, "terraform/README.md"); !strings.HasSuffix(page, want.String()) {
+		t.Errorf("the page doesn't end with\n%s", want.String())
+	}
+}
+
+// The example says what the module must be told, nothing that it doesn't know, and asks for what it gives.
+func TestTerraformExample(t *testing.T) {
+	text := read(t, "terraform/example/main.tf")
+	for _, finding := range parseModule(map[string]string{"main.tf": text}).findings {
+		t.Error(finding)
+	}
+	outer := parseModule(moduleFiles(t))
+	file, _ := hclsyntax.ParseConfig([]byte(text), "main.tf", hcl.InitialPos)
+	for _, b := range file.Body.(*hclsyntax.Body).Blocks {
+		if b.Type != "module" {
+			continue
+		}
+		if source := attribute([]byte(text), b, "source"); filepath.Clean(filepath.Join("terraform/example", source)) != "terraform" {
+			t.Errorf("the example's source is %s", source)
+		}
+		for name := range b.Body.Attributes {
+			if _, known := outer.declared["var."+name]; !known && name != "source" {
+				t.Errorf("the module has no input %s", name)
+			}
+		}
+		for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| required \\|").FindAllStringSubmatch(read(t, "terraform/README.md"), -1) {
+			if b.Body.Attributes[m[1]] == nil {
+				t.Errorf("the example lacks %s", m[1])
+			}
+		}
+	}
+	given := regexp.MustCompile(`module\.reportferry\.(\w+)`).FindAllStringSubmatch(text, -1)
+	for _, m := range given {
+		if _, known := outer.declared["output."+m[1]]; !known {
+			t.Errorf("the module has no output %s", m[1])
+		}
+	}
+	if len(given) == 0 {
+		t.Error("the example uses no output")
 	}
 }
 
