@@ -21,12 +21,15 @@ type azureJob struct {
 		EnvironmentID string `json:"environmentId"`
 		Configuration struct {
 			TriggerType           string
-			ScheduleTriggerConfig *azureTrigger
-			ManualTriggerConfig   *azureTrigger
-			ReplicaTimeout        int
-			ReplicaRetryLimit     int
-			Registries            []struct{ Server, Identity string }
-			Secrets               []struct{ Name, KeyVaultURL, Identity string }
+			ScheduleTriggerConfig *struct {
+				CronExpression                      string
+				Parallelism, ReplicaCompletionCount int
+			}
+			ManualTriggerConfig *struct{ Parallelism, ReplicaCompletionCount int }
+			ReplicaTimeout      int
+			ReplicaRetryLimit   int
+			Registries          []struct{ Server, Identity string }
+			Secrets             []struct{ Name, KeyVaultURL, Identity string }
 		}
 		Template struct {
 			Containers []struct {
@@ -45,11 +48,6 @@ type azureJob struct {
 			}
 		}
 	}
-}
-
-type azureTrigger struct {
-	CronExpression                      string
-	Parallelism, ReplicaCompletionCount int
 }
 
 func TestContainerAppsJob(t *testing.T) {
