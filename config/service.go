@@ -171,13 +171,13 @@ var headerName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "t
 // token refers to a token: an environment variable, a file, or a runtimevar URL of a store that isn't the config itself
 // (constant:// would be).
 var token = strict.Reference(tokenForm,
-	"a reference, never the token itself: ${NAME} of an environment variable, ${file:/path}, or a gcpsecretmanager://, awssecretsmanager:// or file:// URL")
+	"a reference, never the token itself: ${NAME} of an environment variable, ${file:/path}, or a gcpsecretmanager://, awssecretsmanager://, azurekeyvault://, hashivault:// or file:// URL")
 
 // secretAddress refers to an address that is a secret, because whoever knows it may speak for this program.
 var secretAddress = strict.Reference(tokenForm,
-	"a reference, never the address itself, which is a secret: ${NAME} of an environment variable, ${file:/path}, or a gcpsecretmanager://, awssecretsmanager:// or file:// URL")
+	"a reference, never the address itself, which is a secret: ${NAME} of an environment variable, ${file:/path}, or a gcpsecretmanager://, awssecretsmanager://, azurekeyvault://, hashivault:// or file:// URL")
 
-var tokenForm = strict.Expr(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|awssecretsmanager|file)://\S+)$`)
+var tokenForm = strict.Expr(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|awssecretsmanager|azurekeyvault|hashivault|file)://\S+)$`)
 
 // RefersToToken tells whether a text is such a reference.
 func RefersToToken(text string) bool { return tokenForm.MatchString(text) }

@@ -129,7 +129,7 @@ func (p *Program) getenv(name string) string {
 func (p *Program) Secret(ctx context.Context, reference string) (string, error) {
 	if !config.RefersToToken(reference) {
 		return "", errors.New("want a reference and never the token itself, which a list of processes would show: '${NAME}' of an environment variable, " +
-			"in single quotes, because a shell fills in a text without them; '${file:/path}', or a gcpsecretmanager:// or awssecretsmanager:// URL")
+			"in single quotes, because a shell fills in a text without them; '${file:/path}', or a gcpsecretmanager://, awssecretsmanager://, azurekeyvault:// or hashivault:// URL")
 	}
 	source, err := transport.ParseToken(reference, p.getenv)
 	if err != nil {

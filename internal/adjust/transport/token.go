@@ -44,8 +44,8 @@ func ParseAddress(spec string, getenv func(string) string) (TokenSource, error) 
 
 const secretWait = 30 * time.Second // a secret manager that takes longer is down
 
-// ParseToken turns the config's token into a source: "${ENV}", "${file:/path}", or the address of a gocloud runtime
-// variable such as "gcpsecretmanager://projects/p/secrets/s?decoder=string". Nothing is read yet. Errors never repeat
+// ParseToken turns the config's token into a source: "${ENV}", "${file:/path}", the address of a gocloud runtime
+// variable such as "gcpsecretmanager://projects/p/secrets/s?decoder=string", or one that managers has. Nothing is read yet. Errors never repeat
 // spec, since a literal token is the likeliest mistake.
 func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 	if m := envSpec().FindStringSubmatch(spec); m != nil {
@@ -64,10 +64,17 @@ func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 		}}, nil
 	}
 	scheme, _, ok := strings.Cut(spec, "://")
+	if read := managers[scheme]; ok && read != nil {
+		return &source{place: scheme + ":// variable", read: func(ctx context.Context) (string, error) {
+			ctx, cancel := context.WithTimeout(ctx, secretWait)
+			defer cancel()
+			return read(ctx, spec, getenv)
+		}}, nil
+	}
 	if ok && runtimevar.DefaultURLMux().ValidVariableScheme(scheme) {
 		return &source{place: scheme + ":// variable", read: func(ctx context.Context) (string, error) { return readVariable(ctx, spec) }}, nil
 	}
-	return nil, errors.New("token: want ${ENV}, ${file:/path} or the address of a runtime variable (gcpsecretmanager://..., awssecretsmanager://..., file://...); a token itself doesn't belong here")
+	return nil, errors.New("token: want ${ENV}, ${file:/path} or the address of a secret manager (gcpsecretmanager://..., awssecretsmanager://..., azurekeyvault://..., hashivault://..., file://...); a token itself doesn't belong here")
 }
 
 // source keeps what read found. It prints as its place.
