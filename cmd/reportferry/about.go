@@ -20,28 +20,51 @@ import (
 	"github.com/reportferry/reportferry/config/apps"
 )
 
-// newSchema makes the command schema, for editors that complete and check YAML.
+// schemas are what the command schema prints: those of files, and by the command's name those of answers.
+func schemas(root *cobra.Command) map[string]func() ([]byte, error) {
+	all := map[string]func() ([]byte, error){"config": config.Schema, "apps": apps.Schema, "log": logs.Schema, "result": result.Schema}
+	var add func(*cobra.Command)
+	add = func(cmd *cobra.Command) {
+		if cmd.Flags().Lookup("output") != nil {
+			all[strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ")] = func() ([]byte, error) { return wire.AnswerSchema(cmd) }
+		}
+		for _, below := range cmd.Commands() {
+			add(below)
+		}
+	}
+	add(root)
+	return all
+}
+
+// newSchema makes the command schema, for editors that complete and check YAML, and for readers of answers.
 func newSchema() *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema [config|apps|log|result]",
-		Short: "Print a JSON Schema: of the config, apps, the log or a result",
+		Use:   "schema [config|apps|log|result|command...]",
+		Short: "Print a JSON Schema: of the config, apps, the log or an answer",
 		Long: `Print the JSON Schema of the config, of a file of apps, of a line of the log
-that --log-format json writes, or of what --result writes. An editor that knows
-YAML completes and checks a file whose first line names the one it is kept in:
+that --log-format json writes, of what --result writes, or of the answer of a
+command with --output json: of each line of it, where it has several. An editor
+that knows YAML completes and checks a file whose first line names the one it is
+kept in:
 
   # yaml-language-server: $schema=schema.json`,
-		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{"config", "apps", "log", "result"},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			schema, err := config.Schema()
-			switch {
-			case slices.Equal(args, []string{"apps"}):
-				schema, err = apps.Schema()
-			case slices.Equal(args, []string{"log"}):
-				schema, err = logs.Schema()
-			case slices.Equal(args, []string{"result"}):
-				schema, err = result.Schema()
+		Example: `  reportferry schema > schema.json
+  reportferry schema apps list`,
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, _ string) (next []string, _ cobra.ShellCompDirective) {
+			for name := range schemas(cmd.Root()) {
+				if words := strings.Fields(name); len(words) > len(given) && slices.Equal(words[:len(given)], given) {
+					next = append(next, words[len(given)])
+				}
 			}
+			slices.Sort(next)
+			return slices.Compact(next), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, name := schemas(cmd.Root()), cmp.Or(strings.Join(args, " "), "config")
+			if all[name] == nil {
+				return exit.Usage(fmt.Errorf("schema %q: want one of %s", name, strings.Join(slices.Sorted(maps.Keys(all)), ", ")))
+			}
+			schema, err := all[name]()
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(schema)
 			}
@@ -128,6 +151,6 @@ func newVersion(p *wire.Program) *cobra.Command {
 			return err
 		},
 	}
-	form = p.AddOutput(cmd, "one object")
+	form = p.AddOutput(cmd, "one object", build{})
 	return cmd
 }

@@ -41,7 +41,7 @@ func newPlan(p *wire.Program) *cobra.Command {
 	cmd.Flags().BoolVar(&a.Now, "now", false, "as run --now")
 	cmd.Flags().BoolVar(&a.Force, "force", false, "as run --force")
 	cmd.Flags().BoolVar(&a.Rebaseline, "rebaseline", false, "as run --rebaseline")
-	form = p.AddOutput(cmd, "one object a job")
+	form = p.AddOutput(cmd, "one object a job", plannedJob{})
 	return cmd
 }
 
@@ -199,31 +199,36 @@ func missing(period refresh.Period, units []jobs.Unit) (n int) {
 	return n
 }
 
+// A plannedJob is the plan of a job as JSON.
+type plannedJob struct {
+	Job     string          `json:"job"`
+	Account string          `json:"account,omitempty"`
+	Seconds float64         `json:"limiter_seconds"`
+	Windows []plannedWindow `json:"windows"`
+	Lacking ledger.Lacking  `json:"lacking,omitzero"`
+
+	Problems []ledger.Problem `json:"problems,omitempty"`
+}
+
+// A plannedWindow is a window, or a file to push, of a plan.
+type plannedWindow struct {
+	Window string        `json:"window"`
+	Due    []refresh.Due `json:"due"`
+
+	Compares int `json:"compares,omitempty"` // final partitions, with the service's totals
+}
+
 // writePlanJSON writes the plan of one job as a JSON object on one line.
 func writePlanJSON(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, in refresh.Inspection) error {
-	type window struct {
-		Window string        `json:"window"`
-		Due    []refresh.Due `json:"due"`
-
-		Compares int `json:"compares,omitempty"` // final partitions, with the service's totals
-	}
-	plan := struct {
-		Job     string         `json:"job"`
-		Account string         `json:"account,omitempty"`
-		Seconds float64        `json:"limiter_seconds"`
-		Windows []window       `json:"windows"`
-		Lacking ledger.Lacking `json:"lacking,omitzero"`
-
-		Problems []ledger.Problem `json:"problems,omitempty"`
-	}{Job: job.Name, Account: job.Account, Lacking: in.Rest.Lacking, Problems: in.Problems}
+	plan := plannedJob{Job: job.Name, Account: job.Account, Lacking: in.Rest.Lacking, Problems: in.Problems}
 	requests := 0
 	for _, u := range p.Units {
 		requests += u.Requests
 		for _, file := range u.Files {
-			plan.Windows = append(plan.Windows, window{Window: terminal.Line(file)})
+			plan.Windows = append(plan.Windows, plannedWindow{Window: terminal.Line(file)})
 		}
 		if u.Files == nil {
-			plan.Windows = append(plan.Windows, window{u.Name, u.Due, u.Compares})
+			plan.Windows = append(plan.Windows, plannedWindow{u.Name, u.Due, u.Compares})
 		}
 	}
 	plan.Seconds = limiterTime(service, requests).Seconds()

@@ -123,7 +123,7 @@ shows them; nothing is asked of the service, leased or written.
 	cmd.Flags().BoolVar(&b.columns, "missing-columns", false, "only what lacks columns that the job has by now")
 	cmd.Flags().BoolVar(&b.force, "force", false, "fetch recorded partitions again too")
 	cmd.Flags().BoolVar(&b.dry, "dry-run", false, "only show what would be fetched, and why")
-	form = p.AddOutput(cmd, "of --dry-run, one object a job")
+	form = p.AddOutput(cmd, "of --dry-run, one object a job", plannedJob{})
 	deadline = p.AddRun(cmd)
 	if _, asked := p.LookupEnv(dagster.Variable); !asked {
 		cmd.MarkFlagsOneRequired("from", "gaps", "missing-columns")

@@ -1,7 +1,6 @@
 package apps
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -36,19 +35,6 @@ const (
 	Changed   Result = "changed"
 	Created   Result = "created"
 )
-
-// MarshalJSON writes the report for machines.
-func (r Report) MarshalJSON() ([]byte, error) {
-	type fields Report
-	out := struct {
-		fields
-		Error string `json:"error,omitempty"`
-	}{fields: fields(r)}
-	if r.Err != nil {
-		out.Error = r.Err.Error()
-	}
-	return json.Marshal(out)
-}
 
 // saw adds what the service answered, once.
 func (r *Report) saw(what string) {

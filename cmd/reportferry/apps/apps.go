@@ -114,6 +114,12 @@ func checkToken(arg, what string) error {
 	return nil
 }
 
+// A compared is what differs of an app as JSON, or why that isn't known.
+type compared struct {
+	apps.Report
+	Error string `json:"error,omitempty"`
+}
+
 // plan makes the command apps plan. It compares the declared apps with the service and changes nothing.
 func (g *group) plan() *cobra.Command {
 	var form *wire.Output
@@ -130,7 +136,15 @@ what was sent before. Values of secrets aren't printed.`,
 					return err
 				}
 				if form.JSON() {
-					err = human.JSONLines(cmd.OutOrStdout(), reports)
+					var all []compared
+					for _, r := range reports {
+						one := compared{Report: r}
+						if r.Err != nil {
+							one.Error = r.Err.Error()
+						}
+						all = append(all, one)
+					}
+					err = human.JSONLines(cmd.OutOrStdout(), all)
 				} else {
 					writeAppsPlan(cmd.OutOrStdout(), reports)
 				}
@@ -139,7 +153,7 @@ what was sent before. Values of secrets aren't printed.`,
 		},
 	}
 	g.addJob(cmd)
-	form = g.AddOutput(cmd, "one object an app")
+	form = g.AddOutput(cmd, "one object an app", compared{})
 	return cmd
 }
 

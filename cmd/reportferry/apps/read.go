@@ -58,7 +58,7 @@ func (g *group) list() *cobra.Command {
 			})
 		},
 	}
-	form = g.AddOutput(cmd, "all fields, without secrets")
+	form = g.AddOutput(cmd, "all fields, without secrets", []map[string]any{})
 	return cmd
 }
 
@@ -266,9 +266,16 @@ it has failed, or a section has failures.`,
 		},
 	}
 	g.addJob(cmd)
-	form = g.AddOutput(cmd, "one object an app, or the ticket")
+	form = g.AddOutput(cmd, "one object an app, or the ticket", wire.OneOf{apps.Known{}, migration{}})
 	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the migration is over, half an hour at most")
 	return cmd
+}
+
+// A migration is what a ticket says, as JSON.
+type migration struct {
+	Status   string         `json:"status"`
+	Kind     string         `json:"kind"`
+	Sections []apps.Section `json:"sections"`
 }
 
 // ticket shows how the migration of a ticket goes, and waits for its end if asked to.
@@ -288,7 +295,7 @@ func (g *group) ticket(cmd *cobra.Command, ticket string, wait, asJSON bool) err
 			return err
 		}
 		if asJSON {
-			err = writeMasked(cmd.OutOrStdout(), map[string]any{"status": t.Status, "kind": t.Kind, "sections": apps.SectionsOf(t)})
+			err = writeMasked(cmd.OutOrStdout(), migration{t.Status, t.Kind, apps.SectionsOf(t)})
 		} else {
 			fmt.Fprintln(cmd.OutOrStdout(), terminal.Line(t.Kind+" "+t.Status))
 			writeResultOfSections(cmd.OutOrStdout(), apps.SectionsOf(t))

@@ -66,7 +66,7 @@ A service that can't be reached is an error; --offline asks nothing.`,
 	fs.BoolVar(&o.dimensions, "dimensions", false, "dimensions")
 	fs.BoolVar(&o.metrics, "metrics", false, "metrics, but for those of events")
 	fs.BoolVar(&o.events, "events", false, "the account's events, and what is counted of each")
-	o.form = p.AddOutput(cmd, "all that is known of each")
+	o.form = p.AddOutput(cmd, "all that is known of each", []described{})
 	fs.BoolVar(&o.offline, "offline", false, "the catalogue alone; nothing is asked")
 	p.AddAsking(cmd)
 	return cmd

@@ -61,7 +61,7 @@ renamed: the same token in the same app has another slug.`,
 	}
 	cmd.Flags().StringVar(&since, "since", "24h", "how long ago, such as `24h` or 7d, or a day such as 2026-01-31 or yesterday (UTC)")
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many changes of a table are shown; 0 for all; json and csv have all")
-	form = p.AddOutput(cmd, "one object a change", "csv")
+	form = p.AddOutput(cmd, "one object a change", wire.OneOf{move{}, slug{}}, "csv")
 	return cmd
 }
 

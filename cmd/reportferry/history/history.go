@@ -77,7 +77,7 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 	cmd.Flags().StringVar(&from, "from", "", "first `day`: periods that begin earlier aren't shown")
 	cmd.Flags().StringVar(&to, "to", "", "last `day`: periods that begin later aren't shown")
 	cmd.Flags().StringSliceVar(&metrics, "metric", nil, "only these numbers, such as `cost`, or rows")
-	form = p.AddOutput(cmd, "one object a content", "csv")
+	form = p.AddOutput(cmd, "one object a content", content{}, "csv")
 	return cmd
 }
 

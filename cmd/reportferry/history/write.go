@@ -104,15 +104,17 @@ func (t tableHistory) moved(e ledger.Record) (names []string) {
 	return names
 }
 
+// A content is what a partition has had, as JSON.
+type content struct {
+	Job   string `json:"job"`
+	Table string `json:"table"`
+	ledger.Record
+	Changes []refresh.Change `json:"changes"`          // from the content before
+	Events  []ledger.Event   `json:"events,omitempty"` // while it was there
+}
+
 // writeJSON writes an object for each content, as the ledger has it.
 func (t tableHistory) writeJSON(w io.Writer) error {
-	type content struct {
-		Job   string `json:"job"`
-		Table string `json:"table"`
-		ledger.Record
-		Changes []refresh.Change `json:"changes"`          // from the content before
-		Events  []ledger.Event   `json:"events,omitempty"` // while it was there
-	}
 	list := []content{}
 	for _, e := range t.records {
 		c := content{t.job, t.table, e, []refresh.Change{}, e.Events}

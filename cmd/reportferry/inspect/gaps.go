@@ -49,7 +49,7 @@ fired, or when something else is wrong.`,
 			})
 		},
 	}
-	form = p.AddOutput(cmd, "one object a job")
+	form = p.AddOutput(cmd, "one object a job", jobGaps{})
 	return cmd
 }
 
@@ -131,14 +131,17 @@ func writeLine(w io.Writer, counts ...count) {
 	}
 }
 
+// jobGaps are the gaps of a job as JSON.
+type jobGaps struct {
+	Job     string         `json:"job"`
+	Gaps    []refresh.Gap  `json:"gaps"`
+	Lacking ledger.Lacking `json:"lacking,omitzero"`
+
+	Counts   refresh.Counts   `json:"finality"`
+	Problems []ledger.Problem `json:"problems"`
+}
+
 // writeGapsJSON writes the gaps of one job as a JSON object on one line.
 func writeGapsJSON(w io.Writer, job config.Job, in refresh.Inspection) error {
-	return json.NewEncoder(w).Encode(struct {
-		Job     string         `json:"job"`
-		Gaps    []refresh.Gap  `json:"gaps"`
-		Lacking ledger.Lacking `json:"lacking,omitzero"`
-
-		Counts   refresh.Counts   `json:"finality"`
-		Problems []ledger.Problem `json:"problems"`
-	}{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking, in.Counts, append([]ledger.Problem{}, in.Problems...)})
+	return json.NewEncoder(w).Encode(jobGaps{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking, in.Counts, append([]ledger.Problem{}, in.Problems...)})
 }

@@ -58,6 +58,13 @@ type tableStatus struct {
 	calendar    []refresh.Entry
 }
 
+// An allStatus is what status says as JSON.
+type allStatus struct {
+	Ledger  string        `json:"ledger"`
+	Tables  []tableStatus `json:"tables"`
+	LastRun *ledger.Run   `json:"last_run,omitempty"`
+}
+
 // Status makes the command status.
 func Status(p *wire.Program) *cobra.Command {
 	var form *wire.Output
@@ -107,7 +114,7 @@ run of it that long has ended without a failure.`,
 			})
 		},
 	}
-	form = p.AddOutput(cmd, "one object")
+	form = p.AddOutput(cmd, "one object", allStatus{})
 	cmd.Flags().BoolVar(&records, "records", false, "with --output json: every partition's record too")
 	cmd.Flags().BoolVar(&draw, "plot", false, "on a terminal: draw the rows of each table's last 60 partitions")
 	cmd.Flags().DurationVar(&maxAge, "max-age", 0, "exit with 3 when a table, or the last success of a job without one, is older, such as 26h")
@@ -196,11 +203,7 @@ func rowsOf(calendar []refresh.Entry, pieces []refresh.Piece) (points []plot.Poi
 
 // writeStatusJSON writes where the ledger is, all tables and the last run as one JSON object.
 func writeStatusJSON(w io.Writer, at string, tables []tableStatus, runs []ledger.Run) error {
-	out := struct {
-		Ledger  string        `json:"ledger"`
-		Tables  []tableStatus `json:"tables"`
-		LastRun *ledger.Run   `json:"last_run,omitempty"`
-	}{Ledger: at, Tables: tables}
+	out := allStatus{Ledger: at, Tables: tables}
 	if len(runs) > 0 {
 		out.LastRun = &runs[0]
 	}

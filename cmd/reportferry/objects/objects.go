@@ -61,7 +61,7 @@ jobs/ledger/README.md says what the objects hold.`,
 			})
 		},
 	}
-	form = p.AddOutput(list, "one object a line")
+	form = p.AddOutput(list, "one object a line", object{})
 	cmd.AddCommand(list, &cobra.Command{
 		Use:     "show <key>",
 		Short:   "Print an object as JSON",

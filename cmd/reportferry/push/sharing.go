@@ -84,7 +84,7 @@ Rules:
 	cmd.Flags().StringVar(&x.partner, "partner", "", "only this `partner`")
 	cmd.Flags().StringVar(&x.metric, "metric", "", "only this `metric`")
 	cmd.Flags().StringSliceVar(&x.more, "partners", nil, "names or IDs of partners, or both as \"name (ID)\", beside the service's thirteen and those of the config")
-	x.form = g.AddOutput(cmd, "one object for each metric and partner")
+	x.form = g.AddOutput(cmd, "one object for each metric and partner", sharing.Decision{})
 	return cmd
 }
 

@@ -101,7 +101,7 @@ yesterday or today, in UTC.`,
 	fs.StringVar(&to, "to", "", "last `day`; default: yesterday")
 	fs.StringVar(&network, "network", "", "only what was spent on this `network`, in the report's figure")
 	fs.DurationVar(&wait, "wait", usualWait, "how long the service may take to show what it accepted")
-	form = g.AddOutput(cmd, "one object a sum", "csv")
+	form = g.AddOutput(cmd, "one object a sum", balance{}, "csv")
 	cmd.MarkFlagsOneRequired("from")
 	return cmd
 }

@@ -49,7 +49,7 @@ next push reads it again.`,
 			})
 		},
 	}
-	form = g.AddOutput(cmd, "one object a file")
+	form = g.AddOutput(cmd, "one object a file", outbox.File{})
 	return cmd
 }
 

@@ -143,7 +143,7 @@ func TestFormatDates(t *testing.T) {
 	for format, wrong := range map[string]string{"parquet": "--format-dates: Parquet columns hold dates", "csv": "", "json": "", "text": ""} {
 		cmd := &cobra.Command{}
 		r := &adHoc{}
-		r.form = (&wire.Program{}).AddOutput(cmd, "", "csv", "parquet")
+		r.form = (&wire.Program{}).AddOutput(cmd, "", nil, "csv", "parquet")
 		check(t, r.form.Set(format))
 		r.Query.Dimensions, r.Query.Metrics, r.Query.FormatDates = []string{"day"}, []string{"installs"}, true
 		if err := r.complete(cmd); (err == nil) != (wrong == "") || err != nil && !strings.HasPrefix(err.Error(), wrong) {

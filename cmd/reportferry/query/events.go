@@ -43,7 +43,7 @@ that the variable of --token-env holds.`,
 	}
 	cmd.Flags().StringVar(&q.Contains, "search", "", "only with this `text` in the name, or this slug")
 	cmd.Flags().StringSliceVar(&q.AppTokens, "app", nil, "only of these apps: `token,token`")
-	form = p.AddOutput(cmd, "all that the service says of them")
+	form = p.AddOutput(cmd, "all that the service says of them", []adjust.Event{})
 	p.AddAsking(cmd)
 	return cmd
 }

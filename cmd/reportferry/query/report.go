@@ -84,7 +84,7 @@ func (r *adHoc) addFlags(cmd *cobra.Command, p *wire.Program) {
 	fs.StringVar(&q.PeriodOverPeriod, "period-over-period", "", "compare with this `period`, such as previous_week")
 	fs.BoolVar(&q.ReadableNames, "readable-names", false, "head columns by names for people")
 	fs.BoolVar(&q.FormatDates, "format-dates", false, "dates as the service formats them for people")
-	r.form = p.AddOutput(cmd, "one object a row; default: by the file's ending, a table on a terminal, else csv", "csv", "parquet")
+	r.form = p.AddOutput(cmd, "one object a row; default: by the file's ending, a table on a terminal, else csv", map[string]any{}, "csv", "parquet")
 	fs.Lookup("output").DefValue = ""
 	fs.StringVar(&r.output, "out", "", "`file`, whole or not there; default: standard output")
 	fs.BoolVar(&r.plot, "plot", false, "on a terminal: draw the first metrics by date too")

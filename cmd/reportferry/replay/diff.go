@@ -64,7 +64,7 @@ as the service wrote them.`,
 	cmd.Flags().StringSliceVar(&by, "by", nil, "`dimensions` by which rows are added up, such as network,campaign")
 	cmd.Flags().StringVar(&against, "against", "", "the earlier content: its `number` in history, or the date at whose end it held; default: the one before")
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many rows the table shows; 0 for all; json and csv have all")
-	form = p.AddOutput(cmd, "one object a row", "csv")
+	form = p.AddOutput(cmd, "one object a row", row{}, "csv")
 	return cmd
 }
 

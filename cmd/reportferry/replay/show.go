@@ -82,14 +82,9 @@ func contentLine(e ledger.Record) string {
 	return fmt.Sprintf("%d, fetched %s, %s rows", e.Seq, e.Fetched.UTC().Format(time.RFC3339), human.Count(e.Rows))
 }
 
-// writeJSON writes each row as an object on a line of its own.
-func (s shown) writeJSON(w io.Writer) error {
-	type number struct {
-		Was   string `json:"was"`
-		Is    string `json:"is"`
-		Delta string `json:"delta,omitempty"`
-	}
-	type row struct {
+// A row is a row of the difference as JSON, and a number what became of one of its metrics.
+type (
+	row struct {
 		Job       string            `json:"job"`
 		Partition string            `json:"partition"`
 		Was       int               `json:"was_seq"`
@@ -98,6 +93,15 @@ func (s shown) writeJSON(w io.Writer) error {
 		Key       map[string]string `json:"key"`
 		Numbers   map[string]number `json:"numbers"`
 	}
+	number struct {
+		Was   string `json:"was"`
+		Is    string `json:"is"`
+		Delta string `json:"delta,omitempty"`
+	}
+)
+
+// writeJSON writes each row as an object on a line of its own.
+func (s shown) writeJSON(w io.Writer) error {
 	var rows []row
 	for _, r := range s.Rows {
 		out := row{s.job, human.Range(s.Is.Partition, s.Is.Partition), s.Was.Seq, s.Is.Seq, r.Change, map[string]string{}, map[string]number{}}

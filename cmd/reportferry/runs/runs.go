@@ -86,7 +86,7 @@ the newest run. Nothing is asked of the service.`,
 	}
 	cmd.Flags().IntVarP(&count, "count", "n", 20, "how many runs are listed")
 	cmd.Flags().StringVar(&job, "job", "", "only runs that had this `job`")
-	form = p.AddOutput(cmd, "one object a run")
+	form = p.AddOutput(cmd, "one object a run", ledger.Run{})
 	_ = cmd.RegisterFlagCompletionFunc("job", p.CompleteJobs)
 	return cmd
 }

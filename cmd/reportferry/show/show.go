@@ -14,6 +14,7 @@ import (
 
 	"github.com/reportferry/reportferry/cmd/reportferry/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/draft"
 	"github.com/reportferry/reportferry/config/strict"
 )
@@ -61,7 +62,7 @@ ledger, no sink.`,
 			return exit.Coded(err)
 		},
 	}
-	form = p.AddOutput(cmd, "one object")
+	form = p.AddOutput(cmd, "one object", config.Schema)
 	return cmd
 }
 

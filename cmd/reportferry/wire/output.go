@@ -22,14 +22,17 @@ type Output struct {
 	program *Program
 	form    string // empty: the flag wasn't given
 	forms   []string
+	object  string // what the JSON has: "one object a run"
+	answer  any    // of the type of what the JSON is
 	flags   *pflag.FlagSet
 }
 
-// AddOutput gives a command the flag --output. One object says what the JSON has: "one object a run". Besides text and JSON the answer has
-// the forms in more. --format is another name of the flag, and --json of --output json.
-func (p *Program) AddOutput(cmd *cobra.Command, object string, more ...string) *Output {
+// AddOutput gives a command the flag --output. Object says what the JSON has: "one object a run", and answer is a value of the type that is
+// written, as JSON has it, from which the command schema makes its own. Besides text and JSON the answer has the forms in more. --format is
+// another name of the flag, and --json of --output json.
+func (p *Program) AddOutput(cmd *cobra.Command, object string, answer any, more ...string) *Output {
 	fs := cmd.Flags()
-	o := &Output{program: p, forms: append([]string{Text, JSON}, more...), flags: fs}
+	o := &Output{program: p, forms: append([]string{Text, JSON}, more...), flags: fs, object: object, answer: answer}
 	fs.VarP(o, "output", "o", fmt.Sprintf("`form`: %s; json is %s", o.list(), object))
 	fs.Lookup("output").DefValue = Text // whatever the log's form is
 	fs.BoolFunc("json", "as --output json", func(string) error { return o.Set(JSON) })

@@ -1,0 +1,66 @@
+package wire
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+	"github.com/spf13/cobra"
+)
+
+// OneOf are values of the types that an answer may be of.
+type OneOf []any
+
+// AnswerSchema is the JSON Schema of what a command with an Output prints as JSON, or of a line of it.
+func AnswerSchema(cmd *cobra.Command) ([]byte, error) {
+	o := cmd.Flags().Lookup("output").Value.(*Output)
+	if schema, is := o.answer.(func() ([]byte, error)); is {
+		return schema()
+	}
+	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true, Mapper: asText, AdditionalFields: asWritten}
+	schema := r.Reflect(o.answer)
+	if all, is := o.answer.(OneOf); is {
+		schema = &jsonschema.Schema{Version: jsonschema.Version}
+		for _, one := range all {
+			s := r.Reflect(one)
+			s.Version = ""
+			schema.AnyOf = append(schema.AnyOf, s)
+		}
+	}
+	schema.Title = fmt.Sprintf("%s --output json: %s", cmd.CommandPath(), o.object)
+	text, err := json.MarshalIndent(schema, "", "  ")
+	return append(text, '\n'), err
+}
+
+// asText finds types that are written as texts, and whole numbers of any size.
+func asText(t reflect.Type) *jsonschema.Schema {
+	if t == reflect.TypeFor[big.Int]() {
+		return &jsonschema.Schema{Type: "integer"}
+	}
+	if t.PkgPath() != "time" && t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		return &jsonschema.Schema{Type: "string"}
+	}
+	return nil
+}
+
+// asWritten gives a struct's fields anew, with tags that say what package encoding/json does: it leaves none out that has neither omitempty
+// nor omitzero, and writes null for a list, a mapping or a pointer of nothing.
+func asWritten(t reflect.Type) (fields []reflect.StructField) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if tag := f.Tag.Get("json"); !strings.Contains(tag, ",omit") && (tag != "" || !f.Anonymous) {
+			says := "required"
+			switch f.Type.Kind() {
+			case reflect.Slice, reflect.Map, reflect.Pointer:
+				says += ",nullable"
+			}
+			f.Tag = reflect.StructTag(fmt.Sprintf(`jsonschema:"%s,%s" %s`, says, f.Tag.Get("jsonschema"), f.Tag))
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
