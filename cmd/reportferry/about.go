@@ -37,7 +37,7 @@ func schemas(root *cobra.Command) map[string]func() ([]byte, error) {
 }
 
 // newSchema makes the command schema, for editors that complete and check YAML, and for readers of answers.
-func newSchema() *cobra.Command {
+func newSchema(p *wire.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [config|apps|log|result|command...]",
 		Short: "Print a JSON Schema: of the config, apps, the log or an answer",
@@ -66,7 +66,7 @@ kept in:
 			}
 			schema, err := all[name]()
 			if err == nil {
-				_, err = cmd.OutOrStdout().Write(schema)
+				_, err = cmd.OutOrStdout().Write(p.Identified(name, schema))
 			}
 			return exit.Coded(err)
 		},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/emulator"
 	"github.com/reportferry/reportferry/internal/slow"
 )
@@ -102,6 +103,11 @@ func TestEveryAnswerIsOfItsSchema(t *testing.T) {
 		t.Errorf("of a command without --output: exit code %d: %s", code, &said)
 	}
 	for _, name := range names {
+		var document map[string]any
+		check(t, json.Unmarshal(run(append([]string{"schema"}, strings.Fields(name)...)...), &document))
+		if want := wire.SchemaIDs + version() + "/" + strings.ReplaceAll(name, " ", "-") + ".json"; document["$id"] != want || document["$schema"] != "https://json-schema.org/draft/2020-12/schema" || document["title"] == "" {
+			t.Errorf("schema %s: $id %v, want %s; $schema %v, title %v", name, document["$id"], want, document["$schema"], document["title"])
+		}
 		if objects[name] == 0 && !slices.Contains([]string{"config", "apps", "log", "result"}, name) {
 			t.Errorf("of %d answers of %q that were held to its schema none has an object", values[name], name)
 		}

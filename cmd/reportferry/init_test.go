@@ -12,10 +12,35 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/config/preset"
 	"github.com/reportferry/reportferry/internal/slow"
 )
+
+// The first line of a config that init has written names a schema that is there, and that is this version's; another's file of that name stays.
+func TestInitLeavesTheSchemaThatItNames(t *testing.T) {
+	t.Setenv("ADJUST_TOKEN", "")
+	t.Chdir(t.TempDir())
+	check(t, os.Mkdir("mine", 0o700))
+	_, want, _ := ask(t, "schema")
+	for _, x := range []struct{ there, want string }{{"", want}, {`{"$id": "` + wire.SchemaIDs + `v0.0.1/config.json"}`, want}, {`{"title": "not ours"}`, `{"title": "not ours"}`}} {
+		if x.there != "" {
+			check(t, os.WriteFile("mine/schema.json", []byte(x.there), 0o600))
+		}
+		if code, out, errs := ask(t, "init mine/some.yml --preset spend --force"); code != 0 || !strings.Contains(out, "check it by schema.json") {
+			t.Fatalf("exit code %d: %s%s", code, out, errs)
+		}
+		text, err := os.ReadFile("mine/some.yml")
+		check(t, err)
+		line, _, _ := strings.Cut(string(text), "\n")
+		name, is := strings.CutPrefix(line, "# yaml-language-server: $schema=")
+		got, err := os.ReadFile(filepath.Join("mine", name))
+		if err != nil || !is || string(got) != x.want {
+			t.Errorf("%q, and %q there before: %v, %.300s", line, x.there, err, got)
+		}
+	}
+}
 
 // What init prints, and which files it leaves, in one folder.
 func TestInitText(t *testing.T) {

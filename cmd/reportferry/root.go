@@ -123,7 +123,7 @@ relative, in place of the config's own folder.
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), accept.New(p), newPlan(p), inspect.Status(p), runs.New(p), objects.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
 		dbt.New(p),
-		serve.New(p, scheduled), notify.New(p), console.New(p, freeHeap), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(), show.New(p), emulate.New(p, freeHeap), newMan(), newVersion(p))
+		serve.New(p, scheduled), notify.New(p), console.New(p, freeHeap), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), show.New(p), emulate.New(p, freeHeap), newMan(), newVersion(p))
 	complete.Flags(p, root)
 	usage.Explain(root)
 	return root

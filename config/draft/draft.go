@@ -58,13 +58,9 @@ type Key struct {
 // Off is a value that a person has to look at first: its key stands in a comment, without whose mark it counts.
 type Off struct{ Value any }
 
-// SchemaLine lets an editor complete and check a config that has a schema.json beside it, which the command schema prints.
-const SchemaLine = "# yaml-language-server: $schema=schema.json"
-
 // YAML is the config as text. ${NAME} in a text stays what it is in every config, the value of an environment variable.
 func (c Config) YAML() []byte {
 	w := &writer{}
-	w.line(0, SchemaLine)
 	w.comment(0, c.Comment)
 	w.keys(0, c.Service.keys())
 	if c.Ledger != "" {

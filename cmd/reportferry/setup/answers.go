@@ -42,7 +42,7 @@ func (a answers) draft(s draft.Service, folder string) (draft.Config, error) {
 	c := draft.Config{
 		Comment: []string{
 			"What to ferry where. The line above lets an editor complete and check this",
-			"file, once there is a schema: reportferry schema > schema.json",
+			"file by the one that it names, which reportferry schema > schema.json renews.",
 			"The page config/README.md of reportferry explains every key. reportferry check",
 			"tries all that a run needs, plan says what a run would fetch, run fetches it.",
 		},
@@ -77,7 +77,7 @@ func (a answers) text(p *wire.Program) ([]byte, error) {
 		return nil, err
 	}
 	c, err := a.draft(s, filepath.Dir(p.ConfigFile))
-	return c.YAML(), err
+	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), c.YAML()...), err
 }
 
 func (a answers) parsed(p *wire.Program) (*config.Config, error) {

@@ -34,7 +34,8 @@ func New(p *wire.Program) *cobra.Command {
 		Short: "Write a config, of what it asks for or of flags",
 		Long: `Write a config, and do what check does on it. The file is reportferry.yml, or
 what --config or REPORTFERRY_CONFIG names, or the one given here. A file that is
-there is left alone.
+there is left alone. Beside it is then a schema.json, by which editors complete
+and check it.
 
 On a terminal it asks one question at a time: whose numbers, which apps, which
 tables, from which day, where days begin, where to and when. With any of the

@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -55,6 +56,13 @@ func (w *writer) write() (err error) {
 	}
 	if err := save(path, text, w.force); err != nil {
 		return exit.Coded(fmt.Errorf("write the config: %w", err))
+	}
+	schema, err := config.Schema()
+	if err == nil {
+		err = saveSchema(filepath.Join(filepath.Dir(path), schemaFile), w.p.Identified("config", schema))
+	}
+	if err != nil {
+		return exit.Coded(fmt.Errorf("write the schema beside the config: %w", err))
 	}
 	w.printSummary(c)
 	if name := missingToken(w.p); name != "" {
@@ -113,10 +121,23 @@ func (w *writer) printSummary(c *config.Config) {
 		apps = strings.Join(w.apps, ", ")
 	}
 	fmt.Fprintf(out, "wrote %s:\n", w.p.ConfigFile)
+	human.Row(out, "editors", "check it by "+schemaFile+" beside it")
 	human.Row(out, "tables", human.Fold(strings.Join(tables, ", "), 64))
 	human.Row(out, "apps", human.Fold(apps, 64))
 	human.Row(out, "money in", w.currency)
 	human.Row(out, "into", sinks.Redact(c.Jobs[0].Sinks[0]))
+}
+
+// schemaFile is the schema that the config names, for editors.
+const schemaFile = "schema.json"
+
+// saveSchema writes the schema, unless another file has its name that isn't a schema of a version.
+func saveSchema(path string, text []byte) error {
+	there, err := os.ReadFile(path)
+	if err == nil && !bytes.Contains(there, []byte(wire.SchemaIDs)) {
+		return nil
+	}
+	return save(path, text, err == nil)
 }
 
 // save writes a file. Unless it may be replaced, one that has appeared in the meantime stays.

@@ -36,6 +36,14 @@ func AnswerSchema(cmd *cobra.Command) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
+// SchemaIDs is how the $id of every schema begins: an address that no other schema has, and no page either.
+const SchemaIDs = "https://github.com/reportferry/reportferry/schemas/"
+
+// Identified gives a JSON Schema its $id, which has the program's version and the schema's name.
+func (p *Program) Identified(name string, schema []byte) []byte {
+	return fmt.Appendf(nil, "{\n  \"$id\": %q,%s", SchemaIDs+p.Version+"/"+strings.ReplaceAll(name, " ", "-")+".json", schema[1:])
+}
+
 // asText finds types that are written as texts, and whole numbers of any size.
 func asText(t reflect.Type) *jsonschema.Schema {
 	if t == reflect.TypeFor[big.Int]() {
