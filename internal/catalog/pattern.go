@@ -130,6 +130,25 @@ func (l patternList) match(slug string, event bool, inner func(string) (Field, b
 	return Field{}, "", false
 }
 
+// Without takes what stands for a placeholder of the metric's pattern out of its slug: of retained_users_d7 and {p} the rest is
+// retained_users, and the value d7.
+func (f Field) Without(placeholder string) (rest, value string, ok bool) {
+	for _, p := range patterns() {
+		if p.field.Slug != f.Pattern || !strings.Contains(f.Pattern, placeholder) {
+			continue
+		}
+		at := p.expression().FindStringSubmatchIndex(f.Slug)
+		if group := p.expression().SubexpIndex(strings.Trim(placeholder, "{}")); at != nil {
+			before, value, after := f.Slug[:at[2*group]], f.Slug[at[2*group]:at[2*group+1]], f.Slug[at[2*group+1]:]
+			if before == "" {
+				return strings.TrimPrefix(after, "_"), value, true
+			}
+			return strings.TrimSuffix(before, "_") + after, value, true
+		}
+	}
+	return "", "", false
+}
+
 // fill gives the metric of a slug; found holds the texts of its placeholders.
 func (p pattern) fill(slug string, found []string, inner func(string) (Field, bool)) (f Field, event string, ok bool) {
 	f = p.field
