@@ -7,7 +7,7 @@ DuckDB's. Without this nothing here would run it: the fake of BigQuery has no SQ
     reportferry views ── BigQuery's SQL ── sqlglot ── DuckDB ─────┘
 
 The views of the same tables in an Iceberg catalog are made by Spark and by DuckDB as they are printed, of tables of these names, and
-Trino's by way of sqlglot; each must have the numbers of BigQuery's. sqlglot parses every statement in its own dialect; Postgres's are
+Trino's by way of sqlglot; each must have the numbers of BigQuery's. Those in long form must have each cell of the wide ones. sqlglot parses every statement in its own dialect; Postgres's are
 made by a Postgres in TestPostgresViews.
 
 .ci/lake.py calls this, and has Spark, which it starts for its own reads, answer for the views too. Argument: the reportferry program,
@@ -45,6 +45,7 @@ JOBS = [
     ("networks_hourly", ["hour", "network", "os_name"], ["network"], ["installs", "clicks", "cost", "ecpi_all", "click_conversion_rate"]),
     ("networks", ["network", "country_code"], ["network"], ["installs", "clicks", "cost", "ecpi_all", "click_conversion_rate"]),
 ]
+LONG = ["--cohorts", "--events"]  # views in long form of the jobs that have such metrics
 TODAY = datetime.now(timezone.utc).date()
 FIRST = TODAY - timedelta(days=DAYS)
 program, here = Path(sys.argv[1]).resolve(), Path(__file__).resolve().parent.parent
@@ -134,7 +135,7 @@ class Warehouse:
         return [dict(zip(names, row)) for row in answer.fetchall()]
 
 
-compared = {"sums": 0, "ratios": 0, "native": 0, "in catalogs": 0}
+compared = {"sums": 0, "ratios": 0, "native": 0, "in long form": 0, "in catalogs": 0}
 wrong = []
 
 
@@ -169,7 +170,7 @@ def alike(what, rows, keys, columns, got, counted):
 def natively(name, by, view, keys, columns, rows, folder):
     """DuckDB's own views, read from the files, say what those of BigQuery do."""
     own = duckdb.connect(config={"threads": 2})
-    own.execute(reportferry("views", name, "--dialect", "duckdb", "--config", folder / "files.yml", *(["--by", ",".join(by)] if by else [])))
+    own.execute(reportferry("views", name, "--dialect", "duckdb", "--config", folder / "files.yml", *flags(by, next(metrics for job, *_, metrics in JOBS if job == name))))
     quoted = ", ".join('"' + c + '"' for c in keys + columns)
     alike(f"DuckDB's {view}", rows, keys, columns, own.execute(f'SELECT {quoted} FROM "{view}"').fetchall(), "native")
     # A table without periods is never final.
@@ -178,6 +179,27 @@ def natively(name, by, view, keys, columns, rows, folder):
             wrong.append(f"DuckDB's {kind} is empty")
     if own.execute("SELECT count(*) FROM _reportferry_freshness WHERE state = 'filled' AND age_minutes BETWEEN 0 AND 30").fetchone()[0] < len(JOBS):
         wrong.append("DuckDB's _reportferry_freshness lacks tables")
+
+
+def flags(by, metrics):
+    """What the command views is asked for."""
+    return (["--by", ",".join(by)] if by else []) + (LONG if "cohort_size_d1" in metrics else [])
+
+
+def lengthened(kind, wide, keys, date_at):
+    """The rows that the view in long form has to have, made of the wide ones, cell by cell; those of cohorts with ripe."""
+    rows = []
+    form = re.compile("(?P<name>.+)_d(?P<key>[0-9]+)" if kind == "cohorts" else "(?P<key>purchase)_(?P<name>events|revenue)")
+    cells = [(column, found["key"], found["name"]) for column in wide[0] if (found := form.fullmatch(column))]
+    names = dict.fromkeys(name for _, _, name in cells)
+    for row in wide:
+        for key in dict.fromkeys(key for _, key, _ in cells):
+            one = {k: row[k] for k in keys} | ({"period_unit": "day", "period": int(key)} if kind == "cohorts" else {"event": key})
+            if kind == "cohorts":
+                over = row[date_at] + timedelta(days=7 if date_at == "week" else 1)
+                one |= {"ripe": (TODAY - over).days >= int(key), "cost": row["cost"]}
+            rows.append(one | dict.fromkeys(names) | {name: row[column] for column, of, name in cells if of == key})
+    return rows
 
 
 def parsed(sql, dialect):
@@ -213,10 +235,10 @@ class Catalog:
     def printed(self, dialect):
         """What makes the views of all jobs in a dialect, parsed by it."""
         file = {"spark": "session.yml", "postgres": "postgres.yml"}.get(dialect, "lake.yml")
-        texts = [reportferry("views", name, "--dialect", dialect, "--config", self.folder / file, *(["--by", ",".join(by)] if by else [])) for name, _, by, _ in JOBS]
-        for text in texts:
-            if len(parsed(text, dialect)) != 5 + (dialect == "duckdb"):
-                wrong.append(f"{dialect}: other views than five, or six with the table itself:\n{text}")
+        texts = [reportferry("views", name, "--dialect", dialect, "--config", self.folder / file, *flags(by, metrics)) for name, _, by, metrics in JOBS]
+        for text, (*_, metrics) in zip(texts, JOBS):
+            if len(parsed(text, dialect)) != 5 + (dialect == "duckdb") + len(flags([], metrics)):
+                wrong.append(f"{dialect}: other views than five, the table itself and those in long form:\n{text}")
         return texts
 
     def hold(self):
@@ -256,15 +278,16 @@ class Catalog:
 
 def typed(rows):
     """How each column's values are read from texts."""
-    read = {int: lambda v: int(Decimal(v)), Decimal: Decimal, float: float, str: str, date: date.fromisoformat, datetime: datetime.fromisoformat}
+    read = {int: lambda v: int(Decimal(v)), Decimal: Decimal, float: float, str: str, bool: lambda v: v == "True", date: date.fromisoformat, datetime: datetime.fromisoformat}
     return {k: read[next((type(row[k]) for row in rows if row[k] is not None), str)] for k in rows[0]}
 
 
 def views(warehouse, base, folder, catalog):
     for name, dims, by, metrics in JOBS:
-        printed = reportferry("views", name, "--config", folder / "warehouse.yml", *(["--by", ",".join(by)] if by else []))
+        printed = reportferry("views", name, "--config", folder / "warehouse.yml", *flags(by, metrics))
         made = re.findall(r"CREATE OR REPLACE VIEW `proj\.ds\.(\w+)`", printed)
-        assert made[1:] == ["_reportferry_partitions", "_reportferry_restatements", f"{name}_final", "_reportferry_freshness"], made
+        forms = [flag.removeprefix("--") for flag in flags([], metrics)]
+        assert made[1:] == [f"{name}_{form}" for form in forms] + ["_reportferry_partitions", "_reportferry_restatements", f"{name}_final", "_reportferry_freshness"], made
         parsed(printed, "bigquery")
         warehouse.ask(printed)
         keys = ([dims[0]] if dims[0] in ("day", "week", "hour") else []) + by
@@ -279,6 +302,18 @@ def views(warehouse, base, folder, catalog):
         print(f"{made[0]}: {len(rows)} rows, {len(columns)} metrics{'; left out: ' + ', '.join(left) if left else ''}")
         natively(name, by, made[0], keys, columns, rows, folder)
         catalog.jobs.append((name, made[0], keys, columns, rows, typed(rows)))
+        for form in forms:
+            kept = [dims[0]] + (by or dims[1:])
+            wide = rows if by else warehouse.ask(f"SELECT * FROM `proj.ds.{name}`")
+            long, view = warehouse.ask(f"SELECT * FROM `proj.ds.{name}_{form}`"), f"{name}_{form}"
+            kept += ["period_unit", "period", "ripe"] if form == "cohorts" else ["event"]
+            columns = [c for c in long[0] if c not in kept]
+            want = lengthened(form, wide, [dims[0]] + (by or dims[1:]), dims[0])
+            if sorted(want[0]) != sorted(long[0]) or form == "cohorts" and {row["ripe"] for row in long} != {True, False}:
+                wrong.append(f"{view} has {list(long[0])}, want {list(want[0])}, of which some are ripe and some aren't")
+            alike(view, want, kept, columns, [[row[c] for c in kept + columns] for row in long], "in long form")
+            natively(name, by, view, kept, columns, long, folder)
+            catalog.jobs.append((name, view, kept, columns, long, typed(long)))
     fresh = {row["table_name"]: row for row in warehouse.ask("SELECT * EXCEPT (last_load) FROM `proj.ds._reportferry_freshness`")}
     for name, dims, *_ in JOBS:
         row = fresh[name]
@@ -422,6 +457,6 @@ def held():
                 server.wait()
     for text in wrong[:20]:
         print(text)
-    print(f"views: {compared['sums']} sums and {compared['ratios']} ratios held against the service's, {compared['native']} of DuckDB's own views against them, "
+    print(f"views: {compared['sums']} sums and {compared['ratios']} ratios held against the service's, {compared['in long form']} in long form against the wide, {compared['native']} of DuckDB's own views against them, "
           f"{compared['in catalogs']} of Iceberg catalogs by DuckDB, Spark and Trino's SQL; {len(wrong)} wrong")
     return len(wrong)

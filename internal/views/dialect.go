@@ -14,33 +14,44 @@ type Dialect struct {
 	types map[catalog.Type]string // of columns without rows
 	names bool                    // a union goes by the names of columns, also of those that a table lacks
 	age   string                  // minutes from the newest of the column fetched, which is in UTC, until now
+	today string                  // the date in a zone that is so many minutes ahead of UTC
+	later string                  // a date and an interval, of a number and a unit
+	days  string                  // from one date to another
 }
+
+// interval is what standard SQL adds to a date.
+const interval = "CAST(%s + INTERVAL '%d' %s AS DATE)"
 
 // The dialects. Each column of a type that tables of states have is named as the engine reads it from Parquet or Iceberg.
 var (
 	BigQuery = Dialect{
 		Name: "bigquery", types: bigqueryTypes,
+		today: "DATE(TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL %d MINUTE), 'UTC')", later: "DATE_ADD(%s, INTERVAL %d %s)", days: "DATE_DIFF(%[2]s, %[1]s, DAY)",
 		Dialect: formula.Dialect{Quote: backticks, Divide: func(left, right string) string { return "SAFE_DIVIDE(CAST(" + left + " AS FLOAT64), " + right + ")" }},
 	}
 	DuckDB = Dialect{
 		Name: "duckdb", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE")},
 		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP", "TIMESTAMPTZ"), names: true,
-		age: "date_diff('minute', MAX(fetched), now() AT TIME ZONE 'UTC')",
+		age:   "date_diff('minute', MAX(fetched), now() AT TIME ZONE 'UTC')",
+		today: "CAST((now() AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval, days: "date_diff('day', %s, %s)",
 	}
 	Trino = Dialect{
 		Name: "trino", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE")},
 		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP(6)", "TIMESTAMP(6) WITH TIME ZONE"),
 		age:   "date_diff('minute', MAX(fetched), CAST(current_timestamp AT TIME ZONE 'UTC' AS TIMESTAMP(6)))",
+		today: "CAST((current_timestamp AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval, days: "date_diff('day', %s, %s)",
 	}
 	Spark = Dialect{
 		Name: "spark", Dialect: formula.Dialect{Quote: backticks, Divide: divideAs("DOUBLE")},
 		types: typesOf("STRING", "DOUBLE", "TIMESTAMP_NTZ", "TIMESTAMP"),
 		age:   "timestampdiff(MINUTE, MAX(fetched), convert_timezone('UTC', localtimestamp()))",
+		today: "CAST(convert_timezone('UTC', localtimestamp()) + INTERVAL '%d' MINUTE AS DATE)", later: interval, days: "datediff(%[2]s, %[1]s)",
 	}
 	Postgres = Dialect{
 		Name: "postgres", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE PRECISION")},
 		types: typesOf("TEXT", "DOUBLE PRECISION", "TIMESTAMP", "TIMESTAMPTZ"),
 		age:   "CAST(FLOOR(EXTRACT(EPOCH FROM now() AT TIME ZONE 'UTC' - MAX(fetched)) / 60) AS BIGINT)",
+		today: "CAST((now() AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval, days: "(%[2]s - %[1]s)",
 	}
 )
 

@@ -165,7 +165,7 @@ func StateTables(ctx context.Context, l *ledger.Ledger, prefix string, tables []
 
 // Views are the views of a table, in the order in which they can be made: some read others. BigQuery makes none on a table that isn't
 // there; elsewhere such a view has no rows. None has rows of another meaning, so that nobody adds them to the others.
-func (r Reading) Views(t views.Table) (list []views.View, err error) {
+func (r Reading) Views(t views.Table, long ...views.Long) (list []views.View, err error) {
 	where := r.where(t)
 	if r.Whole != "" {
 		list = append(list, views.View{Name: t.Name, Query: "SELECT * FROM " + r.Whole + where})
@@ -176,6 +176,13 @@ func (r Reading) Views(t views.Table) (list []views.View, err error) {
 		return nil, err
 	}
 	list = append(list, sums)
+	for _, l := range long {
+		v, err := r.Long(l, where)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
 	all := r.Name != views.BigQuery.Name
 	for _, kind := range StateKinds {
 		if all || r.States[kind] != nil {

@@ -54,7 +54,7 @@ func TestStatements(t *testing.T) {
 		t.Errorf("dialects %v aren't those that are tried", got)
 	}
 	for name, r := range readings {
-		list, err := r.Views(spending)
+		list, err := r.Views(spending, long(t)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,6 +78,21 @@ func TestStatements(t *testing.T) {
 			t.Errorf("%s: %v:\n%s\nwant\n%s", name, err, &b, want)
 		}
 	}
+}
+
+// long are the designs of views in long form of a table by week, in a zone two hours ahead.
+func long(t *testing.T) []views.Long {
+	t.Helper()
+	s := inLongForm("week", "UTC+02:00", "network")
+	cohorts, err := Cohorts(spending.Name, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := Events(spending.Name, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []views.Long{cohorts, events}
 }
 
 // union is the view over the tables of two accounts, each of which has a column that the other lacks.

@@ -23,7 +23,7 @@ import (
 // Views makes the command views.
 func Views(p *wire.Program) *cobra.Command {
 	var by []string
-	var apply, union bool
+	var apply, union, cohorts, events bool
 	var dialect string
 	cmd := &cobra.Command{
 		Use:   "views <job>",
@@ -37,6 +37,15 @@ has is left out, and said. Another tells how fresh tables are. The others are
 the job's final rows, which of all tables' partitions are final, and what was
 restated of them. While a rebaseline isn't finished, the rows that it hasn't
 replaced are in none: they are of another currency, zone or filter.
+
+With --cohorts there is TABLE_cohorts, which has cohort metrics in long form: of
+retained_users_d1 and retained_users_d7 it makes one column, retained_users, and
+two rows, with 1 and 7 in the column period and day, week or month in
+period_unit. ripe says whether that period has passed for the users of the row's
+date; rows that aren't ripe are there, and still grow. cost stands in the row of
+each period. With --events there is TABLE_events, which makes of purchase_events
+and purchase_revenue the columns event, events and revenue. Both have the date
+and the dimensions of --by, or without it all dimensions.
 
 Of an entry of the config with several accounts the views of each account's
 table are printed. With --union there is one more, by the entry's name, with the
@@ -53,6 +62,7 @@ DuckDB's are made beside the tables: of files in a folder or bucket, for which
 it wants its extension httpfs and a secret, or of an Iceberg catalog, attached
 under the name that the sink's URL has.`,
 		Example: `  reportferry views campaigns_daily --by network,app
+  reportferry views cohorts_daily --cohorts
   reportferry views campaigns_daily --dialect duckdb`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
@@ -74,12 +84,14 @@ under the name that the sink's URL has.`,
 				if c := chosen[0]; union && (c.Account == "" || c.Entry != names[0]) {
 					return exit.Usage(fmt.Errorf("--union: %s is one table; name an entry of the config that has accounts, or leave it out", names[0]))
 				}
-				return (&viewing{cmd: cmd, program: p, session: s, by: by, dialect: dialect, apply: apply, union: union, written: map[string]bool{}, untold: map[string]bool{}}).make(ctx, chosen)
+				return (&viewing{cmd: cmd, program: p, session: s, by: by, dialect: dialect, apply: apply, union: union, cohorts: cohorts, events: events, written: map[string]bool{}, untold: map[string]bool{}}).make(ctx, chosen)
 			})
 		},
 	}
 	cmd.Flags().StringSliceVar(&by, "by", nil, "dimensions to keep beside the date: `a,b`")
 	cmd.Flags().BoolVar(&union, "union", false, "one view more, of the tables of all accounts")
+	cmd.Flags().BoolVar(&cohorts, "cohorts", false, "one view more, with a row for each period of a cohort")
+	cmd.Flags().BoolVar(&events, "events", false, "one view more, with a row for each event")
 	cmd.Flags().BoolVar(&apply, "apply", false, "make the views in the job's datasets of BigQuery")
 	cmd.Flags().StringVar(&dialect, "dialect", "", "only the views of this `SQL`: "+oneOf(dialectNames())+"; default: what the sinks are")
 	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(dialectNames(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
@@ -95,6 +107,8 @@ type viewing struct {
 	dialect string
 	apply   bool
 	union   bool
+	cohorts bool
+	events  bool
 	written map[string]bool // statements, of which several tables have the same
 	untold  map[string]bool // kinds of states without rows
 }
@@ -153,6 +167,10 @@ func (v *viewing) make(ctx context.Context, chosen []config.Job) error {
 		if err != nil {
 			return err
 		}
+		var long []views.Long
+		if long, err = v.long(job.Table, schema); err != nil {
+			return fmt.Errorf("job %s: %w: %w", job.Name, ledger.ErrRefused, err)
+		}
 		members = append(members, make([][]views.Member, max(0, len(job.Targets)-len(members)))...)
 		readings, targets = nil, job.Targets
 		for i, target := range job.Targets {
@@ -160,7 +178,7 @@ func (v *viewing) make(ctx context.Context, chosen []config.Job) error {
 			if err != nil {
 				return fmt.Errorf("job %s: %w", job.Name, err)
 			}
-			list, err := r.Views(table)
+			list, err := r.Views(table, long...)
 			if err == nil && v.union {
 				var m views.Member
 				m, err = r.member(c.Account, table, schema)

@@ -1,0 +1,136 @@
+package inspect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/views"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// long designs the views in long form that the command line asks for.
+func (v *viewing) long(table string, s *sinks.Schema) (list []views.Long, err error) {
+	for _, form := range []struct {
+		asked  bool
+		design func(string, *sinks.Schema, []string) (views.Long, error)
+	}{{v.cohorts, Cohorts}, {v.events, Events}} {
+		if !form.asked {
+			continue
+		}
+		l, err := form.design(table, s, v.by)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// Cohorts designs the view of a table that has a row for each period of a cohort: of its date and the dimensions of by, or of all where by
+// has none. A row is ripe when the planner takes the period for over. An error says why the table has no such view.
+func Cohorts(table string, s *sinks.Schema, by []string) (views.Long, error) {
+	l := views.Long{Name: "_cohorts", Keys: []string{"cohort", "period_unit", "period", "days"}, Shown: []string{"period_unit", "period"}}
+	if s.On == "" {
+		return l, errors.New("--cohorts: the table has no date, so that it has no cohorts; give the job a dimension such as day")
+	}
+	days := map[string]int{}
+	err := lengthen(&l, table, s, by, func(f catalog.Field) (name, key string, ok bool) {
+		if name, key, ok = f.Without("{p}"); ok {
+			days[views.Text(key)] = f.Horizon
+		}
+		return name, key, ok
+	})
+	if err != nil {
+		return l, err
+	}
+	if len(l.Values) == 0 {
+		return l, errors.New("--cohorts: the table has no metric of a cohort's period, such as retained_users_d7, that can be summed or computed")
+	}
+	for key, n := range days {
+		unit := map[byte]string{'d': "day", 'w': "week", 'm': "month"}[key[1]]
+		l.Rows = append(l.Rows, []string{key, views.Text(unit), strings.Trim(key[2:], "'"), strconv.Itoa(n)})
+	}
+	slices.SortFunc(l.Rows, func(a, b []string) int {
+		return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(days[a[0]], days[b[0]]))
+	})
+	if slices.Contains(l.Of.Sums, "cost") {
+		l.Values = append(l.Values, views.Value{Name: "cost"})
+	}
+	l.Ripe = views.Ripe{Period: s.Period, Ahead: ahead(s.About.Zone), Days: "days"}
+	return l, nil
+}
+
+// Events designs the view of a table that has a row for each event, as Cohorts does.
+func Events(table string, s *sinks.Schema, by []string) (views.Long, error) {
+	l := views.Long{Name: "_events", Keys: []string{"event"}, Shown: []string{"event"}}
+	err := lengthen(&l, table, s, by, func(f catalog.Field) (name, key string, ok bool) {
+		if strings.Contains(f.Pattern, "{p}") {
+			return "", "", false
+		}
+		name, key, ok = f.Without("{e}")
+		if row := []string{views.Text(key)}; ok && !slices.ContainsFunc(l.Rows, func(r []string) bool { return r[0] == row[0] }) {
+			l.Rows = append(l.Rows, row)
+		}
+		return name, key, ok
+	})
+	if err == nil && len(l.Values) == 0 {
+		err = errors.New("--events: the table has no metric of an event, such as purchase_events, that can be summed or computed")
+	}
+	return l, err
+}
+
+// lengthen designs the values of a view in long form of those columns that cut tells the names and the keys of.
+func lengthen(l *views.Long, table string, s *sinks.Schema, by []string, cut func(catalog.Field) (name, key string, ok bool)) (err error) {
+	var dimensions []string
+	for _, c := range s.Columns {
+		if c.Required && c.Name != s.On {
+			dimensions = append(dimensions, c.Name)
+		}
+		if c.Required && (c.Name == "ripe" || slices.Contains(l.Keys, c.Name)) {
+			return fmt.Errorf("the view %s%s adds a column %s, and the table has one", table, l.Name, c.Name)
+		}
+	}
+	if len(by) == 0 {
+		by = dimensions
+	}
+	if l.Of, _, err = Summed(table, s, by); err != nil {
+		return err
+	}
+	for _, c := range s.Columns {
+		summed := slices.Contains(l.Of.Sums, c.Name) || slices.ContainsFunc(l.Of.Ratios, func(r views.Ratio) bool { return r.Name == c.Name })
+		if c.Required || !summed {
+			continue
+		}
+		name, key, ok := cut(metricField(c.Name))
+		if !ok {
+			continue
+		}
+		at := slices.IndexFunc(l.Values, func(v views.Value) bool { return v.Name == name })
+		if at < 0 {
+			at, l.Values = len(l.Values), append(l.Values, views.Value{Name: name, From: map[string]string{}})
+		}
+		l.Values[at].From[views.Text(key)] = c.Name
+	}
+	return nil
+}
+
+// ahead are the minutes by which a zone is ahead of UTC, at the least of them, so that no day is over too early.
+func ahead(zone string) int {
+	if offset, err := time.Parse("UTC-07:00", zone); err == nil {
+		_, seconds := offset.Zone()
+		return seconds / 60
+	}
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		return -12 * 60 // the last zone in which a day ends
+	}
+	_, winter := time.Date(time.Now().Year(), time.January, 1, 0, 0, 0, 0, location).Zone()
+	_, summer := time.Date(time.Now().Year(), time.July, 1, 0, 0, 0, 0, location).Zone()
+	return min(winter, summer) / 60
+}
