@@ -44,7 +44,7 @@ type Config struct {
 	Notify    []Notify      // who is told when something is wrong
 	Heartbeat string        // a reference to the address that hears of runs; empty: none
 	SpoolDir  string        // folder of the spool files; empty: the system's folder for temporary files
-	States    string        // begins the names of the tables that tell of the jobs' tables; empty: there are none
+	States    string        // begins the names of the tables that describe the jobs' tables; empty: there are none
 	Parquet   Parquet       // how files are written
 	Raw       Raw           // of jobs that don't say otherwise
 	KeepDays  int           // how long the ledger keeps what partitions were before; 0: for ever

@@ -35,7 +35,7 @@ type Report struct {
 	Filters    map[string][]string     // parameter, such as app_token__in or installs__gt -> values
 	Types      map[string]catalog.Type // column -> String, Int64, Decimal or Double: as configured, or as guessed for a metric that the catalogue lacks
 	Codec      string                  // zstd, snappy or none
-	Extra      Extra                   // columns that tell of the fetch
+	Extra      Extra                   // columns about the fetch
 
 	UTCOffset  string              // such as +02:00; empty with TimezoneID
 	AppScope   string              // account or listed

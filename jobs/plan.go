@@ -34,7 +34,7 @@
 //	adjust.Spend    the same as the service takes it: one request; adjust.Sharing likewise
 //	delivery        a record on its way: released by a segment, in flight, acknowledged by the service (outbox)
 //	outbox.Task     what is to be done with one file
-//	store.Push      what is on record of a file's name with one content; its segments say what became of which rows
+//	store.Push      what is on record of a file's name with one content; its segments say what became of its rows
 //	store.Item      a record in the index of a push: 28 bytes
 package jobs
 

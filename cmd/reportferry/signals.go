@@ -31,7 +31,7 @@ func (h *hangup) take() <-chan struct{} {
 	return h.to
 }
 
-// pass tells of one, and answers false when no command has taken them.
+// pass hands one over, and answers false when no command has taken them.
 func (h *hangup) pass() bool {
 	if !h.taken.Load() {
 		return false

@@ -1,5 +1,5 @@
-// Command wheel packs the program into a wheel, so that pip and uvx install it: a zip whose only script is the binary. Without it, who
-// has Python and no Go would need an archive. Two wheels of the same files are the same, byte by byte.
+// Command wheel packs the program into a wheel, so that pip and uvx install it: a zip whose only script is the binary. Without it, a
+// person with Python and no Go would need an archive. Two wheels of the same files are the same, byte by byte.
 //
 //	go run ./deploy/wheel -version 1.2.3 -os linux -arch amd64 -time 1767225600 -out dist/wheels BINARY LICENCE...
 //

@@ -118,7 +118,42 @@ func checkPrivateNames(t *tree) []string {
 	return findings
 }
 
+// Phrases with which a comment has to be read twice.
+var phrases = []string{"of which", "tell of", "tells of", "told of", "who has"}
+
+// checkPhrases looks at the comments of what isn't a test. A comment's lines are one text.
+func checkPhrases(t *tree) []string {
+	var findings []string
+	order, files := t.folders()
+	for _, folder := range order {
+		if strings.HasPrefix(folder+"/", "internal/emulator/") {
+			continue
+		}
+		for _, f := range files[folder] {
+			for _, c := range f.Comments {
+				text := " " + strings.Join(strings.Fields(c.Text()), " ") + " "
+				for _, phrase := range phrases {
+					if !f.test && strings.Contains(text, " "+phrase+" ") {
+						findings = append(findings, t.at(c, "%q in a comment; say who does what", phrase))
+					}
+				}
+			}
+		}
+	}
+	return findings
+}
+
 var nameRules = []rule{{
+	name: "phrases", check: checkPhrases,
+	bad: map[string]string{
+		"jobs/a.go":      "package jobs\n\n// a is a list of\n// which some are b.\ntype a int\n\n// c has which of them.\ntype c int // it tells of a\n",
+		"jobs/a_test.go": "package jobs\n\n// a tells of b.\ntype a int\n",
+	},
+	want: []string{
+		"jobs/a.go:3: \"of which\" in a comment",
+		"jobs/a.go:8: \"tells of\" in a comment",
+	},
+}, {
 	name: "private names", check: checkPrivateNames,
 	bad: map[string]string{
 		"jobs/a.go":                "package jobs\ntype (\n\tverdict int\n\tfit int\n)\nfunc tell() {}\nfunc (fit) of() { var seen int; _ = seen }\nfunc use() { judge := 1; _ = judge }\n",

@@ -76,7 +76,7 @@ var settled = []struct {
 	{"conflict", func(f outbox.File) int64 { return f.Conflicts }},
 }
 
-// Watch has the gauges tell of what see finds in the ledger. It is called whenever metrics are read: by a scrape, from time to time,
+// Watch makes the gauges show what see finds in the ledger. It is called whenever metrics are read: by a scrape, from time to time,
 // and at the end of the process, so that a short one tells the same.
 func (t *Telemetry) Watch(see func(context.Context) []console.JobStatus) {
 	if t != nil {

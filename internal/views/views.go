@@ -38,7 +38,7 @@ type Table struct {
 // A Ratio is a column computed from sums: its formula has names of Sums, numbers, + - * / ( ) and abs( ).
 type Ratio struct{ Name, Formula string }
 
-// A Column is one of a table that tells of others.
+// A Column is one of a table that describes others.
 type Column struct {
 	Name string
 	Type catalog.Type
@@ -83,7 +83,7 @@ func (p Place) Summed(t Table, where string) (View, error) {
 }
 
 // Final is a table's rows that don't change any more: those of partitions that are called final by a table of partitions, which may
-// tell of other tables as well.
+// describe other tables as well.
 func (p Place) Final(t Table, partitions string) View {
 	where := "\nWHERE EXISTS (SELECT 1 " + from(t, partitions, "final") + ")" // the table has no periods
 	if t.On != "" {
@@ -171,8 +171,8 @@ func has(columns []Column, name string) bool {
 	return slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name })
 }
 
-// Fresh tells of every table how fresh it is, by what tells of partitions: a table of them, or what BigQuery itself knows. It leaves out tables
-// whose names begin with an underscore, or with the prefix of those that tell of others.
+// Fresh says how fresh every table is, by what lists partitions: a table of them, or what BigQuery itself knows. It leaves out tables
+// whose names begin with an underscore, or with the prefix of those that describe others.
 func (p Place) Fresh(prefix, partitions string) View {
 	if p.Name != BigQuery.Name {
 		return View{prefix + "freshness", fmt.Sprintf(told, p.age, partitions)}
@@ -196,7 +196,7 @@ FROM %s
 WHERE SUBSTR(table_name, 1, 1) != '_'%s
 GROUP BY table_name`
 
-// told is by what the ledger has told of partitions. Its moments are in UTC, without a zone.
+// told is by what the ledger has said about partitions. Its moments are in UTC, without a zone.
 const told = `SELECT
   table_name,
   MAX(CASE WHEN row_count > 0 THEN partition_date END) AS last_period,

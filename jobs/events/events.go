@@ -36,7 +36,7 @@ type Options struct {
 	Targets []ledger.Target
 	Rules   refresh.Rules // Location, Schedule and what the command line asks; the rest is the kind's own
 
-	States     string // begins the names of the tables that tell of this one; empty: there are none
+	States     string // begins the names of the tables that describe this one; empty: there are none
 	Rebaseline bool   // go on with other apps or another search than older snapshots have
 
 	Apps      []string // only events of these apps

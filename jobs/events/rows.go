@@ -82,8 +82,8 @@ func rows(day civil.Date, list []adjust.Event) [][]any {
 // owner is one token of an event, and the app in which it has it.
 type owner struct{ app, token string }
 
-// owners takes the mapping of tokens to apps where the service gives one. Otherwise nobody knows which token is of
-// which app.
+// owners takes the mapping of tokens to apps where the service gives one. Otherwise nobody knows whose a token
+// is.
 func owners(e adjust.Event) []owner {
 	var out []owner
 	for app, tokens := range e.TokensByApp {

@@ -46,7 +46,7 @@ import (
 //	tables/{table}/notes.json                     what became of event slugs, which finals were compared: package jobs/slugs; a document
 //	apps/{table}.json                             how far declared apps are: package jobs/apps; a document
 //	runs/{month}.json                             the runs that began in the month, and the last success of each job; a document
-//	incidents.json                                notices and who has got them: package internal/notify; a document
+//	incidents.json                                notices, and the receivers that have got them: package internal/notify; a document
 //	.reportferry-probe.json                       put to see that the store honours conditions
 type Ledger struct {
 	store *bucket.Bucket

@@ -72,7 +72,7 @@ type Outcome struct {
 	Kept      int `json:"kept"`            // empty in the answer, old rows kept as on_empty asks
 	Failed    int `json:"failed"`
 	HeldBack  int `json:"held_back,omitempty"`  // the answer isn't published, because it takes good rows away
-	StillHeld int `json:"still_held,omitempty"` // held back since an earlier run: nothing new to tell of
+	StillHeld int `json:"still_held,omitempty"` // held back since an earlier run: nothing new to report
 
 	Unreconciled int `json:"unreconciled,omitempty"`  // partitions whose rows differ from the service's totals
 	StillDiffers int `json:"still_differs,omitempty"` // partitions whose rows differ from the totals as in two answers before

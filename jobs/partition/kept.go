@@ -19,7 +19,7 @@ func (t *Table) refuses(target ledger.Target, oldest civil.Date) {
 	t.keep(target, l)
 }
 
-// kept is the window without the partitions that no target would keep. They are told of, and that is an error when
+// kept is the window without the partitions that no target would keep. They are reported, and that is an error when
 // nothing else is due, unless all of them were fetched before.
 func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 	var left, old []refresh.Due

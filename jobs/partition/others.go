@@ -28,8 +28,8 @@ const leastFile = 12
 // fills the table as well, or this one was lost, or somebody has restored them. Numbers of the same meaning are fetched again and
 // replaced, and each run warns. Others are refused, because readers would find both side by side. With replace set, a person has
 // asked for all to be replaced, so that the run warns, and only partitions of another length are refused, which would stay beside the new
-// ones. Parts with a metric that the config neither wants nor drops are refused, too: a fetch would take it away, and who has lost the
-// ledger may have an older config. Of files under other keys see layout.
+// ones. Parts with a metric that the config neither wants nor drops are refused, too: a fetch would take it away, and after a loss of the ledger a
+// person may have an older config. Of files under other keys see layout.
 func (t *Table) CheckOthers(ctx context.Context, now ledger.Shape, replace bool) error {
 	for _, target := range t.o.Targets {
 		if parts, beside := t.others(target); len(parts)+len(beside) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/partition"
 )
 
-// changedTotals compares the service's totals of today with those of records. It gives what differs by partition, and the partitions of which
-// anything could be compared. Columns that a record lacks aren't.
+// changedTotals compares the service's totals of today with those of records. It gives what differs by partition, and the partitions in
+// which anything could be compared. Columns that a record lacks aren't.
 func (f *fetch) changedTotals(ctx context.Context, records ledger.Records, today map[civil.Date]table.Part) (changed map[civil.Date][]ledger.Difference, compared map[civil.Date]bool, err error) {
 	shapes, err := f.table.Shapes(ctx)
 	if err != nil {

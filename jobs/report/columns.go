@@ -31,7 +31,7 @@ type columns struct {
 	totalled []table.Column   // those whose sums are compared with the service's totals
 	within   partition.Shares // how far some of them may be from those
 	numbers  []table.Column   // those that the service is asked for the totals of
-	all      []column         // without those that tell of the fetch
+	all      []column         // without those about the fetch
 	kept     []string         // names of those that the config doesn't ask for, and that recorded partitions have values in
 }
 
@@ -139,7 +139,7 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	return c, nil
 }
 
-// stamps are the columns that tell of the fetch; they come last.
+// stamps are the columns about the fetch; they come last.
 func (o Options) stamps() (cols []column) {
 	for _, s := range o.Stamps {
 		cols = append(cols, column{Column: table.Stamped(s)})
@@ -147,7 +147,7 @@ func (o Options) stamps() (cols []column) {
 	return cols
 }
 
-// define makes the table of its columns, to which it adds those that tell of the fetch.
+// define makes the table of its columns, to which it adds those about the fetch.
 func (k *Kind) define(cols []column) *columns {
 	cols = renamed(cols)
 	stamped := append(slices.Clone(cols), k.o.stamps()...)

@@ -52,7 +52,7 @@ type Options struct {
 	Start func(today civil.Date) civil.Date // first day wanted
 	Rules refresh.Rules                     // without Start and FinalAfter
 
-	States     string // begins the names of the tables that tell of this one; empty: there are none
+	States     string // begins the names of the tables that describe this one; empty: there are none
 	FinalAfter int    // days after a period's end from which all columns are final; 0: as the catalogue says
 
 	Drift      Drift
@@ -67,7 +67,7 @@ type Options struct {
 	Warehouse     sinks.Schema     // what the config says of tables: clustering, expiration and such
 	NullMissing   bool             // a slug that vanished becomes a column of NULLs instead of an error
 	Types         map[string]catalog.Type
-	Stamps        []table.Stamp // of columns that tell of the fetch
+	Stamps        []table.Stamp // of columns about the fetch
 	OnEmpty       partition.OnEmpty
 	FailText      bool                                               // as partition.Options has it
 	Visible       func(context.Context, *adjust.Client) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks

@@ -38,7 +38,7 @@ const Decimals = mostDecimals
 const mostTags = 100
 
 // tally gives the key and the amount of each record of a file of that day. Records with other tags than the first so many are
-// summed up without one, and so are those whose tag would tell of the click. A row that doesn't say what it costs has no key.
+// summed up without one, and so are those whose tag would name the click. A row that doesn't say what it costs has no key.
 func tally(day string) func(Cost) (string, int64) {
 	seen := map[string]bool{}
 	return func(r Cost) (string, int64) {

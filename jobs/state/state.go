@@ -1,4 +1,4 @@
-// Package state writes tables that tell of a job's table: which of its partitions are final, reconciled, or changed after they
+// Package state writes tables that describe a job's table: which of its partitions are final, reconciled, or changed after they
 // were final, and which numbers were restated when. Without it only the ledger would know, and a dashboard couldn't leave out
 // what is still moving.
 //

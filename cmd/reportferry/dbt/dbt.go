@@ -118,9 +118,9 @@ type project struct {
 	at     place
 	prefix string // of the tables of states
 	tables []table
-	states map[string][]string // the tables of which states are told, by kind
+	states map[string][]string // the tables that have states, by kind
 	left   []string            // what is left out, and why
-	labels map[string]bool     // those of metrics, of which dbt wants each once
+	labels map[string]bool     // those of metrics; dbt wants each once
 }
 
 // gather finds out what the project consists of. It asks the service at most which events there are.

@@ -32,12 +32,12 @@ func refTo(model string) string  { return "ref('" + model + "')" }
 // staged is the model of a table's rows.
 func staged(table string) string { return "stg_" + sourceName + "__" + table }
 
-// stateTable is the table of states of a kind that tells of a table, by its name in a warehouse.
+// stateTable is the table of states of a kind that describes a table, by its name in a warehouse.
 func (p *project) stateTable(kind, table string) string {
 	return sinks.Flat(sinks.Derived(p.prefix+kind, table))
 }
 
-// hasStates tells whether there is a table of states of a kind that tells of a table.
+// hasStates tells whether there is a table of states of a kind that describes a table.
 func (p *project) hasStates(kind, table string) bool {
 	return slices.Contains(p.states[kind], table)
 }

@@ -93,7 +93,7 @@ type (
 	}
 )
 
-// source has every table, and those that tell of it.
+// source has every table, and those that describe it.
 func (p *project) source() sourceFile {
 	s := sourceFile{
 		Name: sourceName, Description: "Tables that reportferry fills: each partition is replaced whole or not at all.", Database: p.at.database, Schema: p.at.schema,
@@ -143,7 +143,7 @@ func (p *project) columns(s *sinks.Schema) (list []sourceColumn) {
 	return list
 }
 
-// tableOfStates is a table that tells of another one. That of partitions says when one was fetched last.
+// tableOfStates is a table that describes another one. That of partitions says when one was fetched last.
 func (p *project) tableOfStates(kind string, t table) sourceTable {
 	s := sourceTable{Name: p.stateTable(kind, t.Table), Description: "What is told of " + t.Table + ": see the model " + p.prefix + kind + "."}
 	if p.at.files != "" {

@@ -95,7 +95,7 @@ type checker struct {
 
 	table refresh.Inspection  // that is compared
 	named map[civil.Date]bool // partitions of it that were named when a sink was compared
-	past  ledger.Past         // the last runs, of which failures are known
+	past  ledger.Past         // the last runs, with what failed
 }
 
 // check tries everything that a run needs, one step after the other, and then compares the sinks with the ledger:

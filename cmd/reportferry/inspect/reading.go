@@ -61,13 +61,13 @@ type Reading struct {
 	views.Place
 	Whole      string              // what the view of the table itself reads; empty: the table is one of the engine's
 	States     map[string][]string // tables of states, by kind, as FROM has each; none yet: nil
-	Partitions string              // what tells of the job's own partitions; none yet: empty
+	Partitions string              // what lists the job's own partitions; none yet: empty
 	Freshness  string              // what tells how fresh tables are
 	Prefix     string              // of the names of the tables of states
 	Longest    int                 // bytes of a view's name; 0: any number
 }
 
-// readingOf is the reading of a sink of a job's table. Engines of which only one reads it need no dialect.
+// readingOf is the reading of a sink of a job's table. Where only one engine reads it, no dialect is needed.
 func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table, dialect string) (r Reading, err error) {
 	prefix := cmp.Or(s.Config.States, state.Prefix)
 	own, err := StateTables(ctx, s.Ledger, prefix, []string{table})
@@ -145,7 +145,7 @@ func tablesIn(ctx context.Context, s *wire.Session, target ledger.Target) (table
 	return tables, nil
 }
 
-// StateTables are those of some tables of which a table of states has rows, by its kind of StateKinds. A view on one that isn't there couldn't
+// StateTables are those of some tables that have rows in a table of states, by its kind of StateKinds. A view on one that isn't there couldn't
 // be made. The error is the ledger's.
 func StateTables(ctx context.Context, l *ledger.Ledger, prefix string, tables []string) (byKind map[string][]string, err error) {
 	byKind = map[string][]string{}

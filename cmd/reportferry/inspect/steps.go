@@ -260,7 +260,7 @@ func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string
 	}
 }
 
-// receivers reads the addresses of those who are told of runs, and sends them nothing.
+// receivers reads the addresses of those who hear of runs, and sends them nothing.
 func (c *checker) receivers(ctx context.Context) {
 	one := func(name, reference string, use func(address string) error) {
 		address, err := c.Address(ctx, reference)
@@ -281,7 +281,7 @@ func (c *checker) receivers(ctx context.Context) {
 	}
 }
 
-// buckets repeats of which places the config says that they are spoken to over plain HTTP.
+// buckets names the places that the config has over plain HTTP.
 func (c *checker) buckets() {
 	places := []string{c.Config.Ledger, c.Config.Export}
 	for _, j := range c.Config.Jobs {

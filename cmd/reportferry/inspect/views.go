@@ -109,7 +109,7 @@ type viewing struct {
 	union   bool
 	cohorts bool
 	events  bool
-	written map[string]bool // statements, of which several tables have the same
+	written map[string]bool // statements; several tables have the same ones
 	untold  map[string]bool // kinds of states without rows
 }
 
@@ -155,7 +155,7 @@ func redacted(urls []string) string {
 
 // make prints the statements of the views of each job for each of its sinks, and runs those of BigQuery if it is asked to.
 func (v *viewing) make(ctx context.Context, chosen []config.Job) error {
-	var readings []Reading // by sink, of which all accounts of an entry have the same
+	var readings []Reading // by sink; all accounts of an entry have the same ones
 	var targets []ledger.Target
 	var members [][]views.Member
 	for _, c := range chosen {

@@ -67,7 +67,7 @@ func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric
 	return t, nil
 }
 
-// Ledger has the gauges tell of what a session's ledger holds. It is read when metrics are, and not before.
+// Ledger makes the gauges show what a session's ledger holds. It is read when metrics are, and not before.
 func Ledger(t *telemetry.Telemetry, s *wire.Session) error {
 	if t == nil {
 		return nil

@@ -3,7 +3,7 @@
 //
 //	plan, results, ledger ─ Of ─▶ Run ─┬─ --result, a file or standard output
 //	                                   ├─ Kestra's outputs and metrics
-//	                                   └─ whoever else tells of partitions
+//	                                   └─ whoever else reports partitions
 package result
 
 import (

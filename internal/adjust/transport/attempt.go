@@ -90,7 +90,7 @@ func (x *exchange) sign(req *http.Request, secret string) {
 	}
 }
 
-// content is the address and the body of the next attempt, one of which has the secret where a parameter carries it.
+// content is the address and the body of the next attempt. One of them has the secret where a parameter carries it.
 func (x *exchange) content(secret string) (address string, body io.Reader) {
 	parameter := ""
 	if x.Credential != nil && x.Credential.Parameter != "" && secret != "" {
@@ -134,7 +134,7 @@ func (x *exchange) count() time.Time {
 	return now
 }
 
-// word reads an answer of which only the status matters, and what it says when it isn't accepted.
+// word reads an answer whose status alone matters, and what it says when it isn't accepted.
 func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time) *failure {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
 	switch {

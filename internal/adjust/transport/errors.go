@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 	}
 	cause := e.Err
 	if e.Status/100 == 2 && IsPage(e.Message) && !errors.Is(cause, ErrUnknown) {
-		cause = nil // its type, of which the page itself says more
+		cause = nil // its type; the page itself says more
 	}
 	said := outcome(e.Status, e.Code, e.Message, cause)
 	if e.Metric != "" {

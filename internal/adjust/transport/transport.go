@@ -50,7 +50,7 @@ type Options struct {
 	MaxAnswer int64         // bytes of a report's answer, unpacked; default 1 GiB
 	HTTP      *http.Client  // transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its own
 	Rand      *rand.Rand    // source of the jitter, guarded by the client; default: a random seed
-	Logger    *slog.Logger  // is told of every retry; default: discards
+	Logger    *slog.Logger  // gets every retry; default: discards
 	UserAgent string        // default "reportferry"
 }
 

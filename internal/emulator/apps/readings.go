@@ -150,7 +150,7 @@ func idle(change func(map[string]any)) otherForm {
 	}
 }
 
-// unlessFailed changes answers of POST /events that tell of no failure.
+// unlessFailed changes answers of POST /events without a failure.
 func unlessFailed(change func(any) any) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
 		if err != nil || len(at("failures")(value).([]any)) > 0 {

@@ -12,7 +12,7 @@ import (
 // engagementsPerDay is how many engagements an app has on a day: enough for any test's file of spend.
 const engagementsPerDay = 1_000_000
 
-// An Engagement is a click or an impression that partners can post spend for. Its Cost ID says whose it is and from which
+// An Engagement is a click or an impression that partners can post spend for. Its Cost ID names its app and its
 // day, so that any of them is known without being kept.
 type Engagement struct {
 	CostID   string

@@ -1,5 +1,5 @@
 // Package files reads the files that push kinds take: CSV, JSON Lines, a JSON array, Parquet or XLSX, plain, under gzip or zstd or alone in
-// a ZIP archive, from any bucket. Without it, each kind would have its own idea of what a damaged or hostile file may do to a run, and of which
+// a ZIP archive, from any bucket. Without it, each kind would have its own idea of what a damaged or hostile file may do to a run, and when a
 // file is due.
 //
 //	Shelf.Due ─ Plan: one unit for the table ─ Push: file by file ─ File.Read ─ decompress ─ rows ─ Mapping ─ Record

@@ -120,7 +120,7 @@ func (l *Lease) swap(ctx context.Context, change func(*content)) error {
 	return err
 }
 
-// Save has the document tell of all that is known, so that nobody reads the segments until now again.
+// Save writes all that is known into the document, so that nobody reads the segments until now again.
 func (l *Lease) Save(ctx context.Context) error { return l.swap(ctx, l.update()) }
 
 // update gives the change that has the document update of what is known now.

@@ -96,7 +96,7 @@ func (p *Push) resume() {
 	p.sumUp()
 }
 
-// sumUp has the head tell of all rows.
+// sumUp counts all rows in the head.
 func (p *Push) sumUp() {
 	if p.States == nil {
 		return

@@ -33,7 +33,7 @@ type Table struct {
 // A content is what the document says.
 type content struct {
 	Lease    *holder `json:"lease,omitempty"`
-	Segments int     `json:"segments"` // of the log, that Files tell of
+	Segments int     `json:"segments"` // of the log, that Files include
 	Files    []Head  `json:"files"`    // in the order in which their pushes began
 }
 
