@@ -106,6 +106,7 @@ func TestDbtRefuses(t *testing.T) {
 		{both, "--out p --dialect trino", `--dialect "trino": want one of bigquery, postgres, duckdb`},
 		{both, "--out p --dialect postgres", "no job has a table that dbt reads by the SQL of postgres"},
 		{both, "weakly --out p --dialect duckdb", `no job "weakly"`},
+		{both, "--out p --dialect duckdb --by nettwork", "--by nettwork: no table has such a dimension"},
 		{"'iceberg://lake/ads?type=rest&uri=https://catalog.example.com'", "--out p", "no job has a table in a folder, a bucket, BigQuery or Postgres"},
 	} {
 		args := append([]string{"dbt", "--config", writeModelled(t, dir, c.sink)}, strings.Fields(strings.ReplaceAll(c.args, "--out p", "--out "+dir+"/p"))...)

@@ -61,7 +61,7 @@ func TestEveryCondition(t *testing.T) {
 		refresh.CutOff: {change: func(_ *refresh.Rules, e *ledger.Record) { e.State = ledger.Publishing }, why: "interrupted put", command: "backfill daily --gaps", wrong: true},
 		refresh.Mixed: {change: func(r *refresh.Rules, e *ledger.Record) {
 			e.Shape, r.Stale = "old", map[string]ledger.Stale{"old": {Rebased: true}}
-		}, command: "run daily --now", wrong: true},
+		}, command: "run daily --rebaseline --now", wrong: true},
 		refresh.Deleted:  {change: func(r *refresh.Rules, e *ledger.Record) { r.Stored = stored(e, refresh.Deleted) }, command: backfill, wrong: true},
 		refresh.Replaced: {change: func(r *refresh.Rules, e *ledger.Record) { r.Stored = stored(e, refresh.Replaced) }, command: backfill, wrong: true},
 		refresh.HeldBack: {change: func(_ *refresh.Rules, e *ledger.Record) {

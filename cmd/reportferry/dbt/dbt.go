@@ -186,6 +186,15 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 	if p.states, err = inspect.StateTables(ctx, s.Ledger, p.prefix, names); err != nil {
 		return nil, err
 	}
+	for _, name := range by {
+		without := slices.DeleteFunc(slices.Clone(p.tables), func(t table) bool { return slices.Contains(t.sums.By, name) })
+		if len(without) == len(p.tables) {
+			return nil, exit.Usage(fmt.Errorf("--by %s: no table has such a dimension beside its date", name))
+		}
+		for _, t := range without {
+			p.left = append(p.left, fmt.Sprintf("%s: --by %s, which isn't a dimension of it beside its date", t.Table, name))
+		}
+	}
 	for _, kind := range inspect.StateKinds {
 		without := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return p.hasStates(kind, name) })
 		if len(without) > 0 {

@@ -87,6 +87,7 @@ func (p *project) files() (map[string]string, error) {
 				ref(p.prefix+state.Partitions) + "\nWHERE " + condition
 		}
 	}
+	files[".gitignore"] = "# " + mark + "\n/target/\n/logs/\n/dbt_packages/\n*.duckdb\n*.duckdb.wal\n"
 	for path, statement := range statements {
 		files[path] = "{# " + mark + " #}\n" + statement + "\n"
 	}

@@ -72,7 +72,7 @@ func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
 }
 
 // expand rewrites a metric's formula until it consists of columns that the view sums. It replaces metrics that have formulas
-// of their own; missing is the first one that has neither a column nor a formula.
+// of their own; missing is a metric that the table would need for that.
 func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by []string) (text, missing string) {
 	if formula == "" {
 		return "", ""
@@ -94,7 +94,7 @@ func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by
 		inner, lacks := expand(f.Formula(), columns, s, by)
 		if inner == "" {
 			missing = id.Name
-			if lacks != "" {
+			if lacks != "" && !overView(f, s, by) { // a column of its own wouldn't do
 				missing = lacks
 			}
 			return true

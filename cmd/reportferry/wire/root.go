@@ -33,7 +33,7 @@ func checkRoot(c *config.Config) error {
 	}
 	at, err := filepath.Abs(".")
 	return errors.Join(err, fmt.Errorf("%s is relative to the config's folder, so that the ledger would begin at %s, and one is there already below the "+
-		"working directory, where earlier versions looked; to go on with it put `root: %s` into the config, or set REPORTFERRY_ROOT, or move it",
+		"working directory; to go on with that one put `root: %s` into the config, or set REPORTFERRY_ROOT, or move it",
 		written, there, at))
 }
 
