@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/reportferry/reportferry/config/strict"
 )
@@ -97,4 +98,40 @@ func anyJob(j *Job) strict.Object {
 		}
 	}
 	return o
+}
+
+// Events is what a job of kind events asks the service for: the events of the account, as they are on the run's date.
+type Events struct {
+	Apps   []string // app tokens; none: every app of the account
+	Search string   // part of a name, or a whole slug; empty: every event
+	Codec  string   // zstd, snappy or none
+}
+
+// eventsKeys are the keys of kind events.
+func eventsKeys(j *Job) strict.Object {
+	e := &Events{Codec: "zstd"}
+	j.Events = e
+	return strict.Object{Fields: []strict.Field{
+		strict.Optional("apps", strict.TextsOf(value), &e.Apps, "[abc123def456]", "App tokens. Only events of these apps are fetched. Without the key, those of every app of the account are."),
+		strict.Optional("search", strict.Word, &e.Search, "purchase", "Part of a name, or a whole slug. Only such events are fetched."),
+		strict.Optional("codec", codec, &e.Codec, "snappy", "Compression of the files."),
+	}}
+}
+
+// Apps is what a job of kind apps keeps as a file declares it.
+type Apps struct {
+	File       string        // the file of apps, which package config/apps reads
+	TicketWait time.Duration // for one migration to end, before it is left for the next run
+}
+
+// appsKeys are the keys of kind apps.
+func appsKeys(j *Job) strict.Object {
+	a := &Apps{TicketWait: 15 * time.Minute}
+	j.Apps = a
+	return strict.Object{
+		Fields: []strict.Field{
+			required(place("file", strict.OneLine(strict.Text, 4096), &a.File, "apps.yaml", "File that declares the apps.")),
+			strict.Optional("ticket_wait", strict.Duration(time.Second), &a.TicketWait, "30m", "How long one migration may take. After that it is left for the next run."),
+		},
+	}
 }

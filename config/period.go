@@ -31,7 +31,13 @@ type Page struct {
 	Unit  byte
 }
 
-func (p Page) String() string { return fmt.Sprintf("%d%c", p.Count, p.Unit) }
+// String is the value of the key; empty: it follows from the dimensions.
+func (p Page) String() string {
+	if p.Count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d%c", p.Count, p.Unit)
+}
 
 // earliestStart bounds the start. The service began in 2012; an earlier start is a slip that would make the plan thousands of
 // empty windows long.

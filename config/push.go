@@ -78,7 +78,7 @@ func (p *Push) keys(r record) []strict.Field {
 			"The files are CSV, JSON Lines, a JSON array, Parquet or XLSX, plain, compressed by gzip or zstd, or alone in a ZIP archive.")),
 		required(place("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects", "Bucket for files of the rows that were refused, with the reasons.")),
 		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%", "How many rows of a file, or what share of them, may be no records before the file is taken for one of another kind and nothing of it is sent. "+
-			"What comes too late, and what the service refuses, doesn't count. The default is 50% for spend, and 100%, which lets every file through, for sharing."),
+			"What comes too late, and what the service refuses, doesn't count. 100% lets every file through."),
 		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park", "What happens to a record that may have been taken, because its answer was lost. "+r.resend),
 		strict.Optional("window_days", strict.Whole(1, 30), &p.WindowDays, "14", "How many days back from today files are looked for."),
 		strict.Optional("first", strict.Bool, &p.First, "true", "Whether the job may send files that are older than a day although nothing that it has pushed is on record. "+

@@ -236,3 +236,38 @@ func TestSchemaTakesWhatTheDecoderTakes(t *testing.T) {
 		t.Errorf("the schema says too little: %d taken, %d rejected, of these %d by the schema too", taken, rejected, both)
 	}
 }
+
+// A default stands where the generated pages have it, and not in a text that would stay as it is when the default changes.
+func TestDefaultsStandInNoText(t *testing.T) {
+	text, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	defaults := 0
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, one := range v {
+				walk(one)
+			}
+		case map[string]any:
+			if said, _ := v["description"].(string); v["default"] != nil {
+				defaults++
+				if strings.Contains(said, "The default is") {
+					t.Errorf("a text repeats the default %v: %s", v["default"], said)
+				}
+			}
+			for _, one := range v {
+				walk(one)
+			}
+		}
+	}
+	if walk(schema); defaults < 20 {
+		t.Errorf("the schema has %d defaults", defaults)
+	}
+}

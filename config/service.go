@@ -112,7 +112,7 @@ func serviceObject(s *Service) strict.Object {
 		strict.Optional("max_url", strict.Whole(1000, 64000), &s.MaxURL, "7500", "Bytes of a report's address at most. More metrics than it has room for are asked for in groups and joined on the dimensions, and so are lists of apps."),
 		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8", "How often one request is tried before it fails."),
 		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request and the waits between them, but for pauses that the service asks for: these are waited out, up to this time for each of attempts."),
-		strict.Optional("max_answer", size, &s.MaxAnswer, "2GiB", "How long the answer to one report may be, unpacked. Its parts are kept on the disk until they are put. A longer one is asked for again by halves, down to one partition, then by app where the job names its apps, and fails if that is too long, too. The default is 1GiB."),
+		strict.Optional("max_answer", size, &s.MaxAnswer, "2GiB", "How long the answer to one report may be, unpacked. Its parts are kept on the disk until they are put. A longer one is asked for again by halves, down to one partition, then by app where the job names its apps, and fails if that is too long, too."),
 	}, Check: func(_ *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 		s.noBaseURL, s.noToken = at["base_url"] == nil, at["token"] == nil
 	}}

@@ -113,7 +113,7 @@ var reconcileMapping = strict.ObjectOf(func(r *Reconcile) strict.Object {
 	return strict.Object{What: "reconcile", Fields: []strict.Field{
 		strict.Optional("then", reconcileWord, &r.Then, "fail", "warn publishes the rows and ends the run with exit code 3, fail leaves the old rows, and off asks for no totals."),
 		strict.Optional("cohorts", shareOrNone, &r.Cohorts, "5%", "By which share of a total the rows of a cohort metric may differ from it, as those of small campaigns do in the service. "+
-			"A smaller difference is recorded, and the partition is reconciled. The default is 2%; 0% allows none."),
+			"A smaller difference is recorded, and the partition is reconciled. 0% allows none."),
 	}}
 })
 

@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -87,6 +88,10 @@ func Default(v any) any {
 			}
 		}
 		return text
+	case fmt.Stringer: // as a file has it
+		if text := v.String(); text != "" {
+			return text
+		}
 	}
 	return nil
 }
