@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -330,5 +331,53 @@ func TestEmbeddedAccounts(t *testing.T) {
 	}
 	if len(answers) != 2 {
 		t.Errorf("both have the same numbers: %v", answers)
+	}
+}
+
+// Agencies have hundreds of accounts: each has its table, and the union has a query for each.
+func TestTwoHundredAccounts(t *testing.T) {
+	slow.Test(t)
+	t.Parallel()
+	const accounts = 200
+	a := startAgency(t, 0)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // the account of a client's number
+		n, err := strconv.Atoi(r.Header.Get("Authorization")[len("Bearer token-of-client-"):])
+		if err != nil {
+			t.Errorf("a request with %q", r.Header.Get("Authorization"))
+		}
+		token := agencyTokens[n%len(agencyTokens)]
+		r.Header.Set("Authorization", "Bearer "+token)
+		a.accounts[token].ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	var text strings.Builder
+	fmt.Fprintf(&text, "service: {base_url: %s, rate: 1000}\naccounts:\n", front.URL)
+	for i := range accounts {
+		fmt.Fprintf(&text, "  client_%03d: {token: \"${TOKEN_%03d}\"}\n", i, i)
+	}
+	p := a.place(t, text.String()+strings.Replace(fmt.Sprintf(agencyJob, "installs", "accounts: all"), "-12d", "-2d", 1))
+	for i := range accounts {
+		p.env = append(p.env, fmt.Sprintf("TOKEN_%03d=token-of-client-%d", i, i))
+	}
+	if out, code := p.run("run"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	for i := range accounts {
+		name := fmt.Sprintf("installs_client_%03d", i)
+		like := fmt.Sprintf("installs_client_%03d", i%len(agencyTokens))
+		one, other := p.partsOf(name), p.partsOf(like)
+		for path, part := range one {
+			if got := other[strings.Replace(path, name, like, 1)]; len(got) != len(part) { // the table's name is in both
+				t.Errorf("%s has %d bytes, and the table of the same account %d", path, len(part), len(got))
+			}
+		}
+		if len(one) != 2 {
+			t.Errorf("%s has %d parts, want 2", name, len(one))
+		}
+	}
+	out, code := p.run("views", "installs", "--union", "--dialect", "duckdb")
+	union := out[max(0, strings.LastIndex(out, "CREATE OR REPLACE VIEW")):]
+	if code != 0 || strings.Count(union, "UNION ALL BY NAME") != accounts-1 || !strings.Contains(union, "'client_199' AS") {
+		t.Errorf("exit code %d: the union is %s", code, union)
 	}
 }
