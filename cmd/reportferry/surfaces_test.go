@@ -83,7 +83,7 @@ func TestSurfacesAgree(t *testing.T) {
 			p.edit(t, "currency: USD", "currency: EUR")
 			p.edit(t, "page: 2d", "page: 1d")
 			p.last(t, 3, `[{"kind": "status", "status": 400, "nth": 2, `+rowsOnly+`}]`, "--rebaseline")
-		}, refresh.Mixed, "run installs --now", 1, false, false, false, false, "stale", ""},
+		}, refresh.Mixed, "run installs --rebaseline --now", 1, false, false, false, false, "stale", ""},
 		"a final day that moved and is left": {func(t *testing.T, p *surfaces) {
 			p.empty(t)
 			p.edit(t, "lookback: 3", "lookback: 0\n    final_after: 1d\n    drift: warn")
