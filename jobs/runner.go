@@ -22,7 +22,7 @@ type Runner struct {
 	Run      string        // the run's ID, for logs
 	Lease    time.Duration // of units
 	Deadline time.Time     // no unit is begun that would hardly be over by then; zero: none
-	Parallel int           // units at once, over all jobs
+	Parallel int           // units at once, over all jobs; 1: a unit begins when the one before it is on record
 	Bounds   *Bounds       // of all runs of the process; nil: this is the only one
 	Log      *slog.Logger
 	Observe  func(Progress)      // called from several goroutines; nil: nobody looks
@@ -52,6 +52,8 @@ type task struct {
 	unit Unit
 	held *ledger.HeldError // who was at it when this run came to it first
 	turn int               // how many units of its account come before it
+
+	leave func() // lets the next unit begin
 }
 
 // An active job is one that was begun.
@@ -104,10 +106,15 @@ func inTurn(tasks []task) {
 // all does units and what comes to light with them, several at once, and gives those that another run holds and that it met first.
 func (r *Runner) all(tasks []task) (held []task) {
 	for len(tasks) > 0 {
+		most := max(1, r.Parallel)
+		slots := make(chan struct{}, most)
 		g := &errgroup.Group{}
-		g.SetLimit(max(1, r.Parallel))
+		g.SetLimit(2*most - 1) // with those that only write their records
 		for _, t := range tasks {
+			slots <- struct{}{}
+			t.leave = sync.OnceFunc(func() { <-slots })
 			g.Go(func() error {
+				defer t.leave()
 				if by := r.unit(t); by != nil {
 					t.held = by
 					r.mu.Lock()
@@ -216,9 +223,10 @@ func (r *Runner) do(t task) (out ledger.Outcome, err error) {
 	if err != nil {
 		return out, err
 	}
+	leave = sync.OnceFunc(leave)
 	defer leave()
 	begun := t.res.begins()
-	ctx, about := step.Begin(t.ctx, step.Unit)
+	ctx, about := step.Begin(ledger.WithPut(t.ctx, func() { leave(); t.leave() }), step.Unit)
 	err = panics.Caught("do "+t.unit.Name, func() (err error) { out, err = t.unit.Do(ctx); return err })
 	if panicked := new(panics.Error); errors.As(err, &panicked) {
 		out.Failed = max(1, len(t.unit.Due)) // whatever it had counted is lost

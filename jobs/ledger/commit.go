@@ -90,7 +90,7 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 			}
 		}
 	}
-	err = d.Change(ctx, Change[month]{
+	change := Change[month]{
 		Apply: func(m *month) error {
 			if err := t.ready(name, m); err != nil {
 				return err
@@ -112,7 +112,14 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 			findHidden(m)
 			return len(lost) < len(batch)
 		},
-	})
+	}
+	if by != nil {
+		if by.allPut != nil && by.allSent() {
+			by.allPut()
+		}
+		change.Shared = func() bool { return by.leave(name) }
+	}
+	err = d.Change(ctx, change)
 	t.takeDocument(name)
 	if errors.Is(err, ErrLost) {
 		err = nil

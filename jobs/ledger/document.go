@@ -45,12 +45,17 @@ type Change[T any] struct {
 	// Done tells whether the change is in effect already. It is asked when the answer to a write was lost, or came twice, and looks for a
 	// token of this change alone. Nil: to apply it once more does no harm.
 	Done func(content *T) bool
+
+	// Shared is called when the change is ready, and tells whether others are about to write the document: their write has this change too,
+	// if it comes within commitWait. Nil: it is written at once.
+	Shared func() bool
 }
 
 type pending[T any] struct {
 	Change[T]
-	sent bool // it may be in effect
-	over bool // err is the answer
+	sent bool          // it may be in effect
+	done chan struct{} // closed when it is over
+	over bool          // err is the answer
 	err  error
 }
 
@@ -113,10 +118,18 @@ func (d *Document[T]) Change(ctx context.Context, c Change[T]) error {
 	if err := d.ledger.store.Prove(ctx); err != nil {
 		return errors.Join(ErrRefused, err)
 	}
-	p := &pending[T]{Change: c}
+	p := &pending[T]{Change: c, done: make(chan struct{})}
 	d.mu.Lock()
 	d.queue = append(d.queue, p)
 	d.mu.Unlock()
+	if c.Shared != nil && c.Shared() {
+		select {
+		case <-p.done:
+			return p.err
+		case <-time.After(commitWait):
+		case <-ctx.Done():
+		}
+	}
 	err := d.take(ctx)
 	if err == nil {
 		defer d.give()
@@ -268,10 +281,11 @@ func (d *Document[T]) apply() (batch []*pending[T], next snapshot[T], err error)
 func (d *Document[T]) end(p *pending[T], err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p.over = true
 	if !errors.Is(err, ErrNothing) {
 		p.err = err
 	}
+	p.over = true
+	close(p.done)
 }
 
 // answer ends the changes of a write that succeeded.
@@ -282,6 +296,7 @@ func (d *Document[T]) answer(batch []*pending[T], next *snapshot[T]) {
 	d.known = next.version != "" // some stores don't say the version
 	for _, p := range batch {
 		p.over = true
+		close(p.done)
 	}
 	d.queue = slices.DeleteFunc(d.queue, func(p *pending[T]) bool { return p.over })
 }

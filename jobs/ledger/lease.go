@@ -37,6 +37,9 @@ type Lease struct {
 	mu   sync.Mutex
 	open map[civil.Date]bool // the partitions that aren't recorded yet; true: something of them may have been put
 	sent map[civil.Date]bool // those of them whose record was sent, which may have ended their lease already
+
+	working map[string]bool // the months in which nothing is committed yet
+	allPut  func()          // see WithPut; nil: nobody asks
 }
 
 // A HeldError says which run has leased a partition.
@@ -53,7 +56,7 @@ func (e *HeldError) Error() string {
 // Begin leases partitions for a unit of a run, all or none of them, in one swap a month. The table then has the records that the unit is
 // to replace, as they were in that swap. When another run has leased one of them, the error is a *HeldError.
 func (t *Table) Begin(ctx context.Context, run string, partitions []civil.Date) (*Lease, error) {
-	l := &Lease{table: t, run: run, token: rand.Text(), open: map[civil.Date]bool{}, sent: map[civil.Date]bool{}}
+	l := &Lease{table: t, run: run, token: rand.Text(), open: map[civil.Date]bool{}, sent: map[civil.Date]bool{}, working: map[string]bool{}}
 	for _, p := range partitions {
 		l.open[p] = false
 	}
@@ -72,6 +75,7 @@ func (t *Table) Begin(ctx context.Context, run string, partitions []civil.Date) 
 			return nil, errors.Join(err, l.End(ctx))
 		}
 	}
+	l.join(ctx)
 	l.Start()
 	return l, nil
 }
@@ -260,6 +264,9 @@ func (l *Lease) recorded(p civil.Date) {
 func (l *Lease) End(ctx context.Context) error {
 	l.Stop()
 	defer l.Lose(nil)
+	for name := range maps.Clone(l.working) {
+		l.leave(name)
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	var errs []error

@@ -53,7 +53,8 @@ type documents struct {
 type rows struct {
 	entries Records // the newest record of each partition
 	leases  map[civil.Date]lease
-	lent    bool // somebody reads entries without holding mu, so that they are copied before they change
+	working map[string]int // leases of this process by month in which they have committed nothing yet
+	lent    bool           // somebody reads entries without holding mu, so that they are copied before they change
 }
 
 // A known is what was read of a month.
@@ -88,7 +89,7 @@ func (d *documents) table(name, section string) *Table {
 // section gives what was read of a section. The caller holds mu.
 func (d *documents) section(name string) *rows {
 	if d.sections[name] == nil {
-		d.sections[name] = &rows{entries: Records{}, leases: map[civil.Date]lease{}}
+		d.sections[name] = &rows{entries: Records{}, leases: map[civil.Date]lease{}, working: map[string]int{}}
 	}
 	return d.sections[name]
 }
