@@ -29,6 +29,8 @@ type display struct {
 	json bool
 	mute bool // --quiet: neither progress nor what went well
 
+	again string // the flags that a command has for the same config
+
 	units map[string]string              // by job: what to call its units; empty for windows of partitions
 	waits func(job string) *adjust.Waits // of its requests at the moment; nil: it asks nobody
 
@@ -47,7 +49,7 @@ type jobProgress struct {
 
 // newDisplay shows a run on a terminal, in plain lines or, with --log-format json, in the log alone.
 func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
-	d := &display{out: stdout, err: stderr, json: p.JSON(), mute: p.Quiet, jobs: map[string]*jobProgress{}}
+	d := &display{out: stdout, err: stderr, json: p.JSON(), mute: p.Quiet, again: p.Again(), jobs: map[string]*jobProgress{}}
 	defer func() { wire.Standard(d.log) }() // execute undoes it
 	if d.json {
 		d.log = p.Logger(stdout)

@@ -54,7 +54,7 @@ func TestHeldBackIsTold(t *testing.T) {
 		t.Errorf("the second time: %+v", r)
 	}
 	says(3, "whose newest answer isn't published", "gaps")
-	says(3, "if that is right:\n      accept installs --days ", "status")
+	says(3, "if that is right:\n      reportferry accept installs --days ", "status")
 	says(2, "--reason: want a text", "accept", "installs")
 	says(3, "nothing of these days is held back", "accept", "installs", "--days", "2020-01-01", "--reason", "sold")
 	says(0, "accepted", "accept", "installs", "--reason", "the other half was fraud")

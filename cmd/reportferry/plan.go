@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reportferry/reportferry/cmd/reportferry/after"
 	"github.com/reportferry/reportferry/cmd/reportferry/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/config"
@@ -67,6 +68,7 @@ func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []s
 			}
 		}
 		var failed []error
+		var idle []jobs.Job
 		plans := jobs.PlanJobs(ctx, list, time.Now())
 		for i, planned := range plans {
 			in, err := refresh.Inspection{Problems: planned.Problems}, planned.Err
@@ -79,9 +81,15 @@ func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []s
 				err = writePlanJSON(cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan, in)
 			default:
 				writePlan(cmd.OutOrStdout(), s.Config.Service, list[i], planned.Plan, in.Rest.Lacking)
-				writeProblems(cmd.OutOrStdout(), planned.Plan, in)
+				writeProblems(cmd.OutOrStdout(), s.Again(), planned.Plan, in)
+				if len(planned.Units) == 0 {
+					idle = append(idle, list[i])
+				}
 			}
 			failed = append(failed, err)
+		}
+		if len(idle) > 0 {
+			fmt.Fprintln(cmd.OutOrStdout(), human.Fold(after.Next(s, idle, time.Now()), 80))
 		}
 		return errors.Join(append(failed, quotas(s.Log, list, plans))...)
 	})
@@ -175,9 +183,9 @@ func writeWindow(w io.Writer, u jobs.Unit, lacking ledger.Lacking) {
 
 // writeProblems says what is wrong with a job's table, and what is to be known of it. Which days are missing its windows say, where nothing
 // else is due in them.
-func writeProblems(w io.Writer, p jobs.Plan, in refresh.Inspection) {
+func writeProblems(w io.Writer, again string, p jobs.Plan, in refresh.Inspection) {
 	if p.Table == nil {
-		human.Problems(w, "  ", in.Problems, 0)
+		human.Problems(w, "  ", again, in.Problems, 0)
 		return
 	}
 	list := slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return p.Condition == string(refresh.Absent) && !p.Wrong })
@@ -186,7 +194,7 @@ func writeProblems(w io.Writer, p jobs.Plan, in refresh.Inspection) {
 			list[i].Days = nil
 		}
 	}
-	human.Problems(w, "  ", list, 0)
+	human.Problems(w, "  ", again, list, 0)
 }
 
 // missing counts the partitions of windows in which nothing is due but what is missing, all in a row.

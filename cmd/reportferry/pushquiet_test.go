@@ -26,7 +26,7 @@ func TestHalfWrittenFilesWait(t *testing.T) {
 		},
 		{
 			"sharing", "constants: {app_token: " + app + "}",
-			"idfa,sharing\ndevice-1,enable", "idfa,sharing\ndevice-1,enable\ndevice-1,disable\n", `"Rows":2,`,
+			"idfa,sharing\ndevice-1,enable", "idfa,sharing\ndevice-1,enable\ndevice-1,disable\n", `"rows":2,`,
 		},
 	} {
 		t.Run(x.kind, func(t *testing.T) {

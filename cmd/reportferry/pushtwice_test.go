@@ -140,7 +140,7 @@ func TestTwoJobsOfOneFile(t *testing.T) {
 func TestFileThatWaitsIsSaid(t *testing.T) {
 	s := newScene(t)
 	s.config("- {name: sp, schedule: \"30 2 * * *\", source: file://./in/*.csv, " + spendJob + "}\n")
-	const waits = "1 file waits for 2009-12-29 02:30 UTC this takes it now: run sp --now"
+	const waits = "1 file waits for 2009-12-29 02:30 UTC this takes it now: reportferry run sp --now"
 	s.say(0, "run", "sp: all is up to date")
 	s.put("in/a.csv", "cost_id,cost_amount\nlong-enough-id-1,1\n", time.Minute)
 	s.say(0, "plan", "sp: nothing is due "+waits)
@@ -163,7 +163,7 @@ func TestCheckSaysTheSums(t *testing.T) {
 	s.say(0, "spend check", "a.csv to send 2 records: cpi USD 3 rows 2 read as CSV, utf-8, comma; decimal point the first")
 	s.say(0, "spend push")
 	s.put("in/b.csv", "cost_id,cost_amount\nlong-enough-id-1,1\nlong-enough-id-2,5\nlong-enough-id-3,4\nlong-enough-id-4,8.5\nshort,16\nlong-enough-id-6,1e3\n,\n", time.Hour)
-	s.say(3, "spend check", "b.csv to send 2 records: cpi USD 12.5 duplicates 1 row: cpi USD 1 conflicts 1 row: cpi USD 5; whose cost_id was pushed with other content "+
+	s.say(3, "spend check", "b.csv to send 2 records: cpi USD 12.5 duplicates 1 row: cpi USD 1 conflicts 1 row: cpi USD 5; whose cost_id an earlier row or push has with other content "+
 		"refused 2 rows: cpi USD 16 in 1 of them skipped 1 row rows 6 read as CSV", "the first cost_id=(16 characters) cost_type=cpi cost_currency=usd cost_amount=4 tag=t")
 	s.say(3, "spend push")
 	s.say(3, "spend check in/b.csv", "b.csv to send 0 records accepted 2 records: cpi USD 12.5; before duplicates 1 row: cpi USD 1 conflicts 1 row: cpi USD 5;")

@@ -48,7 +48,7 @@ func (d *display) summary(r ledger.Run) {
 		if d.mute && leaving([]ledger.Result{res}) == 0 {
 			continue
 		}
-		runs.WriteResult(d.out, res, grouped(res.Errs), d.units[res.Job], r.Trigger)
+		runs.WriteResult(d.out, d.again, res, grouped(res.Errs), d.units[res.Job], r.Trigger)
 	}
 	left := leaving(r.Results)
 	switch {

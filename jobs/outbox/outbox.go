@@ -75,25 +75,28 @@ func New(o Options) *Outbox {
 
 // A File is one push: a name with one content. Rows are counted once each, but for Doubtful.
 type File struct {
-	Name, Version, Digest string
-	Run                   string // the last that worked on it
-	Started, Ended        time.Time
-	Last                  time.Time // when something was last put on record; once it has ended, when it did
-	Rows                  int64
-	Skipped               int64 // beside those: rows of totals, notes and empty ones
-	Pending               int64 // to be sent
-	Accepted              int64
-	Rejected              int64 // by the service
-	Partly                int64 `json:",omitempty"` // of those: the service took a part of them
-	Unknown               int64 // the service may have them
-	Refused               int64 // before they were sent
-	Duplicates            int64 // sent from another row or file
-	Conflicts             int64 // sent from there with other content
-	Doubtful              int64 // of all, those that may have been sent more than once
-	Sums                  map[string]store.Sum
-	Rejects               string         // key of the rejects file; empty: there is none
-	Reasons               []store.Reason `json:",omitempty"` // why rows aren't taken, those with most rows first
-	Error                 string         `json:",omitempty"` // why nothing of it is sent, or nothing more; empty: it may be
+	Name       string               `json:"name"`
+	Version    string               `json:"version"`
+	Digest     string               `json:"digest"`
+	Run        string               `json:"run"` // the last that worked on it
+	Started    time.Time            `json:"started"`
+	Ended      time.Time            `json:"ended,omitzero"`
+	Last       time.Time            `json:"last"` // when something was last put on record; once it has ended, when it did
+	Rows       int64                `json:"rows"`
+	Skipped    int64                `json:"skipped"` // beside those: rows of totals, notes and empty ones
+	Pending    int64                `json:"pending"` // to be sent
+	Accepted   int64                `json:"accepted"`
+	Rejected   int64                `json:"rejected"`         // by the service
+	Partly     int64                `json:"partly,omitempty"` // of those: the service took a part of them
+	Unknown    int64                `json:"unknown"`          // the service may have them
+	Refused    int64                `json:"refused"`          // before they were sent
+	Duplicates int64                `json:"duplicates"`       // sent from another row or file
+	Conflicts  int64                `json:"conflicts"`        // sent from there with other content
+	Doubtful   int64                `json:"doubtful"`         // of all, those that may have been sent more than once
+	Sums       map[string]store.Sum `json:"sums,omitempty"`
+	Rejects    string               `json:"rejects,omitempty"` // key of the rejects file; empty: there is none
+	Reasons    []store.Reason       `json:"reasons,omitempty"` // why rows aren't taken, those with most rows first
+	Error      string               `json:"error,omitempty"`   // why nothing of it is sent, or nothing more; empty: it may be
 }
 
 // Recent is how long rows of a file that weren't taken are reported to people: as long as its records are remembered.

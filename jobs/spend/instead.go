@@ -8,7 +8,7 @@ import (
 )
 
 // conflict is why a record isn't sent whose Cost ID was sent with other content.
-var conflict = outbox.Rejection{Field: names[costID], Reason: "was pushed before with other content"}
+var conflict = outbox.Rejection{Field: names[costID], Reason: "has other content in an earlier row or push"}
 
 // right is what may stand in each field.
 var right = map[string]string{

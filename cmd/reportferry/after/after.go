@@ -72,7 +72,7 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 	}
 	fmt.Fprintln(w)
 	writePushed(w, s.Session, pushed)
-	fmt.Fprintln(w, human.Fold(next(s.Session, list, now), 80))
+	fmt.Fprintln(w, human.Fold(Next(s.Session, list, now), 80))
 	if s.Taken() {
 		file := s.ConfigFile
 		if _, err := os.Stat(file); err == nil {
@@ -91,8 +91,8 @@ func writePushed(w io.Writer, s *wire.Session, pushed []string) {
 	}
 }
 
-// next says when one of the jobs has something to do again.
-func next(s *wire.Session, list []jobs.Job, now time.Time) string {
+// Next says when one of the jobs has something to do again.
+func Next(s *wire.Session, list []jobs.Job, now time.Time) string {
 	var first time.Time
 	var due []string
 	for _, j := range s.Config.Jobs {

@@ -10,8 +10,9 @@ import (
 )
 
 // Problems writes what is wrong with a table, and what is to be known of it: of each problem the newest days, in so many rows at most (0: in
-// as many as there are), and the command that ends it.
-func Problems(w io.Writer, indent string, list []ledger.Problem, most int) {
+// as many as there are), and the command that ends it,
+// with the flags in again.
+func Problems(w io.Writer, indent, again string, list []ledger.Problem, most int) {
 	for _, p := range list {
 		folded(w, indent, p.What)
 		left := p.Partitions
@@ -35,12 +36,14 @@ func Problems(w io.Writer, indent string, list []ledger.Problem, most int) {
 		if left > 0 && p.Days != nil {
 			folded(w, indent+"  ", "and "+Plural(left, "partition")+" more")
 		}
+		command := "reportferry " + p.Command + again
 		if p.Command == "" {
 			folded(w, indent+"  ", p.Advice)
-		} else if line := p.Advice + ": " + p.Command; len(indent)+2+len(line) <= columns {
+		} else if line := p.Advice + ": " + command; len(indent)+2+len(line) <= columns {
 			fmt.Fprintf(w, "%s  %s\n", indent, line)
 		} else { // a command is never folded, so that it can be copied
-			fmt.Fprintf(w, "%s  %s:\n%s    %s\n", indent, p.Advice, indent, p.Command)
+			room := min(len(indent)+4, max(0, columns-len(command)))
+			fmt.Fprintf(w, "%s  %s:\n%*s%s\n", indent, p.Advice, room, "", command)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 		case asJSON:
 			err = writeGapsJSON(w, job, in)
 		default:
-			writeGaps(w, job, in)
+			writeGaps(w, s.Again(), job, in)
 		}
 		open = open || in.Missing() > 0 || status.AnyWrong(in.Problems)
 		failed = append(failed, err)
@@ -79,13 +79,13 @@ func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config
 }
 
 // writeGaps writes what one job lacks, and what else is wrong with its table.
-func writeGaps(w io.Writer, job config.Job, in refresh.Inspection) {
+func writeGaps(w io.Writer, again string, job config.Job, in refresh.Inspection) {
 	head := job.Name + ": no gaps"
 	if len(in.Gaps) > 0 || len(in.Problems) > 0 {
 		head = job.Name
 	}
 	fmt.Fprintln(w, head)
-	human.Problems(w, "  ", in.Problems, 0)
+	human.Problems(w, "  ", again, in.Problems, 0)
 	writeWaiting(w, in.Gaps)
 	writeCounts(w, in.Counts)
 }

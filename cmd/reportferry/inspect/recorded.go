@@ -67,7 +67,7 @@ func (c *checker) problems(job jobs.Job) {
 		}
 	}
 	fmt.Fprintln(c.out, job.Name)
-	human.Problems(c.out, "  ", list, mostDays)
+	human.Problems(c.out, "  ", c.flag, list, mostDays)
 }
 
 // targets holds the sinks of a job that passed their probe against the ledger.

@@ -101,7 +101,7 @@ run of it that long has ended without a failure.`,
 				if form.JSON() {
 					err = writeStatusJSON(cmd.OutOrStdout(), at, tables, past.Runs)
 				} else {
-					writeStatus(cmd.OutOrStdout(), tables, past.Runs, time.Now(), draw && terminal.Is(cmd.OutOrStdout()))
+					writeStatus(cmd.OutOrStdout(), s.Again(), tables, past.Runs, time.Now(), draw && terminal.Is(cmd.OutOrStdout()))
 					fmt.Fprintf(cmd.OutOrStdout(), "ledger: %s\n", terminal.Line(at))
 				}
 				if err := errors.Join(damaged, err); err != nil {
@@ -211,7 +211,7 @@ func writeStatusJSON(w io.Writer, at string, tables []tableStatus, runs []ledger
 }
 
 // writeStatus writes a few lines for each table, and draws it if asked to, then the last run and its errors.
-func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.Time, draw bool) {
+func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.Run, now time.Time, draw bool) {
 	for _, s := range tables {
 		switch {
 		case s.Kind != "" && s.Fresh.Success == nil:
@@ -226,7 +226,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 			fmt.Fprintf(w, "%s: nothing recorded yet in this ledger\n", s.Job)
 		}
 		if s.Newest == nil {
-			writeTroubles(w, s)
+			writeTroubles(w, again, s)
 			continue
 		}
 		pieces := ""
@@ -242,7 +242,7 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 		if s.Counts != nil {
 			writeCounts(w, *s.Counts)
 		}
-		writeTroubles(w, s)
+		writeTroubles(w, again, s)
 		if draw {
 			plot.Write(w, "rows", rowsOf(s.calendar, s.Pieces))
 		}
@@ -263,11 +263,11 @@ func writeStatus(w io.Writer, tables []tableStatus, runs []ledger.Run, now time.
 }
 
 // writeTroubles writes what is wrong with a table, and why that isn't known.
-func writeTroubles(w io.Writer, s tableStatus) {
+func writeTroubles(w io.Writer, again string, s tableStatus) {
 	if s.Stale != "" {
 		fmt.Fprintf(w, "  stale: %s\n", s.Stale)
 	}
-	human.Problems(w, "  ", s.Problems, mostDays)
+	human.Problems(w, "  ", again, s.Problems, mostDays)
 	if s.Unsure != "" {
 		fmt.Fprintf(w, "  what is missing isn't known: error: %s\n", s.Unsure)
 	}

@@ -21,14 +21,14 @@ func TestStatusText(t *testing.T) {
 	now := time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
 	oldest, newest, fetched, ended := day(0), day(8), now.Add(-90*time.Minute), now.Add(-89*time.Minute)
 	var out bytes.Buffer
-	writeStatus(&out, []tableStatus{
+	writeStatus(&out, "", []tableStatus{
 		{Job: "campaigns_daily", Partitions: 9, Rows: 12345, Empty: 1, Interrupted: 1, Oldest: &oldest, Newest: &newest, Fetched: &fetched, Pieces: make([]refresh.Piece, 2), Counts: &refresh.Counts{
 			Final: 2, Through: &oldest, Restating: 5, Staying: 3, Partial: 1, Doubtful: 1, Reconciled: 6, Unreconciled: 2, Unchecked: 0, Moved: 1,
 		}},
 		{Job: "networks_weekly"},
 		{Job: "campaigns_total", Partitions: 1, Rows: 12, Oldest: &sinks.Whole, Newest: &sinks.Whole, Fetched: &fetched, Stale: "the last success was 26h1m0s ago"},
 	}, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "manual", Ended: &ended, Exit: 3, Errors: []string{"campaigns_daily: put error"}}}, now, false)
-	writeStatus(&out, nil, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}}, now, false)
+	writeStatus(&out, "", nil, []ledger.Run{{ID: "20260110T043000Z-1f2e3d4c", Trigger: "backfill"}}, now, false)
 	want, err := os.ReadFile("testdata/status.txt")
 	if err != nil || out.String() != string(want) {
 		t.Errorf("%v:\n%s\nwant:\n%s", err, &out, want)

@@ -13,7 +13,7 @@ import (
 )
 
 // WriteResult writes what came of one job, as a run closes with it and as it is read again later. Errors are given as texts. each is what to call the job's units, empty for windows of partitions.
-func WriteResult(w io.Writer, r ledger.Result, errs []string, each, trigger string) {
+func WriteResult(w io.Writer, again string, r ledger.Result, errs []string, each, trigger string) {
 	o := r.Outcome
 	switch {
 	case o.Windows > 0 || len(errs) > 0:
@@ -43,7 +43,7 @@ func WriteResult(w io.Writer, r ledger.Result, errs []string, each, trigger stri
 	case r.Left > 0:
 		human.Row(w, "left", human.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
 	}
-	human.Problems(w, "  ", r.Problems, mostDays)
+	human.Problems(w, "  ", again, r.Problems, mostDays)
 	for _, err := range errs {
 		human.Row(w, "error", human.Fold(err, 66))
 	}

@@ -105,7 +105,7 @@ func showOne(w io.Writer, s *wire.Session, all []ledger.Run, id, job string, asJ
 	if asJSON {
 		return human.JSON(w, r)
 	}
-	show(w, r, UnitNames(s.Config), job)
+	show(w, s.Again(), r, UnitNames(s.Config), job)
 	return nil
 }
 

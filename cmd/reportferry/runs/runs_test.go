@@ -60,7 +60,7 @@ func TestShow(t *testing.T) {
 		ledger.Result{Job: "cost_files", Outcome: ledger.Outcome{Windows: 1, Written: 1}, Problems: []ledger.Problem{{What: "2 partitions that can't be fetched any more", Advice: "there is nothing to do"}}})
 	r.Errors = []string{"cost: " + long + " (2 times)", "cost: y"}
 	var b strings.Builder
-	show(&b, r, map[string]string{"cost_files": "file"}, "")
+	show(&b, "", r, map[string]string{"cost_files": "file"}, "")
 	for _, want := range []string{
 		"run 20260131T060000.001Z-1 (schedule)\n  began       2026-01-31T06:00:00Z\n  ended       2026-01-31T06:01:30Z, after 1m30s\n  exit code   3: some units failed",
 		"  error       " + long + "\n              (2 times)\n  error       y\n  failed      2026-01-04, 2026-01-11\n", "  files       sent 1,", "  2 partitions that can't be fetched any more\n    there is nothing to do\n",
@@ -70,11 +70,11 @@ func TestShow(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if show(&b, r, nil, "cost_files"); strings.Contains(b.String(), "xxx") {
+	if show(&b, "", r, nil, "cost_files"); strings.Contains(b.String(), "xxx") {
 		t.Errorf("another job's errors:\n%s", &b)
 	}
 	b.Reset()
-	if show(&b, ledger.Run{ID: "x", Started: began}, nil, ""); !strings.Contains(b.String(), "still goes on, or was killed") {
+	if show(&b, "", ledger.Run{ID: "x", Started: began}, nil, ""); !strings.Contains(b.String(), "still goes on, or was killed") {
 		t.Error(&b)
 	}
 }

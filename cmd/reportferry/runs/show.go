@@ -72,7 +72,7 @@ func UnitNames(c *config.Config) map[string]string {
 }
 
 // show writes one run in whole, or what it did for one job.
-func show(w io.Writer, r ledger.Run, units map[string]string, job string) {
+func show(w io.Writer, again string, r ledger.Run, units map[string]string, job string) {
 	fmt.Fprintf(w, "run %s (%s)\n", r.ID, r.Trigger)
 	human.Row(w, "began", r.Started.UTC().Format(time.RFC3339))
 	if r.Ended == nil {
@@ -91,7 +91,7 @@ func show(w io.Writer, r ledger.Run, units map[string]string, job string) {
 				errs = append(errs, own)
 			}
 		}
-		WriteResult(w, res, errs, units[res.Job], r.Trigger)
+		WriteResult(w, again, res, errs, units[res.Job], r.Trigger)
 		if failed := failedUnits(res); failed != "" {
 			human.Row(w, "failed", human.Fold(failed, 66))
 		}

@@ -113,7 +113,7 @@ func (p *Program) DefaultConfig() string {
 
 // Again is what a command that is suggested needs to find the same config: " --config FILE", or nothing.
 func (p *Program) Again() string {
-	if p.ConfigFile == p.DefaultConfig() {
+	if p.ConfigFile == "" || p.ConfigFile == p.DefaultConfig() {
 		return ""
 	}
 	return " --config " + p.ConfigFile
