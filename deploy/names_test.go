@@ -125,7 +125,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		guide = append(guide, strings.Split(strings.Trim(strings.Split(line, "|")[1], " "), ", ")...)
 	}
 	var program []string
-	for _, m := range regexp.MustCompile(`(?m)^\t\{"([a-z_]+)", "`).FindAllStringSubmatch(read(t, "../cmd/reportferry/exit/reason.go"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t\{"([a-z_]+)", "`).FindAllStringSubmatch(read(t, "../cmd/reportferry/text/exit/reason.go"), -1) {
 		program = append(program, m[1])
 	}
 	slices.Sort(guide)

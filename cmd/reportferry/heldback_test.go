@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/result"
+	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/console"
-	"github.com/reportferry/reportferry/cmd/reportferry/lineage"
-	"github.com/reportferry/reportferry/cmd/reportferry/notify"
+	"github.com/reportferry/reportferry/cmd/reportferry/run/lineage"
+	"github.com/reportferry/reportferry/cmd/reportferry/run/notify"
+	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/jobs"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/logs"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/logs"
 	"github.com/reportferry/reportferry/internal/slow"
 )
 

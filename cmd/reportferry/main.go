@@ -30,8 +30,8 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/usage"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/usage"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 	"github.com/reportferry/reportferry/internal/parquet"
 	"github.com/reportferry/reportferry/internal/terminal"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
 )
 
 // newMan makes the command man. Cobra has a writer of its own, by way of Markdown, which runs lines of tables together and makes the

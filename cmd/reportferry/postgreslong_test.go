@@ -10,7 +10,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/inspect"
+	"github.com/reportferry/reportferry/cmd/reportferry/see/inspect"
 	"github.com/reportferry/reportferry/internal/views"
 	"github.com/reportferry/reportferry/jobs/refresh"
 	"github.com/reportferry/reportferry/sinks"

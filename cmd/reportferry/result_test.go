@@ -12,7 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/result"
+	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
 	"github.com/reportferry/reportferry/internal/slow"
 )
 

@@ -24,9 +24,23 @@ var emulated = []string{"internal/emulator", "internal/emulator/*"}
 // everywhere are the leaves that every folder may import.
 var everywhere = []string{"internal/lazy", "internal/panics", "internal/slow"}
 
+// program is what every room of the program may import besides other rooms.
+var program = []string{"config", "config/*", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*", "internal/telemetry/step"}
+
+// shown are the rooms on which the commands stand.
+var shown = []string{"cmd/*/text/*", "cmd/*/wire", "cmd/*/wire/*", "cmd/*/see/*"}
+
 var layers = []layer{
-	{"cmd/*", []string{"cmd/*/*", "config", "config/*", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*", "internal/telemetry/step"}, proving},
-	{"cmd/*/*", []string{"cmd/*/*", "config", "config/*", "jobs", "jobs/*", "jobs/outbox/*", "sinks", "sinks/*", "internal/*", "internal/adjust/*", "internal/telemetry/step"}, proving},
+	// The rooms of the program: text knows none of the others, wire brings a config to jobs, ledger and sinks, see shows what is recorded, and the
+	// commands stand on these three and leave each other alone.
+	{"cmd/*", slices.Concat(program, []string{"cmd/*/*", "cmd/*/*/*"}), proving},
+	{"cmd/*/text/*", slices.Concat(program, []string{"cmd/*/text/*"}), proving},
+	{"cmd/*/wire", slices.Concat(program, []string{"cmd/*/text/*"}), proving},
+	{"cmd/*/wire/*", slices.Concat(program, []string{"cmd/*/text/*", "cmd/*/wire", "cmd/*/wire/*"}), proving},
+	{"cmd/*/run/*", slices.Concat(program, shown, []string{"cmd/*/run/*"}), proving},
+	{"cmd/*/push", slices.Concat(program, shown, []string{"cmd/*/push/*"}), proving},
+	{"cmd/*/*", slices.Concat(program, shown), proving},
+	{"cmd/*/*/*", slices.Concat(program, shown), proving},
 
 	{"config/strict", []string{"internal/catalog"}, nil}, // YAML with positions: nothing of jobs or the service
 	{"config/strict/*", []string{"config/strict"}, nil},
@@ -170,7 +184,11 @@ var layerRules = []rule{{
 	name: "layers", check: checkLayers,
 	bad: map[string]string{
 		"cmd/m/a.go":                      importing("jobs", "jobs/report", "config", "sinks/blobsink", "internal/table", "cmd/n", "cmd/m/group"),
-		"cmd/m/group/a.go":                importing("jobs", "jobs/report", "config", "cmd/m/other", "cmd/m"),
+		"cmd/m/group/a.go":                importing("jobs", "jobs/report", "config", "cmd/m/wire", "cmd/m/other", "cmd/m"),
+		"cmd/m/text/a/a.go":               importing("jobs", "cmd/m/text/b", "cmd/m/wire"),
+		"cmd/m/wire/a.go":                 importing("cmd/m/text/b", "cmd/m/see/a"),
+		"cmd/m/see/a/a.go":                importing("cmd/m/wire", "cmd/m/see/b", "cmd/m/run/a"),
+		"cmd/m/run/a/a.go":                importing("cmd/m/see/b", "cmd/m/run/b", "cmd/m/push"),
 		"config/a.go":                     importing("internal/catalog", "jobs", "internal/adjust"),
 		"config/a_test.go":                importing("config", "internal/emulator"),
 		"config/apps/a.go":                importing("config/strict", "config", "jobs/apps"),
@@ -202,7 +220,12 @@ var layerRules = []rule{{
 	want: []string{
 		"a.go:1: . has no row among the layers",
 		"cmd/m/a.go:8: cmd/m imports cmd/n",
-		"cmd/m/group/a.go:7: cmd/m/group imports cmd/m",
+		"cmd/m/group/a.go:7: cmd/m/group imports cmd/m/other",
+		"cmd/m/group/a.go:8: cmd/m/group imports cmd/m",
+		"cmd/m/run/a/a.go:5: cmd/m/run/a imports cmd/m/push",
+		"cmd/m/see/a/a.go:5: cmd/m/see/a imports cmd/m/run/a",
+		"cmd/m/text/a/a.go:5: cmd/m/text/a imports cmd/m/wire",
+		"cmd/m/wire/a.go:4: cmd/m/wire imports cmd/m/see/a",
 		"config/a.go:4: config imports jobs",
 		"config/a.go:5: config imports internal/adjust",
 		"config/a_test.go:4: a test of config imports internal/emulator",

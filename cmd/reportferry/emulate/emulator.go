@@ -16,9 +16,9 @@ import (
 
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/loopback"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire/loopback"
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/guess"
+	"github.com/reportferry/reportferry/cmd/reportferry/push/guess"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/terminal"
 	"github.com/reportferry/reportferry/jobs/spend"

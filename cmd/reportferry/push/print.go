@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/guess"
-	"github.com/reportferry/reportferry/cmd/reportferry/want"
+	"github.com/reportferry/reportferry/cmd/reportferry/push/guess"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire/want"
 	"github.com/reportferry/reportferry/config/draft"
 	"github.com/reportferry/reportferry/internal/lazy"
 	"github.com/reportferry/reportferry/jobs/outbox/files"

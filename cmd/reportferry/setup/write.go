@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/exit"
-	"github.com/reportferry/reportferry/cmd/reportferry/human"
-	"github.com/reportferry/reportferry/cmd/reportferry/inspect"
-	"github.com/reportferry/reportferry/cmd/reportferry/want"
+	"github.com/reportferry/reportferry/cmd/reportferry/see/inspect"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire/want"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/disk"
 	"github.com/reportferry/reportferry/sinks"

@@ -10,7 +10,7 @@ import (
 
 	"cloud.google.com/go/civil"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
 	"github.com/reportferry/reportferry/config"
 )
 

@@ -13,7 +13,7 @@ import (
 	"cloud.google.com/go/civil"
 	"gocloud.dev/blob"
 
-	"github.com/reportferry/reportferry/cmd/reportferry/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
 	"github.com/reportferry/reportferry/config"
 	"github.com/reportferry/reportferry/internal/adjust"
 	"github.com/reportferry/reportferry/internal/bucket"

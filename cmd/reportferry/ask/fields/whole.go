@@ -1,0 +1,150 @@
+package fields
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// writeWhole writes all that is known of one entry.
+func (e entry) writeWhole(w io.Writer) {
+	fmt.Fprintf(w, "%s, %s\n", e.Slug, article(e.kind))
+	row := func(label, text string) {
+		if text != "" {
+			human.Row(w, label, human.Fold(text, 66))
+		}
+	}
+	row("what", e.what())
+	if e.kind == event {
+		row("metrics", fmt.Sprintf("%[1]s_events, %[1]s_revenue and more: reportferry fields --search %[1]s_", e.Slug))
+		row("in a job", fmt.Sprintf("events: [{slug: %s, metrics: [events, revenue]}]", e.Slug))
+		return
+	}
+	row("type", e.Type.String())
+	if e.IsMetric() {
+		row("unit", e.Unit()+", "+catalog.Units()[e.Unit()])
+		row("summed", map[string]string{
+			"yes":           "yes: over all dimensions",
+			"not over time": "not over time: over networks or countries only, because a user counts on each day",
+			"no":            "no: adding up rows would give a wrong number",
+		}[e.Summable()])
+		row("dated by", e.dated())
+		row("final", e.final())
+		row("computed", e.Formula())
+	}
+	row("pattern", e.Pattern)
+	for _, b := range catalog.Placeholders(e.Slug + e.Pattern) {
+		row(b, catalog.Filling(b))
+	}
+	if len(catalog.Placeholders(e.Slug)) == 0 {
+		row("ask for it", e.example())
+	}
+	switch {
+	case e.mark() == "+":
+		text := "the service, and not to the catalogue"
+		if e.IsMetric() {
+			text += ": a job names its type under types:"
+		}
+		row("known to", text)
+	case e.absent && e.kind == eventMetric && !strings.HasPrefix(e.Slug, "{e}"):
+		row("known to", "nobody: the account has no such event; reportferry events lists them")
+	case e.absent:
+		row("known to", "the catalogue; the service doesn't list it, and may take it all the same")
+	case e.theirs:
+		row("known to", "the catalogue and the service")
+	}
+}
+
+// example is a command that shows values of a field.
+func (e entry) example() string {
+	switch {
+	case !e.IsMetric():
+		return "reportferry report --dimensions " + e.Slug + " --metrics installs"
+	case e.Unit() == "money":
+		return "reportferry report --dimensions day --currency USD --metrics " + e.Slug
+	}
+	return "reportferry report --dimensions day --metrics " + e.Slug
+}
+
+func article(k kind) string {
+	if strings.HasPrefix(string(k), "e") {
+		return "an " + string(k)
+	}
+	return "a " + string(k)
+}
+
+// what is the service's label of a field, without the formula behind it and what a pattern's label has in the place of a period.
+func (e entry) what() string {
+	label, _, _ := strings.Cut(e.Description, " = ")
+	return strings.NewReplacer("{P} ", "", "{E}", "{e}").Replace(label)
+}
+
+// dated says on which day a metric counts.
+func (e entry) dated() string {
+	cohort := strings.Contains(e.Slug, "{p}")
+	switch {
+	case e.Horizon > 0:
+		return fmt.Sprintf("the install; its period has passed %s after it", human.Plural(e.Horizon, "day"))
+	case cohort, e.Accumulates, strings.Contains(e.Pattern, "{p}"):
+		return "the install"
+	case strings.Contains(e.Slug, "{m}"):
+		return "as {m}"
+	}
+	return "the day on which it happened"
+}
+
+// final is Final, and what a report with network costs makes of it.
+func (e entry) final() string {
+	text := e.Final(usualMode)
+	if days, _ := e.FinalAfter(networkMode); e.Final(networkMode) != text {
+		text += fmt.Sprintf("; %d where ad_spend_mode is network or mixed", days)
+	}
+	return text
+}
+
+// A described is an entry for programs.
+type described struct {
+	Name        string   `json:"name"`
+	Kind        kind     `json:"kind"`
+	Description string   `json:"description"`
+	Type        string   `json:"type,omitempty"`
+	Unit        string   `json:"unit,omitempty"`
+	Summable    string   `json:"summable,omitempty"`
+	HorizonDays *int     `json:"horizon_days,omitempty"`
+	FinalDays   *int     `json:"final_after_days,omitempty"`
+	Final       string   `json:"final,omitempty"`
+	Formula     string   `json:"formula,omitempty"`
+	Pattern     string   `json:"pattern,omitempty"`
+	KnownTo     []string `json:"known_to"`
+}
+
+// writeJSON writes a list of objects. A number of days is missing where there is none: of a pattern, and of what is never final.
+func writeJSON(w io.Writer, list []entry) error {
+	out := []described{}
+	for _, e := range list {
+		d := described{Name: e.Slug, Kind: e.kind, Description: e.what(), KnownTo: []string{}}
+		if e.ours {
+			d.KnownTo = append(d.KnownTo, "catalogue")
+		}
+		if e.theirs {
+			d.KnownTo = append(d.KnownTo, "service")
+		}
+		if e.kind != event {
+			d.Type, d.Unit, d.Summable, d.Formula, d.Pattern = e.Type.String(), e.Unit(), e.Summable(), e.Formula(), e.Pattern
+		}
+		if days, ever := e.FinalAfter(usualMode); e.IsMetric() {
+			d.Final = e.final()
+			if open := e.dated() == "as {m}" || strings.Contains(e.Slug, "{p}"); !open {
+				d.HorizonDays = &e.Horizon
+				if ever {
+					d.FinalDays = &days
+				}
+			}
+		}
+		out = append(out, d)
+	}
+	return human.JSON(w, out)
+}

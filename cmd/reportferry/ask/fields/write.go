@@ -1,0 +1,125 @@
+package fields
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/internal/catalog"
+)
+
+// A report's ad_spend_mode unless it says otherwise, and one that counts what networks report of themselves.
+const (
+	usualMode   = "adjust"
+	networkMode = "network"
+)
+
+// columns are what a table of a kind shows of each entry, but for the description, which has the rest of the line.
+var columns = map[kind][]struct {
+	head string
+	of   func(entry) string
+}{
+	dimension:   {{"TYPE", typeOf}},
+	metric:      {{"TYPE", typeOf}, {"UNIT", unitOf}, {"SUM", sumOf}, {"FINAL", finalOf}},
+	eventMetric: {{"TYPE", typeOf}, {"UNIT", unitOf}, {"SUM", sumOf}, {"FINAL", finalOf}},
+	event:       {},
+}
+
+func typeOf(e entry) string { return e.Type.String() }
+
+func unitOf(e entry) string { return e.Unit() }
+
+// sumOf is Summable in a narrow column.
+func sumOf(e entry) string {
+	if e.Additive == catalog.NotOverTime {
+		return "part"
+	}
+	return e.Summable()
+}
+
+// finalOf is Final in a narrow column: a number of days, {p}, {m} or never.
+func finalOf(e entry) string {
+	for _, p := range catalog.Placeholders(e.Slug) {
+		if p == "{p}" || p == "{m}" {
+			return p
+		}
+	}
+	days, ever := e.FinalAfter(usualMode)
+	if !ever {
+		return "never"
+	}
+	return fmt.Sprint(days)
+}
+
+// writeTables writes a table for each kind, and says what its columns and the patterns' braces mean.
+func writeTables(w io.Writer, list []entry) {
+	for _, k := range []kind{dimension, metric, event, eventMetric} {
+		of := slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return e.kind != k })
+		if len(of) > 0 {
+			writeTable(w, k, of)
+			fmt.Fprintln(w, human.Plural(len(of), string(k))+"\n")
+		}
+	}
+	for _, line := range legend(list) {
+		fmt.Fprintln(w, human.Fold(line, 80))
+	}
+}
+
+// writeTable writes the entries of a kind. A name is never cut, because somebody will copy it.
+func writeTable(w io.Writer, k kind, list []entry) {
+	g := human.Grid{Heads: []string{strings.ToUpper(string(k))}, Alone: 32, Width: 80}
+	indent := ""
+	if slices.ContainsFunc(list, func(e entry) bool { return e.mark() != "" }) {
+		indent = "  "
+	}
+	g.Heads[0] = indent + g.Heads[0]
+	for _, c := range columns[k] {
+		g.Heads = append(g.Heads, c.head)
+	}
+	g.Heads = append(g.Heads, "DESCRIPTION")
+	for _, e := range list {
+		cells := []string{indent + e.Slug}
+		if e.mark() != "" {
+			cells[0] = e.mark() + " " + e.Slug
+		}
+		for _, c := range columns[k] {
+			cells = append(cells, c.of(e))
+		}
+		g.Rows = append(g.Rows, append(cells, e.what()))
+	}
+	g.Write(w)
+}
+
+// legend explains the columns, marks and braces that are in a list.
+func legend(list []entry) (lines []string) {
+	has := func(of func(entry) bool) bool { return slices.ContainsFunc(list, of) }
+	if has(entry.IsMetric) {
+		lines = append(lines, "SUM: may rows be added up? FINAL: days after a period's end until its value stays.")
+	}
+	if has(func(e entry) bool { return sumOf(e) == "part" }) {
+		lines = append(lines, "part: over networks or countries, not over time.")
+	}
+	if has(func(e entry) bool { return e.Unit() == "ratio" }) {
+		lines = append(lines, "A ratio is a fraction: 0.25 is 25 %.")
+	}
+	var braces []string
+	for _, e := range list {
+		braces = append(braces, catalog.Placeholders(e.Slug)...)
+	}
+	slices.Sort(braces)
+	for _, b := range slices.Compact(braces) {
+		lines = append(lines, b+" stands for "+catalog.Filling(b)+".")
+	}
+	if has(func(e entry) bool { return e.mark() == "+" }) {
+		lines = append(lines, "+ the service has it, and the catalogue doesn't: a job names a metric's type under types:.")
+	}
+	if has(func(e entry) bool { return e.mark() == "-" }) {
+		lines = append(lines, "- the service doesn't list it; it may take it all the same.")
+	}
+	if at := slices.IndexFunc(list, func(e entry) bool { return e.kind == event }); at >= 0 {
+		lines = append(lines, "What is counted of an event: reportferry fields --search "+list[at].Slug+"_")
+	}
+	return append(lines, "One in whole: reportferry fields "+list[0].Slug)
+}

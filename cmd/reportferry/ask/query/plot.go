@@ -1,0 +1,81 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/plot"
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/internal/table"
+)
+
+// mostPlots is how many metrics are drawn.
+const mostPlots = 3
+
+// plot draws the first metrics by date. What can't be summed over the other dimensions isn't drawn, and it says so.
+func (a answer) plot(w io.Writer) error {
+	columns := a.columns()
+	date := slices.IndexFunc(columns, func(c table.Column) bool { return c.Dimension && (c.Type.IsDate() || c.Type.IsTime()) })
+	if date < 0 {
+		return errors.New("--plot: none of the dimensions is a date; add day")
+	}
+	if a.path == "" {
+		return nil
+	}
+	drawn := 0
+	for i, c := range columns {
+		if c.Dimension || drawn == mostPlots {
+			continue
+		}
+		drawn++
+		if over := notSummed(c.Name, columns, date); over != "" {
+			fmt.Fprintf(w, "  %s isn't drawn: it can't be summed over %s\n", c.Name, over)
+			continue
+		}
+		sums := map[string]float64{}
+		err := a.each(func(cells []string) error {
+			if n, err := strconv.ParseFloat(cells[i], 64); err == nil { // a blank is no number
+				sums[cells[date]] += n
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+		plot.Write(w, c.Name, series(sums, columns[date].Type))
+	}
+	return nil
+}
+
+// notSummed names a dimension beside the date over which a metric can't be summed.
+func notSummed(name string, columns []table.Column, date int) string {
+	f, known := metric(name)
+	for i, c := range columns {
+		if c.Dimension && i != date && (!known || !f.AdditiveOver(c.Name)) {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// series puts sums into the order of their dates. A day that isn't there is a hole.
+func series(sums map[string]float64, of catalog.Type) (points []plot.Point) {
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		if n := len(points); n > 0 && of == catalog.Day {
+			last, err := civil.ParseDate(points[n-1].Name)
+			day, failed := civil.ParseDate(name)
+			for gap := last.AddDays(1); err == nil && failed == nil && gap.Before(day); gap = gap.AddDays(1) {
+				points = append(points, plot.Point{Name: gap.String(), Hole: true})
+			}
+		}
+		points = append(points, plot.Point{Name: name, Value: sums[name]})
+	}
+	return points
+}

@@ -1,0 +1,184 @@
+package dagster
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/run/result"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// The checks of an asset.
+const (
+	Reconciled = "reconciled" // the rows agree with the service's totals
+	Fresh      = "fresh"      // the table lacks nothing that a fetch would bring by now
+)
+
+// message adds one message of the protocol.
+func (p *Pipes) message(method string, params any) error {
+	text, err := json.Marshal(map[string]any{"__dagster_pipes_version": "0.1", "method": method, "params": params})
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if p.file == "" {
+		_, err = p.to.Write(text)
+		return err
+	}
+	file, err := os.OpenFile(p.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
+}
+
+// Listen opens the step that the environment names, and tells it that the process has understood it. Without one the listener is deaf.
+func Listen(lookup func(string) (string, bool), stdout, stderr io.Writer) (wire.Listener, error) {
+	p, err := Open(lookup, stdout, stderr)
+	if p == nil || err != nil {
+		return wire.Deaf{}, err
+	}
+	return p, p.message("opened", map[string]any{"extras": map[string]any{}})
+}
+
+// Closed tells the step how the process ends.
+func (p *Pipes) Closed(_ context.Context, code int, err error) error {
+	params := map[string]any{}
+	if code != jobs.ExitDone {
+		said := fmt.Sprintf("exit code %d", code)
+		if silent := (*exit.Error)(nil); err != nil && (!errors.As(err, &silent) || silent.Err != nil) {
+			said = err.Error()
+		}
+		params["exception"] = map[string]any{"message": said, "stack": []string{}, "name": exit.Reason(err), "cause": nil, "context": nil}
+	}
+	return p.message("closed", params)
+}
+
+// Ended tells the step what became of a run.
+func (p *Pipes) Ended(ctx context.Context, s *wire.Ran) error {
+	run, err := result.Of(ctx, s)
+	if err != nil {
+		return err
+	}
+	errs := []error{p.message("report_custom_message", map[string]any{"payload": map[string]any{"reportferry": run}})}
+	for _, job := range run.Jobs {
+		if asset := p.assetOf(job); asset != "" {
+			errs = append(errs, p.materialized(asset, job), p.checked(ctx, s.Session, asset, job))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// assetOf is the asset that a job fills: the only one of the step, or the one of its name or its table's.
+func (p *Pipes) assetOf(j result.Job) string {
+	if len(p.step.Assets) == 1 {
+		return p.step.Assets[0]
+	}
+	i := slices.IndexFunc(p.step.Assets, func(a string) bool { return a == j.Job || a == j.Table })
+	if i < 0 {
+		return ""
+	}
+	return p.step.Assets[i]
+}
+
+// materialized reports the asset. The protocol has one message for all partitions of a step, so that of several it has their rows in
+// all and a version of all their contents, and comes only when each of them is there. What became of each is in the custom message.
+func (p *Pipes) materialized(asset string, j result.Job) error {
+	if len(j.Partitions) == 0 || slices.ContainsFunc(j.Partitions, func(p result.Partition) bool { return !There(p) }) {
+		return nil
+	}
+	rows, version := int64(0), j.Partitions[0].Hash
+	all := sha256.New()
+	for _, p := range j.Partitions {
+		rows += p.Rows
+		fmt.Fprintf(all, "%s %s\n", p.Partition, p.Hash)
+	}
+	about := map[string]any{"partitions": number(len(j.Partitions)), "rows": number(rows)}
+	if len(j.Partitions) == 1 {
+		one := j.Partitions[0]
+		about["dagster/partition_row_count"] = number(one.Rows)
+		about["state"], about["finality"] = text(one.State), text(cmp.Or(one.Finality, "unknown"))
+		about["sums"] = object(one.Sums)
+		if len(one.Sinks) > 0 {
+			about["dagster/uri"] = text(one.Sinks[0].Sink)
+			about["key"] = text(one.Sinks[0].Key)
+		}
+		if one.Fetched != nil {
+			about["fetched"] = text(one.Fetched.UTC().Format(time.RFC3339))
+		}
+	} else {
+		version = hex.EncodeToString(all.Sum(nil))
+	}
+	if version == "" {
+		version = "empty" // no rows, and never had any
+	}
+	return p.message("report_asset_materialization", map[string]any{"asset_key": asset, "data_version": version, "metadata": about})
+}
+
+// There tells whether a partition's rows are what the service said when it was asked last.
+func There(p result.Partition) bool { return p.State != result.Failed && p.State != result.Left }
+
+// checked reports the checks that the asset declares. Dagster refuses others.
+func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j result.Job) error {
+	var errs []error
+	check := func(name string, passed bool, severity string, about map[string]any) {
+		if slices.Contains(p.step.Extras.Checks, name) {
+			errs = append(errs, p.message("report_asset_check", map[string]any{
+				"asset_key": asset, "check_name": name, "passed": passed, "severity": severity, "metadata": about,
+			}))
+		}
+	}
+	var in refresh.Inspection // of the whole table, and not of the step's days alone
+	c := s.Config.Job(j.Job)
+	if c.Sinks != nil && len(p.step.Extras.Checks) > 0 {
+		past, err := s.Past(ctx, wire.LastRuns)
+		if err == nil {
+			in, _, err = s.Inspect(ctx, c, past)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	differs := map[string]bool{}
+	for _, e := range in.Calendar {
+		differs[e.Partition.String()] = e.Condition == refresh.Differs || e.Condition == refresh.DiffersAlike
+	}
+	differing, unchecked := []string{}, 0
+	for _, one := range j.Partitions {
+		if differs[one.Partition] {
+			differing = append(differing, one.Partition)
+		}
+		if one.Reconciled != string(ledger.Reconciled) && one.Reconciled != string(ledger.Unreconciled) {
+			unchecked++
+		}
+	}
+	problems := object(append([]ledger.Problem{}, in.Problems...))
+	check(Reconciled, len(differing) == 0, "ERROR", map[string]any{
+		"partitions": number(len(j.Partitions)), "unchecked": number(unchecked), "differing": object(differing), "problems": problems,
+	})
+	if c.Sinks != nil {
+		check(Fresh, in.Missing() == 0, "WARN", map[string]any{"missing": number(in.Missing()), "newest_complete": text(cmp.Or(j.Newest, "none")), "problems": problems})
+	}
+	return errors.Join(errs...)
+}
+
+func number[N int | int64](n N) map[string]any { return map[string]any{"raw_value": n, "type": "int"} }
+
+func text(s string) map[string]any { return map[string]any{"raw_value": s, "type": "text"} }
+
+// object is any value in Dagster's metadata.
+func object(v any) map[string]any { return map[string]any{"raw_value": v, "type": "json"} }

@@ -1,0 +1,102 @@
+// Package notify has what tells people of a run that left something wrong, and the command that tries whether they can be told. Without it,
+// a table that is late would be found by whoever opens a dashboard.
+//
+//	config, environment ─ receivers ─┐
+//	ledger, the run's errors ─ news ─┴─▶ internal/notify ─▶ one message each, once
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/notify"
+	"github.com/reportferry/reportferry/jobs"
+)
+
+// New makes the command notify.
+func New(p *wire.Program) *cobra.Command {
+	var test bool
+	cmd := &cobra.Command{
+		Use:   "notify --test",
+		Short: "Send a test message to all whom the config has told of trouble",
+		Long: `Send a test message to all under notify in the config, and say how each of them
+took it. Addresses are shown as the config refers to them, and never in full.
+
+Runs send such messages by themselves: one when something is wrong, for each row
+of days and each reason, one when it is over, and reminders where remind asks
+for them. What can't be sent doesn't change a run, and is sent by the next one.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error { return try(ctx, cmd, s) })
+		},
+	}
+	cmd.Flags().BoolVar(&test, "test", false, "send one message to each")
+	if err := cmd.MarkFlagRequired("test"); err != nil {
+		panic(err) // it has just been made
+	}
+	return cmd
+}
+
+func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
+	if len(s.Config.Notify) == 0 {
+		return exit.Usage(errors.New("the config has nobody under notify; config/README.md says how to name them"))
+	}
+	m := notify.Message{
+		Title: "reportferry: a test", Lines: []string{"Messages arrive here."}, Link: s.Config.Console,
+		Items: []notify.Item{{Problem: notify.Problem{Job: "none", Reason: notify.Failed, What: "This is a test."}, Kind: "resolved", ID: "reportferry/test"}},
+	}
+	failed := 0
+	for i, c := range s.Config.Notify {
+		send, err := s.SenderOf(ctx, c)
+		if err == nil {
+			ctx, cancel := context.WithTimeout(ctx, notify.SendTime)
+			err = send(ctx, m)
+			cancel()
+		}
+		if err != nil {
+			failed++
+			fmt.Fprintf(cmd.OutOrStdout(), "notify[%d] %s: failed: %v\n", i, c.URL, err)
+			continue
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "notify[%d] %s: sent\n", i, c.URL)
+	}
+	if failed > 0 {
+		return exit.Silent(jobs.ExitFailed)
+	}
+	return nil
+}
+
+// Send sends those whom the config names what a run has left, found mended or met. It changes nothing of the run: what can't be sent is a
+// warning, and sent by the next one.
+func Send(ctx context.Context, s *wire.Ran) error {
+	if len(s.Config.Notify) == 0 {
+		return nil
+	}
+	c, err := console.Of(s.Session)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(s.List))
+	for i, j := range s.List {
+		names[i] = j.Name
+	}
+	n := news(c.See(ctx, 0), s.Record, names, s.Again())
+	n.Ledger, n.Link, n.Now = s.Ledger, s.Config.Console, time.Now()
+	var errs []error
+	for _, c := range s.Config.Notify {
+		send, err := s.SenderOf(ctx, c)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", c.URL, err))
+			continue
+		}
+		n.Receivers = append(n.Receivers, notify.Receiver{Name: c.URL, On: c.On, Jobs: c.Jobs, Remind: c.Remind, Send: send})
+	}
+	return errors.Join(append(errs, notify.Send(ctx, n))...)
+}

@@ -1,0 +1,176 @@
+package notify
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/see/runs"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/internal/adjust"
+	pages "github.com/reportferry/reportferry/internal/console"
+	"github.com/reportferry/reportferry/internal/notify"
+	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/outbox"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// ofTables are the problems that the ledger shows, by the conditions of partitions.
+var ofTables = map[refresh.Condition]string{
+	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale, refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
+	refresh.DiffersAlike: notify.Unreconciled, refresh.Suspicious: notify.HeldBack, refresh.Mixed: notify.Stale, refresh.Deleted: notify.Stale, refresh.Replaced: notify.Stale,
+	refresh.TooOld:       notify.Failed,
+	refresh.ChangedFinal: notify.ChangedAfterFinal, refresh.MovedAndLeft: notify.ChangedAfterFinal,
+}
+
+// commands are what to type about a problem that only the errors of a run show; %s is the job.
+var commands = map[string]string{
+	notify.Failed: "reportferry gaps %s", notify.Denied: "reportferry check %s", notify.Schema: "reportferry check %s", notify.Conflict: "reportferry check %s",
+}
+
+// problemsOf are those of a table: of each reason one for every row of partitions that follow one another. Numbers that changed after
+// they had been final, or that stay although the service has changed them, are named by the content that the ledger has.
+func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
+	if s.Err != nil || s.Inspect == nil {
+		return nil
+	}
+	commands := map[refresh.Condition]string{}
+	for _, p := range s.State.Problems {
+		if commands[refresh.Condition(p.Condition)] = p.Advice; p.Command != "" {
+			commands[refresh.Condition(p.Condition)] = "reportferry " + p.Command + again
+		}
+	}
+	var last *notify.Problem
+	before := ""
+	for _, e := range s.State.Calendar {
+		reason, day, past := ofTables[e.Condition], e.Partition.String(), e.Condition == refresh.ChangedFinal
+		if last != nil {
+			last.After = day
+		}
+		switch {
+		case reason == "":
+			last = nil
+		case last == nil || last.Reason != reason || last.Past != past:
+			list = append(list, notify.Problem{Job: s.Name, Reason: reason, From: day, Before: before, Past: past})
+			last = &list[len(list)-1]
+		}
+		before = day
+		if last == nil {
+			continue
+		}
+		last.Through = day
+		last.Count++
+		if word := string(e.Condition); !slices.Contains(last.Conditions, word) {
+			last.Conditions = append(last.Conditions, word)
+			last.Do = strings.TrimSpace(last.Do + "\n" + commands[e.Condition])
+		}
+		if reason == notify.ChangedAfterFinal {
+			last.Records = append(last.Records, day+"@"+e.Record.Brought().UTC().Format(time.RFC3339Nano))
+		}
+		switch why := status.Why(e); {
+		case e.Gap != nil && e.Gap.Error != "":
+			last.What = short(e.Gap.Error)
+		case e.Gap == nil && why != "" && last.What == "":
+			last.What = short(day + ": " + why)
+		}
+	}
+	return list
+}
+
+// problemsOfFiles is the one that rows of files that a job has pushed weren't taken. Each content of a file is said once.
+func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Problem {
+	p := notify.Problem{Job: s.Name, Reason: notify.NotTaken, Past: true, Do: "reportferry " + s.Kind + " status --job " + s.Name + again}
+	for _, f := range outbox.Latest(s.Pushed) {
+		if f.NotTaken() == 0 || f.Error != "" || f.Open() || now.Sub(f.Last) >= outbox.Recent {
+			continue
+		}
+		p.Records = append(p.Records, f.Name+"@"+f.Started.UTC().Format(time.RFC3339Nano))
+		p.What = short(fmt.Sprintf("%s: %s", terminal.Line(f.Name), runs.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts)))
+	}
+	if p.Records == nil {
+		return nil
+	}
+	slices.Sort(p.Records)
+	return []notify.Problem{p}
+}
+
+// problemsOfRun are those that only the errors of a run show. The ledger may show units that failed.
+func problemsOfRun(res ledger.Result, shown bool, again string) (list []notify.Problem) {
+	for _, reason := range notify.Reasons {
+		p := notify.Problem{Job: res.Job, Reason: reason}
+		for i, err := range res.Errs {
+			ofUnit := i < len(res.Failures) && res.Failures[i].Unit != ""
+			if reasonOf(err) != reason || reason == notify.Failed && ofUnit && shown {
+				continue
+			}
+			if p.Count++; p.Count == 1 {
+				p.What, p.Do = short(terminal.Text(err.Error())), fmt.Sprintf(commands[reason], res.Job)+again
+			}
+		}
+		if p.Count > 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// reasonOf sorts an error of a run.
+func reasonOf(err error) string {
+	_, header := errors.AsType[*table.HeaderError](err)
+	refused, _ := errors.AsType[*adjust.Error](err)
+	switch {
+	case exit.Reason(err) == "denied":
+		return notify.Denied
+	case errors.Is(err, sinks.ErrConflict), errors.Is(err, sinks.ErrForeign):
+		return notify.Conflict
+	case header, refused != nil && refused.Metric != "":
+		return notify.Schema
+	}
+	return notify.Failed
+}
+
+// short is the first line of a text, as far as a message has room.
+func short(text string) string {
+	const most = 200
+	line := []rune(human.FirstLine(text))
+	if len(line) > most {
+		line = append(line[:most-3], []rune("...")...)
+	}
+	return string(line)
+}
+
+// news is what a run knows, for those whom the config names.
+func news(known []pages.JobStatus, r ledger.Run, names []string, again string) notify.News {
+	n := notify.News{Run: r.ID, Began: r.Started, Calm: map[string]bool{}, Shared: map[string]bool{}}
+	shown := map[string]bool{} // jobs whose failures the ledger shows, now or when what is being fetched is over
+	for _, s := range known {
+		if !slices.Contains(names, s.Name) || s.Err != nil {
+			continue // what isn't known isn't over
+		}
+		n.Jobs = append(n.Jobs, s.Name)
+		for _, p := range problemsOf(s, again) {
+			shown[s.Name] = shown[s.Name] || p.Reason == notify.Failed
+			n.Problems = append(n.Problems, p)
+		}
+		n.Problems = append(n.Problems, problemsOfFiles(time.Now(), s, again)...)
+		for _, e := range s.State.Calendar {
+			if day := e.Partition.String(); e.Condition == refresh.Running {
+				shown[s.Name] = true
+				n.Running = append(n.Running, notify.Problem{Job: s.Name, From: day, Through: day})
+			}
+		}
+	}
+	for _, res := range r.Results {
+		n.Calm[res.Job] = res.Succeeded()
+		n.Shared[res.Job] = res.Outcome.Held+res.Others > 0
+		n.Problems = append(n.Problems, problemsOfRun(res, shown[res.Job], again)...)
+	}
+	return n
+}

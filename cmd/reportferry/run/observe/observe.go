@@ -1,0 +1,81 @@
+// Package observe lets traces, metrics and logs of a run be collected. Without it each command that does runs would start and end
+// that in its own way, and a short process would end before anything was sent.
+//
+//	environment ─ internal/telemetry ─┬─ steps of runs, by the context
+//	ledger ─ internal/console ────────┴─ gauges ─┬─ OTLP
+//	                                             └─ GET /metrics of serve
+package observe
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	pages "github.com/reportferry/reportferry/internal/console"
+	"github.com/reportferry/reportferry/internal/telemetry"
+)
+
+// scrapeTime is how long the ledger may take to answer a scrape.
+const scrapeTime = 8 * time.Second
+
+// Once starts what the environment asks for, for the time of one run. The context that it gives is that of the run.
+func Once(ctx context.Context, p *wire.Program, log *slog.Logger) (context.Context, *telemetry.Telemetry, error) {
+	t, err := start(ctx, p, log, nil)
+	p.Collected = t.Logs()
+	return t.In(ctx), t, err
+}
+
+// Serve starts what the environment asks for, and gives the handler of GET /metrics, for a process with many runs. Each of them is
+// a trace of its own.
+func Serve(ctx context.Context, p *wire.Program, log *slog.Logger) (*telemetry.Telemetry, http.Handler, error) {
+	reader, handler, err := scrape()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := start(ctx, p, log, reader)
+	p.Collected = t.Logs()
+	return t, handler, err
+}
+
+// scrape gives a reader of the metrics, and the handler that shows what it reads.
+func scrape() (metric.Reader, http.Handler, error) {
+	registry := prometheus.NewRegistry()
+	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo())
+	return reader, promhttp.HandlerFor(registry, promhttp.HandlerOpts{Timeout: scrapeTime, ErrorHandling: promhttp.ContinueOnError}), err
+}
+
+func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric.Reader) (*telemetry.Telemetry, error) {
+	getenv := func(name string) string {
+		value, _ := p.LookupEnv(name)
+		return value
+	}
+	t, err := telemetry.Start(ctx, telemetry.Options{
+		Getenv: getenv, Version: p.Version, Process: p.Task.Process(), Trace: p.Task.Trace(), Reason: exit.Reason, Log: log, Scrape: reader, Stays: reader != nil,
+	})
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	return t, nil
+}
+
+// Ledger makes the gauges show what a session's ledger holds. It is read when metrics are, and not before.
+func Ledger(t *telemetry.Telemetry, s *wire.Session) error {
+	if t == nil {
+		return nil
+	}
+	c, err := console.Of(s)
+	if err != nil {
+		return err
+	}
+	t.Watch(func(ctx context.Context) []pages.JobStatus { return c.See(ctx, 0) })
+	return nil
+}

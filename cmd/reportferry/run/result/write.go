@@ -1,0 +1,105 @@
+package result
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/wording"
+)
+
+// An Output is where --result goes.
+type Output struct {
+	wire.Deaf
+	path  string // - is out
+	form  string
+	out   io.Writer
+	began time.Time
+	run   *Run
+}
+
+// Open checks the flags of a command; nil when they ask for none. A file's folder must be there, because a run that nobody learns of isn't worth beginning.
+func Open(p *wire.Program, out io.Writer) (*Output, error) {
+	if p.ResultForm != "json" && p.ResultForm != "kestra" {
+		return nil, exit.Usage(fmt.Errorf("--result-format %q: want json or kestra", p.ResultForm))
+	}
+	if p.Result == "" && p.ResultForm == "json" {
+		return nil, nil
+	}
+	o := &Output{path: p.Result, form: p.ResultForm, out: out, began: p.Began}
+	if o.path == "" {
+		o.path = "-" // Kestra reads standard output
+	}
+	if o.path == "-" {
+		return o, nil
+	}
+	dir := filepath.Dir(o.path)
+	if at, err := os.Stat(dir); err != nil || !at.IsDir() {
+		return nil, exit.Usage(fmt.Errorf("--result %s: the folder %s isn't there; make it first", o.path, dir))
+	}
+	return o, nil
+}
+
+// Alone tells whether standard output is the result's, so that everything else goes elsewhere.
+func (o *Output) Alone() bool { return o != nil && o.path == "-" && o.form == "json" }
+
+// Ended takes what became of a run.
+func (o *Output) Ended(ctx context.Context, s *wire.Ran) error {
+	run, err := Of(ctx, s)
+	o.run = &run
+	return err
+}
+
+// Closed writes the result, of a run that was never begun too.
+func (o *Output) Closed(_ context.Context, code int, err error) error {
+	if o.run == nil {
+		none := None(o.began, err)
+		o.run = &none
+	}
+	o.run.Exit = code // the end of the run may have failed after its own record was written
+	o.run.Outcome = wording.Meaning(o.run.Exit)
+	text, err := o.text()
+	if err == nil {
+		err = o.put(text)
+	}
+	if err != nil {
+		return fmt.Errorf("--result %s: %w", o.path, err)
+	}
+	return nil
+}
+
+func (o *Output) text() ([]byte, error) {
+	if o.form == "kestra" {
+		return kestra(*o.run)
+	}
+	text, err := json.Marshal(o.run)
+	return append(text, '\n'), err
+}
+
+// put writes a file whole or not at all, so that who waits for it never reads a half of it.
+func (o *Output) put(text []byte) error {
+	if o.path == "-" {
+		_, err := o.out.Write(text)
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(o.path), "."+filepath.Base(o.path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(text)
+	err = errors.Join(err, temp.Chmod(0o644), temp.Close()) //nolint:gosec // it is for others to read
+	if err == nil {
+		err = os.Rename(temp.Name(), o.path)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+// Package serve has the command that stays and does runs when schedules fire. Without it, every team would write the loop that
+// starts runs, and the probes, the reload and the watchdog around it.
+//
+//	            SIGHUP ─ reload ──────────┐ replaces
+//	                                      ▼
+//	clock ─ turn, every 15 s ─ job ─▶ generation: what one reading of the config has opened
+//	           │ beat                     │ is held by each run and each reader, and closed by the last one
+//	           ▼                          ▼
+//	watchdog, /readyz               pages, /metrics
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/run/observe"
+	"github.com/reportferry/reportferry/cmd/reportferry/see/console"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+)
+
+// A Run does one run of jobs with an engine that stays open, shows it by the command's writers, and gives its exit code. It says which
+// jobs are over before the run is, with the code of each. An error means that no unit was begun.
+type Run func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, jobs []string, over func(job string, code int)) (code int, err error)
+
+// New makes the command serve.
+func New(p *wire.Program, do Run) *cobra.Command {
+	var ask bool
+	var listening *console.Listening
+	cmd := &cobra.Command{
+		Use: "serve",
+		Example: `  reportferry serve
+  reportferry serve --listen 0.0.0.0:8081 --token '${CONSOLE_TOKEN}'
+  reportferry serve --listen 0.0.0.0:8081 --probe`,
+		Short: "Stay, and run each job when its schedule fires",
+		Long: `Stay, and run each job when its schedule fires, until SIGTERM: then take no more
+windows, abort the open ones, record, and end with 0. At the start every job is
+looked at once, so that a schedule which fired while nobody served is not lost.
+Jobs that are due together are one run, as of the command run. One that still
+runs when its schedule fires again is left alone: it does all that is due then.
+
+SIGHUP reads the config again. One that is wrong is refused, and the one before
+stays. Else every job is looked at as at the start; a run under way goes on as
+it began, and its job comes when that is over. References to files and secret
+managers are read again. Variables of the environment are those of the start.
+
+At --listen:
+  /healthz   200 while the process lives, with what each job did and does next
+  /readyz    200 when it can do its work, else 503, with what fails since when;
+             of the ledger a name is listed, within 3 s
+  /metrics   how fresh tables are, what they lack and what differs
+  /          the pages of the command console
+
+An address that other machines reach needs --token for pages and metrics, as a
+password or as Authorization: Bearer. The probes need none, and name no job to
+those without it. There is no TLS: put something that speaks it in front. A
+request for a name that isn't this server's, or --host, is answered with 421.
+
+Under systemd it says when it is ready, reloads and stops, and feeds the
+watchdog while the scheduler works. deploy/README.md has a unit for it, a file
+for Docker Compose, and probes for Kubernetes.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if ask {
+				return exit.Coded(probe(cmd.Context(), listening.Address(), cmd.OutOrStdout()))
+			}
+			return serve(cmd, p, do, listening)
+		},
+	}
+	listening = console.NewListening(cmd, "127.0.0.1:8081", "`address` of probes, metrics and pages; empty: none")
+	cmd.Flags().BoolVar(&ask, "probe", false, "ask the one that serves at --listen whether it is ready, and end with 0 or 1")
+	return cmd
+}
+
+// serve opens everything, and closes it again when ctx is done and runs are over.
+func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Listening) error {
+	ctx := cmd.Context()
+	p.Stays = true
+	var hangups <-chan struct{}
+	if p.Hangups != nil {
+		hangups = p.Hangups() // before anything is opened, because one that comes early would stop the process
+	}
+	d := newDaemon(p, logger(cmd, p), func(ctx context.Context, e *wire.Engine, jobs []string, over func(string, int)) (int, error) {
+		return do(ctx, cmd, e, jobs, over)
+	})
+	d.renew = func(ctx context.Context) error { return listening.Renew(ctx, p) }
+	d.say = func(level slog.Level, text string, args ...any) {
+		if p.JSON() {
+			d.log.Log(ctx, level, text, args...)
+			return
+		}
+		for i := 0; i+1 < len(args); i += 2 {
+			text += fmt.Sprintf("; %v: %v", args[i], args[i+1])
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), time.Now().Format(time.TimeOnly)+" "+text)
+	}
+	var err error
+	if d.pet, err = feeding(); err != nil {
+		return exit.Usage(err)
+	}
+	g, err := d.open(ctx)
+	if err != nil {
+		return exit.Coded(err)
+	}
+	d.install(g)
+	defer d.close()
+	sent, metrics, err := observe.Serve(ctx, p, d.log)
+	if err != nil {
+		return err
+	}
+	defer sent.Close(ctx)
+	sent.Watch(d.statuses)
+	shown := http.NewServeMux()
+	shown.Handle("/metrics", metrics)
+	shown.HandleFunc("/", d.show)
+	if listening.Address() != "" {
+		address, stop, err := listening.ShowBeside(ctx, p, d.log, shown, d.probes)
+		if err != nil {
+			return err
+		}
+		defer stop() // /readyz says until the end that it stops
+		args := []any{}
+		if listening.Closed() {
+			args = append(args, "note", "other machines reach this address, so pages and metrics need --token")
+		}
+		d.say(slog.LevelInfo, "serving at "+address, args...)
+	}
+	d.run(sent.In(ctx), hangups)
+	return nil
+}
+
+// logger is where a run of this command logs to.
+func logger(cmd *cobra.Command, p *wire.Program) *slog.Logger {
+	if p.JSON() {
+		return p.Logger(cmd.OutOrStdout())
+	}
+	return p.Logger(cmd.ErrOrStderr())
+}

@@ -1,0 +1,137 @@
+// Package after says what a run has left and what comes next. Without it, a newcomer whose first run went well would look for her
+// rows, and for the words that read them, in the pages.
+//
+//	what of each table is there, and where ─ one command that reads it ─ when there is something to do again
+package after
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// most bounds the tables that are named. Who has more of them has seen a run before.
+const most = 6
+
+// Run writes of the tables that got rows by a run what is there by now. After a run that changed nothing it writes nothing.
+func Run(w io.Writer, s *wire.Ran, now time.Time) {
+	list, results := s.List, s.Record.Results
+	g := human.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true}, Most: []int{32}}
+	how, more := "", 0
+	var pushed []string
+	for i, r := range results {
+		if r.Outcome.Written == 0 {
+			continue
+		}
+		if len(list[i].Targets) == 0 {
+			pushed = append(pushed, r.Job)
+			continue
+		}
+		if len(g.Rows) >= most {
+			more++
+			continue
+		}
+		if r.Stored.Partitions == 0 {
+			continue
+		}
+		for _, target := range list[i].Targets {
+			at, read := reading(target, list[i].Table)
+			has := r.Stored
+			g.Rows = append(g.Rows, []string{list[i].Table, human.Count(has.Rows), fmt.Sprint(has.Partitions), human.Range(has.Newest, has.Newest), at})
+			if how == "" {
+				how = read
+			}
+		}
+	}
+	if len(g.Rows) > 0 {
+		fmt.Fprintln(w)
+		g.Write(w)
+		if more > 0 {
+			fmt.Fprintf(w, "and %s more; `reportferry status%s` shows all\n", human.Plural(more, "table"), s.Again())
+		}
+		if how != "" {
+			fmt.Fprintf(w, "\n%s\n", how)
+		}
+	}
+	if len(g.Rows)+len(pushed) == 0 {
+		if s.Taken() && slices.ContainsFunc(results, func(r ledger.Result) bool { return errors.Is(errors.Join(r.Errs...), ledger.ErrRefused) }) {
+			fmt.Fprintln(w, "With --name the same flags make another table beside it.")
+		}
+		return
+	}
+	fmt.Fprintln(w)
+	writePushed(w, s.Session, pushed)
+	fmt.Fprintln(w, human.Fold(Next(s.Session, list, now), 80))
+	if s.Taken() {
+		file := s.ConfigFile
+		if _, err := os.Stat(file); err == nil {
+			file = list[0].Name + ".yml" // a file that is there is left alone
+		}
+		fmt.Fprintf(w, "%s\n", human.Fold("For backfill, gaps and serve: the same with --print-config >"+file, 80))
+	}
+}
+
+// writePushed names the commands that say what became of what was sent.
+func writePushed(w io.Writer, s *wire.Session, pushed []string) {
+	for _, j := range s.Config.Jobs {
+		if slices.Contains(pushed, j.Name) {
+			fmt.Fprintf(w, "What became of it: `reportferry %s status --job %s%s`\n", j.Kind, j.Name, s.Again())
+		}
+	}
+}
+
+// Next says when one of the jobs has something to do again.
+func Next(s *wire.Session, list []jobs.Job, now time.Time) string {
+	var first time.Time
+	var due []string
+	for _, j := range s.Config.Jobs {
+		if !slices.ContainsFunc(list, func(of jobs.Job) bool { return of.Name == j.Name }) {
+			continue
+		}
+		schedule, err := refresh.ParseSchedule(j.Schedule, j.Zone)
+		if err != nil || schedule == nil {
+			continue
+		}
+		at := schedule.Next(now)
+		if first.IsZero() || at.Before(first) {
+			first, due = at, nil
+		}
+		if at.Equal(first) {
+			due = append(due, j.Name)
+		}
+	}
+	if len(due) > 3 {
+		due = append(due[:3], "and more")
+	}
+	text := fmt.Sprintf("Next: %s, from %s UTC on", strings.Join(due, ", "), first.UTC().Format("2006-01-02 15:04"))
+	switch {
+	case len(due) == 0:
+		return "Next: there is no schedule, so each `reportferry run" + s.Again() + "` does what is due by then."
+	case s.Taken():
+		return text + ", by the same command."
+	}
+	return text + ", by `reportferry run" + s.Again() + "` or `reportferry serve" + s.Again() + "`."
+}
+
+// reading is where a table is in a sink, and a command for a shell that shows its rows.
+func reading(target ledger.Target, table string) (at, command string) {
+	if files, ok := target.Sink.(lake); ok {
+		return inFiles(files.Pattern(table))
+	}
+	if place, ok := strings.CutPrefix(target.Name, "bigquery://"); ok {
+		place = strings.Replace(place, "/", ":", 1) + "." + sinks.Flat(table)
+		return place, "bq head -n 10 " + place
+	}
+	return target.Name, ""
+}

@@ -1,0 +1,141 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	declared "github.com/reportferry/reportferry/config/apps"
+	"github.com/reportferry/reportferry/internal/console"
+	"github.com/reportferry/reportferry/jobs/apps"
+)
+
+// appsOf gives the apps that a job's file declares, in its order, and then those that only the ledger knows. References to secrets
+// aren't followed.
+func appsOf(s *wire.Session, c config.Job) func(context.Context) ([]console.App, error) {
+	return func(ctx context.Context) (list []console.App, err error) {
+		entries, err := declared.Load(c.Apps.File)
+		if err != nil {
+			return nil, err
+		}
+		known, err := apps.New(apps.Options{Job: c.Name, Table: c.Table, Ledger: s.Ledger}).Known(ctx)
+		if err != nil {
+			return nil, err
+		}
+		byID := map[string]apps.Known{}
+		for _, k := range known {
+			byID[k.App] = k
+		}
+		for _, d := range entries {
+			id := apps.App{Token: d.Token, Platform: d.Platform, StoreID: d.StoreID}.ID()
+			k := byID[id]
+			delete(byID, id)
+			a := appOf(id, k)
+			a.Name, a.Fields = d.Name, fieldsOf(d, k.Otherwise)
+			list = append(list, a)
+		}
+		for _, id := range slices.Sorted(maps.Keys(byID)) {
+			list = append(list, appOf(id, byID[id]))
+		}
+		return list, nil
+	}
+}
+
+func appOf(id string, k apps.Known) console.App {
+	return console.App{ID: id, Condition: console.AppCondition(k.State), Token: k.Token, Ticket: k.Ticket, Run: k.Run, At: k.At}
+}
+
+// fieldsOf lists what an app declares by the paths that a plan names, without what may be a credential or a person's address.
+func fieldsOf(d declared.App, otherwise []string) (list []console.AppField) {
+	add := func(path string, v any) {
+		text, err := json.Marshal(v)
+		if err != nil {
+			text = []byte(fmt.Sprint(v))
+		}
+		list = append(list, console.AppField{Path: path, Declared: string(text), Otherwise: slices.ContainsFunc(otherwise, within(path))})
+	}
+	for _, f := range []struct{ path, value string }{{"name", d.Name}, {"bundle_id", d.BundleID}, {"template_app_token", d.Template}} {
+		if f.value != "" {
+			add(f.path, f.value)
+		}
+	}
+	var each func(path string, v any)
+	each = func(path string, v any) {
+		m, nested := v.(map[string]any)
+		if !nested || len(m) == 0 {
+			add(path, v)
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			each(path+"."+key, m[key])
+		}
+	}
+	for _, partner := range slices.Sorted(maps.Keys(d.Setup)) {
+		each("channel_setup."+partner, apps.Mask(plain(d.Setup[partner]), "channel_setup", partner))
+	}
+	for _, section := range slices.Sorted(maps.Keys(d.Overrides)) {
+		each("override_settings."+section, apps.Mask(plain(d.Overrides[section]), "override_settings", section))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(d.Stores)) {
+		add("additional_stores."+kind, d.Stores[kind])
+	}
+	for _, e := range d.Events {
+		add("events["+e.Name+"].unique", e.Unique)
+	}
+	if d.Signature != nil {
+		if d.Signature.Enforce != nil {
+			add("signature.enforce_install_signing", *d.Signature.Enforce)
+		}
+		if n := len(d.Signature.Fingerprints); n > 0 {
+			add("signature.android_fingerprints", plural(n, "fingerprint"))
+		}
+	}
+	if n := len(d.Editors); n > 0 {
+		add("editors", plural(n, "user"))
+	}
+	if d.IOSSecret != "" {
+		add("ios_pv_shared_secret", apps.Secret(d.IOSSecret))
+	}
+	if d.Verify {
+		add("verification", true)
+	}
+	return list
+}
+
+// within tells whether a path is that of a field, or of something in it.
+func within(field string) func(path string) bool {
+	return func(path string) bool {
+		rest, below := strings.CutPrefix(path, field)
+		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+}
+
+// plural stands for values that aren't shown.
+func plural(n int, noun string) string { return "(" + human.Plural(n, noun) + ")" }
+
+// plain gives a value as JSON has it, with secrets in place of references, so that Mask hides them.
+func plain(v any) any {
+	switch v := v.(type) {
+	case declared.Reference:
+		return apps.Secret(v)
+	case map[string]any:
+		out := map[string]any{}
+		for key, e := range v {
+			out[key] = plain(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = plain(e)
+		}
+		return out
+	}
+	return v
+}

@@ -1,0 +1,204 @@
+package dbt
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/see/inspect"
+	"github.com/reportferry/reportferry/internal/views"
+	"github.com/reportferry/reportferry/jobs/state"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/pgsink"
+)
+
+// mark is in every file that is written, so that it may be replaced and removed.
+const mark = "Written by reportferry dbt, which replaces it."
+
+// sourceName is the name of the project, of its profile and of its source.
+const sourceName = "reportferry"
+
+// profiles is the file that is written once, because whoever uses the project changes it.
+const profiles = "profiles.yml"
+
+// source and ref are how a table and a model stand in the SQL of a model.
+func source(table string) string { return "{{ source('" + sourceName + "', '" + table + "') }}" }
+func ref(model string) string    { return "{{ " + refTo(model) + " }}" }
+func refTo(model string) string  { return "ref('" + model + "')" }
+
+// staged is the model of a table's rows.
+func staged(table string) string { return "stg_" + sourceName + "__" + table }
+
+// stateTable is the table of states of a kind that describes a table, by its name in a warehouse.
+func (p *project) stateTable(kind, table string) string {
+	return sinks.Flat(sinks.Derived(p.prefix+kind, table))
+}
+
+// hasStates tells whether there is a table of states of a kind that describes a table.
+func (p *project) hasStates(kind, table string) bool {
+	return slices.Contains(p.states[kind], table)
+}
+
+// files are the contents of the project's files, by their paths in its folder.
+func (p *project) files() (map[string]string, error) {
+	models, files, err := p.models()
+	if err != nil {
+		return nil, err
+	}
+	statements := map[string]string{"macros/" + uniqueKey + ".sql": uniqueMacro}
+	units := p.spines()
+	for _, unit := range slices.Sorted(maps.Keys(units)) {
+		m := spine(unit)
+		models = append(models, m)
+		statements["models/semantic/"+m.Name+".sql"] = fmt.Sprintf(times[p.Name], units[unit], unit)
+	}
+	semantic, metrics := p.semantic()
+	documents := map[string]any{
+		"dbt_project.yml": projectFile{
+			Name: sourceName, Version: "1.0.0", ConfigVersion: 2, Profile: sourceName, Requires: ">=1.10.5",
+			Models: map[string]any{sourceName: map[string]string{"+materialized": "view"}},
+			Tests: map[string]any{sourceName: map[string]any{
+				unreconciled: map[string]string{"+severity": "warn"}, changedAfterFinal: map[string]string{"+severity": "warn"},
+			}},
+		},
+		profiles:                       map[string]any{sourceName: map[string]any{"target": "main", "outputs": map[string]any{"main": p.at.output}}},
+		"models/staging/sources.yml":   properties{Version: 2, Sources: []sourceFile{p.source()}},
+		"models/models.yml":            properties{Version: 2, Models: models},
+		"models/exposures.yml":         properties{Version: 2, Exposures: p.exposures(models)},
+		"models/semantic/semantic.yml": properties{Version: 2, SemanticModels: semantic, Metrics: metrics},
+	}
+	for path, document := range documents {
+		text, err := yaml.MarshalWithOptions(document, yaml.IndentSequence(true))
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", path, err)
+		}
+		head := "# " + mark + "\n"
+		if path == profiles {
+			head = "# How dbt connects. It is yours: reportferry dbt writes it only if it isn't there.\n"
+		}
+		files[path] = head + string(text)
+	}
+	if p.states[state.Partitions] != nil {
+		for name, condition := range map[string]string{unreconciled: "reconciled = 'unreconciled'", changedAfterFinal: "changed_after_final > 0"} {
+			statements["tests/"+name+".sql"] = "SELECT table_name, partition_date, state, reconciled, differences\nFROM " +
+				ref(p.prefix+state.Partitions) + "\nWHERE " + condition
+		}
+	}
+	files[".gitignore"] = "# " + mark + "\n/target/\n/logs/\n/dbt_packages/\n*.duckdb\n*.duckdb.wal\n"
+	for path, statement := range statements {
+		files[path] = "{# " + mark + " #}\n" + statement + "\n"
+	}
+	return files, nil
+}
+
+// models are the views of all tables, each once, as dbt lists them and as files.
+func (p *project) models() (list []model, files map[string]string, err error) {
+	files = map[string]string{}
+	for _, t := range p.tables {
+		r := inspect.Reading{
+			Place: views.Place{Dialect: p.Dialect, Table: func(name string) string { return ref(staged(name)) }, Named: ref},
+			Whole: source(t.Table), States: map[string][]string{}, Prefix: p.prefix, Freshness: ref(p.prefix + state.Partitions),
+		}
+		if p.Name == views.Postgres.Name {
+			r.Longest = pgsink.LongestName
+		}
+		if p.hasStates(state.Partitions, t.Table) {
+			r.Partitions = source(p.stateTable(state.Partitions, t.Table))
+		}
+		for kind, tables := range p.states {
+			for _, name := range tables {
+				r.States[kind] = append(r.States[kind], source(p.stateTable(kind, name)))
+			}
+		}
+		if p.Name == views.BigQuery.Name {
+			r.Freshness = p.Quote(p.at.database) + "." + p.Quote(p.at.schema) + ".INFORMATION_SCHEMA.PARTITIONS"
+		}
+		made, err := r.Views(t.sums)
+		if err != nil {
+			return nil, nil, fmt.Errorf("table %s: %w", t.Table, err)
+		}
+		for _, v := range made {
+			m, folder, config := model{Name: v.Name}, "marts", ""
+			switch v.Name {
+			case t.Table:
+				m.Name, folder = staged(t.Table), "staging"
+				m.Description = "The rows of " + t.Table + ", without those of another currency, zone or filter, which a rebaseline hasn't replaced yet."
+				if p.Name == views.DuckDB.Name { // no table of that name is there, so that it is as `reportferry views` names it
+					config = "{{ config(alias='" + t.Table + "') }}\n"
+				}
+			case t.Table + "_final":
+				m.Description = "The rows of " + t.Table + " that the service changes no more."
+			case p.prefix + state.Partitions:
+				folder, m.Description = "staging", "Of every partition of every table whether it is final and reconciled."
+			case p.prefix + state.Restatements:
+				folder, m.Description = "staging", "Which sums of a partition changed, when, and by how much."
+			case p.prefix + "freshness":
+				m.Description = "How fresh every table is: its newest period, its rows, and when they were loaded."
+			default:
+				if t.sums.Sums == nil {
+					continue
+				}
+				m.Description = "The sums of " + t.Table + ", and ratios that are computed of them."
+			}
+			path := "models/" + folder + "/" + m.Name + ".sql"
+			if files[path] == "" {
+				list = append(list, m)
+			}
+			files[path] = "{# " + mark + " #}\n" + config + v.Query + "\n"
+		}
+	}
+	return list, files, nil
+}
+
+// The names of tests.
+const (
+	uniqueKey         = "reportferry_unique"
+	unreconciled      = "reportferry_unreconciled"
+	changedAfterFinal = "reportferry_changed_after_final"
+)
+
+// uniqueMacro is a test that no two rows have the same values in all of some columns.
+const uniqueMacro = `{% test ` + uniqueKey + `(model, columns) %}
+{%- set keys = [] -%}
+{%- for column in columns %}{% do keys.append(adapter.quote(column)) %}{% endfor -%}
+SELECT {{ keys | join(', ') }}, COUNT(*) AS row_count
+FROM {{ model }}
+GROUP BY {{ keys | join(', ') }}
+HAVING COUNT(*) > 1
+{% endtest %}`
+
+// exposures are the dashboards of deploy/bi that stand on the models. That of Grafana stands on metrics of the program.
+func (p *project) exposures(models []model) (list []exposure) {
+	has := map[string]bool{}
+	var sums []string
+	for _, m := range models {
+		has[m.Name] = true
+		if strings.Contains(m.Name, "_by_") || m.Name == p.prefix+"freshness" {
+			sums = append(sums, refTo(m.Name))
+		}
+	}
+	add := func(name, label, description string, on []string) {
+		list = append(list, exposure{Name: name, Label: label, Type: "dashboard", Owner: owner{"whoever reads it"}, Description: description, DependsOn: on})
+	}
+	states := []string{}
+	for _, kind := range inspect.StateKinds {
+		if has[p.prefix+kind] {
+			states = append(states, refTo(p.prefix+kind))
+		}
+	}
+	const cohorts = "cohorts_daily" // which the bundle names
+	if has[staged(cohorts)] && len(states) > 0 {
+		add("superset_performance", "Performance (Superset)", "Spend, installs, eCPI, ROAS and cohorts: deploy/bi/superset of reportferry.",
+			[]string{refTo(staged(cohorts)), states[0]})
+	}
+	if len(states) > 0 {
+		add("superset_freshness", "Freshness (Superset)", "What isn't final, differs or was restated: deploy/bi/superset of reportferry.", states)
+	}
+	if p.Name == views.BigQuery.Name && len(sums) > 0 {
+		add("looker_studio", "Campaigns, and freshness (Looker Studio)", "Sums and ratios by day: deploy/bi/looker-studio.md of reportferry.", sums)
+	}
+	return list
+}

@@ -1,0 +1,188 @@
+package dbt
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/see/inspect"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/views"
+	"github.com/reportferry/reportferry/jobs/partition"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/state"
+	"github.com/reportferry/reportferry/sinks"
+
+	converted "github.com/reportferry/reportferry/internal/table"
+)
+
+// The files of dbt, as far as they are written (https://docs.getdbt.com/reference/configs-and-properties).
+type (
+	projectFile struct {
+		Name          string         `yaml:"name"`
+		Version       string         `yaml:"version"`
+		ConfigVersion int            `yaml:"config-version"`
+		Profile       string         `yaml:"profile"`
+		Requires      string         `yaml:"require-dbt-version"`
+		Models        map[string]any `yaml:"models"`
+		Tests         map[string]any `yaml:"data_tests"`
+	}
+	properties struct {
+		Version        int             `yaml:"version"`
+		Sources        []sourceFile    `yaml:"sources,omitempty"`
+		Models         []model         `yaml:"models,omitempty"`
+		Exposures      []exposure      `yaml:"exposures,omitempty"`
+		SemanticModels []semanticModel `yaml:"semantic_models,omitempty"`
+		Metrics        []metric        `yaml:"metrics,omitempty"`
+	}
+	sourceFile struct {
+		Name        string        `yaml:"name"`
+		Description string        `yaml:"description"`
+		Database    string        `yaml:"database,omitempty"`
+		Schema      string        `yaml:"schema,omitempty"`
+		Config      *sourceConfig `yaml:"config,omitempty"`
+		Tables      []sourceTable `yaml:"tables"`
+	}
+	sourceConfig struct {
+		Meta      map[string]string `yaml:"meta,omitempty"`
+		LoadedAt  string            `yaml:"loaded_at_field,omitempty"`
+		Freshness *freshness        `yaml:"freshness,omitempty"`
+	}
+	freshness struct {
+		WarnAfter age    `yaml:"warn_after"`
+		Filter    string `yaml:"filter"`
+	}
+	age struct {
+		Count  int    `yaml:"count"`
+		Period string `yaml:"period"`
+	}
+	sourceTable struct {
+		Name        string         `yaml:"name"`
+		Identifier  string         `yaml:"identifier,omitempty"`
+		Description string         `yaml:"description,omitempty"`
+		Config      *sourceConfig  `yaml:"config,omitempty"`
+		Tests       []any          `yaml:"data_tests,omitempty"`
+		Columns     []sourceColumn `yaml:"columns"`
+	}
+	sourceColumn struct {
+		Name        string `yaml:"name"`
+		Description string `yaml:"description,omitempty"`
+		Type        string `yaml:"data_type"`
+		Tests       []any  `yaml:"data_tests,omitempty"`
+	}
+	testBody struct {
+		Arguments map[string]any    `yaml:"arguments,omitempty"`
+		Config    map[string]string `yaml:"config,omitempty"`
+	}
+	model struct {
+		Name        string              `yaml:"name"`
+		Description string              `yaml:"description"`
+		Spine       map[string]string   `yaml:"time_spine,omitempty"`
+		Columns     []map[string]string `yaml:"columns,omitempty"`
+	}
+	exposure struct {
+		Name        string   `yaml:"name"`
+		Label       string   `yaml:"label"`
+		Type        string   `yaml:"type"`
+		Owner       owner    `yaml:"owner"`
+		Description string   `yaml:"description"`
+		DependsOn   []string `yaml:"depends_on"`
+	}
+	owner struct {
+		Name string `yaml:"name"`
+	}
+)
+
+// source has every table, and those that describe it.
+func (p *project) source() sourceFile {
+	s := sourceFile{
+		Name: sourceName, Description: "Tables that reportferry fills: each partition is replaced whole or not at all.", Database: p.at.database, Schema: p.at.schema,
+	}
+	if p.at.files != "" {
+		s.Config = &sourceConfig{Meta: map[string]string{"external_location": p.at.files}}
+	}
+	for _, t := range p.tables {
+		s.Tables = append(s.Tables, p.dataTable(t))
+		for _, kind := range inspect.StateKinds {
+			if p.hasStates(kind, t.Table) {
+				s.Tables = append(s.Tables, p.tableOfStates(kind, t))
+			}
+		}
+	}
+	return s
+}
+
+// dataTable is a table of a job, with tests of its key.
+func (p *project) dataTable(t table) sourceTable {
+	var only map[string]string
+	if t.schema.RequireFilter { // the warehouse refuses a query without
+		only = map[string]string{"where": t.schema.On + " >= '1970-01-01'"}
+	}
+	s := sourceTable{Name: t.Table, Description: t.schema.About.Text, Columns: p.columns(t.schema)}
+	var keys []string
+	for i, c := range t.schema.Columns {
+		if !c.Required {
+			continue
+		}
+		keys = append(keys, c.Name)
+		s.Columns[i].Tests = []any{"not_null"}
+		if only != nil {
+			s.Columns[i].Tests = []any{map[string]any{"not_null": testBody{Config: only}}}
+		}
+	}
+	if keys != nil {
+		s.Tests = []any{map[string]any{uniqueKey: testBody{Arguments: map[string]any{"columns": keys}, Config: only}}}
+	}
+	return s
+}
+
+func (p *project) columns(s *sinks.Schema) (list []sourceColumn) {
+	for _, c := range s.Columns {
+		list = append(list, sourceColumn{Name: c.Name, Description: c.Text(), Type: p.at.typeName(c.Type)})
+	}
+	return list
+}
+
+// tableOfStates is a table that describes another one. That of partitions says when one was fetched last.
+func (p *project) tableOfStates(kind string, t table) sourceTable {
+	s := sourceTable{Name: p.stateTable(kind, t.Table), Description: "What is told of " + t.Table + ": see the model " + p.prefix + kind + "."}
+	if p.at.files != "" {
+		s.Identifier = sinks.Derived(p.prefix+kind, t.Table) // a folder
+	}
+	d := partition.Definition{Columns: state.Columns(kind), Route: converted.NoRoute}
+	d.Complete(sinks.Schema{}, "", nil, func(converted.Column) sinks.Column { return sinks.Column{} })
+	s.Columns = p.columns(d.Schema)
+	if kind == state.Partitions {
+		s.Config = &sourceConfig{
+			LoadedAt: "fetched", Freshness: &freshness{WarnAfter: age{hoursBetween(t.Job), "hour"}, Filter: "table_name = " + views.Text(t.Table)},
+		}
+		if p.Name == views.BigQuery.Name {
+			s.Config.LoadedAt = "CAST(fetched AS TIMESTAMP)"
+		}
+	}
+	return s
+}
+
+// hoursBetween is the longest time between two fetches by the job's schedule, and two hours for the fetch: 26 of a daily one, and of none.
+func hoursBetween(c config.Job) int {
+	longest := 24 * time.Hour
+	if schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone); err == nil && schedule != nil {
+		longest = 0
+		at := schedule.Next(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)) // any year has its weekends, months and clock changes
+		for range 500 {
+			next := schedule.Next(at)
+			longest, at = max(longest, next.Sub(at)), next
+		}
+	}
+	return int(math.Ceil((longest + 2*time.Hour).Hours()))
+}
+
+// named is a name that MetricFlow takes: small letters, digits and single underscores, the first a letter and the last no underscore.
+func named(column string) string {
+	words := strings.FieldsFunc(strings.ToLower(column), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	name := strings.Join(words, "_")
+	if name == "" || name[0] <= '9' {
+		name = "t_" + name
+	}
+	return name
+}

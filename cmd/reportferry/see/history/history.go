@@ -1,0 +1,166 @@
+// Package history has the commands that say what the tables' numbers were before: history and changes. Without it, a number that
+// isn't what it was last week would be nobody's, and a dashboard's reader would find out by chance.
+//
+//	history   how the numbers of each partition came to be what they are
+//	changes   what moved of all tables since last night, the biggest first
+//
+// Both read the ledger alone: its records and the history that folding has moved them into.
+package history
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/civil"
+	"github.com/spf13/cobra"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/internal/catalog"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// usual is how many periods are shown unless --from or --to says otherwise.
+const usual = 14
+
+// New makes the command history.
+func New(p *wire.Program) *cobra.Command {
+	var from, to string
+	var form *wire.Output
+	var metrics []string
+	cmd := &cobra.Command{
+		Use:   "history <job>",
+		Short: "Show how a table's numbers came to be what they are",
+		Long: `Show how a table's numbers came to be what they are: of each period every
+content that it has had, with when and why it was fetched first. Fetches that
+changed nothing make no line of their own. Below a content stands what happened
+while it was there: an answer that was held back, rows that differ from the
+service's totals alike on three days, and what was accepted, with the reason.
+Nothing is asked of the service.
+
+The ledger has the sums of metrics that add up. Without --metric the table shows
+the rows of each content and which sums moved. The state is that of its last
+fetch: partial while the period wasn't over, restating while the service could
+still change the numbers, or final; kept, cleared and empty are what became of
+an answer without rows. As JSON each line is a content, as CSV a number.
+
+Without --from and --to it shows the last 14 periods. A day is a date, days
+before today such as -30d, yesterday or today, in the zone of the job's report.`,
+		Example: `  reportferry history campaigns_daily --metric cost
+  reportferry history campaigns_daily --from 2026-01-01 --to 2026-01-31 \
+      --metric cost,installs --output csv`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: p.CompleteJobs,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			write := wire.Form(form, map[string]func(tableHistory, io.Writer) error{wire.Text: tableHistory.writeTable, wire.JSON: tableHistory.writeJSON, "csv": tableHistory.writeCSV})
+			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
+				first, last, err := bounds(s, names[0], from, to)
+				if err != nil {
+					return err
+				}
+				t, err := readHistory(ctx, s, names[0], first, last, metrics)
+				if err != nil {
+					return err
+				}
+				if t.cut {
+					p.Note(cmd.ErrOrStderr(), fmt.Sprintf("reportferry: the last %d periods; --from shows earlier ones", usual))
+				}
+				return write(t, cmd.OutOrStdout())
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "first `day`: periods that begin earlier aren't shown")
+	cmd.Flags().StringVar(&to, "to", "", "last `day`: periods that begin later aren't shown")
+	cmd.Flags().StringSliceVar(&metrics, "metric", nil, "only these numbers, such as `cost`, or rows")
+	form = p.AddOutput(cmd, "one object a content", content{}, "csv")
+	return cmd
+}
+
+// bounds reads --from and --to in the days of a job. Either may be missing.
+func bounds(s *wire.Session, job, from, to string) (first, last civil.Date, err error) {
+	if from != "" && to != "" {
+		return s.Range(job, from, to)
+	}
+	if from != "" {
+		first, _, err = s.Range(job, from, "9999-12-31")
+	} else if to != "" {
+		_, last, err = s.Range(job, "0001-01-01", to)
+	}
+	return first, last, err
+}
+
+// tableHistory is what is known of a job's partitions.
+type tableHistory struct {
+	job, table string
+	metrics    []string        // that were asked for; nil: all
+	records    []ledger.Record // by partition, oldest first
+	changes    map[id][]refresh.Change
+	cut        bool // earlier periods aren't among them, though nobody asked for that
+}
+
+// An id names a record of a table.
+type id struct {
+	partition civil.Date
+	seq       int
+}
+
+func readHistory(ctx context.Context, s *wire.Session, name string, first, last civil.Date, metrics []string) (t tableHistory, err error) {
+	job, err := s.ChooseOne(name)
+	if err != nil {
+		return t, err
+	}
+	if job.Sinks == nil {
+		return t, exit.Usage(fmt.Errorf("job %s: its kind, %s, fills no table, so that nothing of it has a history", job.Name, job.Kind))
+	}
+	table, err := s.Ledger.Table(ctx, job.Table)
+	if err != nil {
+		return t, err
+	}
+	t = tableHistory{job: job.Name, table: job.Table, metrics: metrics, changes: map[id][]refresh.Change{}}
+	now := table.Sorted()
+	if err := t.known(now); err != nil {
+		return t, err
+	}
+	if n := len(now); !first.IsValid() && !last.IsValid() && n > usual {
+		first, t.cut = now[n-usual].Partition, true
+	}
+	until := last
+	if last.IsValid() {
+		until = last.AddDays(1)
+	}
+	if t.records, err = table.History(ctx, first, until); err != nil {
+		return t, err
+	}
+	for _, c := range refresh.Changes(t.records) {
+		key := id{c.Partition, c.Seq}
+		t.changes[key] = append(t.changes[key], c)
+	}
+	return t, nil
+}
+
+// known refuses metrics that no partition has a sum of.
+func (t tableHistory) known(records []ledger.Record) error {
+	names := map[string]bool{refresh.RowCount: true}
+	for _, e := range records {
+		for name := range e.Sums {
+			names[name] = true
+		}
+	}
+	for _, m := range t.metrics {
+		if !names[m] {
+			all := slices.Sorted(maps.Keys(names))
+			hint := ""
+			if near := catalog.Nearest(m, all); len(near) > 0 {
+				hint = "; did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return exit.Usage(fmt.Errorf("--metric %s: the ledger has no sum of it, because the job has no such metric, or it doesn't add up%s; it has %s",
+				m, hint, strings.Join(all, ", ")))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package history
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/internal/wording"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+)
+
+// A move is what moved of one job's table.
+type move struct {
+	Job   string `json:"job"`
+	Table string `json:"table"`
+	refresh.Move
+}
+
+// moves are what moved of several tables, one after the other, the biggest of each first.
+type moves struct {
+	since time.Time
+	jobs  []string
+	of    map[string][]move
+	slugs map[string][]slug // of jobs of kind events
+}
+
+// moved reads what moved of the tables that can be read, and returns the errors of the others.
+func moved(ctx context.Context, s *wire.Session, chosen []config.Job, since time.Time) (moves, error) {
+	m := moves{since: since, of: map[string][]move{}, slugs: map[string][]slug{}}
+	var failed []error
+	for _, job := range chosen {
+		if job.Sinks == nil {
+			continue
+		}
+		list, err := movedOf(ctx, s, job, since)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		if job.Events != nil {
+			if m.slugs[job.Name], err = slugsOf(ctx, s, job, since); err != nil {
+				failed = append(failed, err)
+				continue
+			}
+		}
+		m.jobs = append(m.jobs, job.Name)
+		m.of[job.Name] = list
+	}
+	return m, errors.Join(failed...)
+}
+
+func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Time) (list []move, err error) {
+	table, err := s.Ledger.Table(ctx, job.Table)
+	if err != nil {
+		return nil, err
+	}
+	history, err := table.Changed(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	add := func(m refresh.Move) {
+		if !m.Now.Before(since) {
+			list = append(list, move{Job: job.Name, Table: job.Table, Move: m})
+		}
+	}
+	for _, e := range history {
+		for _, one := range e.Events {
+			add(refresh.Move{Change: refresh.Change{Partition: e.Partition, Seq: e.Seq, Before: e.Brought(), Now: one.At, Run: one.Run, Metric: one.What, Reason: one.Why}})
+		}
+	}
+	for _, m := range refresh.Moves(history, table.Records()) {
+		add(m)
+	}
+	rebaselined, err := refresh.Rebaselined(history, func(e ledger.Record) (ledger.Shape, error) { return table.ShapeOf(ctx, e) })
+	for _, c := range rebaselined {
+		add(refresh.Move{Change: c})
+	}
+	return list, err
+}
+
+// writeTable writes the biggest moves of each job, at most limit of them.
+func (m moves) writeTable(w io.Writer, limit int) error {
+	for _, job := range m.jobs {
+		list, happened, rebaselined := apart(m.of[job])
+		writeEvents(w, job, happened, m.since, limit)
+		for _, text := range wording.Rebaselined(rebaselined) {
+			fmt.Fprintf(w, "%s: %s\n", job, text)
+		}
+		if changed, seen := m.slugs[job]; seen {
+			writeSlugs(w, job, changed, m.since, limit)
+			continue // of a snapshot that was taken twice on its day, this is what moved
+		}
+		if len(list) == 0 {
+			if len(rebaselined)+len(happened.Rows) == 0 {
+				fmt.Fprintf(w, "%s: nothing moved since %s UTC\n", job, minute(m.since))
+			}
+			continue
+		}
+		periods, finals := map[string]bool{}, map[string]bool{}
+		for _, one := range list {
+			periods[one.Partition.String()] = true
+			if one.Finality == refresh.Final {
+				finals[one.Partition.String()] = true
+			}
+		}
+		fmt.Fprintf(w, "%s: %s of %s moved since %s UTC\n", job, human.Plural(len(list), "number"), human.Plural(len(periods), "period"), minute(m.since))
+		if n := len(finals); n > 0 {
+			fmt.Fprintf(w, "  %s moved though final\n", human.Plural(n, "period"))
+		}
+		shown := list
+		if limit > 0 {
+			shown = list[:min(limit, len(list))]
+		}
+		g := human.Grid{
+			Heads: []string{"  period", "metric", "was", "is", "size", "day was", "fetched for"},
+			Right: []bool{false, false, true, true, true}, Most: []int{0, 16},
+		}
+		for _, one := range shown {
+			g.Rows = append(g.Rows, []string{
+				"  " + human.Range(one.Partition, one.Partition), one.Metric, brief(one.Was), brief(one.Is), wording.Size(one.Size), one.Finality, one.Reason,
+			})
+		}
+		g.Write(w)
+		if n := len(list) - len(shown); n > 0 {
+			fmt.Fprintf(w, "  and %s; --limit 0 shows all\n", human.Plural(n, "smaller one"))
+		}
+	}
+	return nil
+}
+
+// apart tells apart the numbers that moved, what happened besides, and the periods whose numbers mean something else by now.
+func apart(list []move) (moved []move, happened human.Grid, rebaselined []refresh.Change) {
+	happened = human.Grid{Heads: []string{"  period", "what", "when, UTC", "why"}, Width: 80}
+	for _, one := range list {
+		switch one.Metric {
+		case refresh.Rebaseline:
+			rebaselined = append(rebaselined, one.Change)
+		case ledger.EventHeld, ledger.EventAccepted, ledger.EventDiffersAlike:
+			happened.Rows = append(happened.Rows, []string{"  " + human.Range(one.Partition, one.Partition), one.Metric, minute(one.Now), one.Reason})
+		default:
+			moved = append(moved, one)
+		}
+	}
+	return moved, happened, rebaselined
+}
+
+// writeEvents writes what happened besides that numbers moved, at most limit lines of it.
+func writeEvents(w io.Writer, job string, g human.Grid, since time.Time, limit int) {
+	all := len(g.Rows)
+	if all == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%s: %s since %s UTC\n", job, human.Plural(all, "event"), minute(since))
+	if limit > 0 {
+		g.Rows = g.Rows[:min(limit, all)]
+	}
+	left := all - len(g.Rows)
+	g.Write(w)
+	if left > 0 {
+		fmt.Fprintf(w, "  and %d more; --limit 0 shows all\n", left)
+	}
+}
+
+// brief rounds a number that has more than two decimals, for people. A small one keeps them.
+func brief(text string) string {
+	n, ok := new(big.Rat).SetString(text)
+	if digits, _ := n.FloatPrec(); !ok || digits <= 2 || n.Cmp(big.NewRat(1, 1)) < 0 && n.Cmp(big.NewRat(-1, 1)) > 0 {
+		return text
+	}
+	return n.FloatString(2)
+}
+
+// writeJSON writes an object for each move, and for each change of a slug.
+func (m moves) writeJSON(w io.Writer) error {
+	for _, job := range m.jobs {
+		if err := errors.Join(human.JSONLines(w, m.of[job]), human.JSONLines(w, m.slugs[job])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeCSV writes a line for each move, and for each change of a slug.
+func (m moves) writeCSV(w io.Writer) error {
+	lines := [][]string{{"job", "partition", "seq", "before", "now", "run", "metric", "was", "is", "delta", "size", "finality", "reason"}}
+	for _, job := range m.jobs {
+		for _, one := range m.of[job] {
+			lines = append(lines, []string{
+				job, one.Partition.String(), fmt.Sprint(one.Seq), one.Before.UTC().Format(time.RFC3339), one.Now.UTC().Format(time.RFC3339), one.Run,
+				one.Metric, one.Was, one.Is, one.Delta, fmt.Sprint(one.Size), one.Finality, one.Reason,
+			})
+		}
+		for _, changed := range m.slugs[job] {
+			lines = append(lines, changed.line())
+		}
+	}
+	return csv.NewWriter(terminal.Data(w)).WriteAll(lines)
+}

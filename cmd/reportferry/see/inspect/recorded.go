@@ -1,0 +1,98 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/ledger"
+	"github.com/reportferry/reportferry/jobs/refresh"
+	"github.com/reportferry/reportferry/jobs/status"
+	"github.com/reportferry/reportferry/sinks"
+)
+
+// readBack reads back all parts of a job's table, from those of its sinks that passed their probe.
+func (c *checker) readBack(ctx context.Context, job jobs.Job, good map[string]bool) error {
+	t, err := c.Ledger.Table(ctx, job.Table)
+	if err != nil {
+		return err
+	}
+	shapes, err := t.Shapes(ctx)
+	if err != nil {
+		return err
+	}
+	chosen, err := c.Choose([]string{job.Name})
+	if err != nil {
+		return err
+	}
+	// Planning refuses a config that contradicts the ledger, or what sinks hold, as run would. Those that can't be looked at have been
+	// reported.
+	bad := slices.ContainsFunc(job.Targets, func(target ledger.Target) bool { return !good[target.Name] })
+	var in refresh.Inspection
+	switch {
+	case chosen[0].Sinks == nil:
+	case bad:
+		in, _, err = c.Inspect(ctx, chosen[0], c.past)
+	default:
+		var plan jobs.Plan
+		if plan, err = job.Kind.Plan(ctx, time.Now()); err == nil {
+			in, err = plan.Table.Inspect(ctx, c.past)
+		}
+	}
+	if err != nil {
+		c.step(job.Name, err, "")
+	}
+	c.table, c.named = in, map[civil.Date]bool{}
+	err = c.targets(ctx, job, t, shapes, good)
+	c.problems(job)
+	return err
+}
+
+// problems writes what is wrong with the table, without the days that a comparison with a sink has named.
+func (c *checker) problems(job jobs.Job) {
+	list := slices.DeleteFunc(c.table.Problems, func(p ledger.Problem) bool { return !p.Wrong })
+	if len(list) == 0 {
+		return
+	}
+	c.wrong++
+	for i, p := range list {
+		unnamed := func(e refresh.Entry) bool { return string(e.Condition) == p.Condition && !c.named[e.Partition] }
+		if status.OfSinks(p) && !slices.ContainsFunc(c.table.Calendar, unnamed) {
+			list[i].Days = nil
+		}
+	}
+	fmt.Fprintln(c.out, job.Name)
+	human.Problems(c.out, "  ", c.flag, list, mostDays)
+}
+
+// targets holds the sinks of a job that passed their probe against the ledger.
+func (c *checker) targets(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape, good map[string]bool) (err error) {
+	for _, target := range job.Targets {
+		if !good[target.Name] {
+			continue // its failed probe has been reported
+		}
+		switch parts := target.Sink.(type) {
+		case sinks.Reader:
+			err = c.sink(ctx, job, t, shapes, target, parts)
+		case sinks.Holdings:
+			err = c.rows(ctx, job, target, parts)
+		default:
+			c.uncompared(job, target, "nobody can ask it what it holds")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// uncompared says that what a sink holds can't be held against the ledger.
+func (c *checker) uncompared(job jobs.Job, target ledger.Target, why any) {
+	c.apart++
+	fmt.Fprintf(c.out, "%s in %s: not compared: %v\n", job.Name, target.Name, why)
+}

@@ -1,0 +1,305 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/cmd/reportferry/wire"
+	"github.com/reportferry/reportferry/config"
+	"github.com/reportferry/reportferry/internal/address"
+	"github.com/reportferry/reportferry/internal/adjust"
+	"github.com/reportferry/reportferry/internal/adjust/transport"
+	"github.com/reportferry/reportferry/internal/notify"
+	"github.com/reportferry/reportferry/jobs"
+	"github.com/reportferry/reportferry/jobs/report"
+	"github.com/reportferry/reportferry/sinks"
+	"github.com/reportferry/reportferry/sinks/bqsink"
+)
+
+// leastRoom is the free space, in bytes, that a spool folder needs: a window of 2 GB of CSV becomes about a tenth of that as
+// Parquet.
+const leastRoom = 200e6
+
+const probed = "a probe was written, read and deleted"
+
+// step writes how one step went, and keeps the exit code of a failed one.
+func (c *checker) step(name string, err error, detail string) {
+	if err == nil {
+		fmt.Fprintf(c.out, "%s: ok, %s\n", name, detail)
+		return
+	}
+	said := strings.TrimPrefix(err.Error(), "job "+name+": ")
+	fmt.Fprintf(c.out, "%s: failed: %s\n", name, said)
+	if c.tell != nil {
+		c.tell.Error(name+": failed", "error", err)
+	}
+	c.codes = append(c.codes, exit.CodeOf(err))
+}
+
+// exit is the exit code of the command: the first that any step has of 2, 5, 1 and 3.
+func (c *checker) exit() int {
+	if c.wrong > 0 {
+		c.codes = append(c.codes, jobs.ExitSome)
+	}
+	for _, code := range []int{jobs.ExitUsage, jobs.ExitDenied, jobs.ExitFailed, jobs.ExitSome} {
+		if slices.Contains(c.codes, code) {
+			return code
+		}
+	}
+	return jobs.ExitDone
+}
+
+// room opens the spool folder and looks at its free space.
+func (c *checker) room() {
+	name := "spool folder " + c.SpoolParent()
+	if err := c.OpenSpool(); err != nil {
+		c.step(name, err, "")
+		return
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(c.Spool, &disk); err != nil {
+		c.step(name, &fs.PathError{Op: "statfs", Path: c.Spool, Err: err}, "")
+		return
+	}
+	free := int64(disk.Bavail) * int64(disk.Bsize) //nolint:unconvert // the types differ between systems
+	if free < leastRoom {
+		c.step(name, fmt.Errorf("%s free, and the parts of one window may take %s; make room, or name another folder as spool_dir", human.Size(free), human.Size(leastRoom)), "")
+		return
+	}
+	c.step(name, nil, human.Size(free)+" free")
+}
+
+// store opens the ledger and tries it. c.Ledger stays nil when it can't be used.
+func (c *checker) store(ctx context.Context) {
+	detail := probed
+	err := c.OpenLedger(ctx)
+	if err == nil {
+		err = c.Ledger.Probe(ctx)
+	}
+	if err == nil {
+		var theirs time.Time
+		var known bool
+		if theirs, known, err = c.Ledger.Clock(ctx); known {
+			var warning string
+			if warning, err = transport.CheckClock("the bucket", theirs, time.Now()); warning != "" {
+				detail += "; " + warning
+			}
+		}
+	}
+	c.step("ledger "+sinks.Redact(c.Config.Ledger), err, detail)
+	if err != nil {
+		c.Ledger = nil
+	}
+}
+
+// columnLists are the service's own lists of what a report may ask for.
+var columnLists = []string{"overview_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "skad_metrics", "dimensions", "apps"}
+
+// A listing is what the service lists for one account, by slug; nil: it refuses.
+type listing map[string]adjust.Filter
+
+// listings asks the service for these lists, once for each account of the chosen jobs.
+func (c *checker) listings(ctx context.Context, chosen []config.Job) map[string]listing {
+	found := map[string]listing{}
+	for _, j := range chosen {
+		if _, asked := found[j.Account]; j.AsksService() && !asked && ctx.Err() == nil {
+			found[j.Account] = c.account(ctx, j.Account)
+		}
+	}
+	switch {
+	case len(found) > 0:
+	case c.Token != nil:
+		found[""] = c.account(ctx, "")
+	default:
+		c.step("service", nil, "no job asks for reports or apps, so no API token is needed")
+	}
+	return found
+}
+
+// account asks the service for an account's lists, which shows that it accepts the token and the account.
+func (c *checker) account(ctx context.Context, account string) listing {
+	name := "service"
+	if account != "" {
+		name = "account " + account
+	}
+	if err := c.Credential(ctx, account); err != nil {
+		c.step(name, err, "")
+		return nil
+	}
+	of, _ := c.Account(account) // it has just been made
+	detail := "the token is good"
+	if id := c.Config.ServiceOf(account).AccountID; id != "" {
+		detail += ", and so is account " + id
+	}
+	lists, err := of.Client.FiltersData(ctx, columnLists)
+	var answer *adjust.Error
+	if errors.As(err, &answer) && (answer.Status == http.StatusBadRequest || answer.Status == http.StatusNotFound) {
+		// The interface document doesn't promise the lists, so an account without them is no fault. The events show instead
+		// whether the token is good.
+		detail += "; its lists of metrics can't be had"
+		_, err = of.Client.Events(ctx, adjust.EventsQuery{})
+	}
+	if warning := of.Client.ClockWarning(); warning != "" {
+		detail += "; " + warning
+	}
+	c.step(name, err, detail)
+	if err != nil {
+		return nil
+	}
+	if len(lists["apps"]) == 0 {
+		fmt.Fprintln(c.out, name+": it doesn't list the apps that the token shows; one that it loses is noticed if it has events, or by what is missing")
+	}
+	slugs := listing{}
+	for _, items := range lists {
+		for _, item := range items {
+			slugs[item.ID] = item
+		}
+	}
+	return slugs
+}
+
+// A prober can try whether it is allowed to do what Put does, without leaving anything behind. Of a sink that can't, check says so.
+type prober interface {
+	Probe(ctx context.Context) error
+}
+
+// places makes the jobs and tries each of their sinks once. It returns the jobs that could be made, and the names of sinks that
+// passed.
+func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.Job, good map[string]bool) {
+	good = map[string]bool{}
+	kept := map[string]bool{}
+	keep := func(entry config.Job) {
+		store, err := c.Raw(ctx, entry) // the job was made, so that it can be opened
+		if store == nil || kept[entry.Report.Raw.URL] || ctx.Err() != nil {
+			return
+		}
+		kept[entry.Report.Raw.URL] = true
+		if err == nil {
+			err = store.Probe(ctx)
+		}
+		c.step("raw answers "+sinks.Redact(entry.Report.Raw.URL), err, probed)
+	}
+	try := func(name string, sink sinks.Sink) {
+		if _, tried := good[name]; tried || ctx.Err() != nil {
+			return
+		}
+		tried, ok := sink.(prober)
+		if !ok {
+			good[name] = true
+			c.step("sink "+name, nil, "not tried: only a put could tell")
+			return
+		}
+		err := tried.Probe(ctx)
+		good[name] = err == nil
+		detail := probed
+		if _, warehouse := sink.(*bqsink.Sink); warehouse {
+			detail = "a table was made and deleted, and a query run"
+		}
+		c.step("sink "+name, err, detail)
+	}
+	for _, entry := range chosen {
+		job, err := c.Job(ctx, entry, wire.Ask{Now: !entry.AsksService()})
+		if err != nil {
+			c.step(entry.Name, err, "")
+			continue
+		}
+		if k, pushes := job.Kind.(wire.Pusher); pushes && c.Ledger != nil {
+			due, err := k.Due(ctx, time.Now())
+			if err == nil {
+				err = k.MayPush(ctx, due, time.Now())
+			}
+			c.step(entry.Name, err, "its source can be listed; "+human.Plural(len(due), "file")+" to push")
+		}
+		list = append(list, job)
+		for _, target := range job.Targets {
+			try(target.Name, target.Sink)
+		}
+		keep(entry)
+	}
+	for _, place := range []struct{ key, url string }{{"audit", c.Config.Audit}, {"export", c.Config.Export}} {
+		if place.url == "" {
+			continue
+		}
+		sink, err := c.OpenSink(ctx, place.url)
+		if err != nil {
+			c.step(place.key+" "+sinks.Redact(place.url), exit.Refused(err), "")
+			continue
+		}
+		try(sinks.Redact(place.url), sink)
+	}
+	return list, good
+}
+
+// queries tries whether the service accepts the dimensions, metrics and events of each report job.
+func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string]listing) {
+	for _, job := range list {
+		kind, ok := job.Kind.(*report.Kind)
+		if !ok || lists[job.Account] == nil || ctx.Err() != nil {
+			continue
+		}
+		dimensions, metrics, err := kind.Try(ctx, lists[job.Account])
+		c.step(job.Name, err, fmt.Sprintf("the service takes its %s and %s", human.Plural(dimensions, "dimension"), human.Plural(metrics, "metric")))
+		for _, remark := range kind.FilterRemarks(ctx) {
+			fmt.Fprintf(c.out, "%s: %s\n", job.Name, remark)
+		}
+		if why := kind.Unchecked(); why != "" && err == nil {
+			fmt.Fprintf(c.out, "%s: not reconciled with the service's totals: %s\n", job.Name, why)
+		}
+		if why := kind.Unwatched(); why != "" && err == nil {
+			fmt.Fprintf(c.out, "%s: final partitions aren't compared with later totals: %s\n", job.Name, why)
+		}
+	}
+}
+
+// receivers reads the addresses of those who hear of runs, and sends them nothing.
+func (c *checker) receivers(ctx context.Context) {
+	one := func(name, reference string, use func(address string) error) {
+		address, err := c.Address(ctx, reference)
+		if err != nil {
+			return // it may be known where the runs are, and not here
+		}
+		if err := use(address); err != nil {
+			c.step(name, exit.Refused(err), "")
+			return
+		}
+		c.unencrypted(name, address)
+	}
+	for i, n := range c.Config.Notify {
+		one(fmt.Sprintf("notify %d", i+1), n.URL, func(address string) error { _, err := notify.Sender(address); return err })
+	}
+	if c.Config.Heartbeat != "" {
+		one("heartbeat", c.Config.Heartbeat, func(address string) error { _, err := notify.NewPoster().Heartbeat(address); return err })
+	}
+}
+
+// buckets names the places that the config has over plain HTTP.
+func (c *checker) buckets() {
+	places := []string{c.Config.Ledger, c.Config.Export}
+	for _, j := range c.Config.Jobs {
+		places = append(places, j.Sinks...)
+		if j.Report != nil {
+			places = append(places, j.Report.Raw.URL)
+		} else if push := j.Pushing(); push != nil {
+			places = append(places, push.Source, push.Rejects)
+		}
+	}
+	slices.Sort(places)
+	for _, place := range slices.Compact(places) {
+		c.unencrypted(sinks.Redact(place), place)
+	}
+}
+
+func (c *checker) unencrypted(name, rawURL string) {
+	if address.Insecure(rawURL) {
+		fmt.Fprintf(c.out, "%s: insecure=true: whoever is on the way can read and change what goes there\n", name)
+	}
+}

@@ -1,0 +1,156 @@
+package runs
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs/ledger"
+)
+
+// WriteResult writes what came of one job, as a run closes with it and as it is read again later. Errors are given as texts. each is what to call the job's units, empty for windows of partitions.
+func WriteResult(w io.Writer, again string, r ledger.Result, errs []string, each, trigger string) {
+	o := r.Outcome
+	switch {
+	case o.Windows > 0 || len(errs) > 0:
+		fmt.Fprintf(w, "%s (%s)\n", r.Job, r.Took.Round(10*time.Millisecond))
+	case r.Stopped || r.Left > 0:
+		fmt.Fprintf(w, "%s: not begun\n", r.Job)
+	case len(r.Problems) > 0:
+		fmt.Fprintf(w, "%s: nothing was due, nothing was requested\n", r.Job)
+	case trigger == ledger.Replayed:
+		fmt.Fprintf(w, "%s: nothing is recorded of that, so nothing was replayed\n", r.Job)
+	case trigger == "backfill":
+		fmt.Fprintf(w, "%s: what was asked for is there, nothing was requested\n", r.Job)
+	default:
+		fmt.Fprintf(w, "%s: all is up to date, nothing was requested\n", r.Job)
+	}
+	if o.Windows > 0 {
+		writeOutcome(w, o, each)
+	}
+	if o.Waiting > 0 {
+		human.Row(w, "waiting", human.Plural(o.Waiting, cmp.Or(each, "window"))+" that may still be growing; due "+DueAt(o.Due))
+	}
+	switch {
+	case r.Stopped && r.Left == 0:
+		human.Row(w, "left", "all of it for the next run: this one was stopped before the plan")
+	case r.Stopped:
+		human.Row(w, "left", human.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: this one was stopped")
+	case r.Left > 0:
+		human.Row(w, "left", human.Plural(r.Left, cmp.Or(each, "window"))+" for the next run: the deadline is near")
+	}
+	human.Problems(w, "  ", again, r.Problems, mostDays)
+	for _, err := range errs {
+		human.Row(w, "error", human.Fold(err, 66))
+	}
+}
+
+// DueAt says when units that wait are due.
+func DueAt(at time.Time) string {
+	if at.IsZero() {
+		return "by the next run"
+	}
+	return "at " + at.UTC().Format(time.RFC3339)
+}
+
+// mostDays is how many rows of partitions of a problem are named.
+const mostDays = 3
+
+// writeOutcome writes what a job did, what that cost the service and how much data it was.
+func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
+	if each == "" {
+		writePartitions(w, o)
+	} else {
+		sent := fmt.Sprintf("sent %d, unchanged %d, failed %d", o.Written, o.Unchanged, o.Failed)
+		if o.Held > 0 {
+			sent += ", the others held by another run"
+		}
+		human.Row(w, each+"s", sent)
+	}
+	human.Row(w, "requests", fmt.Sprintf("%d, retries %d", o.Requests, o.Retries))
+	if waits := waitsOf(o); waits != "" {
+		human.Row(w, "waits", waits+", summed over requests")
+	}
+	if each == "app" {
+		return
+	}
+	if o.Unkept > 0 {
+		human.Row(w, "raw", human.Plural(o.Unkept, "answer")+" not kept, so that they can't be replayed; see above")
+	}
+	rows := human.Count(o.Rows)
+	if o.Rounded > 0 {
+		rows += fmt.Sprintf(", %s cells rounded to six decimals", human.Count(o.Rounded))
+	}
+	if o.Nulls > 0 {
+		rows += fmt.Sprintf(", %s blank cells as NULL", human.Count(o.Nulls))
+	}
+	human.Row(w, "rows", rows)
+	if o.NotTaken() > 0 {
+		human.Row(w, "not taken", fmt.Sprintf("%s: %s", human.Count(o.NotTaken()), NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)))
+	}
+	if o.Skipped > 0 {
+		human.Row(w, "skipped", human.Plural(int(o.Skipped), "row")+" of totals, notes or nothing")
+	}
+	for _, a := range o.Altered {
+		human.Row(w, "altered", terminal.Line(fmt.Sprintf("%s of %s: %s", human.Plural(int(a.Cells), "cell"), a.Column, a.What)))
+		human.Row(w, "", terminal.Line("first "+a.First))
+	}
+	if o.CSVBytes+o.ParquetBytes == 0 {
+		return // there was nothing to fetch
+	}
+	bytes := "Parquet out " + human.Size(o.ParquetBytes)
+	if o.CSVBytes > 0 {
+		bytes = "CSV in " + human.Size(o.CSVBytes) + ", " + bytes
+	}
+	human.Row(w, "bytes", bytes)
+}
+
+// waitsOf says what requests waited for. Many wait at once, so that the sum may be longer than the run.
+func waitsOf(o ledger.Outcome) string {
+	var parts []string
+	for _, wait := range []struct {
+		reason string
+		length time.Duration
+	}{{"limiter", o.Limiter}, {"back-off", o.Backoff}} {
+		if wait.length >= 50*time.Millisecond { // else it would read 0.0 s
+			parts = append(parts, fmt.Sprintf("%s %.1f s", wait.reason, wait.length.Seconds()))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// writePartitions counts the windows and partitions of a job by what became of them.
+func writePartitions(w io.Writer, o ledger.Outcome) {
+	windows := fmt.Sprint(o.Windows)
+	if o.Held > 0 {
+		windows += fmt.Sprintf(", %d of them held by another run", o.Held)
+	}
+	human.Row(w, "windows", windows)
+	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty, o.Failed)
+	if o.Kept > 0 {
+		partitions += fmt.Sprintf(", kept %d", o.Kept)
+	}
+	if o.Probed > 0 {
+		partitions += fmt.Sprintf(", not moved %d", o.Probed)
+	}
+	human.Row(w, "partitions", partitions)
+	if o.Moved > 0 {
+		human.Row(w, "moved", human.Plural(o.Moved, "partition")+" that had been final, and fetched again; see changes")
+	}
+	if o.Unseen > 0 {
+		human.Row(w, "not compared", human.Plural(o.Unseen, "final partition")+" with the service's totals; the next run tries again")
+	}
+}
+
+// NotTaken says by whom or for what rows of files weren't taken.
+func NotTaken(refused, rejected, partly, conflicts int64) string {
+	by := "rejected " + human.Count(rejected)
+	if partly > 0 {
+		by += " (" + human.Count(partly) + " taken in part)"
+	}
+	return fmt.Sprintf("refused %s, %s, conflicts %s", human.Count(refused), by, human.Count(conflicts))
+}

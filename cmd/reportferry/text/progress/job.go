@@ -1,0 +1,99 @@
+package progress
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+	"github.com/vbauerster/mpb/v8"
+
+	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
+)
+
+// enough is how many units have to be over before their rate says anything of the others.
+const enough = 3
+
+// A job is what one bar shows.
+type job struct {
+	unit  string
+	waits Waits // nil: nothing is known of it
+	began time.Time
+	bar   *mpb.Bar
+
+	mu          sync.Mutex // never held while bar is asked, whose goroutine takes it to draw
+	done, total int
+	rows        int64
+	over        time.Time // zero: it goes on
+}
+
+// step notes what is over and how much there is by now.
+func (j *job) step(s Step) {
+	j.mu.Lock()
+	j.total = max(j.total, s.Units)
+	j.done += s.Done
+	j.rows += s.Rows
+	if j.over = (time.Time{}); j.done >= j.total {
+		j.over = time.Now()
+	}
+	total := j.total
+	j.mu.Unlock()
+	j.bar.SetTotal(int64(total), false)
+	j.bar.IncrBy(s.Done)
+}
+
+// end stops the clock of the job.
+func (j *job) end() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.over.IsZero() {
+		j.over = time.Now()
+	}
+}
+
+// text is what stands right of the bar. It is 51 columns wide, so that all fits into 80.
+func (j *job) text(now time.Time) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	unit := j.unit
+	if j.total != 1 {
+		unit += "s"
+	}
+	last, when := human.Count(j.rows)+" rows", ""
+	if j.over.IsZero() {
+		what, longest := waiting(j.waits)
+		if what != "" {
+			last = what
+		}
+		when = "ETA " + j.left(now, longest)
+	} else {
+		when = "in " + length(j.over.Sub(j.began).Round(time.Second))
+	}
+	return fmt.Sprintf("%-15s %-10s %-24s", fmt.Sprintf("%d/%d %s", j.done, j.total, unit), when, runewidth.Truncate(last, 24, "…"))
+}
+
+// left is how long the rest takes at the rate of what is done, and no less than a wait that is known.
+func (j *job) left(now time.Time, wait time.Duration) string {
+	if j.done < enough {
+		return "–"
+	}
+	rest := time.Duration(float64(now.Sub(j.began)) / float64(j.done) * float64(j.total-j.done))
+	return length(max(rest, wait))
+}
+
+// length is a time in at most six columns, rounded up.
+func length(d time.Duration) string {
+	switch s := int64((d + time.Second - 1) / time.Second); {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 60*60:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	case s < 100*60*60:
+		return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
+	default:
+		return fmt.Sprintf("%dd", s/86400)
+	}
+}
+
+// seconds is a wait in whole seconds; a fraction counts as one.
+func seconds(d time.Duration) string { return fmt.Sprintf("%d s", (d+time.Second-1)/time.Second) }
