@@ -61,8 +61,9 @@ func exitOf(r ledger.Result, named bool) int {
 		return ExitSome
 	case r.Outcome.NotTaken() > 0:
 		return ExitSome
-	case r.Outcome.HeldBack+r.Outcome.Unreconciled+r.Outcome.Suspected+r.Outcome.Unkept+r.Outcome.Drifted+r.Outcome.Unseen > 0: // done, but not as the config asks
-		return ExitSome
+	case r.Outcome.HeldBack+r.Outcome.Unreconciled+r.Outcome.Suspected+
+		r.Outcome.Unkept+r.Outcome.Drifted+r.Outcome.Unseen > 0:
+		return ExitSome // done, but not as the config asks
 	case named && r.Outcome.Windows > 0 && r.Outcome.Held == r.Outcome.Windows:
 		return ExitHeld
 	}

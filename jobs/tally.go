@@ -29,7 +29,7 @@ func byFile(unit string, err error) []*FileError {
 		return nil
 	}
 	var one *FileError
-	joined, several := err.(interface{ Unwrap() []error }) //nolint:errorlint // what was joined is wanted, not what is below
+	joined, several := err.(interface{ Unwrap() []error }) //nolint:errorlint // joined errors, not those below
 	switch {
 	case !errors.As(err, &one):
 		return []*FileError{{unit, err}}

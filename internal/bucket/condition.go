@@ -44,7 +44,8 @@ func precondition(as func(any) bool, c Condition) error {
 	case as(&upload):
 		upload.IfMatch = &quoted
 	case as(&stream):
-		stream.AccessConditions = &azblob.AccessConditions{ModifiedAccessConditions: &azobject.ModifiedAccessConditions{IfMatch: &tag}}
+		modified := azobject.ModifiedAccessConditions{IfMatch: &tag}
+		stream.AccessConditions = &azblob.AccessConditions{ModifiedAccessConditions: &modified}
 	default:
 		return errors.New("the client of this store has no conditions")
 	}

@@ -61,7 +61,8 @@ func TestSecondRunChangesNothing(t *testing.T) {
 // Whatever is changed here or there is one line of the plan, and one request makes it good.
 func TestChanges(t *testing.T) {
 	a := game(1)
-	a.Overrides = map[string]any{"attribution_settings": map[string]any{"click_device_matching": map[string]any{"enabled": true}}}
+	matching := map[string]any{"click_device_matching": map[string]any{"enabled": true}}
+	a.Overrides = map[string]any{"attribution_settings": matching}
 	a.Events = []Event{{"purchase", false}}
 	r := newRig(t, emulator.Options{Readings: asked}, a, game(2))
 	r.wants(r.run(), 2, 0, 0)

@@ -163,7 +163,8 @@ func (p Past) endedBy(at time.Time) (keys []string) {
 func (l *Ledger) LastSuccess(job string) time.Time {
 	last := map[string]time.Time{}
 	for _, d := range l.months.Range {
-		latest(last, map[string]time.Time{job: d.(*Document[runMonth]).Last().Success[job]}) //nolint:forcetypeassert // likewise
+		month := d.(*Document[runMonth]) //nolint:forcetypeassert // likewise
+		latest(last, map[string]time.Time{job: month.Last().Success[job]})
 	}
 	return last[job]
 }

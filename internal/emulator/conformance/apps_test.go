@@ -303,7 +303,8 @@ func channelInForce(t *testing.T, s *emulator.Server, made called, slug string) 
 	}
 	app := object[fields](t, made)
 	read(t, s, "/status/"+app["ticket_token"].(string))
-	for _, v := range read(t, s, "/app/"+app["adjust_app_token"].(string)+"/settings?sections=partners")["partners"].([]any) {
+	settings := read(t, s, "/app/"+app["adjust_app_token"].(string)+"/settings?sections=partners")
+	for _, v := range settings["partners"].([]any) {
 		if p := v.(fields); p["name"] == slug {
 			return p["channel_setup"].(fields)
 		}

@@ -297,7 +297,8 @@ func (f naiveDimFilter) keeps(label string) bool {
 	label, value := strings.ToLower(label), strings.ToLower(f.value)
 	found := false
 	switch strings.TrimPrefix(f.op, "not_") {
-	case "in": // an entry stands for itself, without the blanks around it, and without quotes, which hold commas together
+	case "in":
+		// An entry stands for itself, without the blanks around it, and without quotes, which hold commas together.
 		for _, entry := range strings.Split(value, ",") {
 			found = found || strings.TrimSpace(entry) != "" && (label == entry || label == strings.TrimSpace(entry))
 		}
