@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	_ "embed" // the description of the interface
 	"errors"
 	"fmt"
 	"net/http"
@@ -50,6 +51,11 @@ type Server struct {
 	limitMu  sync.Mutex
 	limiters map[string]*rate.Limiter // one bucket per address, or per token
 }
+
+// description is the OpenAPI document of all that is answered.
+//
+//go:embed openapi.json
+var description []byte
 
 // olderPrefix stands before the reports' paths at the service's host of 2023, dash.adjust.com, which many clients name.
 const olderPrefix = "/control-center"
@@ -149,7 +155,7 @@ func (s *Server) now() time.Time { return s.opts.Now().Add(time.Duration(s.shift
 // Shift moves the data's clock by d, so that cohorts mature and spend is restated.
 func (s *Server) Shift(d time.Duration) { s.shift.Add(int64(d)) }
 
-// ServeHTTP answers the reporting endpoints, app automation, /cost, /third_party_sharing, and /_emulator/ to callers on
+// ServeHTTP answers the reporting endpoints, app automation, /cost, /third_party_sharing, /openapi.json, and /_emulator/ to callers on
 // this machine. A scripted cut panics with http.ErrAbortHandler, as net/http asks of a handler that gives up in the middle
 // of an answer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -170,6 +176,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := strings.TrimSuffix(r.URL.Path, "/"); {
 	case strings.HasPrefix(r.URL.Path, adminPrefix):
 		s.serveAdmin(x, r)
+	case path == "/openapi.json":
+		x.Header().Set("Content-Type", "application/json")
+		_, _ = x.Write(description) // a client that is gone needs no answer
 	case path == spend.Path: // neither it nor sharing is in the request log, which would hold the IDs of devices: the books are
 		x.Fault = s.script.next(r, s.now())
 		s.spend.Serve(x, r)

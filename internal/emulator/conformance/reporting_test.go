@@ -37,6 +37,9 @@ func serviceOf(t *testing.T, o emulator.Options) *emulator.Server {
 			t.Error(err)
 		}
 	})
+	if len(o.Readings) == 0 { // the description is of the default ones
+		described.Store(s, t)
+	}
 	return s
 }
 
@@ -52,6 +55,11 @@ func call(s *emulator.Server, method, target, token, kind, body string) called {
 	}
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
+	if t, ok := described.Load(s); ok {
+		for _, finding := range (exchange{r, body, w}).check(description(t.(*testing.T), s)) {
+			t.(*testing.T).Error(finding)
+		}
+	}
 	return called{w.Code, w.Header().Get("Content-Type"), w.Body.String()}
 }
 
