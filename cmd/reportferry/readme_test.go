@@ -121,4 +121,4 @@ func writeFlags(b *strings.Builder, set *pflag.FlagSet) {
 }
 
 // inTable makes a text the cell of a table.
-func inTable(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+func inTable(text string) string { return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text) }
