@@ -14,6 +14,7 @@
 package sinks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -159,6 +160,7 @@ type About struct {
 // A Column is one column of a table.
 type Column struct {
 	Name        string
+	Source      string // what the service calls it, where the config renames it; empty: Name
 	Type        ColumnType
 	Required    bool // a dimension: never NULL
 	Description string
@@ -168,6 +170,9 @@ type Column struct {
 	Additive string // whether rows may be added up: yes, not over time, or no
 	Final    string // since when the service changes a number no more
 }
+
+// Slug is what the service calls the column, by which the catalogue knows it.
+func (c Column) Slug() string { return cmp.Or(c.Source, c.Name) }
 
 // Text is all that is said of a column, in one line.
 func (c Column) Text() string {

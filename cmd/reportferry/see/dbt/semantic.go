@@ -140,8 +140,8 @@ func (p *project) dimension(c sinks.Column, on string) dimension {
 	if c.Name == on {
 		d.Name = reportDate
 	}
-	if slices.Contains([]string{"hour", "month", "quarter", "year"}, c.Name) {
-		d.TypeParams.Granularity = c.Name
+	if slices.Contains([]string{"hour", "month", "quarter", "year"}, c.Slug()) {
+		d.TypeParams.Granularity = c.Slug()
 	}
 	return d
 }

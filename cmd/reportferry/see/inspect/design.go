@@ -19,10 +19,10 @@ func Summed(table string, s *sinks.Schema, by []string) (v views.Table, left []s
 	v = views.Table{Name: table, On: s.On, By: by}
 	columns := map[string]sinks.Column{}
 	for _, c := range s.Columns {
-		columns[c.Name] = c
+		columns[c.Slug()] = c
 	}
 	for _, name := range by {
-		if c, ok := columns[name]; !ok || !c.Required || name == s.On {
+		if name == s.On || !slices.ContainsFunc(s.Columns, func(c sinks.Column) bool { return c.Name == name && c.Required }) {
 			return v, nil, fmt.Errorf("--by %s: the table has no such dimension beside its date", name)
 		}
 	}
@@ -30,7 +30,7 @@ func Summed(table string, s *sinks.Schema, by []string) (v views.Table, left []s
 		if c.Required {
 			continue
 		}
-		f := metricField(c.Name)
+		f := metricField(c.Slug())
 		if overView(f, s, by) {
 			v.Sums = append(v.Sums, c.Name)
 			continue
@@ -64,7 +64,7 @@ func metricField(slug string) catalog.Field {
 // summed over days, for example.
 func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
 	for _, c := range s.Columns {
-		if c.Required && c.Name != s.On && !slices.Contains(by, c.Name) && !f.AdditiveOver(c.Name) {
+		if c.Required && c.Name != s.On && !slices.Contains(by, c.Name) && !f.AdditiveOver(c.Slug()) {
 			return false
 		}
 	}
@@ -88,7 +88,8 @@ func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by
 			return true
 		}
 		f := metricField(id.Name)
-		if _, has := columns[id.Name]; has && overView(f, s, by) {
+		if c, has := columns[id.Name]; has && overView(f, s, by) {
+			parts[id.Name] = c.Name
 			return true
 		}
 		inner, lacks := expand(f.Formula(), columns, s, by)

@@ -59,8 +59,10 @@ func Cohorts(table string, s *sinks.Schema, by []string) (views.Long, error) {
 	slices.SortFunc(l.Rows, func(a, b []string) int {
 		return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(days[a[0]], days[b[0]]))
 	})
-	if slices.Contains(l.Of.Sums, "cost") {
-		l.Values = append(l.Values, views.Value{Name: "cost"})
+	for _, c := range s.Columns {
+		if c.Slug() == "cost" && slices.Contains(l.Of.Sums, c.Name) {
+			l.Values = append(l.Values, views.Value{Name: c.Name})
+		}
 	}
 	l.Ripe = views.Ripe{Period: s.Period, Ahead: ahead(s.About.Zone), Days: "days"}
 	return l, nil
@@ -107,7 +109,7 @@ func lengthen(l *views.Long, table string, s *sinks.Schema, by []string, cut fun
 		if c.Required || !summed {
 			continue
 		}
-		name, key, ok := cut(metricField(c.Name))
+		name, key, ok := cut(metricField(c.Slug()))
 		if !ok {
 			continue
 		}
