@@ -43,6 +43,7 @@ type Converter struct {
 	csv     csvRows // the CSV answer at work
 	mending Mending
 	extra   []string // columns of an answer that weren't asked for
+	strict  bool     // these are an error
 
 	blocks  int     // taken so far
 	days    []int64 // by row of a block: the first day of its partition
@@ -82,7 +83,7 @@ func newConverter(o Options) (*Converter, error) {
 	c := &Converter{
 		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns), key: lastDimension(o.Columns), budget: o.Budget,
 		writer: writer, dir: o.Dir, hold: o.Hold, notes: o.Metadata, run: o.Run,
-		byDay: map[int64]int{}, mending: o.Mending,
+		byDay: map[int64]int{}, mending: o.Mending, strict: o.Strict,
 	}
 	for _, source := range o.Ignored {
 		c.heads = append(c.heads, Column{Source: source})

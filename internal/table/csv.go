@@ -41,6 +41,9 @@ func (c *Converter) read(ctx context.Context, r io.Reader) error {
 		a.nuls = a.mending.DropNUL && bytes.IndexByte(b.data, 0) >= 0
 		return c.take(a, b.rows)
 	})
+	if err == nil && c.strict && extra != nil {
+		return &HeaderError{Extra: extra}
+	}
 	for _, name := range extra {
 		if !slices.Contains(c.extra, name) {
 			c.extra = append(c.extra, name)

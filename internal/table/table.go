@@ -62,6 +62,7 @@ const NoRoute = -1
 type Options struct {
 	Columns    []Column
 	Ignored    []string     // sources that an answer has and no column wants
+	Strict     bool         // any other one is a HeaderError, and not left out and counted
 	Route      int          // index of the column whose date, or hour's date, is a row's partition; or NoRoute
 	Partitions []civil.Date // first day of each expected partition, in any order, once each; a row of another one is an error
 	Dir        string       // folder of the parts' files; "" for the system's temporary one
