@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,9 +64,19 @@ func didYouMeanDimension(name string) string {
 
 // checkColumns sees that the columns that are known before the service is asked have good and distinct names.
 func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.Node) {
-	lines, spelled := map[string]int{}, map[string]bool{}
+	lines, spelled, typed, renamed := map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]strict.Node{}
+	for _, e := range p.renamed {
+		renamed[e.Key] = e.Value
+		if near := slices.Concat(r.Dimensions, r.Metrics); !slices.Contains(near, e.Key) {
+			d.Fail(e.KeyNode, "rename: the job lists no dimension or metric %q%s", e.Key, cmp.Or(strict.DidYouMean(e.Key, near), "; columns of events are named by as, under events"))
+		}
+	}
 	// Names are compared without case, because BigQuery and most readers do so.
 	add := func(slug, name, key string, n strict.Node, way string) {
+		typed[catalog.Fold(name)] = true
+		if to, is := renamed[slug]; is && r.Rename[slug] != "" {
+			name, key, n, way = r.Rename[slug], "rename", to, ""
+		}
 		line, taken := lines[catalog.Fold(name)]
 		switch first, _, semicolon := strings.Cut(slug, ";"); {
 		case strings.Contains(slug, ",") || semicolon && known(first):
@@ -111,8 +122,8 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 			d.Fail(t.Node, "types: the type of dimension %s is fixed", t.Text)
 		} else if typ, good := r.Types[t.Text]; good && typ != catalog.String && slices.Contains(r.Dimensions, t.Text) {
 			d.Fail(t.Node, "types: %s is a dimension, which is always a string", t.Text)
-		} else if _, known := lines[catalog.Fold(t.Text)]; !known && !open {
-			d.Fail(t.Node, "types: the job has no column %q%s", t.Text, strict.DidYouMean(t.Text, slices.Sorted(maps.Keys(lines))))
+		} else if known := typed[catalog.Fold(t.Text)]; !known && !open {
+			d.Fail(t.Node, "types: the job has no column %q%s", t.Text, strict.DidYouMean(t.Text, slices.Sorted(maps.Keys(typed))))
 		}
 	}
 }
@@ -132,6 +143,27 @@ func ofEvent(name string) (slug, metric string, is bool) {
 		}
 	}
 	return "", "", false
+}
+
+// The names that any sink could give a column: at most as long as Postgres has them, none of those that it has in each table, and none with an
+// underscore at its beginning, as what BigQuery and Iceberg keep to themselves has, and the columns of a fetch.
+var (
+	newName      = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9_]{0,62}$`), "a column name of a letter, and up to 62 letters, digits and underscores")
+	systemColumn = strict.Expr(`^(?i:tableoid|[cx](min|max)|ctid)$`)
+)
+
+// newNames is a mapping of dimensions and metrics to names of columns. Its entries go to *all.
+func newNames(all *[]strict.Entry) strict.Shape[map[string]string] {
+	return strict.MapOf(func(d *strict.Decoder, e strict.Entry, key string) (string, bool) {
+		*all = append(*all, e)
+		name, ok := newName.Read(d, e.Value, key)
+		if ok && systemColumn.MatchString(name) {
+			d.Fail(e.Value, "%s: Postgres has a column %s in each table, so that no other can have its name", key, name)
+		}
+		return name, ok
+	}, func() *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "object", AdditionalProperties: newName.Schema()}
+	})
 }
 
 var columnType = strict.OneOf(catalog.String.String(), catalog.Int64.String(), catalog.Decimal.String(), catalog.Double.String())

@@ -138,7 +138,7 @@ func TestEveryKey(t *testing.T) {
 			Sinks: []string{"gs://bucket/exports", below("testdata/good", "file://./out?key={table}/{date}.parquet")}, line: 23,
 			Report: &Report{
 				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
-				OnEmpty: "keep", BadText: "replace", Guard: 0.5, OnMissingEvent: "null", NewColumns: "later",
+				OnEmpty: "keep", BadText: "replace", Guard: 0.5, OnMissingEvent: "null", NewColumns: "later", Contract: "freeze", Rename: map[string]string{"app": "application", "shiny_new": "shiny"},
 				Reconcile: Reconcile{"fail", 0.05}, FinalAfter: 30, Drift: Drift{90, true}, Raw: Raw{URL: "gs://bucket/job-raw", Required: true},
 				Dimensions: []string{"month", "week", "app"}, Metrics: []string{"installs", "shiny_new"},
 				Events: []EventSelector{
@@ -165,10 +165,10 @@ func TestEveryKey(t *testing.T) {
 				},
 			},
 		}, {
-			Name: "zoned", Entry: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 88,
+			Name: "zoned", Entry: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 90,
 			Report: &Report{
 				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30, 37}, Page: Page{1, 'y'},
-				OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Dimensions: []string{"year", "app"},
+				OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Contract: "evolve", Dimensions: []string{"year", "app"},
 				Reconcile: Reconcile{"warn", 0.02}, FinalAfter: -1, Drift: Drift{Days: 90}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost", "purchase_revenue"},
 				Filters: map[string][]string{}, Types: map[string]catalog.Type{"purchase_revenue": catalog.Decimal},
@@ -180,7 +180,7 @@ func TestEveryKey(t *testing.T) {
 			},
 		}, {
 			Name: "slugs", Entry: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
-			Sinks: []string{"gs://bucket/events"}, line: 99,
+			Sinks: []string{"gs://bucket/events"}, line: 101,
 			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
 			Warehouse: Warehouse{
 				ClusterBy: []string{"slug"}, RequireFilter: true, ExpireDays: 400,

@@ -22,6 +22,7 @@ type Report struct {
 	Guard          Share    // an answer that takes away more than this is held back
 	OnMissingEvent string   // fail or null
 	NewColumns     string   // now or later
+	Contract       string   // evolve or freeze
 	Drop           []string // columns that partitions lose, although the config lists them no more
 	Probe          bool     // inside Lookback, partitions whose totals haven't moved aren't fetched
 	Reconcile      Reconcile
@@ -33,7 +34,8 @@ type Report struct {
 	Metrics    []string
 	Events     []EventSelector
 	Filters    map[string][]string     // parameter, such as app_token__in or installs__gt -> values
-	Types      map[string]catalog.Type // column -> String, Int64, Decimal or Double: as configured, or as guessed for a metric that the catalogue lacks
+	Rename     map[string]string       // dimension or metric -> its column's name
+	Types      map[string]catalog.Type // column, by the service's name -> String, Int64, Decimal or Double: as configured, or as guessed for a metric that the catalogue lacks
 	Codec      string                  // zstd, snappy or none
 	Extra      Extra                   // columns about the fetch
 
@@ -56,6 +58,7 @@ type parts struct {
 	filtered                   []strict.Item // metrics that a filter compares
 	filteredDimensions         []strict.Item // dimensions that a filter names and the catalogue lacks
 	events                     []strict.Node
+	renamed                    []strict.Entry
 	lookback                   lookback
 }
 
@@ -74,7 +77,7 @@ var refusedParameters = map[string]string{
 // parameter.go.
 func reportKeys(j *Job) strict.Object {
 	r := &Report{
-		Until: "yesterday", OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Codec: "zstd", UTCOffset: "+00:00", AppScope: "account",
+		Until: "yesterday", OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Contract: "evolve", Codec: "zstd", UTCOffset: "+00:00", AppScope: "account",
 		Reconcile: usualReconcile, FinalAfter: -1, Drift: Drift{Days: watchedDays},
 		Filters: map[string][]string{}, Types: map[string]catalog.Type{}, Parameters: DefaultParameters(),
 	}
@@ -105,6 +108,7 @@ func reportKeys(j *Job) strict.Object {
 			strict.Optional("guard", share, &r.Guard, "80%", "How much of a period's rows, or of one of its metrics, an answer may take away. One that takes more, and at least 20 rows or 100 units, is held back: the old rows stay, and the service is asked again. When answers on three days agree, the last of them is published; accept publishes one before that. Of final periods that the service changes all the same it is at most 10%; 100% holds nothing back."),
 			strict.Optional("on_missing_event", strict.OneOf("fail", "null"), &r.OnMissingEvent, "'null'", "What happens when an event is gone from the account. fail fails the job, and null fills the event's columns with NULL in new periods; those that have values of it stay."),
 			strict.Optional("new_columns", strict.OneOf("now", "later"), &r.NewColumns, "later", "When partitions from before a metric was added get its column. now lets the next run fetch them again; later leaves them to backfill --missing-columns."),
+			strict.Optional("contract", strict.OneOf("evolve", "freeze"), &r.Contract, "freeze", "Whether the table may get other columns than its newest partition has. evolve lets it follow the config, and events that come; a column that an answer has unasked is left out and said. freeze fails the job before anything is published when a column is new, gone or of another type, by the config or by the service, when an event is gone, whatever on_missing_event says, and when an answer has a column that wasn't asked for."),
 			strict.Optional("drop", strict.TextsOf(columnName), &r.Drop, "[cost]", "Columns to take out of every partition. A metric that is only taken out of metrics ends at a day: partitions that have it are still asked for it when they are fetched again. The next run rewrites the partitions that have one of these columns, from the files of a bucket or an Iceberg table, or from raw answers that were kept, and asks the service nothing; where there are neither, it fetches them."),
 			strict.Required("dimensions", strict.Items(dimension), &p.dimensions, "[day, app, network]", "What rows are grouped by. The finest date among the dimensions is the period of a partition; without a date the table is one partition. A week runs from Sunday to Saturday. "+
 				"The service is asked for any name; one that the catalogue doesn't know is a column of texts."),
@@ -116,6 +120,7 @@ func reportKeys(j *Job) strict.Object {
 				"Totals are asked for both ways, so that what one of them hides shows as a difference. check --live and the first run compare a day of both, and say which to choose."),
 			strict.Optional("types", types(&p.types), &r.Types, "{my_metric: decimal}", "Types of columns, in place of the catalogue's types, and for metrics that the catalogue doesn't know."),
 			strict.Optional("columns", extra, &r.Extra, "{loaded_at: true, run: true}", "Columns that say where rows come from. They aren't part of a partition's content: rows that come back the same keep what they have."),
+			strict.Optional("rename", newNames(&p.renamed), &r.Rename, "{network_cost: spend}", "Names of columns, by the dimension or metric as the job lists it. The service is asked by its own name, which filters and types keep; drop, cluster_by and indexes have the column's. Of a metric that the table has already, the next run rewrites the older partitions, as with drop; a dimension's name changes by run --rebaseline. Columns of events are named by as."),
 			strict.Optional("codec", codec, &r.Codec, "snappy", "Compression of the files."),
 			strict.Optional("utc_offset", utcOffset, &r.UTCOffset, "'+02:00'", "Where the report's days begin and end, the same all year. It excludes timezone_id."),
 			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin", "Where the report's days begin and end, with daylight saving time. A name is worked out: the service gets the utc_offset of the days asked for. A number is the service's own, is sent, and needs zone beside it. It excludes utc_offset."),

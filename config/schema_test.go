@@ -40,6 +40,7 @@ var beyondSchema = map[string]string{
 	"page_quarter":           "crosskey",
 	"page_whole":             "crosskey",
 	"page_year":              "crosskey",
+	"rename_taken":           "duplicate",
 	"schedule_never":         "cron",
 	"schedule_syntax":        "cron",
 	"spend_constants":        "crosskey",

@@ -41,6 +41,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -123,6 +124,8 @@ var (
 	ErrDenied = errors.New("access denied")
 	// ErrStop: a refusal of one unit that holds for every unit of the job; going on would only repeat it.
 	ErrStop = errors.New("the job goes no further")
+	// ErrContract: the service's columns aren't those of the table any more, which the job's contract freezes.
+	ErrContract = fmt.Errorf("%w, because contract: freeze allows a table no other columns", ErrStop)
 )
 
 // Planned is what a job would do now, or why that can't be said.

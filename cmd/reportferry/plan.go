@@ -253,7 +253,7 @@ func limiterTime(service config.Service, requests int) time.Duration {
 // reasonWords say a reason behind a number, where the reason by itself doesn't.
 var reasonWords = map[refresh.Reason]string{
 	refresh.Lookback: "in the lookback", refresh.Unsunk: "for a new sink", refresh.Rebased: "to rebaseline",
-	refresh.Doubtful: "to ask again, because they differ from the totals or are empty", refresh.Dropped: "with columns to drop",
+	refresh.Doubtful: "to ask again, because they differ from the totals or are empty", refresh.Dropped: "with columns to drop or rename",
 	refresh.NewColumns: "for an added column", refresh.Drifted: "moved though final", refresh.Horizon: "whose numbers are final by now",
 }
 

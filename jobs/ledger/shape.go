@@ -70,7 +70,39 @@ func (s Shape) meanings(now Shape) (diffs []string) {
 			diffs = append(diffs, fmt.Sprintf("%s was %q and is now %q", key, was, is))
 		}
 	}
+	for _, c := range now.Columns { // an event's column may have another slug: the event was renamed
+		i := s.index(c.Name)
+		if i >= 0 && c.Source != "" && (c.Event == "" || s.Columns[i].Event == "") && s.Columns[i].Source != "" && s.Columns[i].Source != c.Source {
+			diffs = append(diffs, fmt.Sprintf("column %s was of %s and is now of %s", c.Name, s.Columns[i].Source, c.Source))
+		}
+	}
 	return diffs
+}
+
+// index finds a column by its name; -1: there is none.
+func (s Shape) index(name string) int {
+	return slices.IndexFunc(s.Columns, func(c Column) bool { return c.Name == name })
+}
+
+// Breaks says, for people, how the columns of now aren't those of s: one is new or gone, has another type, or NULLs instead of values.
+func (s Shape) Breaks(now Shape) (breaks []string) {
+	for _, c := range now.Columns {
+		i := s.index(c.Name)
+		switch {
+		case i < 0:
+			breaks = append(breaks, c.Name+" is new")
+		case c.Type != "" && c.Type != s.Columns[i].Type:
+			breaks = append(breaks, fmt.Sprintf("%s was %s and is now %s", c.Name, s.Columns[i].Type, c.Type))
+		case s.Columns[i].filled() && !c.filled():
+			breaks = append(breaks, c.Name+" has no values any more, because its event is gone")
+		}
+	}
+	for _, c := range s.Columns {
+		if now.index(c.Name) < 0 {
+			breaks = append(breaks, c.Name+" is gone")
+		}
+	}
+	return breaks
 }
 
 // Turned says in few words what else the numbers of now mean than those of s: of currencies alone, USD -> EUR.

@@ -18,6 +18,7 @@ import (
 type Definition struct {
 	Columns []table.Column
 	Ignored []string // sources that answers have and the table doesn't
+	Strict  bool     // any other source that no column is made of is an error
 	Route   int      // index of the column whose value names a row's partition, or table.NoRoute
 	Shape   ledger.Shape
 	Schema  *sinks.Schema
@@ -92,6 +93,9 @@ func (d *Definition) clusters(usual []string) (out []string) {
 	names := slices.Clone(usual)
 	for _, c := range d.Columns {
 		texts[c.Name] = c.Dimension && c.Type == catalog.String
+		if i := slices.Index(usual, c.Source); i >= 0 {
+			names[i] = c.Name
+		}
 		names = append(names, c.Name)
 	}
 	for _, name := range names {

@@ -64,7 +64,7 @@ func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Convert
 		return nil, err
 	}
 	return table.New(table.Options{
-		Columns: d.Columns, Ignored: d.Ignored, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Hold: t.o.Hold, Codec: t.o.Codec, Pages: t.o.Pages, Budget: t.o.Budget, Run: t.o.Run, Mending: t.Mending(),
+		Columns: d.Columns, Ignored: d.Ignored, Strict: d.Strict, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Hold: t.o.Hold, Codec: t.o.Codec, Pages: t.o.Pages, Budget: t.o.Budget, Run: t.o.Run, Mending: t.Mending(),
 		Metadata: map[string]string{
 			"table": t.o.Name, "fingerprint": d.Shape.FingerprintID(),
 			// The text makes every file another one, also of the same rows. S3's ETag, which conditional writes go by, is a sum

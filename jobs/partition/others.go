@@ -173,7 +173,7 @@ func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns
 	const turns = "If another config fills this table too, the two take turns for ever: give one of the two jobs another table"
 	lacking := slices.DeleteFunc(slices.Clone(columns), func(name string) bool {
 		_, metric := catalog.Metric(name) // the columns of events aren't all known before they are asked for
-		return !metric || slices.Contains(t.o.Drop, name) || slices.ContainsFunc(now.Columns, func(c ledger.Column) bool { return c.Name == name })
+		return !metric || slices.Contains(t.o.Drop, name) || slices.ContainsFunc(now.Columns, func(c ledger.Column) bool { return c.Name == name || c.Source == name })
 	})
 	switch {
 	case fingerprint == now.FingerprintID() && len(lacking) > 0 && !replace:
@@ -230,7 +230,8 @@ func periodOf(columns []string, now ledger.Shape) string {
 		return ""
 	}
 	for _, period := range []string{"hour", "day", "week", "month", "quarter", "year"} {
-		if slices.Contains(columns, period) {
+		renamed := func(c ledger.Column) bool { return c.Source == period && slices.Contains(columns, c.Name) }
+		if slices.Contains(columns, period) || slices.ContainsFunc(now.Columns, renamed) {
 			return strings.Replace(period, "hour", "day", 1)
 		}
 	}

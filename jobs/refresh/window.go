@@ -20,7 +20,7 @@ const (
 	Doubtful    Reason = "doubtful"        // its rows differ from the totals, or it has none although the periods beside it have some
 	Rebased     Reason = "rebaseline"      // recorded when the config gave its numbers another meaning
 	NewColumns  Reason = "missing columns" // recorded when the table had fewer columns
-	Dropped     Reason = "dropped columns" // it has columns that the config takes out of every partition
+	Dropped     Reason = "dropped columns" // it has columns that the config takes out of every partition, or renames
 	Changed     Reason = "changed outside" // a sink holds something else than what was put, or nothing
 	Drifted     Reason = "drift"           // it was final, and the service's totals have moved all the same
 	Forced      Reason = "forced"          // asked for again, whatever the ledger holds

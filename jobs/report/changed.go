@@ -23,7 +23,7 @@ func (f *fetch) changedTotals(ctx context.Context, records ledger.Records, today
 	for _, c := range f.cols.numbers {
 		then, now := map[civil.Date]table.Part{}, map[civil.Date]table.Part{}
 		for p, e := range records {
-			part, has := recorded(e, shapes[e.Shape], c)
+			part, has := f.recorded(e, shapes[e.Shape], c)
 			if _, had := today[p].Sums[c.Name]; has && had {
 				then[p], now[p], compared[p] = part, today[p], true
 			}
@@ -37,18 +37,21 @@ func (f *fetch) changedTotals(ctx context.Context, records ledger.Records, today
 
 // recorded is what a record says that the service's total of a column was; false: it doesn't say. A record of an earlier version has only
 // the sum over the rows, which may differ from the total by what rounding loses. The part then has their number.
-func recorded(e ledger.Record, s ledger.Shape, c table.Column) (table.Part, bool) {
-	if !slices.ContainsFunc(s.Columns, func(was ledger.Column) bool { return was.Name == c.Name && was.Source == c.Source }) {
+func (k *Kind) recorded(e ledger.Record, s ledger.Shape, c table.Column) (table.Part, bool) {
+	i := slices.IndexFunc(s.Columns, func(was ledger.Column) bool {
+		return was.Source == c.Source && (was.Name == c.Name || k.renamedTo(was) == c.Name)
+	})
+	if i < 0 {
 		return table.Part{}, false
 	}
-	p := table.Part{Partition: e.Partition}
-	sum, has := e.Sums[c.Name]
+	p, name := table.Part{Partition: e.Partition}, s.Columns[i].Name
+	sum, has := e.Sums[name]
 	if !has && e.Rows == 0 {
 		sum, has = "0", true
 	}
 	if e.Control == nil || e.Control.Totals == nil {
 		p.Rows = e.Rows
-	} else if total, said := e.Control.Totals[c.Name]; said {
+	} else if total, said := e.Control.Totals[name]; said {
 		sum, has = total, true
 	}
 	p.Sums = map[string]string{c.Name: sum}

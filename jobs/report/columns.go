@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func configColumns(o Options) ([]column, error) {
 	var cols []column
 	for _, name := range o.Query.Dimensions {
 		f, _ := catalog.Dimension(name) // one that the catalogue lacks is a string, the zero type
-		cols = append(cols, column{Column: table.Column{Name: name, Source: name, Type: f.Type, Dimension: true}})
+		cols = append(cols, column{Column: table.Column{Name: o.named(name, name), Source: name, Type: f.Type, Dimension: true}})
 	}
 	for _, slug := range o.Query.Metrics {
 		f, known := catalog.Metric(slug)
@@ -83,11 +84,23 @@ func configColumns(o Options) ([]column, error) {
 			typ = f.Type
 		}
 		cols = append(cols, column{
-			Column:     table.Column{Name: name, Source: slug, Type: typ, Additive: o.summable(f, typ), Rounds: f.Modelled() && typ == catalog.Int64},
+			Column:     table.Column{Name: o.named(slug, name), Source: slug, Type: typ, Additive: o.summable(f, typ), Rounds: f.Modelled() && typ == catalog.Int64},
 			everywhere: f.Additive == catalog.Everywhere, cohort: f.OfCohort(),
 		})
 	}
 	return cols, nil
+}
+
+// named is the name of a dimension's or a metric's column: what the config says, or the usual one.
+func (o Options) named(source, usual string) string { return cmp.Or(o.Rename[source], usual) }
+
+// renamedTo is the name that the config gives by now to what a recorded column is of; empty: it is the same, or the config doesn't have it.
+func (k *Kind) renamedTo(was ledger.Column) string {
+	i := slices.IndexFunc(k.fixed, func(c column) bool { return c.Source == was.Source })
+	if was.Event != "" || i < 0 || k.fixed[i].Name == was.Name {
+		return ""
+	}
+	return k.fixed[i].Name
 }
 
 // summable tells whether a sum over the rows of a partition means something, which needs a metric that adds up over
@@ -128,7 +141,11 @@ func (p *plan) resolve(ctx context.Context, slugs Slugs) (*columns, error) {
 	}
 	c := p.define(cols)
 	if known {
-		if err := p.checkShape(recorded, c.Shape); err != nil {
+		err := p.checkShape(recorded, c.Shape)
+		if err == nil {
+			err = p.checkContract(ctx, c.Shape)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +169,7 @@ func (k *Kind) define(cols []column) *columns {
 	cols = renamed(cols)
 	stamped := append(slices.Clone(cols), k.o.stamps()...)
 	c := newColumns(shapeOf(k.o, stamped))
-	c.all, c.within = cols, partition.Shares{}
+	c.all, c.within, c.Strict = cols, partition.Shares{}, k.o.Frozen
 	for _, col := range stamped {
 		c.add(col.Column)
 		if col.totalled() {
@@ -275,6 +292,11 @@ func shapeOf(o Options, cols []column) ledger.Shape {
 		"account": o.Account, "dimensions": joined(q.Dimensions), "currency": q.Currency, "utc_offset": q.UTCOffset, "timezone_id": q.TimezoneID,
 		ledger.FingerprintPeriod: o.Rules.Period.String(),
 	}}
+	for _, name := range q.Dimensions { // by which readers know rows, so that both names side by side would be two tables
+		if to := o.named(name, name); to != name {
+			s.Fingerprint["name of "+name] = to
+		}
+	}
 	for name, values := range q.Parameters {
 		s.Fingerprint[name] = joined(values)
 	}

@@ -33,17 +33,25 @@ func (o Options) describe(c table.Column) sinks.Column {
 		return sinks.Column{Description: "ID of the run that brought this content"}
 	case c.Dimension:
 		f, _ := catalog.Dimension(c.Source)
-		return sinks.Column{Description: f.Description}
+		return sinks.Column{Description: f.Description, Source: o.renamed(c)}
 	}
 	f := metric(cmp.Or(c.Source, c.Name)) // a column of NULLs has a name only
 	if f.Unknown {
 		f.Type = c.Type
 	}
-	s := sinks.Column{Description: f.Description, Unit: f.Unit(), Additive: f.Summable(), Final: f.Final(o.adSpendMode())}
+	s := sinks.Column{Description: f.Description, Source: o.renamed(c), Unit: f.Unit(), Additive: f.Summable(), Final: f.Final(o.adSpendMode())}
 	if o.FinalAfter > 0 && s.Final != "" {
 		s.Final = fmt.Sprintf("%d days after the period", o.FinalAfter)
 	}
 	return s
+}
+
+// renamed is what the service calls a column that the config renames; empty: it doesn't.
+func (o Options) renamed(c table.Column) string {
+	if o.Rename[c.Source] != c.Name {
+		return ""
+	}
+	return c.Source
 }
 
 func (o Options) adSpendMode() string { return strings.Join(o.Query.Parameters["ad_spend_mode"], "") }

@@ -191,6 +191,9 @@ func (f *fetch) advice(err error) string {
 	if !errors.As(err, &failed) {
 		return ""
 	}
+	if f.o.Frozen && (failed.Metric != "" || errors.Is(err, jobs.ErrContract)) {
+		return evolve
+	}
 	if f.cols != nil && slices.ContainsFunc(f.cols.all, func(c column) bool { return c.Source == failed.Metric && slices.Contains(f.cols.kept, c.Name) }) {
 		return "; the partitions have values of it, which the config asks for no more, and so they stay; drop: gives them up"
 	}
@@ -263,6 +266,9 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 		}
 		return err
 	})
+	if f.o.Frozen && errors.As(err, new(*table.HeaderError)) {
+		err = fmt.Errorf("%w: %w", jobs.ErrContract, err)
+	}
 	if err = f.rowsFirst.answered(err); err != nil {
 		return a, err
 	}

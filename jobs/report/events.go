@@ -138,7 +138,7 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 	}
 	gone := s.vanished(cols, recorded)
 	switch {
-	case len(gone) > 0 && !o.NullMissing:
+	case len(gone) > 0 && !o.NullMissing && !o.Frozen: // a contract says so of all columns together
 		return nil, fmt.Errorf("%s: events have vanished from the service: its columns were %s and are now %s; set "+
 			"on_missing_event: null to keep the lost ones as NULLs%s", s, s.before(recorded), names(cols),
 			o.slugChanges(ctx, s, s.slugs(recorded)))
@@ -190,7 +190,7 @@ func (s Selector) columnsOf(o Options, events []adjust.Event, recorded ledger.Sh
 
 // sayName says which name the column of a slug with signs has, when the table gets it.
 func (o Options) sayName(by string, c column, recorded ledger.Shape) {
-	if c.Name != c.Source && !slices.ContainsFunc(recorded.Columns, func(was ledger.Column) bool { return was.Name == c.Name }) {
+	if c.Name != c.Source && o.Rename[c.Source] == "" && !slices.ContainsFunc(recorded.Columns, func(was ledger.Column) bool { return was.Name == c.Name }) {
 		o.warn("%s: the column of %q is named %s", by, c.Source, c.Name)
 	}
 }

@@ -94,8 +94,11 @@ func (t *firstQuery) answered(err error) error {
 		return err
 	}
 	var refused *adjust.Error
-	if errors.As(err, &refused) && refused.AnyDays {
-		err = fmt.Errorf("%w: %w", jobs.ErrStop, err)
+	broken := errors.Is(err, jobs.ErrContract)
+	if errors.As(err, &refused) && refused.AnyDays || broken {
+		if !broken {
+			err = fmt.Errorf("%w: %w", jobs.ErrStop, err)
+		}
 		t.mu.Lock()
 		t.refusal = err
 		t.mu.Unlock()

@@ -83,11 +83,11 @@ func (k *Kind) keeping(c *columns, recorded ledger.Shape) *columns {
 	return wider
 }
 
-// valued are the metrics that files of a shape have values in, but for those that the config drops.
+// valued are the metrics that files of a shape have values in, but for those that the config drops, or asks for under another name.
 func (k *Kind) valued(s ledger.Shape) []ledger.Column {
 	dimensions := strings.Split(s.Fingerprint["dimensions"], ",")
 	return slices.DeleteFunc(slices.Clone(s.Columns), func(c ledger.Column) bool {
-		return c.Source == "" || slices.Contains(dimensions, c.Source) || slices.Contains(k.o.Drop, c.Name)
+		return c.Source == "" || slices.Contains(dimensions, c.Source) || slices.Contains(k.o.Drop, c.Name) || k.renamedTo(c) != ""
 	})
 }
 

@@ -83,13 +83,13 @@ func (p *plan) rebuild(ctx context.Context, e batch, cols []column) (d partition
 	if a.Parts, err = conv.Finish(); err != nil {
 		return d, a, err
 	}
-	a, err = p.take(a, e, d.Shape.ID())
+	a, err = p.take(a, e, d.Shape.ID(), shape)
 	return d, a, err
 }
 
 // take keeps the parts of the batch's partitions, and removes the others. What is made of an answer must be what is recorded: under its
 // name there may be another, as whole and valid as it was. Of other columns than the recorded ones only the sums can be compared.
-func (p *plan) take(a partition.Answer, e batch, shape string) (partition.Answer, error) {
+func (p *plan) take(a partition.Answer, e batch, shape string, recorded ledger.Shape) (partition.Answer, error) {
 	made := byPartition(a.Parts)
 	var parts []table.Part
 	var err error
@@ -105,7 +105,7 @@ func (p *plan) take(a partition.Answer, e batch, shape string) (partition.Answer
 		}
 		delete(made, was.Partition)
 		parts = append(parts, part)
-		a.Control[was.Partition] = was.Control
+		a.Control[was.Partition] = p.asNamed(was.Control, recorded)
 	}
 	for _, part := range made {
 		part.Remove()
@@ -119,7 +119,7 @@ func (p *plan) take(a partition.Answer, e batch, shape string) (partition.Answer
 	return a.Only(parts...), nil
 }
 
-// rewrite takes columns out of partitions that are as they should be but for these, and asks the service nothing: their rows are those that a
+// rewrite takes columns out of partitions that are as they should be but for these, or gives them other names, and asks the service nothing: their rows are those that a
 // sink gives back, or those of the answers that were kept. It gives the window without the ones that are done.
 func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, error) {
 	var sources []ledger.Record
@@ -167,7 +167,7 @@ func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, 
 		}
 	}
 	if left := len(sources) - len(done); left > 0 {
-		f.o.Log.Warn("partitions are fetched to take columns out of them, because no sink gives their rows back as they are recorded", "job", f.o.Job, "partitions", left)
+		f.o.Log.Warn("partitions are fetched to take columns out of them or to rename them, because no sink gives their rows back as they are recorded", "job", f.o.Job, "partitions", left)
 	}
 	return w.Without(func(d refresh.Due) bool { return done[d.Partition] }), err
 }
@@ -187,6 +187,9 @@ func (p *plan) reread(ctx context.Context, e ledger.Record, cols []column) (d pa
 		return d, a, err
 	}
 	for _, c := range d.Columns {
+		if _, has := at[c.Name]; !has && c.Source != "" && slices.Contains(sources, c.Source) {
+			at[c.Name] = slices.Index(sources, c.Source) // under another name
+		}
 		if i, has := at[c.Name]; has && shape.Columns[i].Type != c.Type.String() {
 			return d, a, fmt.Errorf("column %s is %s by now, and its rows have %s", c.Name, c.Type, shape.Columns[i].Type)
 		}
@@ -214,7 +217,7 @@ func (p *plan) reread(ctx context.Context, e ledger.Record, cols []column) (d pa
 	}); err != nil {
 		return d, a, err
 	}
-	a = partition.Answer{Fetched: e.Fetched, Replayed: p.now, Raw: e.Raw, Control: map[civil.Date]*ledger.Control{e.Partition: e.Control}}
+	a = partition.Answer{Fetched: e.Fetched, Replayed: p.now, Raw: e.Raw, Control: map[civil.Date]*ledger.Control{e.Partition: p.asNamed(e.Control, shape)}}
 	a.Parts, err = conv.Finish()
 	return d, a, err
 }
@@ -246,7 +249,9 @@ func (p *plan) definition(cols []column, shape ledger.Shape, asked []string) (pa
 			cols[i].Source = ""
 		}
 	}
-	return p.keeping(p.define(cols), shape).Definition, nil
+	d := p.keeping(p.define(cols), shape).Definition
+	d.Strict = false // what an answer had besides has been said
+	return d, nil
 }
 
 // askedBy gives the dimensions and metrics that a query asked for.

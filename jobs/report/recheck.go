@@ -253,7 +253,11 @@ func (f *fetch) place(ctx context.Context, d *mismatch, total table.Part, column
 	if err != nil {
 		return nil
 	}
-	ours, err := d.part().Grouped(ctx, f.cols.Columns, by)
+	var names []string
+	for _, name := range by {
+		names = append(names, f.o.named(name, name))
+	}
+	ours, err := d.part().Grouped(ctx, f.cols.Columns, names)
 	if err != nil {
 		return nil
 	}

@@ -1,10 +1,15 @@
 package report
 
 import (
+	"context"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/reportferry/reportferry/internal/catalog"
 	"github.com/reportferry/reportferry/internal/table"
+	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
@@ -49,4 +54,54 @@ func (s Selector) gaveIt(was ledger.Column) (metric string, gave bool) {
 		}
 	}
 	return metric, gave
+}
+
+// evolve ends a message about a contract.
+const evolve = "; undo the change, or let a run with contract: evolve take it into the table"
+
+// checkContract refuses columns that aren't those of the newest partition, where the config freezes them. Older partitions may have others, of
+// metrics that ended before. A rebaseline has been asked for in words, and may change any of them.
+func (p *plan) checkContract(ctx context.Context, now ledger.Shape) error {
+	if !p.o.Frozen || p.o.Rebaseline {
+		return nil
+	}
+	for _, e := range slices.Backward(p.table.Sorted()) {
+		if e.State == ledger.Publishing {
+			continue // its shape is of rows that readers may not have
+		}
+		contract, err := p.table.ShapeOf(ctx, e)
+		if err != nil {
+			return err
+		}
+		if breaks := contract.Breaks(now); breaks != nil {
+			return fmt.Errorf("table %s: %w: %s%s", p.o.Table, jobs.ErrContract, strings.Join(breaks, "; "), evolve)
+		}
+		return nil
+	}
+	return nil
+}
+
+// asNamed is what a record says of the service's totals, by the names that columns have by now.
+func (k *Kind) asNamed(was *ledger.Control, recorded ledger.Shape) *ledger.Control {
+	if was == nil {
+		return nil
+	}
+	c := *was
+	c.Totals, c.Differences = maps.Clone(was.Totals), slices.Clone(was.Differences)
+	for _, column := range recorded.Columns {
+		to := k.renamedTo(column)
+		if to == "" {
+			continue
+		}
+		if total, said := c.Totals[column.Name]; said {
+			delete(c.Totals, column.Name)
+			c.Totals[to] = total
+		}
+		for i, d := range c.Differences {
+			if d.Metric == column.Name {
+				c.Differences[i].Metric = to
+			}
+		}
+	}
+	return &c
 }

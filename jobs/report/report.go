@@ -63,11 +63,13 @@ type Options struct {
 
 	Query         adjust.ReportQuery // without From, Until, Splittable and the metrics of events
 	Events        []Selector
-	SlugHistories []*slugs.History // of the config's events jobs: what they have seen of events that are gone
-	Warehouse     sinks.Schema     // what the config says of tables: clustering, expiration and such
-	NullMissing   bool             // a slug that vanished becomes a column of NULLs instead of an error
-	Types         map[string]catalog.Type
-	Stamps        []table.Stamp // of columns about the fetch
+	SlugHistories []*slugs.History        // of the config's events jobs: what they have seen of events that are gone
+	Warehouse     sinks.Schema            // what the config says of tables: clustering, expiration and such
+	NullMissing   bool                    // a slug that vanished becomes a column of NULLs instead of an error
+	Types         map[string]catalog.Type // by the service's names, as catalog.ColumnName writes them
+	Rename        map[string]string       // dimension or metric, as Query has it -> its column's name
+	Frozen        bool                    // columns that aren't those of the newest partition end the job
+	Stamps        []table.Stamp           // of columns about the fetch
 	OnEmpty       partition.OnEmpty
 	FailText      bool                                               // as partition.Options has it
 	Visible       func(context.Context, *adjust.Client) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks
@@ -303,15 +305,17 @@ func (p *plan) allRules(ctx context.Context) (refresh.Rules, error) {
 // stale says how recorded shapes fall short of the table's, or go beyond it.
 func (p *plan) stale(ctx context.Context, now ledger.Shape) (map[string]ledger.Stale, error) {
 	stale, err := p.table.Stale(ctx, now)
-	if err != nil || len(p.o.Drop) == 0 {
+	if err != nil {
 		return stale, err
 	}
 	shapes, err := p.table.Shapes(ctx)
 	for id, s := range shapes {
-		if slices.ContainsFunc(s.Columns, func(c ledger.Column) bool { return slices.Contains(p.o.Drop, c.Name) }) {
-			how := stale[id]
-			how.Drops = true
-			stale[id] = how
+		for _, c := range s.Columns {
+			if to := p.renamedTo(c); to != "" || slices.Contains(p.o.Drop, c.Name) {
+				how := stale[id]
+				how.Drops, how.Lacks = true, slices.DeleteFunc(how.Lacks, func(name string) bool { return name == to })
+				stale[id] = how
+			}
 		}
 	}
 	return stale, err
@@ -327,8 +331,13 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 		if err := k.checkShape(recorded, p.known); err != nil {
 			return nil, err
 		}
+		if err := p.checkContract(ctx, p.known); err != nil {
+			return nil, fmt.Errorf("%w: %w", ledger.ErrRefused, err)
+		}
 		if holds(recorded, p.known) && recorded.SameMeaning(p.known) {
-			p.firstRows.end()
+			if !k.o.Frozen { // the header of the first answer says whether the others may be asked for
+				p.firstRows.end()
+			}
 			p.firstTotals.end()
 		}
 	}

@@ -50,7 +50,7 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
-		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, Drop: r.Drop, OnEmpty: partition.OnEmpty(r.OnEmpty), FailText: r.BadText == "fail", Guard: float64(r.Guard), Visible: s.visible(c.Account),
+		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, Rename: r.Rename, Frozen: r.Contract == "freeze", Drop: r.Drop, OnEmpty: partition.OnEmpty(r.OnEmpty), FailText: r.BadText == "fail", Guard: float64(r.Guard), Visible: s.visible(c.Account),
 		Listed:    r.AppScope == "listed",
 		Reconcile: report.Reconcile(r.Reconcile.Then), Cohorts: float64(r.Reconcile.Cohorts), Drift: report.Drift(r.Drift), Probe: r.Probe,
 		Codec: r.Codec, Pages: s.Config.Parquet.Pages, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget, Raw: kept, Log: s.Log,

@@ -15,6 +15,7 @@ import (
 	"github.com/reportferry/reportferry/internal/notify"
 	"github.com/reportferry/reportferry/internal/table"
 	"github.com/reportferry/reportferry/internal/terminal"
+	"github.com/reportferry/reportferry/jobs"
 	"github.com/reportferry/reportferry/jobs/ledger"
 	"github.com/reportferry/reportferry/jobs/outbox"
 	"github.com/reportferry/reportferry/jobs/refresh"
@@ -130,7 +131,7 @@ func reasonOf(err error) string {
 		return notify.Denied
 	case errors.Is(err, sinks.ErrConflict), errors.Is(err, sinks.ErrForeign):
 		return notify.Conflict
-	case header, refused != nil && refused.Metric != "":
+	case header, errors.Is(err, jobs.ErrContract), refused != nil && refused.Metric != "":
 		return notify.Schema
 	}
 	return notify.Failed

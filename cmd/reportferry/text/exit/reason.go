@@ -31,6 +31,7 @@ var Reasons = []struct {
 	{"migration", "an app's migration, or an event of it, failed; the next run tries again", is(apps.ErrMigration)},
 	{"sink", "a bucket or a database didn't take a partition", as[*partition.SinkError]},
 	{"raw", "the store of raw answers didn't take one, and raw_required is set", as[*raw.KeepError]},
+	{"contract", "contract: freeze, and the service's columns or events aren't those of the table any more; nothing of it was touched", is(jobs.ErrContract)},
 	{"answer", "the service's answer isn't what was asked for: a column more or less, or a cell of another type", func(err error) bool {
 		return as[*table.HeaderError](err) || as[*table.CellError](err) || errors.Is(err, table.ErrEmpty)
 	}},

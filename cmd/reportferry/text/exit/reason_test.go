@@ -28,6 +28,7 @@ func TestReasons(t *testing.T) {
 		"migration":      fmt.Errorf("apply x: %w: events", apps.ErrMigration),
 		"sink":           &partition.SinkError{Err: errors.New("put x: no space")},
 		"raw":            &raw.KeepError{Location: "x", Err: errors.New("no space")},
+		"contract":       fmt.Errorf("%w: %w", jobs.ErrContract, &table.HeaderError{Extra: []string{"x"}}),
 		"answer":         &adjust.Error{Err: &table.CellError{Row: 1}},
 		"service_slow":   &adjust.Error{Status: 504, Err: adjust.ErrTooSlow},
 		"service":        &adjust.Error{Status: 503},
