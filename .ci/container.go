@@ -1,7 +1,8 @@
-// Command container starts an image's program as a cluster would: its entry point, environment, user and folder, in its
-// own root and with nothing else. It tells the exit code, the time and the peak of memory, or how long the program takes
-// from its start to the first byte that reaches the service. Without it, the image would be built and never run, because
-// the machine of the gate has no container engine.
+// Command container starts an image's program as a cluster would: its entry point, environment,
+// user and folder, in its own root and with nothing else. It tells the exit code, the time and the
+// peak of memory, or how long the program takes from its start to the first byte that reaches the
+// service. Without it, the image would be built and never run, because the machine of the gate has
+// no container engine.
 package main
 
 import (
@@ -124,8 +125,9 @@ jobs:
     metrics: [installs, retained_users_d1, roas_d7]
 `
 
-// measure starts the program n times, each with an empty ledger, against a service that refuses the token: the program
-// then ends at once. It prints what passed between each start and the first byte that the service saw.
+// measure starts the program n times, each with an empty ledger, against a service that refuses the
+// token: the program then ends at once. It prints what passed between each start and the first byte
+// that the service saw.
 func (c *container) measure(n int, slowest time.Duration, args []string) error {
 	service, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -157,7 +159,8 @@ func (c *container) measure(n int, slowest time.Duration, args []string) error {
 		began := time.Now()
 		_ = cmd.Run()
 		if code := cmd.ProcessState.ExitCode(); code != 5 || len(seen) == 0 {
-			return fmt.Errorf("start %d: exit %d, want 5 of a refused token, after a request: %s", i, code, said.String())
+			return fmt.Errorf("start %d: exit %d, want 5 of a refused token, after a request: %s", i, code,
+				said.String())
 		}
 		wall = append(wall, (<-seen).Sub(began))
 		busy = append(busy, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())

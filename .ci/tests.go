@@ -1,5 +1,6 @@
-// Command tests reads what `go test -json` prints: it writes it down in the file that its argument names, and prints what
-// `go test` would. Without it, a failure would have to be picked out of a hundred thousand lines of JSON.
+// Command tests reads what `go test -json` prints: it writes it down in the file that its argument
+// names, and prints what `go test` would. Without it, a failure would have to be picked out of a
+// hundred thousand lines of JSON.
 package main
 
 import (

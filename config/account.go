@@ -10,7 +10,8 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// An Account is one of several accounts of the service. What it doesn't say is as Service says it, but for the account's ID.
+// An Account is one of several accounts of the service. What it doesn't say is as Service says it,
+// but for the account's ID.
 type Account struct {
 	Name      string
 	Token     string // a reference, as of Service; empty: the service's
@@ -21,7 +22,8 @@ type Account struct {
 	hasToken bool        // the file says one, if only a wrong one
 }
 
-// ServiceOf is the service as it is asked for an account. The empty name is that of jobs without one.
+// ServiceOf is the service as it is asked for an account. The empty name is that of jobs without
+// one.
 func (c *Config) ServiceOf(account string) Service {
 	s := c.Service
 	if a := c.account(account); a != nil {
@@ -46,7 +48,8 @@ func (c *Config) NoAccount(name string) string {
 		names = append(names, a.Name)
 	}
 	if near := strict.DidYouMean(name, names); near != "" || len(names) == 0 {
-		return cmp.Or(near, "; the config has none: they stand under accounts, at the top, as in accounts: {client_a: {token: ${TOKEN_A}}}")
+		return cmp.Or(near, "; the config has none: they stand under accounts, at the top, as in accounts: "+
+			"{client_a: {token: ${TOKEN_A}}}")
 	}
 	if len(names) > 6 {
 		names = append(names[:6], "...")
@@ -62,13 +65,18 @@ var (
 	accountName = strict.Matching(accountForm, accountWords)
 )
 
-const accountWords = "the name of an account: up to 63 small letters, digits and underscores, as in client_a, because tables are named by it"
+const accountWords = "the name of an account: up to 63 small letters, digits and underscores, as in client_a, " +
+	"because tables are named by it"
 
 func accountObject(a *Account) strict.Object {
 	return strict.Object{What: "account " + a.Name, Fields: []strict.Field{
-		place("token", token, &a.Token, "${TOKEN_A}", "Where the account's API token is kept, never the token itself. Without the key it is the token of service."),
-		strict.Optional("account_id", strict.Word, &a.AccountID, "1234", "The account that is asked for, when the token's user has several. That of service isn't sent for it."),
-		strict.Optional("in_flight", strict.Whole(1, 1000), &a.InFlight, "4", "Requests at a time at most of this account. Without the key it is in_flight of service."),
+		place("token", token, &a.Token, "${TOKEN_A}",
+			"Where the account's API token is kept, never the token itself. Without the key it is the token of "+
+				"service."),
+		strict.Optional("account_id", strict.Word, &a.AccountID, "1234",
+			"The account that is asked for, when the token's user has several. That of service isn't sent for it."),
+		strict.Optional("in_flight", strict.Whole(1, 1000), &a.InFlight, "4",
+			"Requests at a time at most of this account. Without the key it is in_flight of service."),
 	}}
 }
 
@@ -89,7 +97,8 @@ var accounts = strict.Shape[[]*Account]{
 	},
 	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{
-			Type: "object", PropertyNames: &jsonschema.Schema{Pattern: accountForm.String()}, AdditionalProperties: accountObject(new(Account)).Schema(),
+			Type: "object", PropertyNames: &jsonschema.Schema{Pattern: accountForm.String()},
+			AdditionalProperties: accountObject(new(Account)).Schema(),
 		}
 	},
 }
@@ -108,12 +117,14 @@ var accountsOfJob = strict.Shape[[]strict.Item]{
 		return strict.Items(accountName).Read(d, n, key)
 	},
 	Schema: func() *jsonschema.Schema {
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Const: everyAccount}, strict.ArrayOf(accountName.Schema())}}
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Const: everyAccount},
+			strict.ArrayOf(accountName.Schema())}}
 	},
 }
 
-// spread makes of each entry with accounts a job for each of them. No two jobs may have one name or one table, and an entry with accounts has
-// its own ones besides: they stand for all its jobs, and for the view over their tables.
+// spread makes of each entry with accounts a job for each of them. No two jobs may have one name or
+// one table, and an entry with accounts has its own ones besides: they stand for all its jobs, and
+// for the view over their tables.
 func (c *Config) spread(d *strict.Decoder) {
 	entries := c.Jobs
 	c.Jobs = nil
@@ -132,11 +143,13 @@ func (c *Config) spread(d *strict.Decoder) {
 		}
 		for _, j := range own {
 			if line, taken := names[j.Name]; taken && j.Name != "" {
-				d.Fail(entry.at["name"], "job %s already stands on line %d; give one of the two another name", j.Name, line)
+				d.Fail(entry.at["name"], "job %s already stands on line %d; give one of the two another name", j.Name,
+					line)
 				break
 			}
 			if line, taken := tables[j.Table]; taken && j.Table != "" {
-				d.Fail(where, "table %s already belongs to the job on line %d; two jobs would replace each other's rows; give this one another table", j.Table, line)
+				d.Fail(where, "table %s already belongs to the job on line %d; two jobs would replace each other's "+
+					"rows; give this one another table", j.Table, line)
 				break
 			}
 		}
@@ -151,7 +164,8 @@ func (c *Config) spread(d *strict.Decoder) {
 	c.checkAccounts(d, used)
 }
 
-// byAccount are the jobs of an entry: one for each of its accounts, or the entry itself. They share what the entry says.
+// byAccount are the jobs of an entry: one for each of its accounts, or the entry itself. They share
+// what the entry says.
 func (c *Config) byAccount(d *strict.Decoder, entry Job) (list []Job) {
 	if entry.accounts == nil {
 		return []Job{entry}
@@ -175,14 +189,16 @@ func (c *Config) byAccount(d *strict.Decoder, entry Job) (list []Job) {
 		case c.account(item.Text) == nil:
 			d.Fail(item.Node, "accounts: there is no account %s%s", item.Text, c.NoAccount(item.Text))
 		case !nameForm.MatchString(j.Name) || !nameForm.MatchString(j.Table):
-			d.Fail(item.Node, "accounts: a job or table of account %s would have a name of more than 128 characters; give the job a shorter one", item.Text)
+			d.Fail(item.Node, "accounts: a job or table of account %s would have a name of more than 128 "+
+				"characters; give the job a shorter one", item.Text)
 		}
 		list = append(list, j)
 	}
 	return list
 }
 
-// checkAccounts wants a token of each account, and no account twice. One that no job uses is likely a slip.
+// checkAccounts wants a token of each account, and no account twice. One that no job uses is likely
+// a slip.
 func (c *Config) checkAccounts(d *strict.Decoder, used map[string]bool) {
 	type identity struct{ token, id string }
 	seen := map[identity]string{}
@@ -192,9 +208,11 @@ func (c *Config) checkAccounts(d *strict.Decoder, used map[string]bool) {
 		switch {
 		case s.Embedded || s.Token == "" && a.hasToken:
 		case s.Token == "":
-			d.Fail(a.key, "account %s: required key \"token\" is missing, as in token: ${TOKEN_A}; service has none either", a.Name)
+			d.Fail(a.key, "account %s: required key \"token\" is missing, as in token: ${TOKEN_A}; service has none "+
+				"either", a.Name)
 		case seen[is] != "":
-			d.Fail(a.key, "account %s has the token and the account_id of %s, so that both would be the same rows; give it its own, or leave one of them out", a.Name, seen[is])
+			d.Fail(a.key, "account %s has the token and the account_id of %s, so that both would be the same rows; "+
+				"give it its own, or leave one of them out", a.Name, seen[is])
 		}
 		seen[is] = a.Name
 		if len(c.Jobs) > 0 && !used[a.Name] {

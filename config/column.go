@@ -21,12 +21,14 @@ var columnForm = strict.Expr(`^[A-Za-z_][A-Za-z0-9_]{0,254}$`)
 var dimension = strict.Shape[string]{
 	Read: strict.Text.Read,
 	Schema: func() *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "string", AnyOf: []*jsonschema.Schema{strict.OneOf(catalog.Dimensions()...).Schema(), {Pattern: columnForm.String()}}}
+		return &jsonschema.Schema{Type: "string",
+			AnyOf: []*jsonschema.Schema{strict.OneOf(catalog.Dimensions()...).Schema(), {Pattern: columnForm.String()}}}
 	},
 }
 
-// checkDimensions looks at the dimensions that the catalogue lacks. As with metrics, the service has more than any list of them,
-// so an unknown one is asked for. Its column is a text: how the service would write a date is unknown.
+// checkDimensions looks at the dimensions that the catalogue lacks. As with metrics, the service
+// has more than any list of them, so an unknown one is asked for. Its column is a text: how the
+// service would write a date is unknown.
 func checkDimensions(d *strict.Decoder, r *Report, p *parts) {
 	for _, dim := range p.dimensions {
 		_, known := catalog.Dimension(dim.Text)
@@ -37,20 +39,23 @@ func checkDimensions(d *strict.Decoder, r *Report, p *parts) {
 		case metric:
 			d.Fail(dim.Node, "dimensions: %s is a metric; it belongs under metrics", dim.Text)
 		default:
-			d.Warn(dim.Node, "dimensions: the catalogue doesn't know %s%s the service is asked for it, and its column is STRING; "+
+			d.Warn(dim.Node, "dimensions: the catalogue doesn't know %s%s the service is asked for it, and its "+
+				"column is STRING; "+
 				"types: {%s: string} ends this warning", dim.Text, otherwise(didYouMeanDimension(dim.Text)), dim.Text)
 		}
 	}
-	// That the service knows a dimension shows in the header of its answer. A filter that it ignored would show nowhere, so one that
-	// is likely misspelt is a mistake.
+	// That the service knows a dimension shows in the header of its answer. A filter that it
+	// ignored would show nowhere, so one that is likely misspelt is a mistake.
 	for _, f := range p.filteredDimensions {
 		near := didYouMeanDimension(f.Text)
 		switch {
 		case slices.Contains(r.Dimensions, f.Text):
 		case near != "":
-			d.Fail(f.Node, "filters: unknown dimension %q%s if the service has it, list it under dimensions too", f.Text, near)
+			d.Fail(f.Node, "filters: unknown dimension %q%s if the service has it, list it under dimensions too",
+				f.Text, near)
 		default:
-			d.Warn(f.Node, "filters: the catalogue doesn't know the dimension %s; the service is asked to filter by it", f.Text)
+			d.Warn(f.Node, "filters: the catalogue doesn't know the dimension %s; the service is asked to filter by it",
+				f.Text)
 		}
 	}
 }
@@ -62,13 +67,15 @@ func didYouMeanDimension(name string) string {
 	return strict.DidYouMean(name, catalog.Dimensions())
 }
 
-// checkColumns sees that the columns that are known before the service is asked have good and distinct names.
+// checkColumns sees that the columns that are known before the service is asked have good and
+// distinct names.
 func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.Node) {
 	lines, spelled, typed, renamed := map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]strict.Node{}
 	for _, e := range p.renamed {
 		renamed[e.Key] = e.Value
 		if near := slices.Concat(r.Dimensions, r.Metrics); !slices.Contains(near, e.Key) {
-			d.Fail(e.KeyNode, "rename: the job lists no dimension or metric %q%s", e.Key, cmp.Or(strict.DidYouMean(e.Key, near), "; columns of events are named by as, under events"))
+			d.Fail(e.KeyNode, "rename: the job lists no dimension or metric %q%s", e.Key,
+				cmp.Or(strict.DidYouMean(e.Key, near), "; columns of events are named by as, under events"))
 		}
 	}
 	// Names are compared without case, because BigQuery and most readers do so.
@@ -80,11 +87,13 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 		line, taken := lines[catalog.Fold(name)]
 		switch first, _, semicolon := strings.Cut(slug, ";"); {
 		case strings.Contains(slug, ",") || semicolon && known(first):
-			d.Fail(n, "%s: each name is an element of its own, as in [installs, cost], got %q; the service can't be asked for a slug that has a comma", key, slug)
+			d.Fail(n, "%s: each name is an element of its own, as in [installs, cost], got %q; the service can't be "+
+				"asked for a slug that has a comma", key, slug)
 		case catalog.SameWord(name, catalog.PartitionKey):
 			d.Fail(n, "%s: a column can't be named %s, which is the partition's own key", key, name)
 		case !columnForm.MatchString(name):
-			d.Fail(n, "%s: want a column name of letters, digits and underscores, got %q; the command reportferry fields lists what the service has", key, name)
+			d.Fail(n, "%s: want a column name of letters, digits and underscores, got %q; the command reportferry "+
+				"fields lists what the service has", key, name)
 		case taken:
 			d.Fail(n, "%s: column %s already stands on line %d%s", key, name, line, way)
 		}
@@ -96,7 +105,8 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 	for _, c := range p.metrics {
 		name, way := catalog.ColumnName(c.Text), ""
 		if slug, metric, is := ofEvent(c.Text); is {
-			way = fmt.Sprintf("; a name of its own is set under events: {slug: %s, metrics: [%s], as: another_name}", strconv.Quote(slug), metric)
+			way = fmt.Sprintf("; a name of its own is set under events: {slug: %s, metrics: [%s], as: another_name}",
+				strconv.Quote(slug), metric)
 		}
 		add(c.Text, name, "metrics", c.Node, way)
 	}
@@ -114,7 +124,8 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 		if line, taken := lines[catalog.Fold(name)]; spelled[name] {
 			d.Fail(at["drop"], "drop: column %s is wanted on line %d; take it out of one of the two", name, line)
 		} else if taken {
-			d.Warn(at["drop"], "drop: partitions lose a column %s, and not the one of line %d, which differs in case", name, line)
+			d.Warn(at["drop"], "drop: partitions lose a column %s, and not the one of line %d, which differs in case",
+				name, line)
 		}
 	}
 	for _, t := range p.types {
@@ -123,7 +134,8 @@ func checkColumns(d *strict.Decoder, r *Report, p *parts, at map[string]strict.N
 		} else if typ, good := r.Types[t.Text]; good && typ != catalog.String && slices.Contains(r.Dimensions, t.Text) {
 			d.Fail(t.Node, "types: %s is a dimension, which is always a string", t.Text)
 		} else if known := typed[catalog.Fold(t.Text)]; !known && !open {
-			d.Fail(t.Node, "types: the job has no column %q%s", t.Text, strict.DidYouMean(t.Text, slices.Sorted(maps.Keys(typed))))
+			d.Fail(t.Node, "types: the job has no column %q%s", t.Text,
+				strict.DidYouMean(t.Text, slices.Sorted(maps.Keys(typed))))
 		}
 	}
 }
@@ -145,10 +157,12 @@ func ofEvent(name string) (slug, metric string, is bool) {
 	return "", "", false
 }
 
-// The names that any sink could give a column: at most as long as Postgres has them, none of those that it has in each table, and none with an
-// underscore at its beginning, as what BigQuery and Iceberg keep to themselves has, and the columns of a fetch.
+// The names that any sink could give a column: at most as long as Postgres has them, none of those
+// that it has in each table, and none with an underscore at its beginning, as what BigQuery and
+// Iceberg keep to themselves has, and the columns of a fetch.
 var (
-	newName      = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9_]{0,62}$`), "a column name of a letter, and up to 62 letters, digits and underscores")
+	newName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9_]{0,62}$`),
+		"a column name of a letter, and up to 62 letters, digits and underscores")
 	systemColumn = strict.Expr(`^(?i:tableoid|[cx](min|max)|ctid)$`)
 )
 
@@ -166,7 +180,8 @@ func newNames(all *[]strict.Entry) strict.Shape[map[string]string] {
 	})
 }
 
-var columnType = strict.OneOf(catalog.String.String(), catalog.Int64.String(), catalog.Decimal.String(), catalog.Double.String())
+var columnType = strict.OneOf(catalog.String.String(), catalog.Int64.String(), catalog.Decimal.String(),
+	catalog.Double.String())
 
 // types is a mapping of columns to types. The columns go to *columns.
 func types(columns *[]strict.Item) strict.Shape[map[string]catalog.Type] {

@@ -1,5 +1,6 @@
-// Package config reads the YAML file that says what to ferry where. Without it, a slip of the pen would be found at night by a
-// failed run, or never: every key, name and value is checked here, with its place in the file, before any call.
+// Package config reads the YAML file that says what to ferry where. Without it, a slip of the pen
+// would be found at night by a failed run, or never: every key, name and value is checked here,
+// with its place in the file, before any call.
 //
 //	reportferry.yml                            Config
 //	  service: ...          ─┐                   Service
@@ -10,8 +11,9 @@
 //	    ...                 ─┘
 //	                           Schema ───────>  JSON Schema, for editors
 //
-// Each kind has a file of its own here: its part of a Job, and the table of its keys. The tables are read by package strict,
-// and the JSON Schema and README.md beside this file are made from them.
+// Each kind has a file of its own here: its part of a Job, and the table of its keys. The tables
+// are read by package strict, and the JSON Schema and README.md beside this file are made from
+// them.
 package config
 
 import (
@@ -31,7 +33,8 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// Config is the file. Defaults are filled in, and every rule holds that can be checked without the service.
+// Config is the file. Defaults are filled in, and every rule holds that can be checked without the
+// service.
 type Config struct {
 	Root      string // folder that its relative paths were relative to; they are absolute by now
 	RootNamed bool   // the file or the environment names the root; else it is the file's folder
@@ -50,7 +53,9 @@ type Config struct {
 	KeepDays  int           // how long the ledger keeps what partitions were before; 0: for ever
 	Lease     time.Duration // how long a lease lasts that isn't renewed
 	Jobs      []Job
-	Warnings  []*strict.Error // what is allowed and yet likely a slip, in the order of the file; a file with warnings is good
+	// What is allowed and yet likely a slip, in the order of the file; a file with warnings is
+	// good.
+	Warnings []*strict.Error
 }
 
 // Load reads and checks the file at path. Its errors are those of Parse.
@@ -65,9 +70,9 @@ func Load(path string, env strict.Env) (*Config, error) {
 	return Parse(path, data, env)
 }
 
-// Parse checks the content of a file; name is what errors call it. ${NAME} in a text is filled in from env. Tokens stay
-// references, which are looked up when they are needed. All mistakes of the file are found at once: the error joins one
-// *strict.Error for each, in the order of the file.
+// Parse checks the content of a file; name is what errors call it. ${NAME} in a text is filled in
+// from env. Tokens stay references, which are looked up when they are needed. All mistakes of the
+// file are found at once: the error joins one *strict.Error for each, in the order of the file.
 func Parse(name string, data []byte, env strict.Env) (*Config, error) {
 	c := &Config{}
 	warnings, err := strict.Read(data, configObject(c), options(name, env))
@@ -91,53 +96,79 @@ func options(name string, env strict.Env) strict.Options {
 func configObject(c *Config) strict.Object {
 	c.Ledger, c.Lease, c.States = "file://./.reportferry", 2*time.Minute, usualStates
 	c.Parquet.Pages = "v2"
-	parquet := strict.Optional("parquet", parquetBlock, &c.Parquet, "{pages: v1}", "How the Parquet files of all tables are written, for readers that are particular.")
+	parquet := strict.Optional("parquet", parquetBlock, &c.Parquet, "{pages: v1}",
+		"How the Parquet files of all tables are written, for readers that are particular.")
 	parquet.Now = func() any { return []strict.Shown{{Key: "pages", Value: c.Parquet.Pages}} }
 	root := strict.Optional("root", strict.Text, &c.Root, "/var/lib/reportferry",
-		"Folder to which relative paths in this file are relative. Without the key it is the folder of this file. The environment variable `"+rootVariable+"` goes before it.")
-	return strict.Object{What: "the config", Like: "service: embedded", Refused: otherTopKeys, Unknown: keyOfJob, Fields: slices.Concat([]strict.Field{
-		root.Noting(func() string { return c.Root }),
-		strict.Required("service", service, &c.Service, "embedded",
-			"Where the service is, and how gently it is asked. The word embedded stands for the emulator in this process.").Because(
-			"it is the word embedded, for made-up numbers, or has the keys base_url and token, for your own"),
-		strict.Optional("accounts", accounts, &c.Accounts, "{client_a: {token: '${TOKEN_A}'}, client_b: {token: '${file:/run/secrets/b}'}}",
-			"Accounts of the service by names of your own, for jobs with the key accounts. All else that service says holds for each of them, and the rate for all together."),
-		place("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
-			"URL of the bucket that records what is done. A folder is enough for one machine; several machines that share the work need a bucket that all of them reach."),
-		place("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
-			"A bigquery:// URL of the dataset that keeps the table _reportferry_runs, in which each run records what it did. Without the key there is no such table."),
-		place("export", pagesURL, &c.Export, "gs://my-bucket/status",
-			"URL of a bucket or folder that gets the pages of the command console as files after each run, for people who look at them without a server. index.html is the first one. Without the key they aren't written."),
-		strict.Optional("console", pageAddress, &c.Console, "https://status.example.com", "Address at which people find the console's pages, to which messages lead."),
-		strict.Optional("notify", receivers(), &c.Notify, "", "Who is told, once, when something is wrong, and when it is over. `reportferry notify --test` sends each of them a message."),
-		place("heartbeat", secretAddress, &c.Heartbeat, "${HEARTBEAT_URL}",
-			"Where the address is kept that is told of each run: `/start` at its beginning, the address itself after a success, and the exit code behind it after a failure, as healthchecks.io has it. A watcher that hears nothing knows of a run that never began."),
-		place("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
-			"Folder in which finished files over 64 KiB wait until their sinks have taken them. Without the key it is the system's folder for temporary files."),
-		strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
-			"How long a lease of a piece of work lasts that isn't renewed. After that, another process may take the work over."),
-		states(&c.States),
-		parquet,
-		daysField("keep_history", &c.KeepDays, "400d", "How long the ledger keeps what partitions were before they were replaced. Without the key it keeps all of it."),
-	}, rawFields(&c.Raw, "the service's answers"), []strict.Field{
-		strict.Optional("jobs", jobList(), &c.Jobs, "", "What to ferry. Each job fills a table of its own, or pushes files to the service. A file without jobs does for the commands that only ask, such as report."),
-	}), Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
-		for _, j := range c.Jobs {
-			if j.Report != nil {
-				j.Report.Raw = j.Report.Raw.or(c.Raw)
+		"Folder to which relative paths in this file are relative. Without the key it is the folder of this file. "+
+			"The environment variable `"+rootVariable+"` goes before it.")
+	return strict.Object{What: "the config", Like: "service: embedded", Refused: otherTopKeys, Unknown: keyOfJob,
+		Fields: slices.Concat([]strict.Field{
+			root.Noting(func() string { return c.Root }),
+			strict.Required("service", service, &c.Service, "embedded",
+				"Where the service is, and how gently it is asked. The word embedded stands for the emulator in this "+
+					"process.").Because(
+				"it is the word embedded, for made-up numbers, or has the keys base_url and token, for your own"),
+			strict.Optional("accounts", accounts, &c.Accounts,
+				"{client_a: {token: '${TOKEN_A}'}, client_b: {token: '${file:/run/secrets/b}'}}",
+				"Accounts of the service by names of your own, for jobs with the key accounts. All else that service "+
+					"says holds for each of them, and the rate for all together."),
+			place("ledger", bucketURL, &c.Ledger, "gs://my-bucket/ledger",
+				"URL of the bucket that records what is done. A folder is enough for one machine; several machines "+
+					"that "+
+					"share the work need a bucket that all of them reach."),
+			place("audit", bucketURL, &c.Audit, "bigquery://my-project/my_dataset",
+				"A bigquery:// URL of the dataset that keeps the table _reportferry_runs, in which each run records "+
+					"what it did. Without the key there is no such table."),
+			place("export", pagesURL, &c.Export, "gs://my-bucket/status",
+				"URL of a bucket or folder that gets the pages of the command console as files after each run, for "+
+					"people who look at them without a server. index.html is the first one. Without the key they "+
+					"aren't written."),
+			strict.Optional("console", pageAddress, &c.Console, "https://status.example.com",
+				"Address at which people find the console's pages, to which messages lead."),
+			strict.Optional("notify", receivers(), &c.Notify, "",
+				"Who is told, once, when something is wrong, and when it is over. `reportferry notify --test` sends "+
+					"each of them a message."),
+			place("heartbeat", secretAddress, &c.Heartbeat, "${HEARTBEAT_URL}",
+				"Where the address is kept that is told of each run: `/start` at its beginning, the address itself "+
+					"after a success, and the exit code behind it after a failure, as healthchecks.io has it. A "+
+					"watcher that hears nothing knows of a run that never began."),
+			place("spool_dir", strict.Text, &c.SpoolDir, "/var/spool/reportferry",
+				"Folder in which finished files over 64 KiB wait until their sinks have taken them. Without the key "+
+					"it "+
+					"is the system's folder for temporary files."),
+			strict.Optional("lease", strict.Duration(time.Second), &c.Lease, "5m",
+				"How long a lease of a piece of work lasts that isn't renewed. After that, another process may take "+
+					"the "+
+					"work over."),
+			states(&c.States),
+			parquet,
+			daysField("keep_history", &c.KeepDays, "400d",
+				"How long the ledger keeps what partitions were before they were replaced. Without the key it keeps "+
+					"all of it."),
+		}, rawFields(&c.Raw, "the service's answers"), []strict.Field{
+			strict.Optional("jobs", jobList(), &c.Jobs, "",
+				"What to ferry. Each job fills a table of its own, or pushes files to the service. A file without "+
+					"jobs does for the commands that only ask, such as report."),
+		}), Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
+			for _, j := range c.Jobs {
+				if j.Report != nil {
+					j.Report.Raw = j.Report.Raw.or(c.Raw)
+				}
 			}
-		}
-		c.locate(d, at["root"])
-		c.spread(d)
-		checkHosts(d, c, at["service"])
-		checkReceivers(d, c, at["notify"])
-		for i := range c.Jobs {
-			if c.States != "" && strings.HasPrefix(c.Jobs[i].Table, c.States) {
-				d.Fail(at["state_tables"], "state_tables: the table %s of job %s begins with %s too, and readers take it for one of those; choose another beginning",
-					c.Jobs[i].Table, c.Jobs[i].Name, c.States)
+			c.locate(d, at["root"])
+			c.spread(d)
+			checkHosts(d, c, at["service"])
+			checkReceivers(d, c, at["notify"])
+			for i := range c.Jobs {
+				if c.States != "" && strings.HasPrefix(c.Jobs[i].Table, c.States) {
+					d.Fail(at["state_tables"],
+						"state_tables: the table %s of job %s begins with %s too, and readers take it for one of "+
+							"those; choose another beginning",
+						c.Jobs[i].Table, c.Jobs[i].Name, c.States)
+				}
 			}
-		}
-	}}
+		}}
 }
 
 // Parquet says how files are written.
@@ -147,15 +178,18 @@ type Parquet struct {
 
 var parquetBlock = strict.ObjectOf(func(p *Parquet) strict.Object {
 	p.Pages = "v2"
-	return strict.Object{What: "parquet", Fields: []strict.Field{strict.Optional("pages", strict.OneOf("v1", "v2"), &p.Pages, "v1",
-		"The version of data pages. By default it is v2, whose files are a little smaller, and which all readers take that are tried here. Snowflake "+
+	return strict.Object{What: "parquet", Fields: []strict.Field{strict.Optional("pages", strict.OneOf("v1", "v2"),
+		&p.Pages, "v1",
+		"The version of data pages. By default it is v2, whose files are a little smaller, and which all readers "+
+			"take that are tried here. Snowflake "+
 			"and older readers want v1. What is there stays as it is until its partition is put again.")}}
 })
 
 // pagesURL is the URL of a place for files.
 var pagesURL = strict.Checked(bucketURL, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 	if scheme, _, _ := strings.Cut(s, ":"); slices.Contains([]string{"bigquery", "postgres", "iceberg"}, scheme) {
-		d.Fail(n, "%s: pages are files, which a database doesn't take; want a bucket or a folder, such as gs://my-bucket/status", key)
+		d.Fail(n, "%s: pages are files, which a database doesn't take; want a bucket or a folder, such as "+
+			"gs://my-bucket/status", key)
 		return false
 	}
 	return true
@@ -163,7 +197,8 @@ var pagesURL = strict.Checked(bucketURL, func(d *strict.Decoder, n strict.Node, 
 
 var pageAddress = strict.Matching(strict.Expr(`^https?://[^\s/]+\S*$`), "an address such as https://status.example.com")
 
-// checkHosts wants the address of every host that a job asks or pushes to. A config without jobs is for commands that ask.
+// checkHosts wants the address of every host that a job asks or pushes to. A config without jobs is
+// for commands that ask.
 func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 	s := c.Service
 	if service == nil || s.Embedded {
@@ -172,7 +207,8 @@ func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 	if s.noBaseURL && (len(c.Jobs) == 0 || slices.ContainsFunc(c.Jobs, Job.AsksService)) {
 		d.Fail(service, "service: required key \"base_url\" is missing, as in base_url: https://automate.adjust.com")
 	}
-	if s.noToken && (len(c.Jobs)+len(c.Accounts) == 0 || slices.ContainsFunc(c.Jobs, func(j Job) bool { return j.AsksService() && j.Account == "" })) {
+	if s.noToken && (len(c.Jobs)+len(c.Accounts) == 0 || slices.ContainsFunc(c.Jobs,
+		func(j Job) bool { return j.AsksService() && j.Account == "" })) {
 		d.Fail(service, "service: required key \"token\" is missing, as in token: ${ADJUST_TOKEN}")
 	}
 	for _, j := range c.Jobs {
@@ -185,13 +221,15 @@ func checkHosts(d *strict.Decoder, c *Config, service strict.Node) {
 	}
 }
 
-// Schema is the JSON Schema (draft 2020-12) of a config, for editors that complete and check while one types. It is made from
-// the tables that Parse reads by, and allows every file that Parse takes.
+// Schema is the JSON Schema (draft 2020-12) of a config, for editors that complete and check while
+// one types. It is made from the tables that Parse reads by, and allows every file that Parse
+// takes.
 func Schema() ([]byte, error) {
 	s := configObject(new(Config)).Schema()
 	s.Version = jsonschema.Version
 	s.Title = "reportferry config"
-	s.Description = "What reportferry ferries where. In a text, ${NAME} stands for the value of an environment variable, and $${ for ${ itself."
+	s.Description = "What reportferry ferries where. In a text, ${NAME} stands for the value of an environment " +
+		"variable, and $${ for ${ itself."
 	s.Definitions = jsonschema.Definitions{}
 	job := &jsonschema.Schema{
 		Type: "object", Required: []string{"kind"}, Properties: jsonschema.NewProperties(),

@@ -25,7 +25,8 @@ var update = flag.Bool("update", false, "write the messages of testdata, schema.
 // testEnv is the environment of all files here.
 func testEnv(name string) (string, bool) {
 	value, set := map[string]string{
-		"BUCKET": "my-bucket", "EMPTY": "", "SECRET": "S3CRET-of-the-environment", "CRON": "0 6 * * *", "METRIC": "installs", "SHORT": "S3CRET",
+		"BUCKET": "my-bucket", "EMPTY": "", "SECRET": "S3CRET-of-the-environment", "CRON": "0 6 * * *",
+		"METRIC": "installs", "SHORT": "S3CRET",
 	}[name]
 	return value, set
 }
@@ -81,7 +82,8 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !c.Service.Embedded || c.Ledger != below("..", "file://./.reportferry") || len(c.Jobs) != 3 || len(c.Warnings) != 0 {
+	if !c.Service.Embedded || c.Ledger != below("..", "file://./.reportferry") || len(c.Jobs) != 3 ||
+		len(c.Warnings) != 0 {
 		t.Fatalf("example: %+v", c)
 	}
 	daily, weekly, slugs := c.Jobs[0], c.Jobs[1], c.Jobs[2]
@@ -112,7 +114,8 @@ func TestExampleService(t *testing.T) {
 		BaseURL: "https://automate.adjust.com", Token: "${ADJUST_TOKEN}", AccountID: "1234",
 		CostURL: "https://app.adjust.com", Spend: Login{Token: "${PARTNER_KEY}", Header: "Authorization"},
 		S2SURL: "https://s2s.adjust.com", Sharing: Login{Token: "${S2S_TOKEN}", Header: "Authorization"},
-		Rate: 10, Burst: 1, InFlight: 8, MaxURL: 6000, Attempts: 8, Patience: 15 * time.Minute, MaxAnswer: 1 << 30, // InFlight as the client has it by default
+		// InFlight as the client has it by default.
+		Rate: 10, Burst: 1, InFlight: 8, MaxURL: 6000, Attempts: 8, Patience: 15 * time.Minute, MaxAnswer: 1 << 30,
 	}
 	if c.Service != want {
 		t.Errorf("got %+v, want %+v", c.Service, want)
@@ -129,17 +132,24 @@ func TestEveryKey(t *testing.T) {
 		Root: rooted.Folder(below("testdata/good", "file://.")),
 		Service: Service{
 			BaseURL: "https://host.example/api", S2SURL: "https://s2s.example", CostURL: "http://127.0.0.1:8080",
-			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, Burst: 3, InFlight: 2, MaxURL: 6000, Attempts: 3, Patience: 90 * time.Second, MaxAnswer: 2 << 30,
+			AccountID: "0042", Token: "${file:/run/secrets/token}", Rate: 2.5, Burst: 3, InFlight: 2, MaxURL: 6000,
+			Attempts: 3, Patience: 90 * time.Second, MaxAnswer: 2 << 30,
 		},
-		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", Export: "gs://bucket/status", SpoolDir: "/var/spool", Lease: 30 * time.Second,
-		KeepDays: 800, States: "_reportferry_", Parquet: Parquet{Pages: "v1"}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
+		Ledger: "gs://bucket/ledger", Audit: "bigquery://project/audit", Export: "gs://bucket/status",
+		SpoolDir: "/var/spool", Lease: 30 * time.Second,
+		KeepDays: 800, States: "_reportferry_", Parquet: Parquet{Pages: "v1"},
+		Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
 		Jobs: []Job{{
 			Name: "job", Entry: "job", Kind: "report", Schedule: "@hourly", Zone: "America/New_York", Table: "tab",
-			Sinks: []string{"gs://bucket/exports", below("testdata/good", "file://./out?key={table}/{date}.parquet")}, line: 23,
+			Sinks: []string{"gs://bucket/exports", below("testdata/good", "file://./out?key={table}/{date}.parquet")},
+			line:  23,
 			Report: &Report{
-				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week", Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
-				OnEmpty: "keep", BadText: "replace", Guard: 0.5, OnMissingEvent: "null", NewColumns: "later", Contract: "freeze", Rename: map[string]string{"app": "application", "shiny_new": "shiny"},
-				Reconcile: Reconcile{"fail", 0.05}, FinalAfter: 30, Drift: Drift{90, true}, Raw: Raw{URL: "gs://bucket/job-raw", Required: true},
+				Start: Start{Date: civil.Date{Year: 2026, Month: 1, Day: 31}}, Until: "today", Period: "week",
+				Lookback: 0, Horizons: []int{30}, Page: Page{2, 'w'},
+				OnEmpty: "keep", BadText: "replace", Guard: 0.5, OnMissingEvent: "null", NewColumns: "later",
+				Contract: "freeze", Rename: map[string]string{"app": "application", "shiny_new": "shiny"},
+				Reconcile: Reconcile{"fail", 0.05}, FinalAfter: 30, Drift: Drift{90, true},
+				Raw:        Raw{URL: "gs://bucket/job-raw", Required: true},
 				Dimensions: []string{"month", "week", "app"}, Metrics: []string{"installs", "shiny_new"},
 				Events: []EventSelector{
 					{Slug: "purchase", Metrics: []string{"events", "d7_revenue_cohort"}},
@@ -153,38 +163,50 @@ func TestEveryKey(t *testing.T) {
 					"network__contains": {"organic, or not"}, "network__exclude": {"x"},
 					"campaign__starts_with": {"2026"}, "campaign__not_starts_with": {"true"},
 					"adgroup__ends_with": {"a"}, "adgroup__not_ends_with": {"b"},
-					"installs__gt": {"0"}, "installs__gte": {"1.5"}, "cost__lt": {"1000000000000000000000"}, "cost__lte": {"1000"},
+					"installs__gt": {"0"}, "installs__gte": {"1.5"}, "cost__lt": {"1000000000000000000000"},
+					"cost__lte":     {"1000"},
 					"shiny_new__eq": {"-1"}, "level__up_events__ne": {"3"},
 				},
 				Types: map[string]catalog.Type{"shiny_new": catalog.Double, "trial": catalog.Int64},
 				Codec: "snappy", UTCOffset: "-05:00", AppScope: "account", Currency: "EUR",
 				Parameters: map[string][]string{
-					"cohort_maturity": {"mature"}, "attribution_types": {"click"}, "attribution_source": {"first"}, "reattributed": {"false"},
-					"iap_revenue_mode": {"GROSS_70"}, "ad_spend_mode": {"mixed"}, "sandbox": {"true"}, "os_names": {"ios", "android"},
+					"cohort_maturity": {"mature"}, "attribution_types": {"click"}, "attribution_source": {"first"},
+					"reattributed":     {"false"},
+					"iap_revenue_mode": {"GROSS_70"}, "ad_spend_mode": {"mixed"}, "sandbox": {"true"},
+					"os_names":           {"ios", "android"},
 					"ad_revenue_sources": {"AdMob", "S2S Ad Revenue"},
 				},
 			},
 		}, {
-			Name: "zoned", Entry: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned", Sinks: []string{"mem://"}, line: 90,
+			Name: "zoned", Entry: "zoned", Kind: "report", Zone: "Europe/Berlin", Table: "zoned",
+			Sinks: []string{"mem://"}, line: 90,
 			Report: &Report{
-				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30, 37}, Page: Page{1, 'y'},
-				OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Contract: "evolve", Dimensions: []string{"year", "app"},
-				Reconcile: Reconcile{"warn", 0.02}, FinalAfter: -1, Drift: Drift{Days: 90}, Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
-				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost", "purchase_revenue"},
+				Start: Start{DaysAgo: 30}, Until: "yesterday", Period: "year", Lookback: 14, Horizons: []int{30, 37},
+				Page:    Page{1, 'y'},
+				OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now",
+				Contract: "evolve", Dimensions: []string{"year", "app"},
+				Reconcile: Reconcile{"warn", 0.02}, FinalAfter: -1, Drift: Drift{Days: 90},
+				Raw: Raw{URL: "gs://bucket/raw", KeepDays: 400},
+				Metrics: []string{"roas_d7", "retention_rate_d30", "retained_users_d3", "network_cost",
+					"purchase_revenue"},
 				Filters: map[string][]string{}, Types: map[string]catalog.Type{"purchase_revenue": catalog.Decimal},
 				Codec: "zstd", TimezoneID: "5", AppScope: "listed", Currency: "EUR",
 				Parameters: map[string][]string{
-					"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression", "engaged_ad"}, "attribution_source": {"dynamic"},
-					"reattributed": {"all"}, "iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"adjust"}, "sandbox": {"false"},
+					"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression", "engaged_ad"},
+					"attribution_source": {"dynamic"},
+					"reattributed":       {"all"}, "iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"adjust"},
+					"sandbox": {"false"},
 				},
 			},
 		}, {
-			Name: "slugs", Entry: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin", Table: "event_slugs",
+			Name: "slugs", Entry: "slugs", Kind: "events", Schedule: "0 5 * * *", Zone: "Europe/Berlin",
+			Table: "event_slugs",
 			Sinks: []string{"gs://bucket/events"}, line: 101,
 			Events: &Events{Apps: []string{"123456789012", "abcdefghijkl"}, Search: "purchase", Codec: "none"},
 			Warehouse: Warehouse{
 				ClusterBy: []string{"slug"}, RequireFilter: true, ExpireDays: 400,
-				KMSKey: "projects/p/locations/eu/keyRings/r/cryptoKeys/k", Labels: map[string]string{"team": "data", "cost-center": "42"},
+				KMSKey: "projects/p/locations/eu/keyRings/r/cryptoKeys/k",
+				Labels: map[string]string{"team": "data", "cost-center": "42"},
 			},
 		}},
 	}
@@ -200,7 +222,8 @@ func TestEveryKey(t *testing.T) {
 			}
 		}
 		if !reflect.DeepEqual(j, want.Jobs[i]) {
-			t.Errorf("got  %+v %+v %+v\nwant %+v %+v %+v", j, j.Report, j.Events, want.Jobs[i], want.Jobs[i].Report, want.Jobs[i].Events)
+			t.Errorf("got  %+v %+v %+v\nwant %+v %+v %+v", j, j.Report, j.Events, want.Jobs[i], want.Jobs[i].Report,
+				want.Jobs[i].Events)
 		}
 	}
 	if c.Jobs, want.Jobs = nil, nil; !reflect.DeepEqual(c, want) {
@@ -208,8 +231,8 @@ func TestEveryKey(t *testing.T) {
 	}
 }
 
-// An entry with accounts is a job for each of them, which knows whose token it has. What an account doesn't say is as in service, but for
-// account_id.
+// An entry with accounts is a job for each of them, which knows whose token it has. What an account
+// doesn't say is as in service, but for account_id.
 func TestAccounts(t *testing.T) {
 	c, err := Load("testdata/good/accounts.yml", testEnv)
 	if err != nil {
@@ -218,7 +241,8 @@ func TestAccounts(t *testing.T) {
 	var got []string
 	for _, j := range c.Jobs {
 		s := c.ServiceOf(j.Account)
-		got = append(got, fmt.Sprintf("%s %s %s: %s %q %d at %s", j.Entry, j.Name, j.Table, s.Token, s.AccountID, s.InFlight, s.BaseURL))
+		got = append(got, fmt.Sprintf("%s %s %s: %s %q %d at %s", j.Entry, j.Name, j.Table, s.Token, s.AccountID,
+			s.InFlight, s.BaseURL))
 	}
 	b := "${file:" + rooted.Folder(below("testdata/good", "file://.")) + "/b.token}"
 	want := []string{
@@ -231,7 +255,8 @@ func TestAccounts(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 	}
-	if told := []string{"installs_client_a", "installs_client_b", "installs_client_c"}; !reflect.DeepEqual(c.Notify[0].Jobs, told) {
+	if told := []string{"installs_client_a", "installs_client_b",
+		"installs_client_c"}; !reflect.DeepEqual(c.Notify[0].Jobs, told) {
 		t.Errorf("told of %v, want %v", c.Notify[0].Jobs, told)
 	}
 	if own := c.ServiceOf(""); own.AccountID != "7" || own.Account != "" {
@@ -246,7 +271,8 @@ func TestMerge(t *testing.T) {
 	}
 	second := c.Jobs[1]
 	want := map[string][]string{"app_token__in": {"a"}, "country_code__in": {"DE"}}
-	if second.Name != "second" || second.Report.Until != "today" || second.Report.Start.DaysAgo != 7 || !reflect.DeepEqual(second.Report.Filters, want) {
+	if second.Name != "second" || second.Report.Until != "today" || second.Report.Start.DaysAgo != 7 ||
+		!reflect.DeepEqual(second.Report.Filters, want) {
 		t.Errorf("%+v %+v", second, second.Report)
 	}
 	if c.Jobs[0].Report.Until != "yesterday" || c.Ledger != below("testdata/good", "file://./state") {
@@ -297,7 +323,8 @@ func TestApps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Jobs[0]; got.Table != "apps_log" || !reflect.DeepEqual(got.Apps, &Apps{"testdata/good/apps/good/full.yml", 90 * time.Second}) {
+	if got := c.Jobs[0]; got.Table != "apps_log" || !reflect.DeepEqual(got.Apps,
+		&Apps{"testdata/good/apps/good/full.yml", 90 * time.Second}) {
 		t.Errorf("%+v %+v", got, got.Apps)
 	}
 	if got := c.Jobs[1].Apps; !reflect.DeepEqual(got, &Apps{"/etc/reportferry/apps.yaml", 15 * time.Minute}) {
@@ -305,7 +332,8 @@ func TestApps(t *testing.T) {
 	}
 }
 
-// ${NAME} is filled in wherever a text may stand, and never in a token, which is looked up when it is needed.
+// ${NAME} is filled in wherever a text may stand, and never in a token, which is looked up when it
+// is needed.
 func TestVariables(t *testing.T) {
 	c, err := Load("testdata/good/variables.yml", testEnv)
 	if err != nil {
@@ -316,7 +344,8 @@ func TestVariables(t *testing.T) {
 		"base_url": {c.Service.BaseURL, "https://my-bucket.example.com"}, "token": {c.Service.Token, "${ADJUST_TOKEN}"},
 		"account_id": {c.Service.AccountID, "12my-bucket"}, "ledger": {c.Ledger, "gs://my-bucket/ledger"},
 		"spool_dir": {c.SpoolDir, "/var/${tmp}/my-bucket"}, "schedule": {j.Schedule, "0 6 * * *"},
-		"sinks":   {strings.Join(j.Sinks, " "), "gs://my-bucket/a s3://my-bucket?region=eu&x=S3CRET-of-the-environment"},
+		"sinks": {strings.Join(j.Sinks, " "),
+			"gs://my-bucket/a s3://my-bucket?region=eu&x=S3CRET-of-the-environment"},
 		"filter":  {strings.Join(j.Report.Filters["campaign__contains"], " "), "my-bucket"},
 		"a list":  {strings.Join(j.Report.Filters["network__not_in"], " "), "installs b"},
 		"metrics": {strings.Join(j.Report.Metrics, " "), "installs"},

@@ -20,16 +20,16 @@ var (
 	dimensionOperators = slices.Concat(listOperators, textOperators)
 )
 
-// filters is a mapping of <dimension or metric>__<operator> to values. The metrics go to p.filtered, and the dimensions that the
-// catalogue lacks to p.filteredDimensions.
+// filters is a mapping of <dimension or metric>__<operator> to values. The metrics go to
+// p.filtered, and the dimensions that the catalogue lacks to p.filteredDimensions.
 func filters(p *parts) strict.Shape[map[string][]string] {
 	return strict.MapOf(func(d *strict.Decoder, e strict.Entry, _ string) ([]string, bool) {
 		return filter(d, e, p)
 	}, filtersSchema)
 }
 
-// filter reads the values of one filter. The operator follows the last double underscore, because the slug of an event's
-// metric may hold others.
+// filter reads the values of one filter. The operator follows the last double underscore, because
+// the slug of an event's metric may hold others.
 func filter(d *strict.Decoder, e strict.Entry, p *parts) ([]string, bool) {
 	subject, operator := e.Key, ""
 	if i := strings.LastIndex(e.Key, "__"); i >= 0 {
@@ -52,23 +52,26 @@ func filter(d *strict.Decoder, e strict.Entry, p *parts) ([]string, bool) {
 		s, ok := strict.Word.Read(d, e.Value, e.Key)
 		return []string{s}, ok
 	case isDimension:
-		d.Fail(e.KeyNode, "filters: %s: want a dimension's operator behind the name, as in %s__in: [...]; there are %s", e.Key, subject, forDimensions)
+		d.Fail(e.KeyNode, "filters: %s: want a dimension's operator behind the name, as in %s__in: [...]; there are %s",
+			e.Key, subject, forDimensions)
 	case compares && !isDimension && subject != "":
 		p.filtered = append(p.filtered, strict.Item{Text: subject, Node: e.KeyNode})
 		if v, ok := strict.Number.Read(d, e.Value, e.Key); ok {
 			return []string{strconv.FormatFloat(v, 'f', -1, 64)}, true
 		}
 	case isMetric:
-		d.Fail(e.KeyNode, "filters: %s: want a metric's operator behind the name, as in %s__gt: 0; there are %s", e.Key, subject, forMetrics)
+		d.Fail(e.KeyNode, "filters: %s: want a metric's operator behind the name, as in %s__gt: 0; there are %s", e.Key,
+			subject, forMetrics)
 	default:
-		d.Fail(e.KeyNode, "filters: unknown filter %q; want a dimension and one of %s, as in network__in; or a metric and one of %s, as in installs__gt",
+		d.Fail(e.KeyNode, "filters: unknown filter %q; want a dimension and one of %s, as in network__in; or a "+
+			"metric and one of %s, as in installs__gt",
 			e.Key, forDimensions, forMetrics)
 	}
 	return nil, false
 }
 
-// filtersSchema says the same as patterns of keys. The last two patterns refuse comparisons of dimensions and filters of dates,
-// which those before them would allow.
+// filtersSchema says the same as patterns of keys. The last two patterns refuse comparisons of
+// dimensions and filters of dates, which those before them would allow.
 func filtersSchema() *jsonschema.Schema {
 	dates := slices.DeleteFunc(catalog.Dimensions(), func(name string) bool {
 		f, _ := catalog.Dimension(name)

@@ -8,15 +8,17 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// What other tools call a key, with the key that it is here. People bring these words along; none of them is near enough to the
-// right one for a "did you mean".
+// What other tools call a key, with the key that it is here. People bring these words along; none
+// of them is near enough to the right one for a "did you mean".
 var (
 	otherServiceKeys = otherWords([][2]string{
 		{"write it as base_url", "url host endpoint api_url address server base"},
 		{"write it as token", "api_key api_token key auth password secret access_token bearer credentials"},
 		{"write it as attempts, the tries of one request", "retries retry max_retries retry_count max_attempts tries"},
-		{"write it as patience, the time that all tries of one request may take", "timeout request_timeout timeout_seconds read_timeout"},
-		{"write it as in_flight, the requests at a time", "concurrency parallelism threads workers max_concurrency parallel"},
+		{"write it as patience, the time that all tries of one request may take",
+			"timeout request_timeout timeout_seconds read_timeout"},
+		{"write it as in_flight, the requests at a time",
+			"concurrency parallelism threads workers max_concurrency parallel"},
 		{"write it as rate, the requests a second", "rate_limit rps qps requests_per_second limit"},
 		{"write it as account_id", "account"},
 		{"there is only one: leave the key out", "type kind name"},
@@ -38,7 +40,8 @@ var (
 		{"the flag --log-level says that", "log log_level logging loglevel verbose debug"},
 	})
 	otherJobKeys = otherWords([][2]string{
-		{"write it as sinks, a list of URLs", "destination destinations dest dest_uri output outputs target targets sink to path url bucket"},
+		{"write it as sinks, a list of URLs",
+			"destination destinations dest dest_uri output outputs target targets sink to path url bucket"},
 		{"write it as table", "dest_table table_name target_table destination_table"},
 		{"write it as kind", "type"},
 		{"write it as schedule", "cron interval frequency every"},
@@ -53,15 +56,20 @@ var (
 	otherReportKeys = otherWords([][2]string{
 		{"write it as service, at the top: it is where a report comes from", "source"},
 		{"write it as start", "start_date date_from from interval_start since begin date_start"},
-		{"write it as until (yesterday or today); reportferry backfill fetches a range of the past", "end_date date_to to_date interval_end end date_end stop"},
+		{"write it as until (yesterday or today); reportferry backfill fetches a range of the past",
+			"end_date date_to to_date interval_end end date_end stop"},
 		{"write them as dimensions", "group_by groupby breakdowns breakdown dimension split_by"},
 		{"write them as metrics", "metric kpis kpi measures measure"},
 		{"write them as dimensions and metrics", "fields columns select"},
 		{"write it as page", "batch_size page_size chunk_size chunk"},
 		{"write it as lookback", "window lookback_window lookback_days attribution_window reload_days overlap"},
-		{"write it as codec (zstd, snappy or none); files are always Parquet", "format file_format compression output_format"},
-		{"write it as filters, such as app_token__in: [abc123]", "filter where app apps app_id app_ids app_token app_tokens"},
-		{"leave it out: a partition is replaced whole, so that nothing is doubled, and the ledger knows the rest", "primary_key incremental_key cursor cursor_field incremental_strategy sync_mode write_disposition mode unique_key merge_key"},
+		{"write it as codec (zstd, snappy or none); files are always Parquet",
+			"format file_format compression output_format"},
+		{"write it as filters, such as app_token__in: [abc123]",
+			"filter where app apps app_id app_ids app_token app_tokens"},
+		{"leave it out: a partition is replaced whole, so that nothing is doubled, and the ledger knows the rest",
+			"primary_key incremental_key cursor cursor_field incremental_strategy sync_mode write_disposition mode " +
+				"unique_key merge_key"},
 		{"leave it out: rows come whole, without a limit", "limit max_rows row_limit"},
 	})
 )
@@ -87,7 +95,8 @@ func reportRefused() map[string]string {
 // columnKey is about a dimension or metric that stands where a key of a report job belongs.
 func columnKey(key string) string {
 	if _, is := catalog.Dimension(key); is {
-		return fmt.Sprintf("a dimension, not a key: list it under dimensions, or keep some values of it by filters: {%s__in: [...]}", key)
+		return fmt.Sprintf("a dimension, not a key: list it under dimensions, or keep some values of it by filters: "+
+			"{%s__in: [...]}", key)
 	}
 	if _, is := catalog.Metric(key); is {
 		return fmt.Sprintf("a metric, not a key: list it under metrics, or compare it by filters: {%s__gt: 0}", key)

@@ -11,11 +11,12 @@ import (
 	"github.com/reportferry/reportferry/config/strict/stricttest"
 )
 
-// FuzzParse: any file gives a config or errors with places inside the file, and never a panic. The schema takes what
-// the decoder takes.
+// FuzzParse: any file gives a config or errors with places inside the file, and never a panic. The
+// schema takes what the decoder takes.
 func FuzzParse(f *testing.F) {
 	s := compiled(f)
-	for _, pattern := range []string{"example.yml", "testdata/good/*.yml", "testdata/warn/*.yml", "testdata/bad/*.yml"} {
+	for _, pattern := range []string{"example.yml", "testdata/good/*.yml", "testdata/warn/*.yml",
+		"testdata/bad/*.yml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			f.Fatal(err)

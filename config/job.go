@@ -15,9 +15,11 @@ import (
 
 // Job is one entry under jobs. The parameters of its kind are in the field of that kind.
 type Job struct {
-	Name     string
-	Kind     string
-	Schedule string   // cron, five fields or a descriptor such as @hourly; empty: the job runs only when it is asked for
+	Name string
+	Kind string
+	// Cron, five fields or a descriptor such as @hourly; empty: the job runs only when it is asked
+	// for.
+	Schedule string
 	Zone     string   // IANA zone of the schedule; with Report.TimezoneID also of the report's days
 	Table    string   // unique in the file
 	Sinks    []string // URLs; none of a kind that fills no table
@@ -49,8 +51,8 @@ func (j Job) Pushing() *Push {
 	return nil
 }
 
-// AsksService tells whether the job asks the host of reports and app automation, which wants the API token. The others push
-// to hosts of their own.
+// AsksService tells whether the job asks the host of reports and app automation, which wants the
+// API token. The others push to hosts of their own.
 func (j Job) AsksService() bool { return j.Pushing() == nil }
 
 // Job is the job of a name; an empty one when there is none.
@@ -63,7 +65,8 @@ func (c *Config) Job(name string) Job {
 	return Job{}
 }
 
-// Named are the jobs that a name stands for: the one of that name, or those of the entry, one for each of its accounts.
+// Named are the jobs that a name stands for: the one of that name, or those of the entry, one for
+// each of its accounts.
 func (c *Config) Named(name string) (list []Job) {
 	for _, j := range c.Jobs {
 		if j.Name == name || j.Entry == name {
@@ -86,7 +89,8 @@ func jobList() strict.Shape[[]Job] {
 func readJobs(d *strict.Decoder, n strict.Node, key string) ([]Job, bool) {
 	var jobs []Job
 	if d.Describe(n) == "a mapping" {
-		d.Fail(n, "%s: want a list, in which each job begins with a - and its name, as in - name: campaigns_daily; got a mapping", key)
+		d.Fail(n, "%s: want a list, in which each job begins with a - and its name, as in - name: campaigns_daily; "+
+			"got a mapping", key)
 		return nil, false
 	}
 	if elements, ok := d.List(n); ok && len(elements) == 0 {
@@ -116,29 +120,46 @@ func readJob(d *strict.Decoder, n strict.Node) Job {
 func jobFields(j *Job) []strict.Field {
 	j.Zone = "UTC"
 	return []strict.Field{
-		strict.Required("name", name, &j.Name, "installs_daily", "Name of the job, and of its table unless table gives another."),
-		strict.Required("kind", kindName, &j.Kind, "report", "What the job does.").Because("it is one of " + strings.Join(kindNames(), ", ")),
-		strict.Optional("schedule", schedule, &j.Schedule, "0 6 * * *", "When to look for work: minute, hour, day of month, month and day of week. "+
-			"The schedule only says when to look; the ledger says what is missing. Without a schedule the job runs when it is asked for."),
-		strict.Optional("zone", zone, &j.Zone, "Europe/Berlin", "IANA zone of the schedule. Together with timezone_id it also says where the report's days begin and end."),
-		strict.Optional("table", name, &j.Table, "installs", "Name of the table, when it isn't the job's. No two jobs may share one."),
-		strict.Required("sinks", strict.TextsOf(bucketURL), &j.Sinks, "[file://./out]", "URLs of the places that the table is put into: buckets by file://, gs://, s3:// or azblob://, datasets by bigquery://project/dataset, schemas of a Postgres by postgres://host/database/schema, and namespaces of an Iceberg catalog by iceberg://catalog/namespace.").Noting(func() string { return located(j.Sinks...) }),
-		strict.Optional("accounts", accountsOfJob, &j.accounts, "[client_a, client_b]", "Names of accounts, or all: the job becomes one job and one table for each of them, whose names end with the account's, such as installs_client_a. The name of the entry stands for every one of them. Without the key the job is of the account of service."),
-		strict.Optional("bigquery", warehouse, &j.Warehouse, "", "What the tables are like that BigQuery keeps for this job."),
-		strict.Optional("postgres", postgres, &j.Postgres, "", "What the tables are like that a Postgres keeps for this job."),
+		strict.Required("name", name, &j.Name, "installs_daily",
+			"Name of the job, and of its table unless table gives another."),
+		strict.Required("kind", kindName, &j.Kind, "report",
+			"What the job does.").Because("it is one of " + strings.Join(kindNames(), ", ")),
+		strict.Optional("schedule", schedule, &j.Schedule, "0 6 * * *",
+			"When to look for work: minute, hour, day of month, month and day of week. "+
+				"The schedule only says when to look; the ledger says what is missing. Without a schedule the job "+
+				"runs "+
+				"when it is asked for."),
+		strict.Optional("zone", zone, &j.Zone, "Europe/Berlin",
+			"IANA zone of the schedule. Together with timezone_id it also says where the report's days begin and end."),
+		strict.Optional("table", name, &j.Table, "installs",
+			"Name of the table, when it isn't the job's. No two jobs may share one."),
+		strict.Required("sinks", strict.TextsOf(bucketURL), &j.Sinks, "[file://./out]",
+			"URLs of the places that the table is put into: buckets by file://, gs://, s3:// or azblob://, datasets "+
+				"by bigquery://project/dataset, schemas of a Postgres by postgres://host/database/schema, and "+
+				"namespaces of an Iceberg catalog by iceberg://catalog/namespace.").Noting(
+			func() string { return located(j.Sinks...) }),
+		strict.Optional("accounts", accountsOfJob, &j.accounts, "[client_a, client_b]",
+			"Names of accounts, or all: the job becomes one job and one table for each of them, whose names end "+
+				"with the account's, such as installs_client_a. The name of the entry stands for every one of them. "+
+				"Without the key the job is of the account of service."),
+		strict.Optional("bigquery", warehouse, &j.Warehouse, "",
+			"What the tables are like that BigQuery keeps for this job."),
+		strict.Optional("postgres", postgres, &j.Postgres, "",
+			"What the tables are like that a Postgres keeps for this job."),
 		strict.Optional("iceberg", iceberg, &j.Iceberg, "", "What an Iceberg catalog keeps of the tables of this job."),
 	}
 }
 
 var nameForm = strict.Expr(`^[a-z][a-z0-9_]{0,127}$`)
 
-var name = strict.Matching(nameForm, "a small letter, then up to 127 small letters, digits and underscores, as in campaigns_daily")
+var name = strict.Matching(nameForm, "a small letter, then up to 127 small letters, digits and underscores, as in "+
+	"campaigns_daily")
 
 // cronForm is the outline of what the cron library takes.
 const cronForm = `^(@\S.*|\s*[^\s@]\S*(\s+\S+){4}\s*)$`
 
-// schedule is a cron expression. The zone has a key of its own. A schedule that never fires is a mistake, because a job that
-// never runs looks like one that has nothing to do.
+// schedule is a cron expression. The zone has a key of its own. A schedule that never fires is a
+// mistake, because a job that never runs looks like one that has nothing to do.
 var schedule = strict.Shape[string]{
 	Read: strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 		if strings.Contains(s, "TZ=") { // the library panics on a zone without a space behind it
@@ -153,7 +174,8 @@ var schedule = strict.Shape[string]{
 			} else if len(strings.Fields(s)) == 5 {
 				got += ": " + err.Error()
 			}
-			d.Fail(n, "%s: want a cron expression of minute, hour, day of month, month and day of week, such as \"0 6 * * *\" for every day at 6:00, got %s", key, got)
+			d.Fail(n, "%s: want a cron expression of minute, hour, day of month, month and day of week, such as \"0 "+
+				"6 * * *\" for every day at 6:00, got %s", key, got)
 			return false
 		}
 		// From a fixed day, so that a file isn't right in one year and wrong in another.
@@ -164,16 +186,18 @@ var schedule = strict.Shape[string]{
 		return true
 	}).Read,
 	Schema: func() *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "string", Title: "a cron expression of five fields, or a word such as @hourly", Pattern: cronForm}
+		return &jsonschema.Schema{Type: "string", Title: "a cron expression of five fields, or a word such as @hourly",
+			Pattern: cronForm}
 	},
 }
 
-var zone = strict.Checked(titled(strict.Text, "a zone of the IANA list"), func(d *strict.Decoder, n strict.Node, key, s string) bool {
-	if !isZone(s) {
-		d.Fail(n, "%s: want a zone of the IANA list such as UTC or Europe/Berlin, got %q", key, s)
-	}
-	return isZone(s)
-})
+var zone = strict.Checked(titled(strict.Text, "a zone of the IANA list"),
+	func(d *strict.Decoder, n strict.Node, key, s string) bool {
+		if !isZone(s) {
+			d.Fail(n, "%s: want a zone of the IANA list such as UTC or Europe/Berlin, got %q", key, s)
+		}
+		return isZone(s)
+	})
 
 func isZone(s string) bool {
 	_, err := time.LoadLocation(s)
@@ -191,7 +215,8 @@ func titled[T any](s strict.Shape[T], title string) strict.Shape[T] {
 
 var schemeForm = strict.Expr(`^[a-z][a-z0-9+.-]*://`)
 
-// bucketURL is the URL of a ledger or a sink. Messages don't repeat it, because its query may hold a secret.
+// bucketURL is the URL of a ledger or a sink. Messages don't repeat it, because its query may hold
+// a secret.
 var bucketURL = strict.Shape[string]{
 	Read: strict.Checked(strict.Text, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 		_, err := url.Parse(s)
@@ -207,6 +232,7 @@ var bucketURL = strict.Shape[string]{
 		return false
 	}).Read,
 	Schema: func() *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "string", Title: "a URL such as gs://bucket/prefix", Pattern: schemeForm.String()}
+		return &jsonschema.Schema{Type: "string", Title: "a URL such as gs://bucket/prefix",
+			Pattern: schemeForm.String()}
 	},
 }

@@ -19,7 +19,8 @@ type kind struct {
 	without map[string]string
 }
 
-// kinds lists every kind of job. A new one is one more line here, a field of Job, and a file with its part and its keys.
+// kinds lists every kind of job. A new one is one more line here, a field of Job, and a file with
+// its part and its keys.
 var kinds = []kind{
 	{name: "report", keys: reportKeys,
 		doc: "Fetches metrics by dimensions into a table with one partition a period."},
@@ -36,7 +37,9 @@ var kinds = []kind{
 // noTable refuses the keys that say where and how a table is kept, and of whom its rows are.
 func noTable(kind, instead string) map[string]string {
 	none := fmt.Sprintf("a job of kind %s fills no table", kind)
-	return map[string]string{"accounts": fmt.Sprintf("only reports and events are fetched by account; a job of kind %s has the credentials of service", kind), "sinks": none + "; " + instead, "bigquery": none, "postgres": none, "iceberg": none}
+	return map[string]string{"accounts": fmt.Sprintf("only reports and events are fetched by account; a job of kind "+
+		"%s has the credentials of service", kind), "sinks": none + "; " + instead, "bigquery": none, "postgres": none,
+		"iceberg": none}
 }
 
 func kindNames() []string {
@@ -49,7 +52,8 @@ func kindNames() []string {
 
 var kindName = strict.OneOf(kindNames()...)
 
-// kindOf is the kind that a job names. false: it names none that exists, which is noted when the key is read.
+// kindOf is the kind that a job names. false: it names none that exists, which is noted when the
+// key is read.
 func kindOf(d *strict.Decoder, n strict.Node) (kind, bool) {
 	if !d.IsMapping(n) {
 		return kind{}, false
@@ -64,8 +68,8 @@ func kindOf(d *strict.Decoder, n strict.Node) (kind, bool) {
 	return kind{}, false
 }
 
-// jobObject is a job of one kind: the keys of every job, and those of the kind. A key that only another kind has is refused
-// with the name of that kind.
+// jobObject is a job of one kind: the keys of every job, and those of the kind. A key that only
+// another kind has is refused with the name of that kind.
 func jobObject(j *Job, of kind) strict.Object {
 	o := of.keys(j)
 	o.What = "a job"
@@ -75,7 +79,8 @@ func jobObject(j *Job, of kind) strict.Object {
 	for _, other := range kinds {
 		for _, f := range other.keys(new(Job)).Fields {
 			if refused[f.Key] == "" {
-				refused[f.Key] = fmt.Sprintf("a job of kind %s has no such key; it belongs to kind %s", of.name, other.name)
+				refused[f.Key] = fmt.Sprintf("a job of kind %s has no such key; it belongs to kind %s", of.name,
+					other.name)
 			}
 		}
 	}
@@ -85,11 +90,13 @@ func jobObject(j *Job, of kind) strict.Object {
 	return o
 }
 
-// anyJob is a job of unknown kind: no key of any kind is a mistake, none is missing, and none is read.
+// anyJob is a job of unknown kind: no key of any kind is a mistake, none is missing, and none is
+// read.
 func anyJob(j *Job) strict.Object {
-	o := strict.Object{What: "a job", Like: "{name: campaigns_daily, kind: report}", Fields: jobFields(j), Unknown: func(key string) string {
-		return cmp.Or(reportRefused()[key], otherJobKeys[key], columnKey(key))
-	}}
+	o := strict.Object{What: "a job", Like: "{name: campaigns_daily, kind: report}", Fields: jobFields(j),
+		Unknown: func(key string) string {
+			return cmp.Or(reportRefused()[key], otherJobKeys[key], columnKey(key))
+		}}
 	for _, k := range kinds {
 		for _, f := range k.keys(new(Job)).Fields {
 			if !slices.ContainsFunc(o.Fields, func(g strict.Field) bool { return g.Key == f.Key }) {
@@ -100,7 +107,8 @@ func anyJob(j *Job) strict.Object {
 	return o
 }
 
-// Events is what a job of kind events asks the service for: the events of the account, as they are on the run's date.
+// Events is what a job of kind events asks the service for: the events of the account, as they are
+// on the run's date.
 type Events struct {
 	Apps   []string // app tokens; none: every app of the account
 	Search string   // part of a name, or a whole slug; empty: every event
@@ -112,8 +120,11 @@ func eventsKeys(j *Job) strict.Object {
 	e := &Events{Codec: "zstd"}
 	j.Events = e
 	return strict.Object{Fields: []strict.Field{
-		strict.Optional("apps", strict.TextsOf(value), &e.Apps, "[abc123def456]", "App tokens. Only events of these apps are fetched. Without the key, those of every app of the account are."),
-		strict.Optional("search", strict.Word, &e.Search, "purchase", "Part of a name, or a whole slug. Only such events are fetched."),
+		strict.Optional("apps", strict.TextsOf(value), &e.Apps, "[abc123def456]",
+			"App tokens. Only events of these apps are fetched. Without the key, those of every app of the account "+
+				"are."),
+		strict.Optional("search", strict.Word, &e.Search, "purchase",
+			"Part of a name, or a whole slug. Only such events are fetched."),
 		strict.Optional("codec", codec, &e.Codec, "snappy", "Compression of the files."),
 	}}
 }
@@ -130,8 +141,10 @@ func appsKeys(j *Job) strict.Object {
 	j.Apps = a
 	return strict.Object{
 		Fields: []strict.Field{
-			required(place("file", strict.OneLine(strict.Text, 4096), &a.File, "apps.yaml", "File that declares the apps.")),
-			strict.Optional("ticket_wait", strict.Duration(time.Second), &a.TicketWait, "30m", "How long one migration may take. After that it is left for the next run."),
+			required(place("file", strict.OneLine(strict.Text, 4096), &a.File, "apps.yaml",
+				"File that declares the apps.")),
+			strict.Optional("ticket_wait", strict.Duration(time.Second), &a.TicketWait, "30m",
+				"How long one migration may take. After that it is left for the next run."),
 		},
 	}
 }

@@ -14,7 +14,8 @@ import (
 
 const longestLookback = 3660 // ten years of days
 
-// lookback is the value of the key: a number of days, or auto, or probe, which is auto with a question first.
+// lookback is the value of the key: a number of days, or auto, or probe, which is auto with a
+// question first.
 type lookback struct {
 	auto, probe bool
 	days        int
@@ -31,7 +32,8 @@ func (l lookback) String() string {
 	return strconv.Itoa(l.days)
 }
 
-// means says in words until when a partition of the report is fetched again; empty: the value says it.
+// means says in words until when a partition of the report is fetched again; empty: the value says
+// it.
 func (l lookback) means(r *Report) string {
 	if r.Period == wholeTable {
 		return "the whole table each time"
@@ -59,7 +61,8 @@ var lookbackShape = strict.Shape[lookback]{
 		switch v, _ := d.Scalar(n); v.(type) {
 		case string:
 			if unitOfDays.MatchString(v.(string)) {
-				d.Fail(n, "%s: want a whole number of days without a unit, as in %s: %s", key, key, strings.TrimSuffix(v.(string), "d"))
+				d.Fail(n, "%s: want a whole number of days without a unit, as in %s: %s", key, key,
+					strings.TrimSuffix(v.(string), "d"))
 				return lookback{}, false
 			}
 			if v == "auto" || v == "probe" {
@@ -69,15 +72,18 @@ var lookbackShape = strict.Shape[lookback]{
 			days, ok := strict.Whole(0, longestLookback).Read(d, n, key)
 			return lookback{days: days}, ok
 		}
-		d.Fail(n, "%s: want auto, probe or a whole number of days from 0 to %d, got %s", key, longestLookback, d.Describe(n))
+		d.Fail(n, "%s: want auto, probe or a whole number of days from 0 to %d, got %s", key, longestLookback,
+			d.Describe(n))
 		return lookback{}, false
 	},
 	Schema: func() *jsonschema.Schema {
-		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{strict.OneOf("auto", "probe").Schema(), strict.Whole(0, longestLookback).Schema()}}
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{strict.OneOf("auto", "probe").Schema(),
+			strict.Whole(0, longestLookback).Schema()}}
 	},
 }
 
-// checkLookback works out until when partitions change, from what the catalogue says of the report's metrics.
+// checkLookback works out until when partitions change, from what the catalogue says of the
+// report's metrics.
 func checkLookback(d *strict.Decoder, r *Report, p *parts, finalAfter strict.Node) {
 	fields := metricFields(r, p)
 	r.Probe = p.lookback.probe
@@ -85,8 +91,10 @@ func checkLookback(d *strict.Decoder, r *Report, p *parts, finalAfter strict.Nod
 		r.Lookback, r.Horizons = automatic(r, fields)
 	}
 	if last := slices.Max(append(r.Horizons, r.Lookback)); finalAfter != nil && r.FinalAfter < last {
-		d.Warn(finalAfter, "final_after: partitions count as final %d days after their end, and are fetched for the last time %d days after "+
-			"it, so that finals may change; want at least %dd, or fewer days of lookback and cohort", r.FinalAfter, last, last)
+		d.Warn(finalAfter, "final_after: partitions count as final %d days after their end, and are fetched for the "+
+			"last time %d days after "+
+			"it, so that finals may change; want at least %dd, or fewer days of lookback and cohort", r.FinalAfter,
+			last, last)
 	}
 	if r.FinalAfter > r.Lookback { // what is final then is fetched then
 		r.Horizons = slices.Compact(slices.Sorted(slices.Values(append(r.Horizons, r.FinalAfter))))
@@ -108,9 +116,12 @@ func checkLookback(d *strict.Decoder, r *Report, p *parts, finalAfter strict.Nod
 	if first == nil {
 		return
 	}
-	d.Warn(first, "metrics: %s: such values grow from the install until now, but a %s is fetched for the last time %d days after "+
-		"its end and keeps the value of that day; set lookback: to more days, or ask for a cohort metric with a period, "+
-		"such as all_revenue_total_d30 or roas_d30", strings.Join(growing, ", "), r.Period, max(r.Lookback, slices.Max(append(r.Horizons, 0))))
+	d.Warn(first, "metrics: %s: such values grow from the install until now, but a %s is fetched for the last time "+
+		"%d days after "+
+		"its end and keeps the value of that day; set lookback: to more days, or ask for a cohort metric with a "+
+		"period, "+
+		"such as all_revenue_total_d30 or roas_d30", strings.Join(growing, ", "), r.Period,
+		max(r.Lookback, slices.Max(append(r.Horizons, 0))))
 }
 
 // placed is a metric of the report and its place.
@@ -144,8 +155,9 @@ func metricFields(r *Report, p *parts) []placed {
 	return fields
 }
 
-// automatic gives the days in which everything may change, and the ages beyond them at which a cohort is whole, and at which it is
-// final, because what happened on its last day is restated, too; those within them too when a period isn't fetched each night.
+// automatic gives the days in which everything may change, and the ages beyond them at which a
+// cohort is whole, and at which it is final, because what happened on its last day is restated,
+// too; those within them too when a period isn't fetched each night.
 func automatic(r *Report, fields []placed) (days int, horizons []int) {
 	days = catalog.Restated
 	spend := strings.Join(r.Parameters["ad_spend_mode"], "")

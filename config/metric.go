@@ -15,12 +15,14 @@ var metric = strict.Shape[string]{
 	Read: strict.Text.Read,
 	Schema: func() *jsonschema.Schema {
 		known := slices.DeleteFunc(catalog.Metrics(), func(slug string) bool { return strings.Contains(slug, "{") })
-		return &jsonschema.Schema{Type: "string", AnyOf: []*jsonschema.Schema{strict.OneOf(known...).Schema(), {Pattern: "^[^,]+$"}}}
+		return &jsonschema.Schema{Type: "string", AnyOf: []*jsonschema.Schema{strict.OneOf(known...).Schema(),
+			{Pattern: "^[^,]+$"}}}
 	},
 }
 
-// checkMetrics decides the types of metrics that the catalogue lacks. The service has more metrics than any list of them, so
-// an unknown one is asked for, under a type that holds whatever number comes.
+// checkMetrics decides the types of metrics that the catalogue lacks. The service has more metrics
+// than any list of them, so an unknown one is asked for, under a type that holds whatever number
+// comes.
 func checkMetrics(d *strict.Decoder, r *Report, p *parts) {
 	for _, m := range p.metrics {
 		column := catalog.ColumnName(m.Text)
@@ -37,17 +39,21 @@ func checkMetrics(d *strict.Decoder, r *Report, p *parts) {
 		default:
 			r.Types[column] = catalog.Double
 			days, _ := catalog.Described(m.Text, "", "").FinalAfter("")
-			d.Warn(m.Node, "metrics: the catalogue doesn't know %s%s the service is asked for it, its column is DOUBLE and counts "+
-				"as final %d days after the period; types: sets another type and ends this warning", m.Text, otherwise(didYouMeanMetric(m.Text)), days)
+			d.Warn(m.Node, "metrics: the catalogue doesn't know %s%s the service is asked for it, its column is "+
+				"DOUBLE and counts "+
+				"as final %d days after the period; types: sets another type and ends this warning", m.Text,
+				otherwise(didYouMeanMetric(m.Text)), days)
 		}
 	}
 	for _, m := range p.filtered {
 		_, known := catalog.Metric(m.Text)
 		_, guessed := catalog.Guess(m.Text)
 		if slices.Contains(r.Dimensions, m.Text) {
-			d.Fail(m.Node, "filters: %s is a dimension, whose operators are %s, as in %s__in", m.Text, strings.Join(dimensionOperators, ", "), m.Text)
+			d.Fail(m.Node, "filters: %s is a dimension, whose operators are %s, as in %s__in", m.Text,
+				strings.Join(dimensionOperators, ", "), m.Text)
 		} else if !known && !guessed && !slices.Contains(r.Metrics, m.Text) {
-			d.Warn(m.Node, "filters: the catalogue doesn't know the metric %s%s; the service is asked to compare it", m.Text, didYouMeanMetric(m.Text))
+			d.Warn(m.Node, "filters: the catalogue doesn't know the metric %s%s; the service is asked to compare it",
+				m.Text, didYouMeanMetric(m.Text))
 		}
 	}
 }
@@ -67,7 +73,8 @@ var (
 	leadingPeriod  = strict.Expr(`^([dwm][0-9]{1,3})_`)
 )
 
-// didYouMeanMetric compares a name with the catalogue's slugs. Slugs with a period get the one that the name has.
+// didYouMeanMetric compares a name with the catalogue's slugs. Slugs with a period get the one that
+// the name has.
 func didYouMeanMetric(name string) string {
 	if m := leadingPeriod.Submatch(name); m != nil { // as metrics of events have it
 		turned := strings.TrimPrefix(name, m[0]) + "_" + m[1]
@@ -77,22 +84,37 @@ func didYouMeanMetric(name string) string {
 	}
 	for _, slug := range catalog.Metrics() {
 		f, _ := catalog.Line(slug)
-		if label, _, _ := strings.Cut(f.Description, " = "); catalog.SameWord(label, name) && slug != name { // what the dashboard calls it
+		// What the dashboard calls it.
+		if label, _, _ := strings.Cut(f.Description, " = "); catalog.SameWord(label, name) && slug != name {
 			return "; did you mean " + slug + "?"
 		}
 	}
-	names := slugs(name, trailingPeriod, func(slug string) (string, bool) { return slug, !strings.HasPrefix(slug, eventPrefix) })
-	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool { _, ok := catalog.Metric(n); return !ok }))
+	names := slugs(name, trailingPeriod, func(slug string) (string, bool) {
+		return slug,
+			!strings.HasPrefix(slug, eventPrefix)
+	})
+	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool {
+		_,
+			ok := catalog.Metric(n)
+		return !ok
+	}))
 }
 
 // didYouMeanEventMetric compares what follows an event's slug.
 func didYouMeanEventMetric(name string) string {
-	names := slugs(name, leadingPeriod, func(slug string) (string, bool) { return strings.CutPrefix(slug, eventPrefix) })
-	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool { _, ok := catalog.EventMetric(n); return !ok }))
+	names := slugs(name, leadingPeriod, func(slug string) (string, bool) {
+		return strings.CutPrefix(slug,
+			eventPrefix)
+	})
+	return strict.DidYouMean(name, slices.DeleteFunc(names, func(n string) bool {
+		_,
+			ok := catalog.EventMetric(n)
+		return !ok
+	}))
 }
 
-// slugs lists the catalogue's slugs that keep takes. {p}, which stands for any period, is filled with the period of name, so
-// that only the rest of the two is compared.
+// slugs lists the catalogue's slugs that keep takes. {p}, which stands for any period, is filled
+// with the period of name, so that only the rest of the two is compared.
 func slugs(name string, period strict.Expression, keep func(slug string) (string, bool)) []string {
 	p := "d7"
 	if m := period.Submatch(name); m != nil {

@@ -15,17 +15,26 @@ type Notify struct {
 }
 
 // Reasons are what a notice may be about.
-var Reasons = []string{"failed", "stale", "held_back", "unreconciled", "changed_after_final", "not_taken", "conflict", "schema", "denied", "resolved"}
+var Reasons = []string{"failed", "stale", "held_back", "unreconciled", "changed_after_final", "not_taken", "conflict",
+	"schema", "denied", "resolved"}
 
 // receivers is the list of those who are told.
 func receivers() strict.Shape[[]Notify] {
 	return strict.ListOf(func(n *Notify) strict.Object {
 		return strict.Object{What: "notify", Fields: []strict.Field{
-			required(place("url", secretAddress, &n.URL, "${SLACK_WEBHOOK}", "Where the address is kept, never the address itself: a webhook of Slack, Teams, Google Chat or Discord, PagerDuty's `https://events.pagerduty.com/v2/enqueue?routing_key=...`, "+
-				"`smtp://user:password@host:587/?from=...&to=...`, or any address that takes JSON.")),
-			strict.Optional("on", strict.TextsOf(strict.OneOf(Reasons...)), &n.On, "[failed, stale, denied, resolved]", "What to tell of: failed, stale, held_back (an answer that takes good rows away), unreconciled, changed_after_final, not_taken (rows of a pushed file), conflict, schema (the service has a column or an event no more), denied, and resolved, that one of these is over. Without the key all of it."),
-			strict.Optional("jobs", strict.TextsOf(strict.Text), &n.Jobs, "[campaigns_daily]", "Names of the jobs to tell of. Without the key all of them."),
-			strict.Optional("remind", strict.Duration(time.Hour), &n.Remind, "24h", "How often to tell again of what goes on. Without the key it is told once."),
+			required(place("url", secretAddress, &n.URL, "${SLACK_WEBHOOK}",
+				"Where the address is kept, never the address itself: a webhook of Slack, Teams, Google Chat or "+
+					"Discord, PagerDuty's `https://events.pagerduty.com/v2/enqueue?routing_key=...`, "+
+					"`smtp://user:password@host:587/?from=...&to=...`, or any address that takes JSON.")),
+			strict.Optional("on", strict.TextsOf(strict.OneOf(Reasons...)), &n.On, "[failed, stale, denied, resolved]",
+				"What to tell of: failed, stale, held_back (an answer that takes good rows away), unreconciled, "+
+					"changed_after_final, not_taken (rows of a pushed file), conflict, schema (the service has a "+
+					"column or an event no more), denied, and resolved, that one of these is over. Without the key "+
+					"all of it."),
+			strict.Optional("jobs", strict.TextsOf(strict.Text), &n.Jobs, "[campaigns_daily]",
+				"Names of the jobs to tell of. Without the key all of them."),
+			strict.Optional("remind", strict.Duration(time.Hour), &n.Remind, "24h",
+				"How often to tell again of what goes on. Without the key it is told once."),
 		}}
 	}, nil)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// A Parameter is a parameter of the service's reports that goes there as the config has it. Its one declaration makes the
-// key of report jobs, its JSON Schema, the flag of the report command and the part of the table's fingerprint.
+// A Parameter is a parameter of the service's reports that goes there as the config has it. Its one
+// declaration makes the key of report jobs, its JSON Schema, the flag of the report command and the
+// part of the table's fingerprint.
 type Parameter struct {
 	Name    string
 	Example string   // a value as the file would spell it
@@ -22,23 +23,32 @@ type Parameter struct {
 	Default []string // none: not sent unless the config says something
 }
 
-// parameters lists the declarations. The values and defaults are those of the service's OpenAPI file of June 2024 and of its
-// pages since. A parameter that is added later gets no default: it isn't sent then, and the fingerprints of existing tables,
-// which lack it, stay as they are.
+// parameters lists the declarations. The values and defaults are those of the service's OpenAPI
+// file of June 2024 and of its pages since. A parameter that is added later gets no default: it
+// isn't sent then, and the fingerprints of existing tables, which lack it, stay as they are.
 var parameters = []Parameter{
-	{Name: "cohort_maturity", Example: "mature", Allowed: []string{"immature", "mature", "fully_mature"}, Default: []string{"immature"},
-		Doc: "What is shown of cohorts that haven't reached their period. immature shows them as far as they are, mature shows 0, and fully_mature leaves them out. The service's newer documents lack fully_mature, so that it may refuse it."},
-	{Name: "attribution_types", Example: "[click, impression]", Allowed: attributionTypes, List: true, Default: attributionTypes,
-		Doc: "Kinds of engagement that count as the cause of an install."},
+	{Name: "cohort_maturity", Example: "mature", Allowed: []string{"immature", "mature", "fully_mature"},
+		Default: []string{"immature"},
+		Doc: "What is shown of cohorts that haven't reached their period. immature shows them as far as they are, " +
+			"mature shows 0, and fully_mature leaves them out. The service's newer documents lack fully_mature, so " +
+			"that it may refuse it."},
+	{Name: "attribution_types", Example: "[click, impression]", Allowed: attributionTypes, List: true,
+		Default: attributionTypes,
+		Doc:     "Kinds of engagement that count as the cause of an install."},
 	{Name: "attribution_source", Example: "first", Allowed: []string{"dynamic", "first"}, Default: []string{"dynamic"},
-		Doc: "Source that a reattributed user counts for. dynamic takes the latest source, first the one of the install."},
+		Doc: "Source that a reattributed user counts for. dynamic takes the latest source, first the one of the " +
+			"install."},
 	{Name: "reattributed", Example: "'false'", Allowed: []string{"all", "true", "false"}, Default: []string{"all"},
 		Doc: "Users that are counted. all counts everybody, true only reattributed users, false only the others."},
 	{Name: "iap_revenue_mode", Example: "GROSS_70", Default: []string{"GROSS_100"},
-		Allowed: []string{"GROSS_100", "GROSS_95", "GROSS_85", "GROSS_80", "GROSS_70", "GROSS_65", "GROSS_60", "GROSS_50"},
-		Doc:     "Percentage of gross in-app revenue that is shown. The service's newer documents lack GROSS_50, so that it may refuse it."},
-	{Name: "ad_spend_mode", Example: "mixed", Allowed: []string{"adjust", "network", "mixed"}, Default: []string{"adjust"},
-		Doc: "Source of ad spend. adjust takes the spend that attribution reports, network the networks' own figures, and mixed the networks' figures where there are any."},
+		Allowed: []string{"GROSS_100", "GROSS_95", "GROSS_85", "GROSS_80", "GROSS_70", "GROSS_65", "GROSS_60",
+			"GROSS_50"},
+		Doc: "Percentage of gross in-app revenue that is shown. The service's newer documents lack GROSS_50, so " +
+			"that it may refuse it."},
+	{Name: "ad_spend_mode", Example: "mixed", Allowed: []string{"adjust", "network", "mixed"},
+		Default: []string{"adjust"},
+		Doc: "Source of ad spend. adjust takes the spend that attribution reports, network the networks' own " +
+			"figures, and mixed the networks' figures where there are any."},
 	{Name: "sandbox", Example: "true", Flag: true, Default: []string{"false"},
 		Doc: "Whether sandbox data is reported in place of production data."},
 	{Name: "os_names", Example: "[ios]", List: true,
@@ -52,8 +62,8 @@ var attributionTypes = []string{"click", "impression", "engaged_ad"}
 // Parameters gives every declared parameter, in the order of their keys.
 func Parameters() []Parameter { return slices.Clone(parameters) }
 
-// DefaultParameters gives the values of a report that says nothing of its parameters, by name. Every parameter is there,
-// also those without a default.
+// DefaultParameters gives the values of a report that says nothing of its parameters, by name.
+// Every parameter is there, also those without a default.
 func DefaultParameters() map[string][]string {
 	values := map[string][]string{}
 	for _, p := range parameters {
@@ -99,7 +109,10 @@ func (p Parameter) shape() strict.Shape[[]string] {
 	case p.List:
 		return strict.TextsOf(one)
 	}
-	return strict.As(one, func(_ *strict.Decoder, _ strict.Node, _, v string) ([]string, bool) { return []string{v}, true })
+	return strict.As(one, func(_ *strict.Decoder, _ strict.Node, _, v string) ([]string, bool) {
+		return []string{v},
+			true
+	})
 }
 
 // written is the parameter's values as a file has them.

@@ -11,7 +11,8 @@ import (
 	"github.com/reportferry/reportferry/config/strict"
 )
 
-// Start is the first day that a report wants: a date, or so many days before today in the report's zone.
+// Start is the first day that a report wants: a date, or so many days before today in the report's
+// zone.
 type Start struct {
 	Date    civil.Date // zero when DaysAgo counts
 	DaysAgo int
@@ -25,7 +26,8 @@ func (s Start) On(today civil.Date) civil.Date {
 	return today.AddDays(-s.DaysAgo)
 }
 
-// Page is the length of a window: Count days (unit d), weeks (w), months (m), quarters (q) or years (y).
+// Page is the length of a window: Count days (unit d), weeks (w), months (m), quarters (q) or years
+// (y).
 type Page struct {
 	Count int
 	Unit  byte
@@ -39,8 +41,8 @@ func (p Page) String() string {
 	return fmt.Sprintf("%d%c", p.Count, p.Unit)
 }
 
-// earliestStart bounds the start. The service began in 2012; an earlier start is a slip that would make the plan thousands of
-// empty windows long.
+// earliestStart bounds the start. The service began in 2012; an earlier start is a slip that would
+// make the plan thousands of empty windows long.
 var earliestStart = civil.Date{Year: 2010, Month: 1, Day: 1}
 
 const wantStart = "a date such as 2026-01-31, or days before today such as -30d"
@@ -67,11 +69,13 @@ var start = strict.As(
 
 var isoDate = strict.Expr(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
-// until is one of two words. A table of a job goes on, so a date is a range of the past in truth, which has a command.
+// until is one of two words. A table of a job goes on, so a date is a range of the past in truth,
+// which has a command.
 var until = strict.Shape[string]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (string, bool) {
 		if v, _ := d.Scalar(n); isoDate.MatchString(fmt.Sprint(v)) {
-			d.Fail(n, "%s: want yesterday or today, got a date: a table goes on; reportferry backfill fetches a range of the past", key)
+			d.Fail(n, "%s: want yesterday or today, got a date: a table goes on; reportferry backfill fetches a "+
+				"range of the past", key)
 			return "", false
 		}
 		return untilWord.Read(d, n, key)
@@ -83,13 +87,15 @@ var untilWord = strict.OneOf("yesterday", "today")
 
 // page checks the form alone. Which unit fits follows from the dimensions: see checkPeriod.
 var page = strict.As(
-	strict.Matching(strict.Expr(`^([1-9][0-9]{0,2})([dwmqy])$`), "a number from 1 to 999 and d, w, m, q or y, such as 7d, 4w or 1m"),
+	strict.Matching(strict.Expr(`^([1-9][0-9]{0,2})([dwmqy])$`),
+		"a number from 1 to 999 and d, w, m, q or y, such as 7d, 4w or 1m"),
 	func(_ *strict.Decoder, _ strict.Node, _, s string) (Page, bool) {
 		count, _ := strconv.Atoi(s[:len(s)-1]) // three digits at most
 		return Page{Count: count, Unit: s[len(s)-1]}, true
 	})
 
-// finest is the order of the date dimensions, and what follows from the first of them that a report has.
+// finest is the order of the date dimensions, and what follows from the first of them that a report
+// has.
 var finest = []struct {
 	dimension, period string
 	page              Page // the default, in the only unit that fits
@@ -116,12 +122,14 @@ func checkPeriod(d *strict.Decoder, r *Report, at map[string]strict.Node) {
 		case at["page"] == nil:
 			r.Page = f.page
 		case r.Page.Unit != 0 && r.Page.Unit != f.page.Unit:
-			d.Fail(at["page"], "page: %s doesn't fit a report by %s; want a number and %c, such as %s", r.Page, f.dimension, f.page.Unit, f.page)
+			d.Fail(at["page"], "page: %s doesn't fit a report by %s; want a number and %c, such as %s", r.Page,
+				f.dimension, f.page.Unit, f.page)
 		}
 		return
 	}
 	r.Period = wholeTable
 	if at["page"] != nil {
-		d.Fail(at["page"], "page: the report has no date dimension, so the table is one partition, which one request asks for")
+		d.Fail(at["page"], "page: the report has no date dimension, so the table is one partition, which one "+
+			"request asks for")
 	}
 }

@@ -24,11 +24,14 @@ type Push struct {
 	Rate       float64       // records a second
 	InFlight   int           // records at a time
 
-	Columns   map[string]string // field -> column of the files; a field that is in neither map has the column of its own name, where there is one
+	// Field -> column of the files; a field that is in neither map has the column of its own name,
+	// where there is one.
+	Columns   map[string]string
 	Constants map[string]string // field -> its value in every record
 }
 
-// MaxRejects is how much of a file may be refused: a share of its rows when Share is above 0, else a number of them.
+// MaxRejects is how much of a file may be refused: a share of its rows when Share is above 0, else
+// a number of them.
 type MaxRejects struct {
 	Count int
 	Share Share
@@ -51,7 +54,8 @@ func (m MaxRejects) String() string {
 // usualQuiet is more than whoever writes a file in several goes takes between two of them.
 const usualQuiet = 5 * time.Minute
 
-var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5}, WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}
+var pushDefaults = Push{OnUnknown: "resend", MaxRejects: MaxRejects{Share: 0.5}, WindowDays: 7, Quiet: usualQuiet,
+	Rate: 10, InFlight: 8}
 
 // A record is what a kind sends of each row.
 type record struct {
@@ -74,25 +78,40 @@ func (p *Push) keys(r record) []strict.Field {
 		r.look(d, f, at)
 	}
 	return []strict.Field{
-		required(place("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv", "URL of the files. {date} stands for a day such as 2026-01-31, and * for any characters but a slash. "+
-			"The files are CSV, JSON Lines, a JSON array, Parquet or XLSX, plain, compressed by gzip or zstd, or alone in a ZIP archive.")),
-		required(place("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects", "Bucket for files of the rows that were refused, with the reasons.")),
-		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%", "How many rows of a file, or what share of them, may be no records before the file is taken for one of another kind and nothing of it is sent. "+
-			"What comes too late, and what the service refuses, doesn't count. 100% lets every file through."),
-		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park", "What happens to a record that may have been taken, because its answer was lost. "+r.resend),
-		strict.Optional("window_days", strict.Whole(1, 30), &p.WindowDays, "14", "How many days back from today files are looked for."),
-		strict.Optional("first", strict.Bool, &p.First, "true", "Whether the job may send files that are older than a day although nothing that it has pushed is on record. "+
-			"Without the key its first run is refused then, because the ledger may have been lost, or the job renamed. Take it out once something is on record: as long as it stands there, a lost ledger isn't noticed."),
-		strict.Optional("wait_until_quiet", quietTime, &p.Quiet, "30s", "How long a file must not have changed before a run takes it, because it may still be growing. "+
-			"true stands for 5m; 0 and false take each file at once."),
+		required(place("source", source, &p.Source, "gs://my-bucket/in/{date}/*.csv",
+			"URL of the files. {date} stands for a day such as 2026-01-31, and * for any characters but a slash. "+
+				"The files are CSV, JSON Lines, a JSON array, Parquet or XLSX, plain, compressed by gzip or zstd, or "+
+				"alone in a ZIP archive.")),
+		required(place("rejects", bucketURL, &p.Rejects, "gs://my-bucket/rejects",
+			"Bucket for files of the rows that were refused, with the reasons.")),
+		strict.Optional("max_rejects", maxRejects, &p.MaxRejects, "5%",
+			"How many rows of a file, or what share of them, may be no records before the file is taken for one of "+
+				"another kind and nothing of it is sent. "+
+				"What comes too late, and what the service refuses, doesn't count. 100% lets every file through."),
+		strict.Optional("on_unknown", strict.OneOf("resend", "park"), &p.OnUnknown, "park",
+			"What happens to a record that may have been taken, because its answer was lost. "+r.resend),
+		strict.Optional("window_days", strict.Whole(1, 30), &p.WindowDays, "14",
+			"How many days back from today files are looked for."),
+		strict.Optional("first", strict.Bool, &p.First, "true",
+			"Whether the job may send files that are older than a day although nothing that it has pushed is on "+
+				"record. "+
+				"Without the key its first run is refused then, because the ledger may have been lost, or the job "+
+				"renamed. Take it out once something is on record: as long as it stands there, a lost ledger isn't "+
+				"noticed."),
+		strict.Optional("wait_until_quiet", quietTime, &p.Quiet, "30s",
+			"How long a file must not have changed before a run takes it, because it may still be growing. "+
+				"true stands for 5m; 0 and false take each file at once."),
 		strict.Optional("rate", perSecond("records"), &p.Rate, "50", "Records a second."),
 		strict.Optional("in_flight", strict.Whole(1, 1000), &p.InFlight, "16", "Records at a time."),
-		strict.Optional("columns", byField("columns", r.fields, strict.Text, nil), &p.Columns, r.column, "Columns of the files that a record's fields are taken from, where they aren't of the same names."),
-		strict.Optional("constants", byField("constants", r.fields, strict.Word, constants), &p.Constants, r.constant, "Values of fields that are the same in every record, instead of columns."),
+		strict.Optional("columns", byField("columns", r.fields, strict.Text, nil), &p.Columns, r.column,
+			"Columns of the files that a record's fields are taken from, where they aren't of the same names."),
+		strict.Optional("constants", byField("constants", r.fields, strict.Word, constants), &p.Constants, r.constant,
+			"Values of fields that are the same in every record, instead of columns."),
 	}
 }
 
-// quietTime is a length of time, or 0. true and false are what they were when there was no other choice.
+// quietTime is a length of time, or 0. true and false are what they were when there was no other
+// choice.
 var quietTime = strict.Shape[time.Duration]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (time.Duration, bool) {
 		switch v, _ := d.Scalar(n); v {
@@ -106,7 +125,8 @@ var quietTime = strict.Shape[time.Duration]{
 	},
 	Schema: func() *jsonschema.Schema {
 		return &jsonschema.Schema{Title: "a length of time such as 30s, or 0", AnyOf: []*jsonschema.Schema{
-			strict.Duration(0).Schema(), {Type: "boolean"}, {Type: "integer", Minimum: json.Number("0"), Maximum: json.Number("0")},
+			strict.Duration(0).Schema(), {Type: "boolean"}, {Type: "integer", Minimum: json.Number("0"),
+				Maximum: json.Number("0")},
 		}}
 	},
 }
@@ -114,22 +134,23 @@ var quietTime = strict.Shape[time.Duration]{
 var beyondSource = strict.Expr(`[{}]|\*\*`)
 
 // source is the URL of files. Messages don't repeat it, because its query may hold a secret.
-var source = strict.Checked(titled(bucketURL, "a URL such as gs://bucket/in/{date}/*.csv"), func(d *strict.Decoder, n strict.Node, key, s string) bool {
-	path, _, _ := strings.Cut(s, "?")
-	_, rest, _ := strings.Cut(path, "://")
-	bucket, file, _ := strings.Cut(rest, "/")
-	switch {
-	case file == "" || strings.HasSuffix(file, "/"):
-		d.Fail(n, "%s: this is a folder or a bucket; name its files, such as gs://bucket/in/{date}/*.csv", key)
-	case strings.ContainsAny(bucket, "{}*"):
-		d.Fail(n, "%s: the bucket itself can't vary", key)
-	case beyondSource.MatchString(strings.ReplaceAll(file, "{date}", "")):
-		d.Fail(n, "%s: want {date} for a day and * for any characters but a slash; no other braces, and no **", key)
-	default:
-		return true
-	}
-	return false
-})
+var source = strict.Checked(titled(bucketURL, "a URL such as gs://bucket/in/{date}/*.csv"),
+	func(d *strict.Decoder, n strict.Node, key, s string) bool {
+		path, _, _ := strings.Cut(s, "?")
+		_, rest, _ := strings.Cut(path, "://")
+		bucket, file, _ := strings.Cut(rest, "/")
+		switch {
+		case file == "" || strings.HasSuffix(file, "/"):
+			d.Fail(n, "%s: this is a folder or a bucket; name its files, such as gs://bucket/in/{date}/*.csv", key)
+		case strings.ContainsAny(bucket, "{}*"):
+			d.Fail(n, "%s: the bucket itself can't vary", key)
+		case beyondSource.MatchString(strings.ReplaceAll(file, "{date}", "")):
+			d.Fail(n, "%s: want {date} for a day and * for any characters but a slash; no other braces, and no **", key)
+		default:
+			return true
+		}
+		return false
+	})
 
 var shareForm = strict.Expr(`^[0-9]{1,3}(\.[0-9]+)?%$`)
 
@@ -190,9 +211,10 @@ var maxRejects = strict.Shape[MaxRejects]{
 // A recordField is a field of a record that a push kind sends.
 type recordField struct{ name, doc string }
 
-// byField reads a text for each of the fields, and gives those that the file has, by name. look checks them, with their
-// places; it may be nil.
-func byField(what string, fields []recordField, s strict.Shape[string], look func(d *strict.Decoder, texts map[string]string, at map[string]strict.Node)) strict.Shape[map[string]string] {
+// byField reads a text for each of the fields, and gives those that the file has, by name. look
+// checks them, with their places; it may be nil.
+func byField(what string, fields []recordField, s strict.Shape[string],
+	look func(d *strict.Decoder, texts map[string]string, at map[string]strict.Node)) strict.Shape[map[string]string] {
 	return strict.ObjectOf(func(texts *map[string]string) strict.Object {
 		*texts = map[string]string{}
 		into := *texts
@@ -217,7 +239,8 @@ func byField(what string, fields []recordField, s strict.Shape[string], look fun
 	})
 }
 
-// notField is about a name in front of a column that is no field: likely the two stand the wrong way round.
+// notField is about a name in front of a column that is no field: likely the two stand the wrong
+// way round.
 func notField(fields []recordField) func(string) string {
 	var names []string
 	for _, f := range fields {
@@ -232,7 +255,8 @@ func notField(fields []recordField) func(string) string {
 				return "no field of a record; did you mean " + name + "?"
 			}
 		}
-		return fmt.Sprintf("no field of a record; the field stands in front of the column that it is taken from, as in %s: %s; fields are %s",
+		return fmt.Sprintf("no field of a record; the field stands in front of the column that it is taken from, as "+
+			"in %s: %s; fields are %s",
 			names[0], key, strings.Join(names, ", "))
 	}
 }

@@ -21,12 +21,16 @@ func TestReadme(t *testing.T) {
 	}
 	sections := []stricttest.Section{
 		{Title: "The file", Schema: configObject(new(Config)).Schema()},
-		{Title: "An account", Of: "of an account", Doc: "Under `accounts`, each by a name of your own.", Schema: accountObject(new(Account)).Schema()},
-		{Title: "Every job", Of: "of a job", Doc: "A job of kind spend, sharing or apps fills no table, so it has neither `sinks` nor `bigquery`, and no `accounts`.",
+		{Title: "An account", Of: "of an account", Doc: "Under `accounts`, each by a name of your own.",
+			Schema: accountObject(new(Account)).Schema()},
+		{Title: "Every job", Of: "of a job",
+			Doc: "A job of kind spend, sharing or apps fills no table, so it has neither `sinks` nor `bigquery`, " +
+				"and no `accounts`.",
 			Schema: strict.Object{Fields: jobFields(new(Job))}.Schema()},
 	}
 	for _, k := range kinds {
-		sections = append(sections, stricttest.Section{Title: "Kind `" + k.name + "`", Of: "of kind `" + k.name + "`", Doc: k.doc, Schema: k.keys(new(Job)).Schema()})
+		sections = append(sections, stricttest.Section{Title: "Kind `" + k.name + "`", Of: "of kind `" + k.name + "`",
+			Doc: k.doc, Schema: k.keys(new(Job)).Schema()})
 	}
 	stricttest.Golden(t, "README.md", string(lead)+stricttest.Reference(sections), *update)
 }
@@ -52,7 +56,9 @@ func TestReadmeFiles(t *testing.T) {
 // The fields' examples are values that they take.
 func TestExamples(t *testing.T) {
 	for _, o := range []strict.Object{
-		configObject(new(Config)), serviceObject(new(Service)), accountObject(new(Account)), {What: "a job", Like: "{name: campaigns_daily, kind: report}", Fields: jobFields(new(Job))}, selectorObject(new(EventSelector)),
+		configObject(new(Config)), serviceObject(new(Service)), accountObject(new(Account)),
+		{What: "a job", Like: "{name: campaigns_daily, kind: report}", Fields: jobFields(new(Job))},
+		selectorObject(new(EventSelector)),
 	} {
 		stricttest.Examples(t, o, nil)
 	}
@@ -63,8 +69,8 @@ func TestExamples(t *testing.T) {
 
 var inline = regexp.MustCompile("`([a-z_]+): ([^`\n]+)`")
 
-// A key and its value within a line of any page are ones that a config takes, at the top, under service or in a job of some kind. Of this
-// folder's pages TestExamples reads them.
+// A key and its value within a line of any page are ones that a config takes, at the top, under
+// service or in a job of some kind. Of this folder's pages TestExamples reads them.
 func TestKeysOfThePages(t *testing.T) {
 	jobs := map[string]string{
 		"report":  "sinks: [file://./out], start: -3d, currency: USD, dimensions: [day], metrics: [installs]",
@@ -90,16 +96,20 @@ func TestKeysOfThePages(t *testing.T) {
 			known, taken := false, false
 			var why error
 			for place, o := range places {
-				if !slices.ContainsFunc(o.Fields, func(f strict.Field) bool { return f.Key == key }) || strings.ContainsAny(pair, "…") || strings.Contains(pair, "...") {
+				if !slices.ContainsFunc(o.Fields, func(f strict.Field) bool { return f.Key == key }) ||
+					strings.ContainsAny(pair, "…") || strings.Contains(pair, "...") {
 					continue
 				}
 				known = true
-				top, service, kind, job := "", "base_url: \"http://127.0.0.1:1\", cost_url: \"http://127.0.0.1:1\", s2s_url: \"http://127.0.0.1:1\", token: \"${T}\"", "report", jobs["report"]
+				top, service, kind, job := "",
+					"base_url: \"http://127.0.0.1:1\", cost_url: \"http://127.0.0.1:1\", s2s_url: "+
+						"\"http://127.0.0.1:1\", token: \"${T}\"", "report", jobs["report"]
 				switch place {
 				case "top":
 					top = pair + "\n"
 				case "service":
-					top = "service:\n  " + strings.ReplaceAll(without(service, key), ", ", "\n  ") + "\n  " + pair + "\n"
+					top = "service:\n  " + strings.ReplaceAll(without(service, key), ", ",
+						"\n  ") + "\n  " + pair + "\n"
 				default:
 					kind, job = place, without(jobs[place], key)+", "+pair
 				}
@@ -130,5 +140,6 @@ func TestKeysOfThePages(t *testing.T) {
 // without leaves a key out of the pairs of a mapping.
 func without(pairs, key string) string {
 	list := strings.Split(pairs, ", ")
-	return strings.Join(slices.DeleteFunc(list, func(pair string) bool { return strings.HasPrefix(pair, key+":") }), ", ")
+	return strings.Join(slices.DeleteFunc(list, func(pair string) bool { return strings.HasPrefix(pair, key+":") }),
+		", ")
 }

@@ -29,13 +29,16 @@ func TestLookback(t *testing.T) {
 		{[]string{"metrics: [installs]", "lookback: auto"}, 7, nil, 0},
 		{[]string{"metrics: [installs]", "lookback: 0"}, 0, nil, 0},
 		{[]string{"metrics: [installs]", "lookback: 3660"}, 3660, nil, 0},
-		// d7 is whole 7 days after the day of the install, when the lookback's last fetch is; w1 after 13, m0 after 29. What happened
-		// on the last of these days is restated for 7 days, or 14, so they are final after that.
+		// d7 is whole 7 days after the day of the install, when the lookback's last fetch is; w1
+		// after 13, m0 after 29. What happened on the last of these days is restated for 7 days, or
+		// 14, so they are final after that.
 		{[]string{"metrics: [retention_rate_d7]"}, 7, []int{14}, 0},
 		{[]string{"metrics: [retention_rate_d8]"}, 7, []int{8, 15}, 0},
-		{[]string{"metrics: [roas_d30, retained_users_d1, revenue_total_m0, revenue_total_w1, paying_users_d30]"}, 7, []int{8, 13, 20, 29, 30, 36, 37}, 0},
+		{[]string{"metrics: [roas_d30, retained_users_d1, revenue_total_m0, revenue_total_w1, paying_users_d30]"}, 7,
+			[]int{8, 13, 20, 29, 30, 36, 37}, 0},
 		{[]string{"metrics: [roas_d30]", "lookback: 7"}, 7, nil, 0},
-		// What networks report is restated for longer; the catalogue knows which metrics rest on it, and when.
+		// What networks report is restated for longer; the catalogue knows which metrics rest on
+		// it, and when.
 		{[]string{"metrics: [network_cost]"}, 14, nil, 0},
 		{[]string{"metrics: [network_cost, retained_users_d14, retained_users_d15]"}, 14, []int{15, 21, 22}, 0},
 		{[]string{"metrics: [cost]"}, 7, nil, 0},
@@ -44,8 +47,10 @@ func TestLookback(t *testing.T) {
 		{[]string{"metrics: [network_cost]", "lookback: 3"}, 3, nil, 0},
 		// Metrics of events, by their endings.
 		{[]string{"metrics: [purchase_d30_revenue_cohort]"}, 7, []int{30, 37}, 0},
-		{[]string{"events: [{glob: x*, metrics: [events, d60_revenue_cohort]}, {name: P, metrics: [w2_events_cohort]}]"}, 7, []int{20, 27, 60, 67}, 0},
-		{[]string{"events: [{name: P, metrics: [d30_events_cost_cohort]}]", "ad_spend_mode: network"}, 14, []int{30, 44}, 0},
+		{[]string{"events: [{glob: x*, metrics: [events, d60_revenue_cohort]}, {name: P, metrics: " +
+			"[w2_events_cohort]}]"}, 7, []int{20, 27, 60, 67}, 0},
+		{[]string{"events: [{name: P, metrics: [d30_events_cost_cohort]}]", "ad_spend_mode: network"}, 14,
+			[]int{30, 44}, 0},
 		// Metrics that no day ends.
 		{[]string{"metrics: [cohort_revenue, roas, roas_d30]"}, 7, []int{30, 37}, 1},
 		{[]string{"metrics: [cohort_revenue]", "lookback: 100"}, 100, nil, 1},
@@ -70,21 +75,25 @@ func TestLookback(t *testing.T) {
 		}
 		r := got.Jobs[0].Report
 		if r.Lookback != c.days || !slices.Equal(r.Horizons, c.horizons) || len(got.Warnings) != c.warnings {
-			t.Errorf("%q: %d %v, warnings %v; want %d %v, %d warnings", c.lines, r.Lookback, r.Horizons, got.Warnings, c.days, c.horizons, c.warnings)
+			t.Errorf("%q: %d %v, warnings %v; want %d %v, %d warnings", c.lines, r.Lookback, r.Horizons, got.Warnings,
+				c.days, c.horizons, c.warnings)
 		}
 	}
 }
 
-// The finest date dimension makes the period and the unit of the page, in any order of the dimensions.
+// The finest date dimension makes the period and the unit of the page, in any order of the
+// dimensions.
 func TestPeriod(t *testing.T) {
 	all := []string{"hour", "day", "week", "month", "quarter", "year"}
 	for i, want := range []struct {
 		period string
 		page   Page
-	}{{"day", Page{7, 'd'}}, {"day", Page{7, 'd'}}, {"week", Page{4, 'w'}}, {"month", Page{1, 'm'}}, {"quarter", Page{1, 'q'}}, {"year", Page{1, 'y'}}} {
+	}{{"day", Page{7, 'd'}}, {"day", Page{7, 'd'}}, {"week", Page{4, 'w'}}, {"month", Page{1, 'm'}},
+		{"quarter", Page{1, 'q'}}, {"year", Page{1, 'y'}}} {
 		coarser := slices.Clone(all[i:])
 		slices.Reverse(coarser)
-		for _, dimensions := range []string{all[i], "app, " + all[i], strings.Join(all[i:], ", "), strings.Join(coarser, ", ") + ", os_name"} {
+		for _, dimensions := range []string{all[i], "app, " + all[i], strings.Join(all[i:], ", "),
+			strings.Join(coarser, ", ") + ", os_name"} {
 			key := fmt.Sprintf("dimensions: [%s]", dimensions)
 			for _, page := range []Page{{}, {12, want.page.Unit}} {
 				lines, wantPage := []string{"metrics: [installs]", key}, want.page
@@ -99,7 +108,8 @@ func TestPeriod(t *testing.T) {
 				}
 			}
 			for _, other := range "dwmqy" {
-				if _, err := parseReport(t, "metrics: [installs]", key, "page: 2"+string(other)); (err == nil) != (byte(other) == want.page.Unit) {
+				if _, err := parseReport(t, "metrics: [installs]", key, "page: 2"+string(other)); (err == nil) !=
+					(byte(other) == want.page.Unit) {
 					t.Errorf("%s, page 2%c: %v", key, other, err)
 				}
 			}
@@ -147,12 +157,15 @@ func TestTimezone(t *testing.T) {
 
 // Types of metrics that the catalogue lacks are there for whoever makes the columns.
 func TestUnknownMetricTypes(t *testing.T) {
-	c, err := parseReport(t, "dimensions: [day]", "metrics: [installs, shiny, purchase_events, purchase_revenue, other, level_up_d7_events_rate_cohort]", "types: {other: string, installs: double}")
+	c, err := parseReport(t, "dimensions: [day]",
+		"metrics: [installs, shiny, purchase_events, purchase_revenue, other, level_up_d7_events_rate_cohort]",
+		"types: {other: string, installs: double}")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := fmt.Sprint(c.Jobs[0].Report.Types)
-	want := "map[installs:double level_up_d7_events_rate_cohort:double other:string purchase_events:int64 purchase_revenue:decimal shiny:double]"
+	want := "map[installs:double level_up_d7_events_rate_cohort:double other:string purchase_events:int64 " +
+		"purchase_revenue:decimal shiny:double]"
 	if got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -11,11 +11,15 @@ import (
 
 // Report is what a job of kind report asks the service for.
 type Report struct {
-	Start          Start    // first day wanted
-	Until          string   // last day wanted: yesterday or today
-	Period         string   // of a partition: day (by hour too), week, month, quarter, year, or whole without a date dimension
-	Lookback       int      // days before today that are fetched again while late data may still change them
-	Horizons       []int    // ages in days, ascending, above Lookback unless Probe: a partition is fetched once more when it is past each
+	Start Start  // first day wanted
+	Until string // last day wanted: yesterday or today
+	// Of a partition: day (by hour too), week, month, quarter, year, or whole without a date
+	// dimension.
+	Period   string
+	Lookback int // days before today that are fetched again while late data may still change them
+	// Ages in days, ascending, above Lookback unless Probe: a partition is fetched once more when
+	// it is past each.
+	Horizons       []int
 	Page           Page     // length of a window; zero when Period is whole
 	OnEmpty        string   // guard, clear or keep
 	BadText        string   // replace or fail
@@ -33,11 +37,13 @@ type Report struct {
 	Dimensions []string
 	Metrics    []string
 	Events     []EventSelector
-	Filters    map[string][]string     // parameter, such as app_token__in or installs__gt -> values
-	Rename     map[string]string       // dimension or metric -> its column's name
-	Types      map[string]catalog.Type // column, by the service's name -> String, Int64, Decimal or Double: as configured, or as guessed for a metric that the catalogue lacks
-	Codec      string                  // zstd, snappy or none
-	Extra      Extra                   // columns about the fetch
+	Filters    map[string][]string // parameter, such as app_token__in or installs__gt -> values
+	Rename     map[string]string   // dimension or metric -> its column's name
+	// Column, by the service's name -> String, Int64, Decimal or Double: as configured, or as
+	// guessed for a metric that the catalogue lacks.
+	Types map[string]catalog.Type
+	Codec string // zstd, snappy or none
+	Extra Extra  // columns about the fetch
 
 	UTCOffset  string              // such as +02:00; empty with TimezoneID
 	AppScope   string              // account or listed
@@ -62,7 +68,8 @@ type parts struct {
 	lookback                   lookback
 }
 
-// refusedParameters are parameters of the service that a job can't have, because its rows would not be partitions.
+// refusedParameters are parameters of the service that a job can't have, because its rows would not
+// be partitions.
 var refusedParameters = map[string]string{
 	"hour__between":      "jobs refuse it, because a partition is a whole period; it is for the report command",
 	"period_over_period": "jobs refuse it, because it puts two periods into one row; it is for the report command",
@@ -73,11 +80,12 @@ var refusedParameters = map[string]string{
 	"date_period":        "jobs make it from start, until and page",
 }
 
-// reportKeys are the keys of kind report. Parameters that go to the service as they are have their declarations in
-// parameter.go.
+// reportKeys are the keys of kind report. Parameters that go to the service as they are have their
+// declarations in parameter.go.
 func reportKeys(j *Job) strict.Object {
 	r := &Report{
-		Until: "yesterday", OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now", Contract: "evolve", Codec: "zstd", UTCOffset: "+00:00", AppScope: "account",
+		Until: "yesterday", OnEmpty: "guard", BadText: "replace", Guard: 0.5, OnMissingEvent: "fail", NewColumns: "now",
+		Contract: "evolve", Codec: "zstd", UTCOffset: "+00:00", AppScope: "account",
 		Reconcile: usualReconcile, FinalAfter: -1, Drift: Drift{Days: watchedDays},
 		Filters: map[string][]string{}, Types: map[string]catalog.Type{}, Parameters: DefaultParameters(),
 	}
@@ -95,45 +103,115 @@ func reportKeys(j *Job) strict.Object {
 		},
 		Fields: append([]strict.Field{
 			strict.Required("start", start, &r.Start, "2026-01-31", "First day wanted."),
-			strict.Optional("until", until, &r.Until, "today", "Last day wanted. Today's numbers are unfinished, so today is fetched again by each run. With yesterday, the current week, month, quarter or year isn't there until it is over; with today it is, unfinished."),
-			strict.Optional("lookback", lookbackShape, &p.lookback, "14", "How many days a finished period is fetched again, because the service still restates it. "+
-				"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more when a cohort metric is whole, and when it is final. "+
-				"probe means the same, but asks for the totals first, and leaves periods whose totals haven't moved until the last of those days.").Noting(func() string { return p.lookback.means(r) }),
-			strict.Optional("reconcile", reconcile, &r.Reconcile, "{then: fail, cohorts: 5%}", "What happens when the rows of a partition don't add up to the service's own totals: warn, fail or off, as under then; or then and cohorts."),
-			daysField("final_after", &r.FinalAfter, "30d", "Days after its end from which a partition counts as final. A fetch at that age makes it so. By default the catalogue says it for each column: 7 days, or 14 of network cost, after the period, or after the period of a cohort metric."),
-			strict.Optional("drift", drift, &r.Drift, "180d", "Days of final partitions that each run compares with the service's totals of today, in turn; those that moved are fetched again. warn compares 90d and leaves the rows, and off compares none."),
-			strict.Optional("page", page, &r.Page, "7d", "Length of what one request asks for, in the unit of the finest date dimension. The default is 7d, 4w, 1m, 1q or 1y."),
-			strict.Optional("on_empty", strict.OneOf("guard", "clear", "keep"), &r.OnEmpty, "keep", "What happens to a period that had rows and has none now. guard fails it and leaves the old rows, clear empties it, and keep keeps the old rows and goes on."),
-			strict.Optional("bad_text", strict.OneOf("replace", "fail"), &r.BadText, "fail", "What happens to a text that no table can hold. replace puts U+FFFD in the place of bytes that aren't UTF-8, leaves out the character U+0000 where a sink is a Postgres, and the run says how many cells of which column it altered, and the first. fail keeps a period with such a text out, and its old rows stay."),
-			strict.Optional("guard", share, &r.Guard, "80%", "How much of a period's rows, or of one of its metrics, an answer may take away. One that takes more, and at least 20 rows or 100 units, is held back: the old rows stay, and the service is asked again. When answers on three days agree, the last of them is published; accept publishes one before that. Of final periods that the service changes all the same it is at most 10%; 100% holds nothing back."),
-			strict.Optional("on_missing_event", strict.OneOf("fail", "null"), &r.OnMissingEvent, "'null'", "What happens when an event is gone from the account. fail fails the job, and null fills the event's columns with NULL in new periods; those that have values of it stay."),
-			strict.Optional("new_columns", strict.OneOf("now", "later"), &r.NewColumns, "later", "When partitions from before a metric was added get its column. now lets the next run fetch them again; later leaves them to backfill --missing-columns."),
-			strict.Optional("contract", strict.OneOf("evolve", "freeze"), &r.Contract, "freeze", "Whether the table may get other columns than its newest partition has. evolve lets it follow the config, and events that come; a column that an answer has unasked is left out and said. freeze fails the job before anything is published when a column is new, gone or of another type, by the config or by the service, when an event is gone, whatever on_missing_event says, and when an answer has a column that wasn't asked for."),
-			strict.Optional("drop", strict.TextsOf(columnName), &r.Drop, "[cost]", "Columns to take out of every partition. A metric that is only taken out of metrics ends at a day: partitions that have it are still asked for it when they are fetched again. The next run rewrites the partitions that have one of these columns, from the files of a bucket or an Iceberg table, or from raw answers that were kept, and asks the service nothing; where there are neither, it fetches them."),
-			strict.Required("dimensions", strict.Items(dimension), &p.dimensions, "[day, app, network]", "What rows are grouped by. The finest date among the dimensions is the period of a partition; without a date the table is one partition. A week runs from Sunday to Saturday. "+
-				"The service is asked for any name; one that the catalogue doesn't know is a column of texts."),
-			strict.Optional("metrics", strict.Items(metric), &p.metrics, "[installs, retention_rate_d7]", "Slugs of metrics, as the service has them. A column has the slug as its name, with an underscore in the place of blanks and other signs, Latin letters without accents, and other letters as code points. A report needs metrics, events or both."),
-			strict.Optional("events", selectors(p), &r.Events, "", "Metrics of in-app events, which are found in the account by slug, name, token, section or pattern."),
-			strict.Optional("filters", filters(p), &r.Filters, "{app_token__in: [abc123def456], installs__gt: 10}", "Rows wanted. A key is a dimension or a metric, two underscores and an operator. "+
-				"A dimension's operators are `"+strings.Join(dimensionOperators, "`, `")+"`; a metric's are `"+strings.Join(metricOperators, "`, `")+"`."),
-			strict.Optional("app_scope", strict.OneOf("account", "listed"), &r.AppScope, "listed", "How the service is asked for rows of all apps. account sends no list of them. listed sends the apps that the service lists, where it leaves something out without a list; a new app is in the list by itself. "+
-				"Totals are asked for both ways, so that what one of them hides shows as a difference. check --live and the first run compare a day of both, and say which to choose."),
-			strict.Optional("types", types(&p.types), &r.Types, "{my_metric: decimal}", "Types of columns, in place of the catalogue's types, and for metrics that the catalogue doesn't know."),
-			strict.Optional("columns", extra, &r.Extra, "{loaded_at: true, run: true}", "Columns that say where rows come from. They aren't part of a partition's content: rows that come back the same keep what they have."),
-			strict.Optional("rename", newNames(&p.renamed), &r.Rename, "{network_cost: spend}", "Names of columns, by the dimension or metric as the job lists it. The service is asked by its own name, which filters and types keep; drop, cluster_by and indexes have the column's. Of a metric that the table has already, the next run rewrites the older partitions, as with drop; a dimension's name changes by run --rebaseline. Columns of events are named by as."),
+			strict.Optional("until", until, &r.Until, "today",
+				"Last day wanted. Today's numbers are unfinished, so today is fetched again by each run. With "+
+					"yesterday, the current week, month, quarter or year isn't there until it is over; with today "+
+					"it is, unfinished."),
+			strict.Optional("lookback", lookbackShape, &p.lookback, "14",
+				"How many days a finished period is fetched again, because the service still restates it. "+
+					"auto, the default, means 7 days, or 14 with a metric of network cost, and then once more when a "+
+					"cohort metric is whole, and when it is final. "+
+					"probe means the same, but asks for the totals first, and leaves periods whose totals haven't "+
+					"moved "+
+					"until the last of those days.").Noting(func() string { return p.lookback.means(r) }),
+			strict.Optional("reconcile", reconcile, &r.Reconcile, "{then: fail, cohorts: 5%}",
+				"What happens when the rows of a partition don't add up to the service's own totals: warn, fail or "+
+					"off, as under then; or then and cohorts."),
+			daysField("final_after", &r.FinalAfter, "30d",
+				"Days after its end from which a partition counts as final. A fetch at that age makes it so. By "+
+					"default the catalogue says it for each column: 7 days, or 14 of network cost, after the "+
+					"period, or after the period of a cohort metric."),
+			strict.Optional("drift", drift, &r.Drift, "180d",
+				"Days of final partitions that each run compares with the service's totals of today, in turn; those "+
+					"that moved are fetched again. warn compares 90d and leaves the rows, and off compares none."),
+			strict.Optional("page", page, &r.Page, "7d",
+				"Length of what one request asks for, in the unit of the finest date dimension. The default is 7d, "+
+					"4w, 1m, 1q or 1y."),
+			strict.Optional("on_empty", strict.OneOf("guard", "clear", "keep"), &r.OnEmpty, "keep",
+				"What happens to a period that had rows and has none now. guard fails it and leaves the old rows, "+
+					"clear empties it, and keep keeps the old rows and goes on."),
+			strict.Optional("bad_text", strict.OneOf("replace", "fail"), &r.BadText, "fail",
+				"What happens to a text that no table can hold. replace puts U+FFFD in the place of bytes that "+
+					"aren't UTF-8, leaves out the character U+0000 where a sink is a Postgres, and the run says how "+
+					"many cells of which column it altered, and the first. fail keeps a period with such a text "+
+					"out, and its old rows stay."),
+			strict.Optional("guard", share, &r.Guard, "80%",
+				"How much of a period's rows, or of one of its metrics, an answer may take away. One that takes "+
+					"more, and at least 20 rows or 100 units, is held back: the old rows stay, and the service is "+
+					"asked again. When answers on three days agree, the last of them is published; accept publishes "+
+					"one before that. Of final periods that the service changes all the same it is at most 10%; "+
+					"100% holds nothing back."),
+			strict.Optional("on_missing_event", strict.OneOf("fail", "null"), &r.OnMissingEvent, "'null'",
+				"What happens when an event is gone from the account. fail fails the job, and null fills the "+
+					"event's columns with NULL in new periods; those that have values of it stay."),
+			strict.Optional("new_columns", strict.OneOf("now", "later"), &r.NewColumns, "later",
+				"When partitions from before a metric was added get its column. now lets the next run fetch them "+
+					"again; later leaves them to backfill --missing-columns."),
+			strict.Optional("contract", strict.OneOf("evolve", "freeze"), &r.Contract, "freeze",
+				"Whether the table may get other columns than its newest partition has. evolve lets it follow the "+
+					"config, and events that come; a column that an answer has unasked is left out and said. freeze "+
+					"fails the job before anything is published when a column is new, gone or of another type, by "+
+					"the config or by the service, when an event is gone, whatever on_missing_event says, and when "+
+					"an answer has a column that wasn't asked for."),
+			strict.Optional("drop", strict.TextsOf(columnName), &r.Drop, "[cost]",
+				"Columns to take out of every partition. A metric that is only taken out of metrics ends at a day: "+
+					"partitions that have it are still asked for it when they are fetched again. The next run "+
+					"rewrites the partitions that have one of these columns, from the files of a bucket or an "+
+					"Iceberg table, or from raw answers that were kept, and asks the service nothing; where there "+
+					"are neither, it fetches them."),
+			strict.Required("dimensions", strict.Items(dimension), &p.dimensions, "[day, app, network]",
+				"What rows are grouped by. The finest date among the dimensions is the period of a partition; "+
+					"without a date the table is one partition. A week runs from Sunday to Saturday. "+
+					"The service is asked for any name; one that the catalogue doesn't know is a column of texts."),
+			strict.Optional("metrics", strict.Items(metric), &p.metrics, "[installs, retention_rate_d7]",
+				"Slugs of metrics, as the service has them. A column has the slug as its name, with an underscore "+
+					"in the place of blanks and other signs, Latin letters without accents, and other letters as "+
+					"code points. A report needs metrics, events or both."),
+			strict.Optional("events", selectors(p), &r.Events, "",
+				"Metrics of in-app events, which are found in the account by slug, name, token, section or pattern."),
+			strict.Optional("filters", filters(p), &r.Filters, "{app_token__in: [abc123def456], installs__gt: 10}",
+				"Rows wanted. A key is a dimension or a metric, two underscores and an operator. "+
+					"A dimension's operators are `"+strings.Join(dimensionOperators,
+					"`, `")+"`; a metric's are `"+strings.Join(metricOperators, "`, `")+"`."),
+			strict.Optional("app_scope", strict.OneOf("account", "listed"), &r.AppScope, "listed",
+				"How the service is asked for rows of all apps. account sends no list of them. listed sends the "+
+					"apps that the service lists, where it leaves something out without a list; a new app is in the "+
+					"list by itself. "+
+					"Totals are asked for both ways, so that what one of them hides shows as a difference. check "+
+					"--live "+
+					"and the first run compare a day of both, and say which to choose."),
+			strict.Optional("types", types(&p.types), &r.Types, "{my_metric: decimal}",
+				"Types of columns, in place of the catalogue's types, and for metrics that the catalogue doesn't "+
+					"know."),
+			strict.Optional("columns", extra, &r.Extra, "{loaded_at: true, run: true}",
+				"Columns that say where rows come from. They aren't part of a partition's content: rows that come "+
+					"back the same keep what they have."),
+			strict.Optional("rename", newNames(&p.renamed), &r.Rename, "{network_cost: spend}",
+				"Names of columns, by the dimension or metric as the job lists it. The service is asked by its own "+
+					"name, which filters and types keep; drop, cluster_by and indexes have the column's. Of a "+
+					"metric that the table has already, the next run rewrites the older partitions, as with drop; a "+
+					"dimension's name changes by run --rebaseline. Columns of events are named by as."),
 			strict.Optional("codec", codec, &r.Codec, "snappy", "Compression of the files."),
-			strict.Optional("utc_offset", utcOffset, &r.UTCOffset, "'+02:00'", "Where the report's days begin and end, the same all year. It excludes timezone_id."),
-			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin", "Where the report's days begin and end, with daylight saving time. A name is worked out: the service gets the utc_offset of the days asked for. A number is the service's own, is sent, and needs zone beside it. It excludes utc_offset."),
-			strict.Required("currency", currency, &r.Currency, "EUR", "Currency of money, into which the service converts. "+ownCurrencies).Because(
-				"name one such as USD: " + strings.ToLower(ownCurrencies[:1]) + strings.TrimSuffix(ownCurrencies[1:], ".")),
+			strict.Optional("utc_offset", utcOffset, &r.UTCOffset, "'+02:00'",
+				"Where the report's days begin and end, the same all year. It excludes timezone_id."),
+			strict.Optional("timezone_id", timezoneID, &r.TimezoneID, "Europe/Berlin",
+				"Where the report's days begin and end, with daylight saving time. A name is worked out: the "+
+					"service gets the utc_offset of the days asked for. A number is the service's own, is sent, and "+
+					"needs zone beside it. It excludes utc_offset."),
+			strict.Required("currency", currency, &r.Currency, "EUR",
+				"Currency of money, into which the service converts. "+ownCurrencies).Because(
+				"name one such as USD: " + strings.ToLower(ownCurrencies[:1]) + strings.TrimSuffix(ownCurrencies[1:],
+					".")),
 		}, append(rawFields(&r.Raw, "this job's answers"), parameterFields(r.Parameters)...)...),
 	}
 }
 
 // ownCurrencies is why a report needs a currency.
-const ownCurrencies = "Without one the service gives each app's money in the app's own currency, so that amounts of several apps can't be added."
+const ownCurrencies = "Without one the service gives each app's money in the app's own currency, so that amounts of " +
+	"several apps can't be added."
 
-// checkReport makes the checks that need more than one key, and the defaults that follow from another key.
+// checkReport makes the checks that need more than one key, and the defaults that follow from
+// another key.
 func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]strict.Node, p *parts) {
 	r := j.Report
 	r.Dimensions, r.Metrics = strict.Texts(p.dimensions), strict.Texts(p.metrics)
@@ -156,18 +234,23 @@ func checkReport(d *strict.Decoder, j *Job, job strict.Node, at map[string]stric
 // extra is the block columns of a report.
 var extra = strict.ObjectOf(func(e *Extra) strict.Object {
 	return strict.Object{What: "columns", Fields: []strict.Field{
-		strict.Optional("loaded_at", strict.Bool, &e.LoadedAt, "true", "Whether the table has a column `_loaded_at`: the moment at which the fetch of these rows began, in UTC."),
-		strict.Optional("run", strict.Bool, &e.Run, "true", "Whether the table has a column `_run`: the ID of the run that fetched these rows, as `reportferry runs` shows it."),
+		strict.Optional("loaded_at", strict.Bool, &e.LoadedAt, "true",
+			"Whether the table has a column `_loaded_at`: the moment at which the fetch of these rows began, in UTC."),
+		strict.Optional("run", strict.Bool, &e.Run, "true",
+			"Whether the table has a column `_run`: the ID of the run that fetched these rows, as `reportferry "+
+				"runs` shows it."),
 	}}
 })
 
 var (
 	codec     = strict.OneOf("zstd", "snappy", "none")
 	currency  = strict.Matching(strict.Expr(`^[A-Z]{3}$`), "a currency code of three capital letters such as USD")
-	utcOffset = strict.Matching(strict.Expr(`^(-(0[0-9]|1[0-2])|\+(0[0-9]|1[0-4])):(00|15|30|45)$`), "an offset from -12:00 to +14:00 such as +02:00")
+	utcOffset = strict.Matching(strict.Expr(`^(-(0[0-9]|1[0-2])|\+(0[0-9]|1[0-4])):(00|15|30|45)$`),
+		"an offset from -12:00 to +14:00 such as +02:00")
 )
 
-// value is one value of a list that goes to the service joined by commas, for which it has no escape.
+// value is one value of a list that goes to the service joined by commas, for which it has no
+// escape.
 var value = strict.Checked(strict.Word, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 	comma := strings.Contains(s, ",")
 	if comma {

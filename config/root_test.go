@@ -69,8 +69,8 @@ func texts(v reflect.Value, each func(string)) {
 	}
 }
 
-// Every path of a config is below the config's folder, whatever the working directory is, or below the root that the file or the
-// environment names, of which the latter goes before.
+// Every path of a config is below the config's folder, whatever the working directory is, or below
+// the root that the file or the environment names, of which the latter goes before.
 func TestRoot(t *testing.T) {
 	relative := regexp.MustCompile(`^\.{1,2}/|//\.{1,2}(/|\?|$)|file:[^/}]|sqlite:///[^/]|(cert|sslkey|path)=[^/]`)
 	here, err := os.Getwd()
@@ -78,15 +78,20 @@ func TestRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, key, variable, root string }{
-		{"/etc/rf/c.yml", "", "", "/etc/rf"}, {"c.yml", "", "", here}, {"conf/c.yml", "", "", filepath.Join(here, "conf")},
-		{"/etc/rf/c.yml", "/var/lib/rf", "", "/var/lib/rf"}, {"/etc/rf/c.yml", "../data", "", "/etc/data"}, {"/etc/rf/c.yml", "/var/lib/rf", "/srv", "/srv"},
+		{"/etc/rf/c.yml", "", "", "/etc/rf"}, {"c.yml", "", "", here},
+		{"conf/c.yml", "", "", filepath.Join(here, "conf")},
+		{"/etc/rf/c.yml", "/var/lib/rf", "", "/var/lib/rf"}, {"/etc/rf/c.yml", "../data", "", "/etc/data"},
+		{"/etc/rf/c.yml", "/var/lib/rf", "/srv", "/srv"},
 		{"/etc/rf/c.yml", "", "some", filepath.Join(here, "some")}, {"", "", "/srv", here},
 	} {
 		text := allPaths
 		if c.key != "" {
 			text = "root: " + c.key + text
 		}
-		parsed, err := Parse(c.name, []byte(text), func(name string) (string, bool) { return c.variable, name == rootVariable })
+		parsed, err := Parse(c.name, []byte(text), func(name string) (string, bool) {
+			return c.variable,
+				name == rootVariable
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,12 +119,17 @@ func TestRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for got, want := range map[string]string{
-		parsed.Ledger: "file:///etc/rf/./ledger", parsed.Export: "file:///etc/rf/./../pages", parsed.SpoolDir: "/etc/rf/spool", parsed.Raw.URL: "file:///etc/rf/./raw?create_dir=true",
+		parsed.Ledger: "file:///etc/rf/./ledger", parsed.Export: "file:///etc/rf/./../pages",
+		parsed.SpoolDir: "/etc/rf/spool", parsed.Raw.URL: "file:///etc/rf/./raw?create_dir=true",
 		parsed.Service.Sharing.Token: "${file:/etc/sharing}", parsed.Notify[0].URL: "${file:/etc/rf/hook}",
-		parsed.Jobs[0].Report.Raw.URL: "file:///etc/rf/./raw-of-a", parsed.Jobs[1].Report.Raw.URL: "file:///etc/rf/./raw?create_dir=true",
-		parsed.Jobs[0].Sinks[0]: "file:///etc/rf/./out?key={table}/{date}.parquet", parsed.Jobs[1].Sinks[0]: "file:///abs/out",
-		parsed.Jobs[0].Sinks[2]:     "iceberg://local/adjust?type=sql&uri=sqlite%3A%2F%2F%2F%2Fetc%2Frf%2F.%2Fcatalog.db&warehouse=file%3A%2F%2F%2Fetc%2Frf%2Fwarehouse",
-		parsed.Jobs[2].Spend.Source: "file:///etc/rf/./in/{date}.csv", parsed.Jobs[3].Sharing.Rejects: "file:///etc/rf/./", parsed.Jobs[4].Apps.File: "/etc/rf/apps.yaml",
+		parsed.Jobs[0].Report.Raw.URL: "file:///etc/rf/./raw-of-a",
+		parsed.Jobs[1].Report.Raw.URL: "file:///etc/rf/./raw?create_dir=true",
+		parsed.Jobs[0].Sinks[0]:       "file:///etc/rf/./out?key={table}/{date}.parquet",
+		parsed.Jobs[1].Sinks[0]:       "file:///abs/out",
+		parsed.Jobs[0].Sinks[2]: "iceberg://local/adjust?type=sql" +
+			"&uri=sqlite%3A%2F%2F%2F%2Fetc%2Frf%2F.%2Fcatalog.db&warehouse=file%3A%2F%2F%2Fetc%2Frf%2Fwarehouse",
+		parsed.Jobs[2].Spend.Source:    "file:///etc/rf/./in/{date}.csv",
+		parsed.Jobs[3].Sharing.Rejects: "file:///etc/rf/./", parsed.Jobs[4].Apps.File: "/etc/rf/apps.yaml",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -129,7 +139,9 @@ func TestRoot(t *testing.T) {
 
 // What config show gives of a place is what was written, and behind it what it comes to.
 func TestShownPlaces(t *testing.T) {
-	shown, err := Show("/etc/rf/c.yml", []byte("service: embedded\nspool_dir: spool\nexport: gs://bucket/pages\njobs:\n- {name: a, kind: events, sinks: ['file://./a', 'file:///b', 'file://../c']}\n"),
+	shown, err := Show("/etc/rf/c.yml",
+		[]byte("service: embedded\nspool_dir: spool\nexport: gs://bucket/pages\njobs:\n- {name: a, kind: events, "+
+			"sinks: ['file://./a', 'file:///b', 'file://../c']}\n"),
 		testEnv, func(s string) string { return strings.ReplaceAll(s, "b", "") })
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +159,8 @@ func TestShownPlaces(t *testing.T) {
 			got = append(got, k.Key+": "+k.Value.(string)+" # "+k.Note)
 		}
 	}
-	want := []string{"root: /etc/rf # ", "ledger: file://./.reportferry # /etc/rf/.reportferry", "export: gs://ucket/pages # without what may be secret", "spool_dir: spool # /etc/rf/spool",
+	want := []string{"root: /etc/rf # ", "ledger: file://./.reportferry # /etc/rf/.reportferry",
+		"export: gs://ucket/pages # without what may be secret", "spool_dir: spool # /etc/rf/spool",
 		"/etc/rf/a, /etc/c; without what may be secret"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -14,7 +14,8 @@ import (
 	"github.com/reportferry/reportferry/config/strict/stricttest"
 )
 
-// beyondSchema are the bad files whose mistake is not one of structure, with what it takes to see it.
+// beyondSchema are the bad files whose mistake is not one of structure, with what it takes to see
+// it.
 var beyondSchema = map[string]string{
 	"accounts_names":         "crosskey",
 	"accounts_none":          "crosskey",
@@ -106,7 +107,8 @@ func TestSchemaTakesGoodFiles(t *testing.T) {
 	}
 }
 
-// What the decoder rejects for structure, the schema rejects; a file of the list is one that it takes.
+// What the decoder rejects for structure, the schema rejects; a file of the list is one that it
+// takes.
 func TestSchemaRejectsBadFiles(t *testing.T) {
 	s := compiled(t)
 	files, err := filepath.Glob("testdata/bad/*.yml")
@@ -191,12 +193,16 @@ func TestSchemaDescribes(t *testing.T) {
 	}
 }
 
-// Each value of good files, in the place of which others stand in turn: whatever the decoder takes, the schema takes.
+// Each value of good files, in the place of which others stand in turn: whatever the decoder takes,
+// the schema takes.
 func TestSchemaTakesWhatTheDecoderTakes(t *testing.T) {
 	others := []string{
-		"5", "-1", "1.5", "0", "true", "null", `""`, "text", "UTC", "auto", "1m", "7d", "2026-01-31", "-5d", "+02:00", "EUR", "day", "double", "report",
-		"events", "embedded", "${X}", "http://127.0.0.1/x", "https://h", "'0 5 * * *'", "[]", "[x]", "[5, 5]", "[day]", "[installs, true]", "[mem://]",
-		"{}", "{a: b}", "{app__in: [1], cost__gt: 1}", "{installs: int64}", "[{name: 5, metrics: [self]}]", "[{metrics: [self]}]", ".inf", "|-\n          x",
+		"5", "-1", "1.5", "0", "true", "null", `""`, "text", "UTC", "auto", "1m", "7d", "2026-01-31", "-5d", "+02:00",
+		"EUR", "day", "double", "report",
+		"events", "embedded", "${X}", "http://127.0.0.1/x", "https://h", "'0 5 * * *'", "[]", "[x]", "[5, 5]", "[day]",
+		"[installs, true]", "[mem://]",
+		"{}", "{a: b}", "{app__in: [1], cost__gt: 1}", "{installs: int64}", "[{name: 5, metrics: [self]}]",
+		"[{metrics: [self]}]", ".inf", "|-\n          x",
 	}
 	s := compiled(t)
 	value := regexp.MustCompile(`(?m)^( *(?:- )?[a-z_0-9]+: ).+$`)
@@ -233,12 +239,15 @@ func TestSchemaTakesWhatTheDecoderTakes(t *testing.T) {
 		}
 	}
 	// What is left to the decoder: cross-key rules, zones, cron expressions, lengths of time.
-	if t.Logf("%d taken, %d rejected, of these %d by the schema too", taken, rejected, both); taken < 20 || both*100 < rejected*85 {
-		t.Errorf("the schema says too little: %d taken, %d rejected, of these %d by the schema too", taken, rejected, both)
+	if t.Logf("%d taken, %d rejected, of these %d by the schema too", taken, rejected, both); taken < 20 ||
+		both*100 < rejected*85 {
+		t.Errorf("the schema says too little: %d taken, %d rejected, of these %d by the schema too", taken, rejected,
+			both)
 	}
 }
 
-// A default stands where the generated pages have it, and not in a text that would stay as it is when the default changes.
+// A default stands where the generated pages have it, and not in a text that would stay as it is
+// when the default changes.
 func TestDefaultsStandInNoText(t *testing.T) {
 	text, err := Schema()
 	if err != nil {

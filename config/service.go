@@ -38,7 +38,8 @@ type Service struct {
 	noBaseURL, noToken bool // the file's mapping doesn't name them
 }
 
-// Login is a credential at another host than that of reports. The service's document doesn't say how it is sent.
+// Login is a credential at another host than that of reports. The service's document doesn't say
+// how it is sent.
 type Login struct {
 	Token     string // a reference, as of Service
 	Header    string // the HTTP header that carries it: Authorization as a Bearer token, any other one alone
@@ -50,8 +51,8 @@ const (
 	embeddedBurst = 20 // nobody else asks it
 )
 
-// The service that commands ask when there is no config. A config has no such default: it is the token's name, ADJUST_TOKEN, that
-// says whose host may have it.
+// The service that commands ask when there is no config. A config has no such default: it is the
+// token's name, ADJUST_TOKEN, that says whose host may have it.
 const (
 	DefaultBaseURL  = "https://automate.adjust.com"
 	DefaultTokenEnv = "ADJUST_TOKEN"
@@ -79,7 +80,8 @@ var service = strict.Shape[Service]{
 			return serviceMapping.Read(d, n, key)
 		}
 		if word != embedded {
-			d.Fail(n, "%s: want the word embedded, for made-up numbers, or the keys base_url and token, as in {base_url: https://automate.adjust.com, token: \"${ADJUST_TOKEN}\"}", key)
+			d.Fail(n, "%s: want the word embedded, for made-up numbers, or the keys base_url and token, as in "+
+				"{base_url: https://automate.adjust.com, token: \"${ADJUST_TOKEN}\"}", key)
 		}
 		var s Service
 		serviceObject(&s)
@@ -94,25 +96,49 @@ var service = strict.Shape[Service]{
 	},
 }
 
-// serviceObject has no defaults of the addresses, because the interface document leaves the hosts open, and a wrong one would
-// be sent a token.
+// serviceObject has no defaults of the addresses, because the interface document leaves the hosts
+// open, and a wrong one would be sent a token.
 func serviceObject(s *Service) strict.Object {
 	*s = Service{Rate: 10, Burst: 1, MaxURL: 6000, Attempts: 8, Patience: 15 * time.Minute, MaxAnswer: 1 << 30}
 	return strict.Object{What: "service", Refused: otherServiceKeys, Fields: []strict.Field{
-		strict.Optional("base_url", address, &s.BaseURL, "https://automate.adjust.com", "Host of reports and app automation. All but jobs of kind spend and sharing need it."),
-		strict.Optional("s2s_url", address, &s.S2SURL, "https://s2s.adjust.com", "Host of third-party sharing. A job of kind sharing needs it."),
-		strict.Optional("cost_url", address, &s.CostURL, "https://app.adjust.com", "Host of ad spend. A job of kind spend needs it."),
-		strict.Optional("spend", login("spend"), &s.Spend, "", "The partner's credential at cost_url, where the service asks for one. Without the key none is sent. The API token is never sent there."),
-		strict.Optional("sharing", login("sharing"), &s.Sharing, "", "The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
-		strict.Optional("account_id", strict.Word, &s.AccountID, "1234", "The account that is asked for, when the token's user has several."),
-		place("token", token, &s.Token, "${ADJUST_TOKEN}", "Where the API token is kept, never the token itself. All but jobs of kind spend and sharing need it."),
-		strict.Optional("rate", perSecond("requests"), &s.Rate, "10", "Requests a second, and no second has more of them, of all accounts together. The service takes 50 a second from one address."),
-		strict.Optional("burst", strict.Whole(1, 1000), &s.Burst, "20", "Requests that may be sent at once after a quiet time, and then at the rate. More than 1 is for a service that allows it: the first second then has more requests than the rate. Of several tasks each has 1."),
-		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "4", "Requests at a time at most of an account, of all tasks together, and windows under way. Of reports there are three at first, and one more after each ten answers; a service that is too slow for them gets half as many."),
-		strict.Optional("max_url", strict.Whole(1000, 64000), &s.MaxURL, "7500", "Bytes of a report's address at most. More metrics than it has room for are asked for in groups and joined on the dimensions, and so are lists of apps."),
-		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8", "How often one request is tried before it fails."),
-		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m", "Time for all tries of one request and the waits between them, but for pauses that the service asks for: these are waited out, up to this time for each of attempts."),
-		strict.Optional("max_answer", size, &s.MaxAnswer, "2GiB", "How long the answer to one report may be, unpacked. Its parts are kept on the disk until they are put. A longer one is asked for again by halves, down to one partition, then by app where the job names its apps, and fails if that is too long, too."),
+		strict.Optional("base_url", address, &s.BaseURL, "https://automate.adjust.com",
+			"Host of reports and app automation. All but jobs of kind spend and sharing need it."),
+		strict.Optional("s2s_url", address, &s.S2SURL, "https://s2s.adjust.com",
+			"Host of third-party sharing. A job of kind sharing needs it."),
+		strict.Optional("cost_url", address, &s.CostURL, "https://app.adjust.com",
+			"Host of ad spend. A job of kind spend needs it."),
+		strict.Optional("spend", login("spend"), &s.Spend, "",
+			"The partner's credential at cost_url, where the service asks for one. Without the key none is sent. "+
+				"The API token is never sent there."),
+		strict.Optional("sharing", login("sharing"), &s.Sharing, "",
+			"The credential at s2s_url, for apps that ask for one. The API token is never sent there."),
+		strict.Optional("account_id", strict.Word, &s.AccountID, "1234",
+			"The account that is asked for, when the token's user has several."),
+		place("token", token, &s.Token, "${ADJUST_TOKEN}",
+			"Where the API token is kept, never the token itself. All but jobs of kind spend and sharing need it."),
+		strict.Optional("rate", perSecond("requests"), &s.Rate, "10",
+			"Requests a second, and no second has more of them, of all accounts together. The service takes 50 a "+
+				"second from one address."),
+		strict.Optional("burst", strict.Whole(1, 1000), &s.Burst, "20",
+			"Requests that may be sent at once after a quiet time, and then at the rate. More than 1 is for a "+
+				"service that allows it: the first second then has more requests than the rate. Of several tasks "+
+				"each has 1."),
+		strict.Optional("in_flight", strict.Whole(1, 1000), &s.InFlight, "4",
+			"Requests at a time at most of an account, of all tasks together, and windows under way. Of reports "+
+				"there are three at first, and one more after each ten answers; a service that is too slow for them "+
+				"gets half as many."),
+		strict.Optional("max_url", strict.Whole(1000, 64000), &s.MaxURL, "7500",
+			"Bytes of a report's address at most. More metrics than it has room for are asked for in groups and "+
+				"joined on the dimensions, and so are lists of apps."),
+		strict.Optional("attempts", strict.Whole(1, 1000), &s.Attempts, "8",
+			"How often one request is tried before it fails."),
+		strict.Optional("patience", strict.Duration(time.Second), &s.Patience, "15m",
+			"Time for all tries of one request and the waits between them, but for pauses that the service asks "+
+				"for: these are waited out, up to this time for each of attempts."),
+		strict.Optional("max_answer", size, &s.MaxAnswer, "2GiB",
+			"How long the answer to one report may be, unpacked. Its parts are kept on the disk until they are put. "+
+				"A longer one is asked for again by halves, down to one partition, then by app where the job names "+
+				"its apps, and fails if that is too long, too."),
 	}, Check: func(_ *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 		s.noBaseURL, s.noToken = at["base_url"] == nil, at["token"] == nil
 	}}
@@ -144,16 +170,23 @@ func login(what string) strict.Shape[Login] {
 	return strict.ObjectOf(func(l *Login) strict.Object {
 		*l = Login{Header: "Authorization"}
 		fields := []strict.Field{
-			required(place("token", token, &l.Token, "${file:/run/secrets/partner}", "Where the credential is kept, never the credential itself.")),
-			strict.Optional("header", headerName, &l.Header, "X-Partner-Key", "HTTP header that carries the credential. Authorization carries it as a Bearer token, any other header alone."),
+			required(place("token", token, &l.Token, "${file:/run/secrets/partner}",
+				"Where the credential is kept, never the credential itself.")),
+			strict.Optional("header", headerName, &l.Header, "X-Partner-Key",
+				"HTTP header that carries the credential. Authorization carries it as a Bearer token, any other "+
+					"header alone."),
 		}
 		if what == "spend" {
-			fields = append(fields, strict.Optional("parameter", parameterName, &l.Parameter, "partner_key", "Parameter that carries the credential in place of a header, beside those of the record. Which form the service wants wasn't tried."))
+			fields = append(fields, strict.Optional("parameter", parameterName, &l.Parameter, "partner_key",
+				"Parameter that carries the credential in place of a header, beside those of the record. Which form "+
+					"the service wants wasn't tried."))
 		}
-		return strict.Object{What: what, Fields: fields, Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
+		return strict.Object{What: what, Fields: fields, Check: func(d *strict.Decoder, _ strict.Node,
+			at map[string]strict.Node) {
 			switch {
 			case at["header"] != nil && at["parameter"] != nil:
-				d.Fail(at["parameter"], "parameter: the credential is sent in one place, and header names it: leave one of the two out")
+				d.Fail(at["parameter"],
+					"parameter: the credential is sent in one place, and header names it: leave one of the two out")
 			case slices.Contains(recordParameters, l.Parameter):
 				d.Fail(at["parameter"], "parameter: %s is one of the record's own", l.Parameter)
 			}
@@ -168,16 +201,20 @@ var parameterName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`
 
 var headerName = strict.Matching(strict.Expr(`^[A-Za-z][A-Za-z0-9-]{0,63}$`), "the name of an HTTP header")
 
-// token refers to a token: an environment variable, a file, or a runtimevar URL of a store that isn't the config itself
-// (constant:// would be).
+// token refers to a token: an environment variable, a file, or a runtimevar URL of a store that
+// isn't the config itself (constant:// would be).
 var token = strict.Reference(tokenForm,
-	"a reference, never the token itself: ${NAME} of an environment variable, ${file:/path}, or a gcpsecretmanager://, awssecretsmanager://, azurekeyvault://, hashivault:// or file:// URL")
+	"a reference, never the token itself: ${NAME} of an environment variable, ${file:/path}, or a "+
+		"gcpsecretmanager://, awssecretsmanager://, azurekeyvault://, hashivault:// or file:// URL")
 
-// secretAddress refers to an address that is a secret, because whoever knows it may speak for this program.
+// secretAddress refers to an address that is a secret, because whoever knows it may speak for this
+// program.
 var secretAddress = strict.Reference(tokenForm,
-	"a reference, never the address itself, which is a secret: ${NAME} of an environment variable, ${file:/path}, or a gcpsecretmanager://, awssecretsmanager://, azurekeyvault://, hashivault:// or file:// URL")
+	"a reference, never the address itself, which is a secret: ${NAME} of an environment variable, ${file:/path}, "+
+		"or a gcpsecretmanager://, awssecretsmanager://, azurekeyvault://, hashivault:// or file:// URL")
 
-var tokenForm = strict.Expr(`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|awssecretsmanager|azurekeyvault|hashivault|file)://\S+)$`)
+var tokenForm = strict.Expr(
+	`^(\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{file:[^}]+\}|(gcpsecretmanager|awssecretsmanager|azurekeyvault|hashivault|file)://\S+)$`)
 
 // RefersToToken tells whether a text is such a reference.
 func RefersToToken(text string) bool { return tokenForm.MatchString(text) }
@@ -214,8 +251,8 @@ var address = strict.Shape[string]{
 	},
 }
 
-// Address reads a host's URL. A plain http address can only be this machine's. Errors don't repeat it, because people paste
-// credentials into URLs.
+// Address reads a host's URL. A plain http address can only be this machine's. Errors don't repeat
+// it, because people paste credentials into URLs.
 func Address(s string) (string, error) {
 	u, err := url.Parse(s)
 	switch {

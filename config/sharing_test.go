@@ -10,22 +10,27 @@ func TestSharing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Login{Token: "${file:/run/secrets/s2s}", Header: "Authorization"}); c.Service.Sharing != want || c.Service.S2SURL != "https://s2s.adjust.com" {
+	if want := (Login{Token: "${file:/run/secrets/s2s}", Header: "Authorization"}); c.Service.Sharing != want ||
+		c.Service.S2SURL != "https://s2s.adjust.com" {
 		t.Errorf("service %+v", c.Service)
 	}
 	want := &Sharing{
-		Push: Push{Source: "gs://bucket/choices/{date}/*.jsonl.gz", Rejects: "gs://bucket/choices-rejects", MaxRejects: MaxRejects{Count: 10},
-			OnUnknown: "park", WindowDays: 7, Quiet: usualQuiet, Rate: 500, InFlight: 64,
+		Push: Push{Source: "gs://bucket/choices/{date}/*.jsonl.gz", Rejects: "gs://bucket/choices-rejects",
+			MaxRejects: MaxRejects{Count: 10},
+			OnUnknown:  "park", WindowDays: 7, Quiet: usualQuiet, Rate: 500, InFlight: 64,
 			Columns:   map[string]string{"device_id": "id", "id_type": "kind", "sharing": "choice"},
 			Constants: map[string]string{"app_token": "abc123def456"}},
 		Ignore:   []string{"exported_at", "user id"},
-		Partners: []string{"applemusic", "42", "Some Network"}, Settings: "form_objects", OnMalformedID: "reject", OnLate: "send",
+		Partners: []string{"applemusic", "42", "Some Network"}, Settings: "form_objects", OnMalformedID: "reject",
+		OnLate: "send",
 	}
 	if got := c.Jobs[0]; got.Sinks != nil || !reflect.DeepEqual(got.Sharing, want) {
 		t.Errorf("first: %+v\nwant %+v", got.Sharing, want)
 	}
-	second := &Sharing{Push: Push{Source: below("testdata/good", "file://./in/choices.csv"), Rejects: below("testdata/good", "file://./in"), MaxRejects: MaxRejects{Share: 1},
-		OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}, Settings: "object", OnMalformedID: "send", OnLate: "reject"}
+	second := &Sharing{Push: Push{Source: below("testdata/good", "file://./in/choices.csv"),
+		Rejects: below("testdata/good", "file://./in"), MaxRejects: MaxRejects{Share: 1},
+		OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10, InFlight: 8}, Settings: "object",
+		OnMalformedID: "send", OnLate: "reject"}
 	if got := c.Jobs[1].Sharing; !reflect.DeepEqual(got, second) {
 		t.Errorf("second: %+v\nwant %+v", got, second)
 	}

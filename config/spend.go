@@ -27,7 +27,8 @@ var spendFields = []recordField{
 	{"cost_currency", "Currency code of ISO 4217."},
 	{"cost_amount", "Amount, with at most five decimals."},
 	{"tag", "Label for finding the records again, with at most 128 characters."},
-	{"engaged_at", "Time of the click or impression. It isn't sent. A record whose time is more than seven days ago isn't sent either. A file needn't have it, unless a column is named here."},
+	{"engaged_at", "Time of the click or impression. It isn't sent. A record whose time is more than seven days ago " +
+		"isn't sent either. A file needn't have it, unless a column is named here."},
 }
 
 // spendKeys are the keys of kind spend.
@@ -36,19 +37,25 @@ func spendKeys(j *Job) strict.Object {
 	j.Spend = s
 	return strict.Object{
 		Fields: append(s.keys(record{
-			fields: spendFields, own: []string{"cost_id", "engaged_at"}, column: "{cost_id: click_id}", constant: "{cost_type: cpc}", look: checkSpendConstants,
+			fields: spendFields, own: []string{"cost_id", "engaged_at"}, column: "{cost_id: click_id}",
+			constant: "{cost_type: cpc}", look: checkSpendConstants,
 			resend: "resend sends it again, which the Cost ID makes the same spend; park leaves it for a person.",
 		}),
-			strict.Optional("format", formatBlock, &s.Format, "{separator: semicolon, decimal: comma}", "How the files are written, where they don't say it themselves."),
-			strict.Optional("currencies", strict.TextsOf(currencyCode), &s.Currencies, "[XTS]", "Currency codes that are taken beside those of ISO 4217."),
-			strict.Optional("on_conflict", strict.OneOf("reject", "send"), &s.OnConflict, "send", "What happens to a Cost ID that was sent with other content before. reject rejects the record, and send sends it too."),
+			strict.Optional("format", formatBlock, &s.Format, "{separator: semicolon, decimal: comma}",
+				"How the files are written, where they don't say it themselves."),
+			strict.Optional("currencies", strict.TextsOf(currencyCode), &s.Currencies, "[XTS]",
+				"Currency codes that are taken beside those of ISO 4217."),
+			strict.Optional("on_conflict", strict.OneOf("reject", "send"), &s.OnConflict, "send",
+				"What happens to a Cost ID that was sent with other content before. reject rejects the record, and "+
+					"send sends it too."),
 		),
 		Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) {
 			s.checkTwice(d, n, at)
 			code := strings.ToUpper(s.Constants["cost_currency"])
 			listed := slices.ContainsFunc(s.Currencies, func(more string) bool { return catalog.SameWord(code, more) })
 			if codeForm.MatchString(code) && !money.IsValid(code) && !listed {
-				d.Fail(at["constants"], "constants: cost_currency %s is neither a currency of ISO 4217 nor listed under currencies", code)
+				d.Fail(at["constants"],
+					"constants: cost_currency %s is neither a currency of ISO 4217 nor listed under currencies", code)
 			}
 		},
 	}
@@ -73,10 +80,12 @@ func checkSpendConstants(d *strict.Decoder, f map[string]string, at map[string]s
 		d.Fail(at["cost_currency"], "constants: cost_currency: want %s, got %q", wantCode, s)
 	}
 	if s := f["cost_amount"]; s != "" && !amountForm.MatchString(s) {
-		d.Fail(at["cost_amount"], "constants: cost_amount: want a plain decimal number of at most five decimals, got %q", s)
+		d.Fail(at["cost_amount"], "constants: cost_amount: want a plain decimal number of at most five decimals, "+
+			"got %q", s)
 	}
 	if s := f["tag"]; strings.TrimSpace(s) != s || controls.MatchString(s) || utf8.RuneCountInString(s) > 128 {
-		d.Fail(at["tag"], "constants: tag: want at most 128 characters, no control characters, and no blank at its ends")
+		d.Fail(at["tag"], "constants: tag: want at most 128 characters, no control characters, and no blank at its "+
+			"ends")
 	}
 }
 
@@ -93,15 +102,31 @@ type Format struct {
 // formatBlock is the block format.
 var formatBlock = strict.ObjectOf(func(f *Format) strict.Object {
 	return strict.Object{What: "format", Fields: []strict.Field{
-		strict.Optional("encoding", strict.OneOf("utf-8", "utf-16le", "utf-16be", "windows-1252"), &f.Encoding, "windows-1252", "Encoding of text files. Without it a file is UTF-8, or UTF-16 if its mark says so; another one is never guessed."),
-		strict.Optional("separator", strict.OneOf("comma", "semicolon", "tab"), &f.Separator, "semicolon", "What stands between the cells of a CSV file. Without it, whichever of the three the row of names has most often."),
-		strict.Optional("decimal", strict.OneOf("point", "comma"), &f.Decimal, "comma", "The decimal sign of amounts that are written as text. Without it a point; an amount with a comma is then refused, not guessed at. The sign or the code of the record's currency may stand before or behind it."),
-		strict.Optional("thousands", strict.OneOf("comma", "point", "space", "apostrophe"), &f.Thousands, "comma", "What stands between the thousands of amounts that are written as text. Without it nothing: an amount with such a sign is refused."),
-		strict.Optional("date", dateForm, &f.Dates, "DD.MM.YYYY HH:mm", "How times are written as text: YYYY or YY, MM or M, or MMM for Jan, DD or D; HH, or hh with A for AM and PM; mm, ss; Z for a zone such as +02:00, ZZ for +0200. Without it as 2026-01-31T08:30:00Z or 2026-01-31 08:30:00, or as seconds since 1970. A time without a zone is of the job's zone."),
-		strict.Optional("sheet", strict.Text, &f.Sheet, "Spend", "The sheet of an XLSX file. Without it the one that has the job's columns; where two have them, the file is refused."),
+		strict.Optional("encoding", strict.OneOf("utf-8", "utf-16le", "utf-16be", "windows-1252"), &f.Encoding,
+			"windows-1252",
+			"Encoding of text files. Without it a file is UTF-8, or UTF-16 if its mark says so; another one is "+
+				"never guessed."),
+		strict.Optional("separator", strict.OneOf("comma", "semicolon", "tab"), &f.Separator, "semicolon",
+			"What stands between the cells of a CSV file. Without it, whichever of the three the row of names has "+
+				"most often."),
+		strict.Optional("decimal", strict.OneOf("point", "comma"), &f.Decimal, "comma",
+			"The decimal sign of amounts that are written as text. Without it a point; an amount with a comma is "+
+				"then refused, not guessed at. The sign or the code of the record's currency may stand before or "+
+				"behind it."),
+		strict.Optional("thousands", strict.OneOf("comma", "point", "space", "apostrophe"), &f.Thousands, "comma",
+			"What stands between the thousands of amounts that are written as text. Without it nothing: an amount "+
+				"with such a sign is refused."),
+		strict.Optional("date", dateForm, &f.Dates, "DD.MM.YYYY HH:mm",
+			"How times are written as text: YYYY or YY, MM or M, or MMM for Jan, DD or D; HH, or hh with A for AM "+
+				"and PM; mm, ss; Z for a zone such as +02:00, ZZ for +0200. Without it as 2026-01-31T08:30:00Z or "+
+				"2026-01-31 08:30:00, or as seconds since 1970. A time without a zone is of the job's zone."),
+		strict.Optional("sheet", strict.Text, &f.Sheet, "Spend",
+			"The sheet of an XLSX file. Without it the one that has the job's columns; where two have them, the "+
+				"file is refused."),
 	}, Check: func(d *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 		if f.Thousands != "" && (f.Thousands == f.Decimal || f.Thousands == "point" && f.Decimal == "") {
-			d.Fail(at["thousands"], "format: thousands: %s is the decimal sign as well; say the other one, or decimal: comma", f.Thousands)
+			d.Fail(at["thousands"], "format: thousands: %s is the decimal sign as well; say the other one, or "+
+				"decimal: comma", f.Thousands)
 		}
 	}}
 })

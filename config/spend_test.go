@@ -15,8 +15,9 @@ func TestSpend(t *testing.T) {
 		t.Errorf("login %+v", c.Service.Spend)
 	}
 	want := &Spend{
-		Push: Push{Source: "gs://bucket/spend/{date}/*.csv", Rejects: "gs://bucket/spend-rejects/", MaxRejects: MaxRejects{Share: 0.025},
-			OnUnknown: "park", WindowDays: 3, Rate: 500, InFlight: 64,
+		Push: Push{Source: "gs://bucket/spend/{date}/*.csv", Rejects: "gs://bucket/spend-rejects/",
+			MaxRejects: MaxRejects{Share: 0.025},
+			OnUnknown:  "park", WindowDays: 3, Rate: 500, InFlight: 64,
 			Columns:   map[string]string{"cost_id": "click_id", "cost_amount": "spend", "engaged_at": "click_time"},
 			Constants: map[string]string{"cost_type": "CPC", "cost_currency": "qqq", "tag": "partner"}},
 		Format:     Format{"windows-1252", "semicolon", "comma", "point", "DD.MM.YYYY HH:mm", "Spend"},
@@ -26,7 +27,9 @@ func TestSpend(t *testing.T) {
 		t.Errorf("first: %+v\nwant %+v", got.Spend, want)
 	}
 	second := &Spend{
-		Push: Push{Source: below("testdata/good", "file://./in/spend.parquet"), Rejects: below("testdata/good", "file://./in"), OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet, Rate: 10,
+		Push: Push{Source: below("testdata/good", "file://./in/spend.parquet"),
+			Rejects: below("testdata/good", "file://./in"), OnUnknown: "resend", WindowDays: 7, Quiet: usualQuiet,
+			Rate:     10,
 			InFlight: 8, Constants: map[string]string{"cost_amount": "0.10000"}},
 		OnConflict: "reject",
 	}
@@ -37,8 +40,10 @@ func TestSpend(t *testing.T) {
 
 // How long a file must rest can be said in four ways.
 func TestQuiet(t *testing.T) {
-	for text, want := range map[string]time.Duration{"true": usualQuiet, "false": 0, "0": 0, "0s": 0, "90s": 90 * time.Second} {
-		c, err := Parse("f.yml", []byte("service: embedded\njobs:\n- {name: a, kind: spend, source: 'file://./in/a.csv', rejects: 'file://./r', wait_until_quiet: "+text+"}\n"), testEnv)
+	for text, want := range map[string]time.Duration{"true": usualQuiet, "false": 0, "0": 0, "0s": 0,
+		"90s": 90 * time.Second} {
+		c, err := Parse("f.yml", []byte("service: embedded\njobs:\n- {name: a, kind: spend, source: "+
+			"'file://./in/a.csv', rejects: 'file://./r', wait_until_quiet: "+text+"}\n"), testEnv)
 		if err != nil || c.Jobs[0].Spend.Quiet != want {
 			t.Errorf("%s: %v, want %v", text, err, want)
 		}

@@ -14,30 +14,37 @@ import (
 var stores = map[string]string{
 	"gcs": "did you mean gs://?", "google": "did you mean gs://?",
 	"s3a": "did you mean s3://?", "s3n": "did you mean s3://?", "aws": "did you mean s3://?",
-	"az": "did you mean azblob://?", "azure": "did you mean azblob://?", "abfs": "did you mean azblob://container/path?",
-	"abfss": "did you mean azblob://container/path?", "wasb": "did you mean azblob://container/path?", "wasbs": "did you mean azblob://container/path?",
-	"adl": "did you mean azblob://container/path?", "adls": "did you mean azblob://container/path?",
+	"az": "did you mean azblob://?", "azure": "did you mean azblob://?",
+	"abfs":  "did you mean azblob://container/path?",
+	"abfss": "did you mean azblob://container/path?", "wasb": "did you mean azblob://container/path?",
+	"wasbs": "did you mean azblob://container/path?",
+	"adl":   "did you mean azblob://container/path?", "adls": "did you mean azblob://container/path?",
 	"bq": "did you mean bigquery://project/dataset?", "bigq": "did you mean bigquery://project/dataset?",
 	"http": webAddress, "https": webAddress,
 	"postgresql": postgresURL, "pg": postgresURL, "pgsql": postgresURL,
-	"ice": icebergURL, "glue": icebergURL, "nessie": icebergURL, "polaris": icebergURL, "lakekeeper": icebergURL, "trino": icebergURL, "athena": icebergURL,
+	"ice": icebergURL, "glue": icebergURL, "nessie": icebergURL, "polaris": icebergURL, "lakekeeper": icebergURL,
+	"trino": icebergURL, "athena": icebergURL,
 	"duckdb": loads, "redshift": loads, "snowflake": loads, "databricks": loads,
 	"clickhouse": loads, "mysql": loads, "mssql": loads, "sqlite": loads, "motherduck": loads,
 	"parquet": loads, "csv": "files are always Parquet; want a URL such as file://./out",
 	"dbfs": "want the bucket behind it, such as s3://bucket/prefix",
-	"sftp": bucketOrFolder, "ftp": bucketOrFolder, "ftps": bucketOrFolder, "hdfs": bucketOrFolder, "webdav": bucketOrFolder,
+	"sftp": bucketOrFolder, "ftp": bucketOrFolder, "ftps": bucketOrFolder, "hdfs": bucketOrFolder,
+	"webdav": bucketOrFolder,
 }
 
 const (
 	bucketOrFolder = "want a bucket such as s3://bucket/prefix, or a folder such as file:///mnt/out"
-	webAddress     = "want the bucket by its own scheme: gs://bucket/prefix, s3://bucket/prefix or azblob://container/prefix"
-	postgresURL    = "did you mean postgres://user@host/database/schema?"
-	icebergURL     = "did you mean iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com, or with type=glue or sql?"
-	loads          = "no database is written but BigQuery, Postgres and Iceberg catalogs: put Parquet files into a bucket or folder, such as file://./out, and read or load them from there"
+	webAddress     = "want the bucket by its own scheme: gs://bucket/prefix, s3://bucket/prefix or " +
+		"azblob://container/prefix"
+	postgresURL = "did you mean postgres://user@host/database/schema?"
+	icebergURL  = "did you mean iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com, or with " +
+		"type=glue or sql?"
+	loads = "no database is written but BigQuery, Postgres and Iceberg catalogs: put Parquet files into a " +
+		"bucket or folder, such as file://./out, and read or load them from there"
 )
 
-// noSuchStore notes a URL whose scheme another program has, or a path without one. Messages don't repeat a URL, whose query may
-// hold a secret; a plain path has none.
+// noSuchStore notes a URL whose scheme another program has, or a path without one. Messages don't
+// repeat a URL, whose query may hold a secret; a plain path has none.
 func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
 	scheme, _, hasScheme := strings.Cut(s, "://")
 	scheme = catalog.Fold(scheme)
@@ -47,17 +54,21 @@ func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
 	case windowsPath.MatchString(s):
 		d.Fail(n, "%s: want a URL; a folder of Windows such as C:\\data is written file:///C:/data", key)
 	case emptyBucket.MatchString(s):
-		d.Fail(n, "%s: the name of the bucket is missing; it stands behind two slashes, as in %s://my-bucket/prefix", key, scheme)
+		d.Fail(n, "%s: the name of the bucket is missing; it stands behind two slashes, as in %s://my-bucket/prefix",
+			key, scheme)
 	case folderHost.MatchString(s):
-		d.Fail(n, "%s: write file://./out for a folder beside you, where the command runs, and file:///out for one at the root", key)
+		d.Fail(n, "%s: write file://./out for a folder beside you, where the command runs, and file:///out for one "+
+			"at the root", key)
 	case key == "ledger" && scheme == "bigquery":
-		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in BigQuery; the key audit puts what runs did there", key)
+		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in BigQuery; the key audit puts what runs "+
+			"did there", key)
 	case key == "ledger" && scheme == "postgres":
 		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in Postgres", key)
 	case key == "ledger" && scheme == "iceberg":
 		d.Fail(n, "%s: the ledger is kept in a bucket or a folder, not in an Iceberg catalog", key)
 	case catalogAlone.MatchString(s):
-		d.Fail(n, "%s: the namespace is missing; want iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com", key)
+		d.Fail(n, "%s: the namespace is missing; want "+
+			"iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com", key)
 	case projectAlone.MatchString(s):
 		d.Fail(n, "%s: the dataset is missing; want bigquery://project/dataset", key)
 	case plainPath.MatchString(s):
@@ -81,8 +92,8 @@ var (
 // rootVariable is the environment variable that goes before the key root.
 const rootVariable = "REPORTFERRY_ROOT"
 
-// place is an optional key whose value may be a relative path, or have one in it, and required is one that must be there. Show gives the
-// value as it was written, and what it comes to behind it.
+// place is an optional key whose value may be a relative path, or have one in it, and required is
+// one that must be there. Show gives the value as it was written, and what it comes to behind it.
 func place(key string, s strict.Shape[string], to *string, example, doc string) strict.Field {
 	f := strict.Optional(key, s, to, example, doc).Noting(func() string { return located(*to) })
 	f.Now = func() any { return strict.Plain(rooted.Written(*to)) }
@@ -112,8 +123,8 @@ func located(places ...string) string {
 	return strings.Join(list, ", ")
 }
 
-// locate makes all paths absolute, by the root that the environment names, or the file, or else by the file's folder. A config that isn't
-// in a file is at home in the working directory.
+// locate makes all paths absolute, by the root that the environment names, or the file, or else by
+// the file's folder. A config that isn't in a file is at home in the working directory.
 func (c *Config) locate(d *strict.Decoder, at strict.Node) {
 	root := rooted.File(filepath.Dir(d.File()), cmp.Or(c.Root, "."))
 	if named := d.Env(rootVariable); named != "" && d.File() != "" {

@@ -15,9 +15,13 @@ type Postgres struct {
 // postgres is the block postgres of a job.
 var postgres = strict.ObjectOf(func(p *Postgres) strict.Object {
 	return strict.Object{What: "postgres", Fields: []strict.Field{
-		strict.Optional("partitioned", strict.Bool, &p.Partitioned, "true", "Whether each partition is a table of its own below the table (PARTITION BY RANGE), which is swapped instead of deleted and filled. "+
-			"It is for tables of many millions of rows, and can't be changed later."),
-		strict.Optional("indexes", columnLists, &p.Indexes, "[[app_token, network], [country_code]]", "Indexes of the table, each a list of columns, beside the one by date that it always has unless it is partitioned."),
+		strict.Optional("partitioned", strict.Bool, &p.Partitioned, "true",
+			"Whether each partition is a table of its own below the table (PARTITION BY RANGE), which is swapped "+
+				"instead of deleted and filled. "+
+				"It is for tables of many millions of rows, and can't be changed later."),
+		strict.Optional("indexes", columnLists, &p.Indexes, "[[app_token, network], [country_code]]",
+			"Indexes of the table, each a list of columns, beside the one by date that it always has unless it is "+
+				"partitioned."),
 	}}
 })
 
@@ -43,7 +47,8 @@ type Iceberg struct {
 const usualStates = "_reportferry_"
 
 // statesForm leaves room for the names of jobs' tables in the 63 bytes of a name in Postgres.
-var statesForm = strict.Matching(strict.Expr(`^[a-z_][a-z0-9_]{0,30}_$`), "how their names begin: small letters, digits and underscores, with one at the end, as in reportferry_")
+var statesForm = strict.Matching(strict.Expr(`^[a-z_][a-z0-9_]{0,30}_$`),
+	"how their names begin: small letters, digits and underscores, with one at the end, as in reportferry_")
 
 // states is the key state_tables.
 func states(to *string) strict.Field {
@@ -60,8 +65,12 @@ func states(to *string) strict.Field {
 		Schema: func() *jsonschema.Schema {
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{strict.Bool.Schema(), statesForm.Schema()}}
 		},
-	}, to, "reportferry_", "Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which tell which partitions are final, and what was "+
-		"restated, or how their names begin instead: Athena reads no folder that begins with an underscore. The next run that fetches something writes all of them under a new name, and those of the old one stay as they are.")
+	}, to, "reportferry_",
+		"Whether the sinks get the tables `_reportferry_partitions` and `_reportferry_restatements`, which tell "+
+			"which partitions are final, and what was "+
+			"restated, or how their names begin instead: Athena reads no folder that begins with an underscore. The "+
+			"next run that fetches something writes all of them under a new name, and those of the old one stay as "+
+			"they are.")
 	f.Now = func() any {
 		if *to == "" {
 			return strict.Spelled("false")
@@ -71,14 +80,15 @@ func states(to *string) strict.Field {
 	return f
 }
 
-// expiry leaves the states of a night and a day: a query that has begun reads files of the state that it began with, and a put that
-// was interrupted finds in the states what became of it.
+// expiry leaves the states of a night and a day: a query that has begun reads files of the state
+// that it began with, and a put that was interrupted finds in the states what became of it.
 var expiry = daysAs(`^([2-9]|[1-9][0-9]{1,4})d$`, "a number of days from 2d to 99999d, such as 30d")
 
 // iceberg is the block iceberg of a job.
 var iceberg = strict.ObjectOf(func(i *Iceberg) strict.Object {
 	return strict.Object{What: "iceberg", Fields: []strict.Field{
-		daysFieldOf(expiry, "expire", &i.ExpireDays, "30d", "How long old states of a table can be read (time travel). Runs remove snapshots that are older, "+
-			"with the files that no other snapshot has. Without the key none are removed."),
+		daysFieldOf(expiry, "expire", &i.ExpireDays, "30d",
+			"How long old states of a table can be read (time travel). Runs remove snapshots that are older, "+
+				"with the files that no other snapshot has. Without the key none are removed."),
 	}}
 })

@@ -11,7 +11,8 @@ var (
 	zoneForm   = strict.Expr(`^[A-Za-z0-9_+/-]+$`)
 )
 
-// timezoneID is a number that the service has for a zone (its documentation shows timezone_id=1), or an IANA name.
+// timezoneID is a number that the service has for a zone (its documentation shows timezone_id=1),
+// or an IANA name.
 var timezoneID = strict.Shape[string]{
 	Read: strict.Checked(strict.Word, func(d *strict.Decoder, n strict.Node, key, s string) bool {
 		known := zoneNumber.MatchString(s) || zoneForm.MatchString(s) && isZone(s)
@@ -27,20 +28,22 @@ var timezoneID = strict.Shape[string]{
 	},
 }
 
-// ZoneByName tells whether the report's days are those of an IANA zone, whose offsets are worked out, because the service isn't known to take
-// names.
+// ZoneByName tells whether the report's days are those of an IANA zone, whose offsets are worked
+// out, because the service isn't known to take names.
 func (r *Report) ZoneByName() bool {
 	return r.TimezoneID != "" && !zoneNumber.MatchString(r.TimezoneID)
 }
 
-// checkTimezone sees that the report's days have one meaning, which both the service and this process know.
+// checkTimezone sees that the report's days have one meaning, which both the service and this
+// process know.
 func checkTimezone(d *strict.Decoder, j *Job, at map[string]strict.Node) {
 	r, n := j.Report, at["timezone_id"]
 	if n == nil {
 		return
 	}
 	if at["utc_offset"] != nil {
-		d.Fail(n, "timezone_id: utc_offset stands here too, and each says where the report's days begin; keep one of them")
+		d.Fail(n, "timezone_id: utc_offset stands here too, and each says where the report's days begin; keep one "+
+			"of them")
 		return
 	}
 	r.UTCOffset = ""
@@ -50,10 +53,13 @@ func checkTimezone(d *strict.Decoder, j *Job, at map[string]strict.Node) {
 	case named && at["zone"] == nil:
 		j.Zone = r.TimezoneID
 	case named && j.Zone != "" && j.Zone != r.TimezoneID:
-		d.Fail(at["zone"], "zone: %s is not timezone_id %s; with timezone_id, zone says where the report's days begin and end, "+
+		d.Fail(at["zone"], "zone: %s is not timezone_id %s; with timezone_id, zone says where the report's days "+
+			"begin and end, "+
 			"not only when the schedule fires: give both the same name, or leave zone out", j.Zone, r.TimezoneID)
 	case !named && at["zone"] == nil:
-		d.Fail(n, "timezone_id: %s is a number of the service's own, which doesn't say which zone it is; set zone: to its IANA name, such as "+
-			"Europe/Berlin: zone then says where the report's days begin and end, not only when the schedule fires", r.TimezoneID)
+		d.Fail(n, "timezone_id: %s is a number of the service's own, which doesn't say which zone it is; set zone: "+
+			"to its IANA name, such as "+
+			"Europe/Berlin: zone then says where the report's days begin and end, not only when the schedule fires",
+			r.TimezoneID)
 	}
 }

@@ -42,7 +42,8 @@ func (r Raw) or(all Raw) Raw {
 	return Raw{all.URL, cmp.Or(r.KeepDays, all.KeepDays), r.Required || all.Required}
 }
 
-// watchedDays is how many days of finals a run compares by default, so that a year is seen within five nights.
+// watchedDays is how many days of finals a run compares by default, so that a year is seen within
+// five nights.
 const watchedDays = 90
 
 // days is a number of days such as 400d.
@@ -50,7 +51,8 @@ var days = daysAs(`^([1-9][0-9]{0,4})d$`, "a number of days from 1d to 99999d, s
 
 // daysAs is a number of days, of at most five digits, before the letter d.
 func daysAs(expr, title string) strict.Shape[int] {
-	return strict.As(strict.Matching(strict.Expr(expr), title), func(_ *strict.Decoder, _ strict.Node, _, s string) (int, bool) {
+	return strict.As(strict.Matching(strict.Expr(expr), title), func(_ *strict.Decoder, _ strict.Node, _,
+		s string) (int, bool) {
 		count, _ := strconv.Atoi(s[:len(s)-1]) // five digits at most
 		return count, true
 	})
@@ -90,7 +92,8 @@ var drift = strict.Shape[Drift]{
 	},
 }
 
-// Reconcile says what happens when rows don't add up to the service's totals, and from which difference on.
+// Reconcile says what happens when rows don't add up to the service's totals, and from which
+// difference on.
 type Reconcile struct {
 	Then    string // warn, fail or off
 	Cohorts Share  // by which share of a total the rows of a cohort metric may differ from it
@@ -111,9 +114,13 @@ var reconcileWord = strict.OneOf("warn", "fail", "off")
 var reconcileMapping = strict.ObjectOf(func(r *Reconcile) strict.Object {
 	*r = usualReconcile
 	return strict.Object{What: "reconcile", Fields: []strict.Field{
-		strict.Optional("then", reconcileWord, &r.Then, "fail", "warn publishes the rows and ends the run with exit code 3, fail leaves the old rows, and off asks for no totals."),
-		strict.Optional("cohorts", shareOrNone, &r.Cohorts, "5%", "By which share of a total the rows of a cohort metric may differ from it, as those of small campaigns do in the service. "+
-			"A smaller difference is recorded, and the partition is reconciled. 0% allows none."),
+		strict.Optional("then", reconcileWord, &r.Then, "fail",
+			"warn publishes the rows and ends the run with exit code 3, fail leaves the old rows, and off asks for "+
+				"no totals."),
+		strict.Optional("cohorts", shareOrNone, &r.Cohorts, "5%",
+			"By which share of a total the rows of a cohort metric may differ from it, as those of small campaigns "+
+				"do in the service. "+
+				"A smaller difference is recorded, and the partition is reconciled. 0% allows none."),
 	}}
 })
 
@@ -131,11 +138,17 @@ var reconcile = strict.Shape[Reconcile]{
 	},
 }
 
-// rawFields are the keys of raw answers: at the top for all jobs of kind report, and in a job for it alone.
+// rawFields are the keys of raw answers: at the top for all jobs of kind report, and in a job for
+// it alone.
 func rawFields(r *Raw, whose string) []strict.Field {
 	return []strict.Field{
-		place("raw", bucketURL, &r.URL, "gs://my-bucket/raw", "URL of the bucket that keeps "+whose+" as they came, so that tables can be rebuilt without the service. Without the key they aren't kept."),
-		daysField("raw_keep", &r.KeepDays, "400d", "How long raw answers are kept. Without the key they stay for ever."),
-		strict.Optional("raw_required", strict.Bool, &r.Required, "true", "Whether a partition fails whose raw answer couldn't be kept. By default it is published, and the run ends with exit code 3."),
+		place("raw", bucketURL, &r.URL, "gs://my-bucket/raw",
+			"URL of the bucket that keeps "+whose+" as they came, so that tables can be rebuilt without the "+
+				"service. Without the key they aren't kept."),
+		daysField("raw_keep", &r.KeepDays, "400d",
+			"How long raw answers are kept. Without the key they stay for ever."),
+		strict.Optional("raw_required", strict.Bool, &r.Required, "true",
+			"Whether a partition fails whose raw answer couldn't be kept. By default it is published, and the run "+
+				"ends with exit code 3."),
 	}
 }

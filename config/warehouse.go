@@ -15,23 +15,30 @@ type Warehouse struct {
 	Labels        map[string]string
 }
 
-// mostClustered is how many clustering columns BigQuery takes (cloud.google.com/bigquery/docs/clustered-tables).
+// mostClustered is how many clustering columns BigQuery takes
+// (cloud.google.com/bigquery/docs/clustered-tables).
 const mostClustered = 4
 
 // warehouse is the block bigquery of a job.
 var warehouse = strict.ObjectOf(func(w *Warehouse) strict.Object {
 	return strict.Object{What: "bigquery", Fields: []strict.Field{
-		strict.Optional("cluster_by", clusters, &w.ClusterBy, "[app, network]", "Columns by which a table's rows are sorted in storage, at most four."),
-		strict.Optional("require_partition_filter", strict.Bool, &w.RequireFilter, "true", "Whether BigQuery refuses queries that don't say which partitions they read."),
-		strict.Optional("expire_days", strict.Whole(1, 36500), &w.ExpireDays, "400", "Days after which BigQuery deletes a partition, counted from the partition's own day. Without the key it keeps all of them, or those that the dataset's default leaves."),
-		strict.Optional("kms_key", kmsKey, &w.KMSKey, "projects/my-project/locations/eu/keyRings/my-ring/cryptoKeys/my-key", "Key that encrypts the table."),
+		strict.Optional("cluster_by", clusters, &w.ClusterBy, "[app, network]",
+			"Columns by which a table's rows are sorted in storage, at most four."),
+		strict.Optional("require_partition_filter", strict.Bool, &w.RequireFilter, "true",
+			"Whether BigQuery refuses queries that don't say which partitions they read."),
+		strict.Optional("expire_days", strict.Whole(1, 36500), &w.ExpireDays, "400",
+			"Days after which BigQuery deletes a partition, counted from the partition's own day. Without the key "+
+				"it keeps all of them, or those that the dataset's default leaves."),
+		strict.Optional("kms_key", kmsKey, &w.KMSKey,
+			"projects/my-project/locations/eu/keyRings/my-ring/cryptoKeys/my-key", "Key that encrypts the table."),
 		strict.Optional("labels", labels, &w.Labels, "{team: data}", "Labels of the table, beside our own."),
 	}}
 })
 
 // clusters are names only: whether the table has such columns is known with its schema.
 var clusters = strict.Shape[[]string]{
-	Read: strict.Checked(strict.TextsOf(columnName), func(d *strict.Decoder, n strict.Node, key string, names []string) bool {
+	Read: strict.Checked(strict.TextsOf(columnName), func(d *strict.Decoder, n strict.Node, key string,
+		names []string) bool {
 		if len(names) > mostClustered {
 			d.Fail(n, "%s: %d columns; BigQuery takes at most %d", key, len(names), mostClustered)
 		}
@@ -50,8 +57,8 @@ var (
 		"a key of the form projects/P/locations/L/keyRings/R/cryptoKeys/K")
 )
 
-// What BigQuery takes as the key and as the value of a label (cloud.google.com/bigquery/docs/labels-intro), without the other
-// scripts that it also takes.
+// What BigQuery takes as the key and as the value of a label
+// (cloud.google.com/bigquery/docs/labels-intro), without the other scripts that it also takes.
 var (
 	labelForm      = strict.Expr(`^[a-z][a-z0-9_-]{0,62}$`)
 	labelValueForm = strict.Expr(`^[a-z0-9_-]{0,63}$`)
@@ -63,17 +70,20 @@ var labels = strict.MapOf(func(d *strict.Decoder, e strict.Entry, key string) (s
 	switch {
 	case !ok:
 	case !labelForm.MatchString(e.Key):
-		d.Fail(e.KeyNode, "%s: want a key of a small letter, then up to 62 small letters, digits, underscores and hyphens, got %q", key, e.Key)
+		d.Fail(e.KeyNode, "%s: want a key of a small letter, then up to 62 small letters, digits, underscores and "+
+			"hyphens, got %q", key, e.Key)
 	case !labelValueForm.MatchString(value):
-		d.Fail(e.Value, "%s: want a value of up to 63 small letters, digits, underscores and hyphens, got %q", key, value)
+		d.Fail(e.Value, "%s: want a value of up to 63 small letters, digits, underscores and hyphens, got %q", key,
+			value)
 	default:
 		return value, true
 	}
 	return "", false
 }, func() *jsonschema.Schema {
 	return &jsonschema.Schema{
-		Type:                 "object",
-		PropertyNames:        &jsonschema.Schema{Pattern: labelForm.String()},
-		AdditionalProperties: &jsonschema.Schema{Extras: map[string]any{"type": []string{"string", "number", "boolean"}}},
+		Type:          "object",
+		PropertyNames: &jsonschema.Schema{Pattern: labelForm.String()},
+		AdditionalProperties: &jsonschema.Schema{Extras: map[string]any{"type": []string{"string", "number",
+			"boolean"}}},
 	}
 })

@@ -16,7 +16,8 @@ import (
 // defaultOf gives what a variable of the module is unless somebody says otherwise.
 func defaultOf(t *testing.T, variable string) string {
 	t.Helper()
-	m := regexp.MustCompile(`variable "` + variable + `" \{[^}]*?default\s+= "([^"]*)"`).FindStringSubmatch(read(t, "terraform/variables.tf"))
+	m := regexp.MustCompile(`variable "` + variable + `" \{[^}]*?default\s+= "([^"]*)"`).FindStringSubmatch(read(t,
+		"terraform/variables.tf"))
 	if m == nil {
 		t.Fatalf("variables.tf has no default of %s", variable)
 	}
@@ -41,13 +42,15 @@ func block(t *testing.T, address string) string {
 func TestSecretsHaveOneName(t *testing.T) {
 	name := map[string]string{}
 	for _, which := range []string{"token", "config"} {
-		m := regexp.MustCompile(`secret_id = "([^"]+)"`).FindStringSubmatch(block(t, "google_secret_manager_secret."+which))
+		m := regexp.MustCompile(`secret_id = "([^"]+)"`).FindStringSubmatch(block(t,
+			"google_secret_manager_secret."+which))
 		name[which] = strings.ReplaceAll(m[1], "${var.name}", defaultOf(t, "name"))
 	}
 	job := strict[run.Job](t, []byte(read(t, "cloudrun/job.yaml"))).Spec.Template.Spec.Template.Spec
 	for _, v := range job.Containers[0].Env {
 		if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef.Name != name["token"] {
-			t.Errorf("job.yaml: %s is of the secret %s; the module's is %s", v.Name, v.ValueFrom.SecretKeyRef.Name, name["token"])
+			t.Errorf("job.yaml: %s is of the secret %s; the module's is %s", v.Name, v.ValueFrom.SecretKeyRef.Name,
+				name["token"])
 		}
 	}
 	if got := job.Volumes[0].Secret.SecretName; got != name["config"] {
@@ -57,7 +60,8 @@ func TestSecretsHaveOneName(t *testing.T) {
 	backfill := strict[batch.Job](t, []byte(read(t, "kubernetes/backfill.yaml"))).Spec.Template.Spec
 	for _, v := range slices.Concat(cron.Containers[0].Env, backfill.Containers[0].Env) {
 		if v.ValueFrom != nil && v.ValueFrom.SecretKeyRef.Name != name["token"] {
-			t.Errorf("kubernetes: %s is of the secret %s; the module's is %s", v.Name, v.ValueFrom.SecretKeyRef.Name, name["token"])
+			t.Errorf("kubernetes: %s is of the secret %s; the module's is %s", v.Name, v.ValueFrom.SecretKeyRef.Name,
+				name["token"])
 		}
 	}
 	for _, v := range slices.Concat(cron.Volumes, backfill.Volumes) {
@@ -65,7 +69,8 @@ func TestSecretsHaveOneName(t *testing.T) {
 			t.Errorf("kubernetes: the config is %s; the module's is %s", v.ConfigMap.Name, name["config"])
 		}
 	}
-	named := regexp.MustCompile(`(?:gcloud secrets (?:create|versions (?:add|list|disable))|kubectl create (?:secret generic|configmap)) ([\w-]+)|the secret ` + "`([\\w-]+)`")
+	named := regexp.MustCompile(
+		`(?:gcloud secrets (?:create|versions (?:add|list|disable))|kubectl create (?:secret generic|configmap)) ([\w-]+)|the secret ` + "`([\\w-]+)`")
 	found := map[string]int{}
 	for _, m := range named.FindAllStringSubmatch(guide(t), -1) {
 		found[m[1]+m[2]]++
@@ -73,12 +78,14 @@ func TestSecretsHaveOneName(t *testing.T) {
 	if len(found) != 2 || found[name["token"]] < 4 || found[name["config"]] < 4 {
 		t.Errorf("the guide names the secrets %v; the module's are %v", found, name)
 	}
-	if script := read(t, "cloudrun/accounts.sh"); !strings.Contains(script, "for secret in "+name["token"]+" "+name["config"]+"; do") {
+	if script := read(t, "cloudrun/accounts.sh"); !strings.Contains(script,
+		"for secret in "+name["token"]+" "+name["config"]+"; do") {
 		t.Errorf("accounts.sh doesn't grant %v", name)
 	}
 }
 
-// "The next run takes it", the guide says of a new version of a secret. So nothing that runs names one.
+// "The next run takes it", the guide says of a new version of a secret. So nothing that runs names
+// one.
 func TestTheNextRunTakesTheNewestVersion(t *testing.T) {
 	job := strict[run.Job](t, []byte(read(t, "cloudrun/job.yaml"))).Spec.Template.Spec.Template.Spec
 	versions := []string{job.Volumes[0].Secret.Items[0].Key}
@@ -128,10 +135,12 @@ func TestRotationIsExplained(t *testing.T) {
 	}
 }
 
-// A ledger's object that was lost or damaged can be had again for 30 days, by the module and by the guide alike.
+// A ledger's object that was lost or damaged can be had again for 30 days, by the module and by the
+// guide alike.
 func TestLedgerKeepsOldVersions(t *testing.T) {
 	bucket := block(t, "google_storage_bucket.ledger")
-	for _, want := range []string{`versioning \{\s+enabled = true\s+\}`, `condition \{\s+days_since_noncurrent_time = 30\s+\}\s+action \{\s+type = "Delete"\s+\}`} {
+	for _, want := range []string{`versioning \{\s+enabled = true\s+\}`,
+		`condition \{\s+days_since_noncurrent_time = 30\s+\}\s+action \{\s+type = "Delete"\s+\}`} {
 		if !regexp.MustCompile(want).MatchString(bucket) {
 			t.Errorf("storage.tf: the ledger's bucket has no %s", want)
 		}
@@ -146,7 +155,8 @@ func TestLedgerKeepsOldVersions(t *testing.T) {
 	}
 }
 
-// What others can change under the same name is named by its content: the bases of the image, the actions of the workflow.
+// What others can change under the same name is named by its content: the bases of the image, the
+// actions of the workflow.
 func TestOthersAreNamedByDigest(t *testing.T) {
 	bases := regexp.MustCompile(`(?m)^ARG (BUILDER|RUNTIME)=(.*)$`).FindAllStringSubmatch(read(t, "../Dockerfile"), -1)
 	for _, m := range bases {
@@ -160,7 +170,8 @@ func TestOthersAreNamedByDigest(t *testing.T) {
 	// The image of a release differs in where its files are from, and in nothing else.
 	settings := func(name string) string {
 		text := read(t, name)
-		return regexp.MustCompile(`(?m)^ARG RUNTIME=.*\n`).FindString(text) + text[strings.Index(text, "# The only folder that is written"):]
+		return regexp.MustCompile(`(?m)^ARG RUNTIME=.*\n`).FindString(text) + text[strings.Index(text,
+			"# The only folder that is written"):]
 	}
 	if made, released := settings("../Dockerfile"), settings("release.Dockerfile"); made != released {
 		t.Errorf("the image of a release is set to\n%s\nand that of a clone to\n%s", released, made)
@@ -180,8 +191,8 @@ func TestOthersAreNamedByDigest(t *testing.T) {
 	}
 }
 
-// The gate fails by a vulnerability that is found, says so when it couldn't look, and doesn't take another error for that.
-// The tool is played by a stub that says what govulncheck 1.9.0 says.
+// The gate fails by a vulnerability that is found, says so when it couldn't look, and doesn't take
+// another error for that. The tool is played by a stub that says what govulncheck 1.9.0 says.
 func TestVulnerabilitiesStopTheGate(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
@@ -190,12 +201,14 @@ func TestVulnerabilitiesStopTheGate(t *testing.T) {
 	}{
 		{"none", "No vulnerabilities found.", 0, 0, "No vulnerabilities found."},
 		{"one", "Vulnerability #1: GO-2026-9999", 3, 1, "GO-2026-9999"},
-		{"no database", `govulncheck: fetching vulnerabilities: Get "https://vuln.go.dev/index/modules.json.gz": dial tcp: lookup vuln.go.dev: no such host`, 1, 0, "not run: "},
+		{"no database",
+			`govulncheck: fetching vulnerabilities: Get "https://vuln.go.dev/index/modules.json.gz": dial tcp: lookup vuln.go.dev: no such host`, 1, 0, "not run: "},
 		{"another error", "govulncheck: loading packages: there are errors", 1, 1, "loading packages"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			check(t, os.WriteFile(filepath.Join(dir, "govulncheck"), []byte("#!/bin/sh\ncat <<'SAYS'\n"+c.says+"\nSAYS\nexit "+string(rune('0'+c.code))+"\n"), 0o700))
+			check(t, os.WriteFile(filepath.Join(dir, "govulncheck"),
+				[]byte("#!/bin/sh\ncat <<'SAYS'\n"+c.says+"\nSAYS\nexit "+string(rune('0'+c.code))+"\n"), 0o700))
 			cmd := exec.CommandContext(t.Context(), "bash", "../.ci/vulnerabilities")
 			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 			out, _ := cmd.CombinedOutput()
@@ -205,7 +218,8 @@ func TestVulnerabilitiesStopTheGate(t *testing.T) {
 		})
 	}
 	gate := read(t, "../.ci/run")
-	if !regexp.MustCompile(`golang.org/x/vuln v\d+\.\d+\.\d+ /cmd/govulncheck\)`).MatchString(gate) || !strings.Contains(gate, ".ci/vulnerabilities") {
+	if !regexp.MustCompile(`golang.org/x/vuln v\d+\.\d+\.\d+ /cmd/govulncheck\)`).MatchString(gate) ||
+		!strings.Contains(gate, ".ci/vulnerabilities") {
 		t.Error("the gate doesn't look for vulnerabilities by an exact version of the tool")
 	}
 }
@@ -220,7 +234,8 @@ func TestToolsHaveOneVersion(t *testing.T) {
 			if info, err := os.Stat(name); err != nil || info.IsDir() {
 				continue
 			}
-			for _, m := range regexp.MustCompile(`program"? ([a-z][\w./-]+) (v\d+\.\d+\.\d+)`).FindAllStringSubmatch(read(t, name), -1) {
+			for _, m := range regexp.MustCompile(`program"? ([a-z][\w./-]+) (v\d+\.\d+\.\d+)`).FindAllStringSubmatch(
+				read(t, name), -1) {
 				if was := versions[m[1]]; was != "" && was != m[2] {
 					t.Errorf("%s: %s in %s; elsewhere it is in %s", name, m[1], m[2], was)
 				}
@@ -229,9 +244,11 @@ func TestToolsHaveOneVersion(t *testing.T) {
 		}
 	}
 	for tool, want := range map[string]string{
-		"github.com/goreleaser/goreleaser/v2": `(?m)^# (v\S+) and syft`, "github.com/anchore/syft": ` syft (v\S+) on the PATH`,
+		"github.com/goreleaser/goreleaser/v2": `(?m)^# (v\S+) and syft`,
+		"github.com/anchore/syft":             ` syft (v\S+) on the PATH`,
 	} {
-		if m := regexp.MustCompile(want).FindStringSubmatch(read(t, "../.goreleaser.yml")); m == nil || m[1] != versions[tool] {
+		if m := regexp.MustCompile(want).FindStringSubmatch(read(t, "../.goreleaser.yml")); m == nil ||
+			m[1] != versions[tool] {
 			t.Errorf(".goreleaser.yml says %q of %s, which is in %s", m, tool, versions[tool])
 		}
 	}

@@ -106,13 +106,16 @@ func TestFargateTask(t *testing.T) {
 		t.Fatalf("%+v", task)
 	}
 	c := task.Containers[0]
-	// Without a process of its own before it, a crash would end with 2, as a wrong config does. SIGTERM ends a run within 10 s.
+	// Without a process of its own before it, a crash would end with 2, as a wrong config does.
+	// SIGTERM ends a run within 10 s.
 	if !c.ReadOnly || !c.Linux.Init || c.Stop < 12 || !c.Essential {
 		t.Errorf("%+v", c)
 	}
-	if len(c.Mounts) != 1 || c.Mounts[0].Path != "/spool" || len(task.Volumes) != 1 || task.Volumes[0].Name != c.Mounts[0].Volume ||
+	if len(c.Mounts) != 1 || c.Mounts[0].Path != "/spool" || len(task.Volumes) != 1 ||
+		task.Volumes[0].Name != c.Mounts[0].Volume ||
 		!strings.Contains(read(t, "../Dockerfile"), "\nVOLUME /spool\n") {
-		t.Errorf("mounts %+v of volumes %+v; the image's user owns the folder that its VOLUME is", c.Mounts, task.Volumes)
+		t.Errorf("mounts %+v of volumes %+v; the image's user owns the folder that its VOLUME is", c.Mounts,
+			task.Volumes)
 	}
 	program{dir: t.TempDir()}.accept(t, append(slices.Clone(c.Command), "--help"))
 	s := strict[ecsSchedule](t, []byte(read(t, "aws/schedule.json")))
@@ -130,16 +133,20 @@ func TestFargateTask(t *testing.T) {
 	script, page, passed := read(t, "aws/roles.sh"), read(t, "aws/README.md"), read(t, "aws/scheduler-policy.json")
 	for _, role := range []string{task.TaskRole, task.Execution, s.Target.RoleArn} {
 		name := strings.TrimPrefix(role, "arn:aws:iam::ACCOUNT:role/")
-		if !strings.Contains(script, "\nrole "+name+" ") || role != s.Target.RoleArn && !strings.Contains(passed, `"`+role+`"`) {
+		if !strings.Contains(script, "\nrole "+name+" ") || role != s.Target.RoleArn &&
+			!strings.Contains(passed, `"`+role+`"`) {
 			t.Errorf("no role %s is made, or the scheduler may not pass it on", name)
 		}
 	}
-	if s.Target.EcsParameters.TaskDefinitionArn != "arn:aws:ecs:REGION:ACCOUNT:task-definition/"+task.Family || c.Name != "reportferry" ||
-		!strings.Contains(passed, `"`+s.Target.EcsParameters.TaskDefinitionArn+`:*"`) || !strings.Contains(passed, `"`+s.Target.Arn+`"`) {
+	if s.Target.EcsParameters.TaskDefinitionArn != "arn:aws:ecs:REGION:ACCOUNT:task-definition/"+task.Family ||
+		c.Name != "reportferry" ||
+		!strings.Contains(passed, `"`+s.Target.EcsParameters.TaskDefinitionArn+`:*"`) ||
+		!strings.Contains(passed, `"`+s.Target.Arn+`"`) {
 		t.Errorf("the schedule starts %+v", s.Target)
 	}
 	for _, want := range []string{
-		"aws ecs create-cluster --cluster-name " + strings.TrimPrefix(s.Target.Arn, "arn:aws:ecs:REGION:ACCOUNT:cluster/") + "\n",
+		"aws ecs create-cluster --cluster-name " + strings.TrimPrefix(s.Target.Arn,
+			"arn:aws:ecs:REGION:ACCOUNT:cluster/") + "\n",
 		"aws logs create-log-group --log-group-name " + c.Log.Options["awslogs-group"] + " ",
 		`IMAGE="` + strings.NewReplacer("ACCOUNT", "$ACCOUNT", "REGION", "$REGION").Replace(c.Image) + `"`,
 	} {
@@ -166,11 +173,14 @@ func TestRightsOnAWS(t *testing.T) {
 	if got, want := text(run), text(strict[policy](t, []byte(told))); got != want {
 		t.Errorf("the program may\n%s\nand the page says\n%s", got, want)
 	}
-	if actions := texts(token.Action); !strings.Contains(rights, "`"+strings.Join(actions, "` and `")+"` on the secret") || token.Resource != "arn:aws:secretsmanager:REGION:ACCOUNT:secret:reportferry-token-??????" {
+	if actions := texts(token.Action); !strings.Contains(rights,
+		"`"+strings.Join(actions, "` and `")+"` on the secret") ||
+		token.Resource != "arn:aws:secretsmanager:REGION:ACCOUNT:secret:reportferry-token-??????" {
 		t.Errorf("the program may %v on %v", actions, token.Resource)
 	}
 	for name, want := range map[string][]string{
-		"execution": {"ecr:GetAuthorizationToken", "ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer", "logs:CreateLogStream", "logs:PutLogEvents"},
+		"execution": {"ecr:GetAuthorizationToken", "ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage",
+			"ecr:GetDownloadUrlForLayer", "logs:CreateLogStream", "logs:PutLogEvents"},
 		"scheduler": {"ecs:RunTask", "iam:PassRole"},
 	} {
 		p := strict[policy](t, []byte(read(t, "aws/"+name+"-policy.json")))
@@ -178,13 +188,15 @@ func TestRightsOnAWS(t *testing.T) {
 			t.Errorf("%s may %v", name, got)
 		}
 		for _, s := range p.Statement {
-			if s.Resource == "*" && !slices.Equal(texts(s.Action), []string{"ecr:GetAuthorizationToken"}) { // which takes no other
+			// Which takes no other.
+			if s.Resource == "*" && !slices.Equal(texts(s.Action), []string{"ecr:GetAuthorizationToken"}) {
 				t.Errorf("%s may %v on everything", name, s.Action)
 			}
 		}
 	}
 	trust := strict[policy](t, []byte(read(t, "aws/trust.json"))).Statement[0]
-	if !maps.Equal(trust.Principal, map[string]string{"Service": "SERVICE"}) || trust.Condition["StringEquals"]["aws:SourceAccount"] != "ACCOUNT" {
+	if !maps.Equal(trust.Principal, map[string]string{"Service": "SERVICE"}) ||
+		trust.Condition["StringEquals"]["aws:SourceAccount"] != "ACCOUNT" {
 		t.Errorf("a role is trusted with %+v", trust)
 	}
 	if strict[struct {
@@ -199,7 +211,8 @@ func TestRightsOnAWS(t *testing.T) {
 	}
 }
 
-// made is the file that a page's line with sed makes in a folder, of those of this one or of what such a line has made before.
+// made is the file that a page's line with sed makes in a folder, of those of this one or of what
+// such a line has made before.
 func made(t *testing.T, page, dir, file string, env ...string) string {
 	t.Helper()
 	here, err := filepath.Abs(".")
@@ -208,7 +221,8 @@ func made(t *testing.T, page, dir, file string, env ...string) string {
 		check(t, err)
 	}
 	for _, s := range steps(read(t, page)) {
-		if line, _, _ := strings.Cut(s.line, " && "); strings.HasPrefix(line, "sed ") && strings.HasSuffix(line, " > "+file) {
+		if line, _, _ := strings.Cut(s.line, " && "); strings.HasPrefix(line, "sed ") &&
+			strings.HasSuffix(line, " > "+file) {
 			cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 			cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 			if out, err := cmd.CombinedOutput(); err != nil {
@@ -234,7 +248,8 @@ func configOf(t *testing.T, page string, env ...string) *config.Config {
 
 func TestConfigOnAWS(t *testing.T) {
 	c := configOf(t, "aws/README.md", "ACCOUNT=123456789012", "REGION=eu-central-1")
-	if c.Ledger != "s3://reportferry-123456789012/ledger?region=eu-central-1" || c.Service.Token != "awssecretsmanager://reportferry-token?region=eu-central-1" {
+	if c.Ledger != "s3://reportferry-123456789012/ledger?region=eu-central-1" ||
+		c.Service.Token != "awssecretsmanager://reportferry-token?region=eu-central-1" {
 		t.Errorf("ledger %s, token %s", c.Ledger, c.Service.Token)
 	}
 	for _, j := range c.Jobs {
@@ -256,7 +271,8 @@ func TestStartOnAWS(t *testing.T) {
 		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "SUBNET=subnet-1")
 		out, err := cmd.CombinedOutput()
 		check(t, err)
-		if want = `{"containerOverrides":[{"name":"reportferry","command":` + want + `}]}`; !strings.Contains(string(out), want+"\n") {
+		if want = `{"containerOverrides":[{"name":"reportferry","command":` + want +
+			`}]}`; !strings.Contains(string(out), want+"\n") {
 			t.Errorf("start.sh %s: %s", args, out)
 		}
 	}

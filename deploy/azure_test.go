@@ -52,7 +52,8 @@ type azureJob struct {
 
 func TestContainerAppsJob(t *testing.T) {
 	dir := t.TempDir()
-	variables := []string{"SUBSCRIPTION=00000000-0000-0000-0000-000000000001", "GROUP=mine", "LOCATION=westeurope", "NAME=myreportferry", "IDENTITY=00000000-0000-0000-0000-000000000002"}
+	variables := []string{"SUBSCRIPTION=00000000-0000-0000-0000-000000000001", "GROUP=mine", "LOCATION=westeurope",
+		"NAME=myreportferry", "IDENTITY=00000000-0000-0000-0000-000000000002"}
 	night := []byte(read(t, made(t, "azure/README.md", dir, "job.yaml", variables...)))
 	backfill := []byte(read(t, made(t, "azure/README.md", dir, "backfill.yaml")))
 	for _, c := range []struct {
@@ -64,14 +65,17 @@ func TestContainerAppsJob(t *testing.T) {
 	} {
 		job := strict[azureJob](t, c.text)
 		conf, task := job.Properties.Configuration, job.Properties.Template.Containers[0]
-		if job.Name != c.name || job.Type != "Microsoft.App/jobs" || job.Location != "westeurope" || strings.Join(task.Args, " ") != c.args || conf.TriggerType != c.trigger {
+		if job.Name != c.name || job.Type != "Microsoft.App/jobs" || job.Location != "westeurope" ||
+			strings.Join(task.Args, " ") != c.args || conf.TriggerType != c.trigger {
 			t.Errorf("%+v", job)
 		}
 		program{dir: dir}.accept(t, append(slices.Clone(task.Args), "--help"))
-		if (conf.ScheduleTriggerConfig != nil) != (c.trigger == "Schedule") || (conf.ManualTriggerConfig != nil) != (c.trigger == "Manual") {
+		if (conf.ScheduleTriggerConfig != nil) != (c.trigger == "Schedule") ||
+			(conf.ManualTriggerConfig != nil) != (c.trigger == "Manual") {
 			t.Errorf("%s has the trigger of another: %+v", c.name, conf)
 		}
-		if s := conf.ScheduleTriggerConfig; s != nil && (s.CronExpression != "10 5 * * *" || s.Parallelism != 1 || s.ReplicaCompletionCount != 1) {
+		if s := conf.ScheduleTriggerConfig; s != nil && (s.CronExpression != "10 5 * * *" || s.Parallelism != 1 ||
+			s.ReplicaCompletionCount != 1) {
 			t.Errorf("%+v", s)
 		}
 		// One identity reads the image and the secrets, and is the program.
@@ -81,14 +85,18 @@ func TestContainerAppsJob(t *testing.T) {
 			identities, secrets[s.Name] = append(identities, s.Identity), s.KeyVaultURL
 		}
 		for _, id := range identities {
-			if _, ok := job.Identity.User[id]; !ok || !strings.HasPrefix(id, "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/mine/") || len(job.Identity.User) != 1 {
+			if _, ok := job.Identity.User[id]; !ok || !strings.HasPrefix(id,
+				"/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/mine/") ||
+				len(job.Identity.User) != 1 {
 				t.Errorf("identity %s; the job's are %v", id, job.Identity.User)
 			}
 		}
-		if secrets["token"] != "https://myreportferry.vault.azure.net/secrets/reportferry-token" || secrets["config"] != "https://myreportferry.vault.azure.net/secrets/reportferry-config" {
+		if secrets["token"] != "https://myreportferry.vault.azure.net/secrets/reportferry-token" ||
+			secrets["config"] != "https://myreportferry.vault.azure.net/secrets/reportferry-config" {
 			t.Errorf("secrets %v", secrets)
 		}
-		if task.Image != conf.Registries[0].Server+"/reportferry:1" || !strings.HasPrefix(task.Image, "myreportferry.azurecr.io/") {
+		if task.Image != conf.Registries[0].Server+"/reportferry:1" ||
+			!strings.HasPrefix(task.Image, "myreportferry.azurecr.io/") {
 			t.Errorf("image %s", task.Image)
 		}
 		values := map[string]string{}
@@ -98,9 +106,11 @@ func TestContainerAppsJob(t *testing.T) {
 		if values["ADJUST_TOKEN"] != "token" || values["AZURE_CLIENT_ID"] != "00000000-0000-0000-0000-000000000002" {
 			t.Errorf("environment %v", values)
 		}
-		deadline(t, values["REPORTFERRY_DEADLINE"], 1+conf.ReplicaRetryLimit, time.Duration(conf.ReplicaTimeout)*time.Second)
+		deadline(t, values["REPORTFERRY_DEADLINE"], 1+conf.ReplicaRetryLimit,
+			time.Duration(conf.ReplicaTimeout)*time.Second)
 		v, m := job.Properties.Template.Volumes[0], task.VolumeMounts[0]
-		if v.Name != m.VolumeName || v.StorageType != "Secret" || v.Secrets[0].SecretRef != "config" || filepath.Join(m.MountPath, v.Secrets[0].Path) != configPath {
+		if v.Name != m.VolumeName || v.StorageType != "Secret" || v.Secrets[0].SecretRef != "config" ||
+			filepath.Join(m.MountPath, v.Secrets[0].Path) != configPath {
 			t.Errorf("%+v is mounted as %+v; the image reads %s", v, m, configPath)
 		}
 	}
@@ -121,7 +131,8 @@ func TestConfigOnAzure(t *testing.T) {
 // The identity may do this, on these alone.
 func TestRightsOnAzure(t *testing.T) {
 	script, got := read(t, "azure/identity.sh"), []string{}
-	for _, m := range regexp.MustCompile(`(?m)^may "?([^"\n]+?)"? "\$group/providers/Microsoft\.(\S+)"$`).FindAllStringSubmatch(script, -1) {
+	for _, m := range regexp.MustCompile(
+		`(?m)^may "?([^"\n]+?)"? "\$group/providers/Microsoft\.(\S+)"$`).FindAllStringSubmatch(script, -1) {
 		got = append(got, m[1]+": "+m[2])
 	}
 	want := []string{
@@ -130,7 +141,8 @@ func TestRightsOnAzure(t *testing.T) {
 		"Key Vault Secrets User: KeyVault/vaults/$NAME/secrets/reportferry-config",
 		"AcrPull: ContainerRegistry/registries/$NAME",
 	}
-	if !slices.Equal(got, want) || strings.Count(script, "\nmay ") != len(want) || strings.Count(script, "role assignment create") != 1 {
+	if !slices.Equal(got, want) || strings.Count(script, "\nmay ") != len(want) ||
+		strings.Count(script, "role assignment create") != 1 {
 		t.Errorf("the identity may %q", got)
 	}
 	if !strings.Contains(read(t, "rights.md"), "`Storage Blob Data Contributor` on the container") {

@@ -33,9 +33,11 @@ var built string // the folder of the binary, once there is one
 
 // binary builds the program once for all tests.
 var binary = sync.OnceValues(func() (string, error) {
-	// The test cache doesn't see what go build reads. It sees which folders are opened here, and what is in them.
+	// The test cache doesn't see what go build reads. It sees which folders are opened here, and
+	// what is in them.
 	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && name != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "out" || d.Name() == "deploy") {
+		if err == nil && d.IsDir() && name != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "out" ||
+			d.Name() == "deploy") {
 			return fs.SkipDir
 		}
 		return err
@@ -62,7 +64,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// A program is a run of the binary in a folder, with an environment that has nothing of this machine's clouds.
+// A program is a run of the binary in a folder, with an environment that has nothing of this
+// machine's clouds.
 type program struct {
 	dir string
 	env []string
@@ -76,7 +79,8 @@ func (p program) command(t testing.TB, args ...string) *exec.Cmd {
 	cmd.Dir = p.dir
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		if !strings.HasPrefix(name, "GOOGLE_") && !strings.HasPrefix(name, "REPORTFERRY_") && !strings.HasPrefix(name, "CLOUD_RUN_") {
+		if !strings.HasPrefix(name, "GOOGLE_") && !strings.HasPrefix(name, "REPORTFERRY_") &&
+			!strings.HasPrefix(name, "CLOUD_RUN_") {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}

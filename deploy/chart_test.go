@@ -16,7 +16,9 @@ import (
 func rendered(t *testing.T, values ...string) map[string][]byte {
 	t.Helper()
 	gate := read(t, "../.ci/run")
-	if !regexp.MustCompile(`(?m)^HELM=\$\(\.ci/program helm\.sh/helm/v3 \S+ /cmd/helm\) go test .*\./deploy -run Chart$`).MatchString(gate) {
+	if !regexp.MustCompile(
+		`(?m)^HELM=\$\(\.ci/program helm\.sh/helm/v3 \S+ /cmd/helm\) go test .*\./deploy -run Chart$`).MatchString(
+		gate) {
 		t.Error("the gate doesn't render the chart")
 	}
 	helm := os.Getenv("HELM")
@@ -41,7 +43,8 @@ func rendered(t *testing.T, values ...string) map[string][]byte {
 func TestChartIsTheCronJob(t *testing.T) {
 	plain := strict[batch.CronJob](t, []byte(read(t, "kubernetes/cronjob.yaml")))
 	image := "image=" + plain.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image
-	kinds := rendered(t, "--set", image, "--set-file", "config=config.yml", "--set", `serviceAccount.annotations.iam\.gke\.io/gcp-service-account=a@b`)
+	kinds := rendered(t, "--set", image, "--set-file", "config=config.yml", "--set",
+		`serviceAccount.annotations.iam\.gke\.io/gcp-service-account=a@b`)
 	if len(kinds) != 3 {
 		t.Errorf("the chart has %d kinds", len(kinds))
 	}
@@ -49,9 +52,11 @@ func TestChartIsTheCronJob(t *testing.T) {
 	account := strict[core.ServiceAccount](t, kinds["ServiceAccount"])
 	settings := strict[core.ConfigMap](t, kinds["ConfigMap"])
 	for what, labels := range map[string]map[string]string{
-		"CronJob": chart.Labels, "pod": chart.Spec.JobTemplate.Spec.Template.Labels, "ServiceAccount": account.Labels, "ConfigMap": settings.Labels,
+		"CronJob": chart.Labels, "pod": chart.Spec.JobTemplate.Spec.Template.Labels, "ServiceAccount": account.Labels,
+		"ConfigMap": settings.Labels,
 	} {
-		if labels["app.kubernetes.io/name"] != "reportferry" || labels["app.kubernetes.io/instance"] != "reportferry" || labels["app.kubernetes.io/managed-by"] != "Helm" {
+		if labels["app.kubernetes.io/name"] != "reportferry" || labels["app.kubernetes.io/instance"] != "reportferry" ||
+			labels["app.kubernetes.io/managed-by"] != "Helm" {
 			t.Errorf("%s has the labels %v", what, labels)
 		}
 	}
@@ -70,14 +75,16 @@ func TestChartIsTheCronJob(t *testing.T) {
 
 // What is said otherwise arrives, and what is there already isn't made.
 func TestChartsValues(t *testing.T) {
-	kinds := rendered(t, "--set", "image=a@sha256:1,serviceAccount.create=false,tokenSecret=mine,tokenKey=key,podLabels.azure=x,env[0].name=HTTPS_PROXY,env[0].value=p", "--set-string", "deadline=5m")
+	kinds := rendered(t, "--set", "image=a@sha256:1,serviceAccount.create=false,tokenSecret=mine,tokenKey=key,"+
+		"podLabels.azure=x,env[0].name=HTTPS_PROXY,env[0].value=p", "--set-string", "deadline=5m")
 	if len(kinds) != 1 {
 		t.Errorf("the chart has %d kinds", len(kinds))
 	}
 	pod := strict[batch.CronJob](t, kinds["CronJob"]).Spec.JobTemplate.Spec.Template
 	c := pod.Spec.Containers[0]
 	env := environment(c.Env)
-	if ref := c.Env[1].ValueFrom.SecretKeyRef; ref.Name != "mine" || ref.Key != "key" || env["HTTPS_PROXY"] != "p" || env["REPORTFERRY_DEADLINE"] != "5m" || pod.Labels["azure"] != "x" || c.Image != "a@sha256:1" {
+	if ref := c.Env[1].ValueFrom.SecretKeyRef; ref.Name != "mine" || ref.Key != "key" || env["HTTPS_PROXY"] != "p" ||
+		env["REPORTFERRY_DEADLINE"] != "5m" || pod.Labels["azure"] != "x" || c.Image != "a@sha256:1" {
 		t.Errorf("%+v", pod)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// here is the cloud's config for a folder of this machine: the made-up account, and folders instead of a bucket and a
-// warehouse.
+// here is the cloud's config for a folder of this machine: the made-up account, and folders instead
+// of a bucket and a warehouse.
 func here(t *testing.T, dir, service string) string {
 	t.Helper()
 	text := read(t, "config.yml")
@@ -30,7 +30,8 @@ func here(t *testing.T, dir, service string) string {
 	return text
 }
 
-// Every command of the guide that is one of ours does what it says, against the made-up account: those of --args too.
+// Every command of the guide that is one of ours does what it says, against the made-up account:
+// those of --args too.
 func TestCommandsOfTheGuide(t *testing.T) {
 	service := httptest.NewServer(account(t, 7, 2, 0))
 	t.Cleanup(service.Close)
@@ -88,7 +89,8 @@ func TestArgumentsOfTheManifests(t *testing.T) {
 
 var inline = regexp.MustCompile("`([^`\n]+)`")
 
-// Every command of ours that any page of the repository shows, in a block or within a line, is one that there is.
+// Every command of ours that any page of the repository shows, in a block or within a line, is one
+// that there is.
 func TestCommandsOfThePages(t *testing.T) {
 	p := program{dir: t.TempDir(), env: []string{"ADJUST_TOKEN=made-up"}}
 	found := map[string]int{}

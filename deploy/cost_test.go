@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// What a night of 20 apps takes: TestNight measures it. The made-up account has about 30 rows a day and app in
-// campaigns_daily. wall and cpu are of `-args -wait 5s`, on one machine with the service and the warehouse.
+// What a night of 20 apps takes: TestNight measures it. The made-up account has about 30 rows a day
+// and app in campaigns_daily. wall and cpu are of `-args -wait 5s`, on one machine with the service
+// and the warehouse.
 var measured = struct {
 	requests, classA, classB, loads, rowsADay, bytesADay int
 	wall, cpu                                            time.Duration
@@ -17,8 +18,8 @@ var measured = struct {
 	wall: 41 * time.Second, cpu: 500 * time.Millisecond,
 }
 
-// List prices in USD of the cheapest regions, before what is free each month. The pages are stored copies without a date,
-// read in November 2026; look at them before you count on them.
+// List prices in USD of the cheapest regions, before what is free each month. The pages are stored
+// copies without a date, read in November 2026; look at them before you count on them.
 const (
 	vCPUSecond  = 0.000018 // jobs; https://cloud.google.com/run/pricing, tier 1
 	gibSecond   = 0.000002 // jobs; the same page. Confirmed at second hand only
@@ -52,16 +53,22 @@ func costs() string {
 	fmt.Fprintf(&b, "| | a year | USD |\n|---|---|---|\n")
 	line("requests to the service", 0, "%d a night × %d = %d", measured.requests, nights, measured.requests*nights)
 	seconds := max(measured.wall.Seconds(), minute)
-	line("Cloud Run, CPU", seconds*nights*vCPUSecond, "%.0f s × 1 vCPU × %d = %.0f vCPU-s × %.6f", seconds, nights, seconds*nights, vCPUSecond)
-	line("Cloud Run, memory", seconds*memory*nights*gibSecond, "%.0f s × %.0f GiB × %d = %.0f GiB-s × %.6f", seconds, memory, nights, seconds*memory*nights, gibSecond)
+	line("Cloud Run, CPU", seconds*nights*vCPUSecond, "%.0f s × 1 vCPU × %d = %.0f vCPU-s × %.6f", seconds, nights,
+		seconds*nights, vCPUSecond)
+	line("Cloud Run, memory", seconds*memory*nights*gibSecond, "%.0f s × %.0f GiB × %d = %.0f GiB-s × %.6f", seconds,
+		memory, nights, seconds*memory*nights, gibSecond)
 	a, byB := float64(measured.classA*nights)/1000, float64(measured.classB*nights)/1000
-	line("bucket, writing and listing", a*thousandA, "%d × %d = %d calls × %.3f / 1,000", measured.classA, nights, measured.classA*nights, thousandA)
-	line("bucket, reading", byB*thousandB, "%d × %d = %d calls × %.4f / 1,000", measured.classB, nights, measured.classB*nights, thousandB)
+	line("bucket, writing and listing", a*thousandA, "%d × %d = %d calls × %.3f / 1,000", measured.classA, nights,
+		measured.classA*nights, thousandA)
+	line("bucket, reading", byB*thousandB, "%d × %d = %d calls × %.4f / 1,000", measured.classB, nights,
+		measured.classB*nights, thousandB)
 	line("bucket, the ledger", ledgerGB*12*gbMonth, "%.2f GB × 12 × %.3f", ledgerGB, gbMonth)
 	line("BigQuery, loads", 0, "%d × %d = %d load jobs, free", measured.loads, nights, measured.loads*nights)
 	gb := float64(measured.bytesADay) * nights / 1e9
-	line("BigQuery, the tables", gb*12*bigQueryGB, "%.1f kB × %d = %.3f GB × 12 × %.3f", float64(measured.bytesADay)/1e3, nights, gb, bigQueryGB)
-	line("Secret Manager", 2*12*secretMonth+2*nights*tenthousand/1e4, "2 versions × 12 × %.2f, and %d accesses × %.2f / 10,000", secretMonth, 2*nights, tenthousand)
+	line("BigQuery, the tables", gb*12*bigQueryGB, "%.1f kB × %d = %.3f GB × 12 × %.3f",
+		float64(measured.bytesADay)/1e3, nights, gb, bigQueryGB)
+	line("Secret Manager", 2*12*secretMonth+2*nights*tenthousand/1e4,
+		"2 versions × 12 × %.2f, and %d accesses × %.2f / 10,000", secretMonth, 2*nights, tenthousand)
 	line("Cloud Scheduler", 12*tickMonth, "1 job × 12 × %.2f", tickMonth)
 	line("Artifact Registry", imageGB*12*imageMonth, "%.2f GB × 12 × %.2f", imageGB, imageMonth)
 	fmt.Fprintf(&b, "| together | before what is free each month | %.2f |\n", total)
@@ -74,8 +81,10 @@ func TestCostsOfTheGuide(t *testing.T) {
 		t.Errorf("the guide's table isn't what these constants come to:\n%s", table)
 	}
 	for _, figure := range []string{
-		fmt.Sprintf("%d rows", measured.rowsADay), fmt.Sprintf("%.1f s of CPU", measured.cpu.Seconds()), fmt.Sprintf("%.0f s", measured.wall.Seconds()),
-		fmt.Sprintf("a hundred times as many, BigQuery's line is %.2f USD", 100*float64(measured.bytesADay)*nights/1e9*12*bigQueryGB),
+		fmt.Sprintf("%d rows", measured.rowsADay), fmt.Sprintf("%.1f s of CPU", measured.cpu.Seconds()),
+		fmt.Sprintf("%.0f s", measured.wall.Seconds()),
+		fmt.Sprintf("a hundred times as many, BigQuery's line is %.2f USD",
+			100*float64(measured.bytesADay)*nights/1e9*12*bigQueryGB),
 		fmt.Sprintf("2 × 12 × %.2f = %.0f USD", alerts, 2*12*alerts),
 	} {
 		if !strings.Contains(page, figure) {

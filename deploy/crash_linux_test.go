@@ -14,7 +14,8 @@ import (
 	core "k8s.io/api/core/v1"
 )
 
-// aborted starts the program, aborts it as the watchdog of systemd does, and gives the signal that ended it, or else its exit code.
+// aborted starts the program, aborts it as the watchdog of systemd does, and gives the signal that
+// ended it, or else its exit code.
 func aborted(t *testing.T, attr *syscall.SysProcAttr) (syscall.Signal, int) {
 	t.Helper()
 	cmd := program{dir: t.TempDir()}.command(t, "emulator", "--addr", "127.0.0.1:0")
@@ -44,14 +45,16 @@ func aborted(t *testing.T, attr *syscall.SysProcAttr) (syscall.Signal, int) {
 	return 0, status.ExitStatus()
 }
 
-// After a crash each platform tries again: none of them takes how the program dies then for a config error.
+// After a crash each platform tries again: none of them takes how the program dies then for a
+// config error.
 func TestACrashIsTriedAgain(t *testing.T) {
 	signal, code := aborted(t, nil)
 	if signal != syscall.SIGABRT {
 		t.Fatalf("a crash ends with signal %d, code %d", signal, code)
 	}
 	asShell := strconv.Itoa(128 + int(signal)) // as containers have it too
-	asPython := strconv.Itoa(-int(signal))     // https://docs.python.org/3/library/subprocess.html#subprocess.CompletedProcess.returncode
+	// https://docs.python.org/3/library/subprocess.html#subprocess.CompletedProcess.returncode
+	asPython := strconv.Itoa(-int(signal))
 
 	// A first process that can't be told to die by its own signal ends as Go has it, with 2.
 	first := asShell
@@ -61,7 +64,8 @@ func TestACrashIsTriedAgain(t *testing.T) {
 
 	never := map[string][]string{} // by file: after which codes it doesn't try again
 	never["systemd"] = words(unit(t, "RestartPreventExitStatus")[0])
-	if restart := unit(t, "Restart")[0]; restart != "on-failure" || slices.Contains(never["systemd"], asShell) || slices.Contains(never["systemd"], "SIGABRT") {
+	if restart := unit(t, "Restart")[0]; restart != "on-failure" || slices.Contains(never["systemd"], asShell) ||
+		slices.Contains(never["systemd"], "SIGABRT") {
 		t.Errorf("systemd restarts %s, except after %q", restart, never["systemd"])
 	}
 	for name, spec := range map[string]batch.JobSpec{
@@ -69,7 +73,8 @@ func TestACrashIsTriedAgain(t *testing.T) {
 		"backfill.yaml": strict[batch.Job](t, []byte(read(t, "kubernetes/backfill.yaml"))).Spec,
 	} {
 		crash := first
-		if shared := spec.Template.Spec.ShareProcessNamespace; shared != nil && *shared { // the first process is another
+		// The first process is another.
+		if shared := spec.Template.Spec.ShareProcessNamespace; shared != nil && *shared {
 			crash = asShell
 		}
 		for _, rule := range spec.PodFailurePolicy.Rules {
@@ -100,14 +105,16 @@ func TestACrashIsTriedAgain(t *testing.T) {
 		}
 	}
 	// Before the program has begun, too, as where it may have no more threads.
-	for _, file := range []string{"systemd/reportferry.service", "../Dockerfile", "airflow/reportferry_dags.py", "dagster/reportferry_dagster.py"} {
+	for _, file := range []string{"systemd/reportferry.service", "../Dockerfile", "airflow/reportferry_dags.py",
+		"dagster/reportferry_dagster.py"} {
 		if !regexp.MustCompile(`GOTRACEBACK("?[=:] ?"?)crash`).MatchString(read(t, file)) {
 			t.Errorf("%s doesn't set GOTRACEBACK", file)
 		}
 	}
 }
 
-// abortedFirst is aborted as the first process of a PID namespace. Where none may be made, ok is false.
+// abortedFirst is aborted as the first process of a PID namespace. Where none may be made, ok is
+// false.
 func abortedFirst(t *testing.T) (signal syscall.Signal, code int, ok bool) {
 	t.Helper()
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}

@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// The addresses that make a report in Looker Studio are as its Linking API has them, and name a table that views makes.
+// The addresses that make a report in Looker Studio are as its Linking API has them, and name a
+// table that views makes.
 func TestLookerStudioAddresses(t *testing.T) {
 	page := read(t, "bi/looker-studio.md")
-	links := regexp.MustCompile(`\((https://lookerstudio\.google\.com/reporting/create\?[^)]+)\)`).FindAllStringSubmatch(page, -1)
+	links := regexp.MustCompile(
+		`\((https://lookerstudio\.google\.com/reporting/create\?[^)]+)\)`).FindAllStringSubmatch(page, -1)
 	if len(links) != 2 {
 		t.Fatalf("the page has %d addresses", len(links))
 	}
@@ -20,12 +22,14 @@ func TestLookerStudioAddresses(t *testing.T) {
 			t.Fatalf("%s: %v", link[1], err)
 		}
 		q := u.Query()
-		for name, want := range map[string]string{"ds.ds0.connector": "bigQuery", "ds.ds0.type": "TABLE", "ds.ds0.projectId": "my-project", "ds.ds0.datasetId": "reportferry", "c.mode": "edit"} {
+		for name, want := range map[string]string{"ds.ds0.connector": "bigQuery", "ds.ds0.type": "TABLE",
+			"ds.ds0.projectId": "my-project", "ds.ds0.datasetId": "reportferry", "c.mode": "edit"} {
 			if q.Get(name) != want {
 				t.Errorf("address %d has %s=%s, want %s", i+1, name, q.Get(name), want)
 			}
 		}
-		if table := q.Get("ds.ds0.tableId"); !strings.Contains(page, "`"+table+"`") && table != "campaigns_daily_by_day_network_app" {
+		if table := q.Get("ds.ds0.tableId"); !strings.Contains(page, "`"+table+"`") &&
+			table != "campaigns_daily_by_day_network_app" {
 			t.Errorf("address %d names the table %s, of which the page says nothing", i+1, table)
 		}
 		if i == 0 { // the block above it is the same address, in three lines
@@ -36,7 +40,8 @@ func TestLookerStudioAddresses(t *testing.T) {
 			}
 		}
 	}
-	if config := read(t, "config.yml"); !strings.Contains(config, "my-project/reportferry") || !strings.Contains(config, "campaigns_daily") {
+	if config := read(t, "config.yml"); !strings.Contains(config, "my-project/reportferry") ||
+		!strings.Contains(config, "campaigns_daily") {
 		t.Error("the config of this folder has another dataset, or another table, than the addresses")
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/reportferry/reportferry/config"
 )
 
-// The pages for those who come from another tool show good configs, and say truly until when their days are fetched again.
+// The pages for those who come from another tool show good configs, and say truly until when their
+// days are fetched again.
 func TestMoving(t *testing.T) {
 	yaml := regexp.MustCompile("(?s)```yaml\n(.*?)```")
 	for page, want := range map[string]string{"ingestr": "14 [21 28]", "airbyte": "14 []", "script": "7 []"} {
@@ -29,8 +30,10 @@ func TestMoving(t *testing.T) {
 			t.Errorf("%s.md: %v", page, w)
 		}
 	}
-	// The statements that compare take both sides from the two views, so that only these know the tables.
-	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(read(t, "moving/README.md"), -1)[1:] {
+	// The statements that compare take both sides from the two views, so that only these know the
+	// tables.
+	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(read(t, "moving/README.md"),
+		-1)[1:] {
 		if strings.Contains(block[1], "read_") || !strings.Contains(block[1], "FROM was") {
 			t.Errorf("a statement that doesn't read the views:\n%s", block[1])
 		}

@@ -71,7 +71,8 @@ func TestExitCodesAreExplained(t *testing.T) {
 	}
 }
 
-// The names that one file gives and another takes are the same: of secrets, accounts, the job, the image, the tick.
+// The names that one file gives and another takes are the same: of secrets, accounts, the job, the
+// image, the tick.
 func TestNamesAgree(t *testing.T) {
 	all := pages(t)
 	for _, same := range []struct {
@@ -81,12 +82,17 @@ func TestNamesAgree(t *testing.T) {
 		{"image", `[\w$.{}]*REGION[}\w ]*-docker\.pkg\.dev/[^/\s]+/(reportferry/reportferry)`, []string{
 			"README.md", "cloudrun/job.yaml", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
 		{"secret of the token", `(reportferry-token)\b`, []string{
-			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml", "aws/README.md", "aws/run-policy.json"}},
+			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml",
+			"kubernetes/backfill.yaml", "aws/README.md", "aws/run-policy.json"}},
 		{"config", `(reportferry-config)\b`, []string{
-			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml", "kubernetes/backfill.yaml"}},
-		{"account", `(reportferry@(?:\$PROJECT|PROJECT|\$\{)[\w.]*)`, []string{"kubernetes/README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh"}},
-		{"tick", `(10 6 \* \* \*)`, []string{"cloudrun/schedule.sh", "kubernetes/cronjob.yaml", "terraform/variables.tf"}},
-		{"zone", `(Europe/Berlin)`, []string{"cloudrun/schedule.sh", "kubernetes/cronjob.yaml", "terraform/variables.tf", "config.yml"}},
+			"README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh", "kubernetes/cronjob.yaml",
+			"kubernetes/backfill.yaml"}},
+		{"account", `(reportferry@(?:\$PROJECT|PROJECT|\$\{)[\w.]*)`,
+			[]string{"kubernetes/README.md", "cloudrun/job.yaml", "cloudrun/accounts.sh"}},
+		{"tick", `(10 6 \* \* \*)`, []string{"cloudrun/schedule.sh", "kubernetes/cronjob.yaml",
+			"terraform/variables.tf"}},
+		{"zone", `(Europe/Berlin)`, []string{"cloudrun/schedule.sh", "kubernetes/cronjob.yaml",
+			"terraform/variables.tf", "config.yml"}},
 	} {
 		for _, name := range same.files {
 			if !regexp.MustCompile(same.pattern).MatchString(all[name]) {
@@ -95,7 +101,9 @@ func TestNamesAgree(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"README.md", "../.github/workflows/ci.yml", "cloudrun/schedule.sh"} {
-		for _, m := range regexp.MustCompile(`gcloud run jobs (?:execute|update|add-iam-policy-binding) (\S+)`).FindAllStringSubmatch(read(t, name), -1) {
+		for _, m := range regexp.MustCompile(
+			`gcloud run jobs (?:execute|update|add-iam-policy-binding) (\S+)`).FindAllStringSubmatch(read(t, name),
+			-1) {
 			if m[1] != "reportferry" {
 				t.Errorf("%s: a job %s", name, m[1])
 			}
@@ -125,7 +133,8 @@ func TestReasonsAreExplained(t *testing.T) {
 		guide = append(guide, strings.Split(strings.Trim(strings.Split(line, "|")[1], " "), ", ")...)
 	}
 	var program []string
-	for _, m := range regexp.MustCompile(`(?m)^\t\{"([a-z_]+)", "`).FindAllStringSubmatch(read(t, "../cmd/reportferry/text/exit/reason.go"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\t\{"([a-z_]+)", "`).FindAllStringSubmatch(read(t,
+		"../cmd/reportferry/text/exit/reason.go"), -1) {
 		program = append(program, m[1])
 	}
 	slices.Sort(guide)

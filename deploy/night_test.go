@@ -24,7 +24,8 @@ import (
 
 var wait = flag.Duration("wait", 0, "time that each answer of the service and each load job takes, such as 5s")
 
-// A cloud is all that the nightly job talks to: the made-up account, a bucket and a warehouse, on the loopback.
+// A cloud is all that the nightly job talks to: the made-up account, a bucket and a warehouse, on
+// the loopback.
 type cloud struct {
 	service   *httptest.Server
 	warehouse *bqtest.Server
@@ -54,7 +55,8 @@ func newCloud(t *testing.T, apps int, wait time.Duration) *cloud {
 	t.Cleanup(c.service.Close)
 
 	var err error
-	c.warehouse, err = bqtest.New(bqtest.Options{Datasets: []string{"my-project.reportferry"}, Location: "EU", JobTime: wait})
+	c.warehouse, err = bqtest.New(bqtest.Options{Datasets: []string{"my-project.reportferry"}, Location: "EU",
+		JobTime: wait})
 	check(t, err)
 	t.Cleanup(func() { check(t, c.warehouse.Close()) })
 	c.endpoint, err = c.warehouse.Listen()
@@ -68,8 +70,8 @@ func newCloud(t *testing.T, apps int, wait time.Duration) *cloud {
 	check(t, err)
 	store.CreateBucketWithOpts(fakestorage.CreateBucketOpts{Name: "my-project-reportferry"})
 	listener.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// https://cloud.google.com/storage/pricing#operations-by-class: writing and listing are class A, reading is class B,
-		// deleting is free.
+		// https://cloud.google.com/storage/pricing#operations-by-class: writing and listing are
+		// class A, reading is class B, deleting is free.
 		switch isList := strings.HasSuffix(r.URL.Path, "/o"); {
 		case r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodGet && isList:
 			c.count(&c.classA)
@@ -95,7 +97,8 @@ type usage struct {
 	wall, cpu                       time.Duration
 }
 
-// night runs the job as Cloud Run does: with the arguments and the environment of job.yaml, and more arguments.
+// night runs the job as Cloud Run does: with the arguments and the environment of job.yaml, and
+// more arguments.
 func (c *cloud) night(t *testing.T, config string, more ...string) usage {
 	t.Helper()
 	dir := t.TempDir()
@@ -103,7 +106,8 @@ func (c *cloud) night(t *testing.T, config string, more ...string) usage {
 	job := strict[run.Job](t, []byte(read(t, "cloudrun/job.yaml")))
 	container := job.Spec.Template.Spec.Template.Spec.Containers[0]
 	env := []string{
-		"CLOUD_RUN_TASK_INDEX=0", "CLOUD_RUN_TASK_COUNT=1", "CLOUD_RUN_TASK_ATTEMPT=0", "CLOUD_RUN_EXECUTION=reportferry-abcde",
+		"CLOUD_RUN_TASK_INDEX=0", "CLOUD_RUN_TASK_COUNT=1", "CLOUD_RUN_TASK_ATTEMPT=0",
+		"CLOUD_RUN_EXECUTION=reportferry-abcde",
 		"STORAGE_EMULATOR_HOST=" + c.bucket, "TMPDIR=" + dir, "ADJUST_TOKEN=made-up",
 	}
 	for _, v := range container.Env {
@@ -139,7 +143,8 @@ func (c *cloud) night(t *testing.T, config string, more ...string) usage {
 // (https://cloud.google.com/bigquery/pricing#data, "Data size calculation").
 func (c *cloud) size(t *testing.T, table string) (rows, bytes int) {
 	t.Helper()
-	answer, err := http.Get(c.endpoint + "/bigquery/v2/projects/my-project/datasets/reportferry/tables/" + table) //nolint:noctx // a test's own server
+	answer, err := http.Get(c.endpoint + "/bigquery/v2/projects/my-project/datasets/reportferry/tables/" +
+		table) //nolint:noctx // a test's own server
 	check(t, err)
 	defer func() { check(t, answer.Body.Close()) }()
 	var meta struct {
@@ -166,9 +171,10 @@ func (c *cloud) size(t *testing.T, table string) (rows, bytes int) {
 	return len(all), bytes
 }
 
-// The cloud's config, as it stands in this folder, runs against a bucket and BigQuery: first all days (16, for the test),
-// then nothing, because all is there. And then the most that a night takes of 20 apps, which the guide's costs are computed
-// from: each day of the lookback is asked for again, and each has other numbers, so that each is loaded again.
+// The cloud's config, as it stands in this folder, runs against a bucket and BigQuery: first all
+// days (16, for the test), then nothing, because all is there. And then the most that a night takes
+// of 20 apps, which the guide's costs are computed from: each day of the lookback is asked for
+// again, and each has other numbers, so that each is loaded again.
 func TestNight(t *testing.T) {
 	const days = 16
 	apps := 20
@@ -190,7 +196,8 @@ func TestNight(t *testing.T) {
 	first := c.night(t, text)
 	rows, bytes := c.size(t, "campaigns_daily")
 	weekRows, weekBytes := c.size(t, "networks_weekly")
-	t.Logf("%d days: %+v; campaigns_daily %d rows, %d bytes; networks_weekly %d rows, %d bytes", days, first, rows, bytes, weekRows, weekBytes)
+	t.Logf("%d days: %+v; campaigns_daily %d rows, %d bytes; networks_weekly %d rows, %d bytes", days, first, rows,
+		bytes, weekRows, weekBytes)
 	if rows == 0 || weekRows == 0 || first.loads < days {
 		t.Error("not all of it is there")
 	}
@@ -207,7 +214,8 @@ func TestNight(t *testing.T) {
 	if testing.Short() {
 		return // the figures are those of 20 apps
 	}
-	// The grid of windows and the weeks lie otherwise each day: up to twice as many windows hold the lookback.
+	// The grid of windows and the weeks lie otherwise each day: up to twice as many windows hold
+	// the lookback.
 	near := func(what string, got, want int) {
 		t.Helper()
 		if 2*got < want || got > 2*want {

@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Each alert is one of promtool's own tests, with series that raise it and series that don't, and asks for numbers that there are.
+// Each alert is one of promtool's own tests, with series that raise it and series that don't, and
+// asks for numbers that there are.
 func TestAlerts(t *testing.T) {
 	var rules struct {
 		Groups []struct {
@@ -35,7 +36,8 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 	known := []string{"up"}
-	for _, m := range regexp.MustCompile(`"((?:table|job|jobs|outbox)\.[\w.]+)"(, "s")?`).FindAllStringSubmatch(read(t, "../internal/telemetry/gauges.go"), -1) {
+	for _, m := range regexp.MustCompile(`"((?:table|job|jobs|outbox)\.[\w.]+)"(, "s")?`).FindAllStringSubmatch(read(t,
+		"../internal/telemetry/gauges.go"), -1) {
 		name := "reportferry_" + strings.ReplaceAll(m[1], ".", "_")
 		if m[2] != "" {
 			name += "_seconds"

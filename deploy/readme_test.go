@@ -12,7 +12,8 @@ type step struct {
 	line    string
 }
 
-// steps gives the command lines of a page's fenced blocks: those marked sh, or with no mark that hold commands.
+// steps gives the command lines of a page's fenced blocks: those marked sh, or with no mark that
+// hold commands.
 func steps(page string) []step {
 	var found []step
 	heading, fence, pending, block := "", "", "", 0
@@ -48,7 +49,8 @@ func guide(t *testing.T) string {
 	return read(t, "README.md") + read(t, "kubernetes/README.md")
 }
 
-// words splits a command line as a shell does, without expanding anything. A word that begins with # ends it.
+// words splits a command line as a shell does, without expanding anything. A word that begins
+// with # ends it.
 func words(line string) []string {
 	var out []string
 	var word strings.Builder
@@ -81,8 +83,8 @@ func words(line string) []string {
 	return out
 }
 
-// ours gives the arguments of our program that a command line runs it with, here, as --args of a Cloud Run execution, or by the script
-// for AWS.
+// ours gives the arguments of our program that a command line runs it with, here, as --args of a
+// Cloud Run execution, or by the script for AWS.
 func ours(line string) (args []string, ok bool) {
 	w := words(line)
 	for len(w) > 0 && strings.Contains(w[0], "=") { // variables
@@ -106,7 +108,8 @@ func ours(line string) (args []string, ok bool) {
 }
 
 func TestReadingPages(t *testing.T) {
-	page := "# One\n```sh\na \\\n  b   # c\n\n# no\n```\ntext\n## Two\n```sql\nselect\n```\n```\nX=1 reportferry run 'a b' --now # x\n```\n"
+	page := "# One\n```sh\na \\\n  b   # c\n\n# no\n```\ntext\n## Two\n```sql\nselect\n```\n```\nX=1 reportferry " +
+		"run 'a b' --now # x\n```\n"
 	got := steps(page)
 	if len(got) != 2 || got[0] != (step{"One", 1, "a   b   # c"}) || got[1].heading != "Two" || got[1].block != 3 {
 		t.Fatalf("%+v", got)
@@ -114,7 +117,8 @@ func TestReadingPages(t *testing.T) {
 	if args, ok := ours(got[1].line); !ok || strings.Join(args, "|") != "run|a b|--now" {
 		t.Errorf("%q", args)
 	}
-	if args, ok := ours(`gcloud run jobs execute r --args=backfill,j,--from=2026-01-01 --tasks=6`); !ok || strings.Join(args, "|") != "backfill|j|--from=2026-01-01" {
+	if args, ok := ours(`gcloud run jobs execute r --args=backfill,j,--from=2026-01-01 --tasks=6`); !ok ||
+		strings.Join(args, "|") != "backfill|j|--from=2026-01-01" {
 		t.Errorf("%q", args)
 	}
 	if _, ok := ours("go test ./..."); ok {

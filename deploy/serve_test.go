@@ -26,26 +26,31 @@ func unit(t *testing.T, key string) (values []string) {
 	return values
 }
 
-// The service starts the program by flags that it has, isn't restarted by what no restart mends, and lets it end by itself. systemd
-// itself finds nothing wrong where it is installed, and that little is left open.
+// The service starts the program by flags that it has, isn't restarted by what no restart mends,
+// and lets it end by itself. systemd itself finds nothing wrong where it is installed, and that
+// little is left open.
 func TestSystemdService(t *testing.T) {
 	start := words(unit(t, "ExecStart")[0])
 	p := program{dir: t.TempDir()}
 	p.accept(t, append(slices.Clone(start[1:]), "--help"))
 	for key, want := range map[string]string{
-		"Type": "notify", "ExecReload": "/bin/kill -HUP $MAINPID", "Restart": "on-failure", "RestartPreventExitStatus": "2 5", "TimeoutStopSec": "15s", "WatchdogSec": "2min",
-		"LoadCredential": "token:/etc/reportferry/token", "StateDirectory": "reportferry", "ProtectSystem": "strict", "DynamicUser": "yes",
+		"Type": "notify", "ExecReload": "/bin/kill -HUP $MAINPID", "Restart": "on-failure",
+		"RestartPreventExitStatus": "2 5", "TimeoutStopSec": "15s", "WatchdogSec": "2min",
+		"LoadCredential": "token:/etc/reportferry/token", "StateDirectory": "reportferry", "ProtectSystem": "strict",
+		"DynamicUser": "yes",
 	} {
 		if got := unit(t, key); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s is %q, want %s", key, got, want)
 		}
 	}
 	// Relative paths must not be of the config's folder, which the service can't write to.
-	if root := "REPORTFERRY_ROOT=/var/lib/" + unit(t, "StateDirectory")[0]; !slices.Contains(unit(t, "Environment"), root) {
+	if root := "REPORTFERRY_ROOT=/var/lib/" + unit(t, "StateDirectory")[0]; !slices.Contains(unit(t, "Environment"),
+		root) {
 		t.Errorf("the service's variables are %q, and lack %s", unit(t, "Environment"), root)
 	}
 	text, page := read(t, "systemd/reportferry.service"), read(t, "README.md")
-	if !strings.Contains(text, "${file:/run/credentials/reportferry.service/token}") || !strings.Contains(page, "token: ${file:/run/credentials/reportferry.service/token}") {
+	if !strings.Contains(text, "${file:/run/credentials/reportferry.service/token}") ||
+		!strings.Contains(page, "token: ${file:/run/credentials/reportferry.service/token}") {
 		t.Error("the service or its page doesn't say where the token is")
 	}
 	analyze, err := exec.LookPath("systemd-analyze")
@@ -57,15 +62,18 @@ func TestSystemdService(t *testing.T) {
 	check(t, err)
 	file := filepath.Join(t.TempDir(), "reportferry.service")
 	check(t, os.WriteFile(file, []byte(strings.Replace(text, start[0], path, 1)), 0o600))
-	if out, err := exec.CommandContext(t.Context(), analyze, "verify", file).CombinedOutput(); err != nil || len(out) > 0 {
+	if out, err := exec.CommandContext(t.Context(), analyze, "verify", file).CombinedOutput(); err != nil ||
+		len(out) > 0 {
 		t.Errorf("systemd-analyze verify: %v %s", err, out)
 	}
-	if out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=yes", "--threshold=15", "--no-pager", file).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=yes", "--threshold=15",
+		"--no-pager", file).CombinedOutput(); err != nil {
 		t.Errorf("more than 1.5 of 10 is left open: %v %s", err, out)
 	}
 }
 
-// A compose is what Compose reads of a file; a key that isn't here is an error (https://github.com/compose-spec/compose-spec).
+// A compose is what Compose reads of a file; a key that isn't here is an error
+// (https://github.com/compose-spec/compose-spec).
 type compose struct {
 	Services map[string]struct {
 		Image   string   `json:"image"`
@@ -90,23 +98,30 @@ type compose struct {
 	} `json:"services"`
 }
 
-// The container serves by its command, is found well by its own check, takes another config, and isn't well when it is gone.
+// The container serves by its command, is found well by its own check, takes another config, and
+// isn't well when it is gone.
 func TestCompose(t *testing.T) {
 	s := strict[compose](t, []byte(read(t, "compose.yml"))).Services["reportferry"]
-	if !s.ReadOnly || !slices.Equal(s.Drop, []string{"ALL"}) || !slices.Equal(s.Options, []string{"no-new-privileges:true"}) || !strings.HasPrefix(s.Ports[0], "127.0.0.1:") {
+	if !s.ReadOnly || !slices.Equal(s.Drop, []string{"ALL"}) ||
+		!slices.Equal(s.Options, []string{"no-new-privileges:true"}) || !strings.HasPrefix(s.Ports[0], "127.0.0.1:") {
 		t.Errorf("the container may more than it needs: %+v", s)
 	}
-	if s.Health.Test[0] != "CMD" || s.Health.Test[1] != "/reportferry" || !strings.Contains(read(t, "../Dockerfile"), `ENTRYPOINT ["/reportferry"]`) {
+	if s.Health.Test[0] != "CMD" || s.Health.Test[1] != "/reportferry" ||
+		!strings.Contains(read(t, "../Dockerfile"), `ENTRYPOINT ["/reportferry"]`) {
 		t.Errorf("the check is %q", s.Health.Test)
 	}
 	if grace, err := time.ParseDuration(s.Grace); err != nil || grace < 12*time.Second {
 		t.Errorf("it is killed after %s", s.Grace)
 	}
-	if !slices.ContainsFunc(s.Volumes, func(v string) bool { return strings.HasSuffix(v, ":"+filepath.Dir(configPath)+":ro") }) {
+	if !slices.ContainsFunc(s.Volumes, func(v string) bool {
+		return strings.HasSuffix(v,
+			":"+filepath.Dir(configPath)+":ro")
+	}) {
 		t.Errorf("%s isn't mounted: %q", filepath.Dir(configPath), s.Volumes)
 	}
 	// Relative paths must not be of the config's folder, which can't be written.
-	if root := s.Variables["REPORTFERRY_ROOT"]; root == "" || !slices.ContainsFunc(s.Volumes, func(v string) bool { return strings.HasSuffix(v, ":"+root) }) {
+	if root := s.Variables["REPORTFERRY_ROOT"]; root == "" || !slices.ContainsFunc(s.Volumes,
+		func(v string) bool { return strings.HasSuffix(v, ":"+root) }) {
 		t.Errorf("relative paths are relative to %q, and mounted are %q", root, s.Volumes)
 	}
 
@@ -124,11 +139,13 @@ func TestCompose(t *testing.T) {
 	check(t, free.Close())
 	placed := func(args []string) (out []string) {
 		for _, a := range args {
-			out = append(out, strings.NewReplacer("$$", "$", filepath.Dir(configPath), dir, "0.0.0.0:8081", "127.0.0.1:"+port).Replace(a))
+			out = append(out, strings.NewReplacer("$$", "$", filepath.Dir(configPath), dir, "0.0.0.0:8081",
+				"127.0.0.1:"+port).Replace(a))
 		}
 		return out
 	}
-	p := program{dir: dir, env: []string{"REPORTFERRY_CONFIG=" + filepath.Join(dir, "config.yml"), "REPORTFERRY_LOG_FORMAT=json"}}
+	p := program{dir: dir, env: []string{"REPORTFERRY_CONFIG=" + filepath.Join(dir, "config.yml"),
+		"REPORTFERRY_LOG_FORMAT=json"}}
 	probe := func(code int) string {
 		t.Helper()
 		cmd := p.command(t, placed(s.Health.Test[2:])...)
@@ -147,7 +164,8 @@ func TestCompose(t *testing.T) {
 	check(t, cmd.Start())
 	until := func(text string) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(read(t, log), text); time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(read(t, log),
+			text); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("it never says %q: %s", text, read(t, log))
 			}
@@ -157,10 +175,12 @@ func TestCompose(t *testing.T) {
 	if out := probe(0); !strings.Contains(out, `"status":"ready"`) {
 		t.Errorf("the check says %s", out)
 	}
-	check(t, os.WriteFile(filepath.Join(dir, "config.yml"), []byte(strings.ReplaceAll(config, "networks_weekly", "networks")), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "config.yml"),
+		[]byte(strings.ReplaceAll(config, "networks_weekly", "networks")), 0o600))
 	check(t, cmd.Process.Signal(syscall.SIGHUP))
 	until(`"new":"networks","gone":"networks_weekly"`)
-	check(t, os.WriteFile(filepath.Join(dir, "config.yml"), []byte(strings.Replace(config, "kind: report", "kind: rport", 1)), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "config.yml"),
+		[]byte(strings.Replace(config, "kind: report", "kind: rport", 1)), 0o600))
 	check(t, cmd.Process.Signal(syscall.SIGHUP))
 	until("the config was refused")
 	if out := probe(0); strings.Contains(out, "rport") { // it has no token, and the config may name what is secret
@@ -177,7 +197,8 @@ func TestCompose(t *testing.T) {
 		if object["message"] != "the config was refused, and the one before stays" {
 			continue
 		}
-		if why, _ := object["error"].(string); object["reason"] != "config" || !regexp.MustCompile(`config.yml:\d+:\d+: kind: unknown value`).MatchString(why) {
+		if why, _ := object["error"].(string); object["reason"] != "config" ||
+			!regexp.MustCompile(`config.yml:\d+:\d+: kind: unknown value`).MatchString(why) {
 			t.Errorf("a refused config is logged as %s", line)
 		}
 	}

@@ -20,8 +20,8 @@ type part struct {
 	Position     map[string]any `yaml:"position"`
 }
 
-// What a file of the bundle refers to is in it: a dashboard's charts, their datasets, the database of these. .ci/superset imports it
-// into a real Superset.
+// What a file of the bundle refers to is in it: a dashboard's charts, their datasets, the database
+// of these. .ci/superset imports it into a real Superset.
 func TestSupersetBundleIsWhole(t *testing.T) {
 	files, err := filepath.Glob("bi/superset/*/*.yaml")
 	more, _ := filepath.Glob("bi/superset/*/*/*.yaml")

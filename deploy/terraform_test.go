@@ -24,10 +24,12 @@ type module struct {
 }
 
 func (m *module) find(at hcl.Range, format string, args ...any) {
-	m.findings = append(m.findings, fmt.Sprintf("%s:%d: ", filepath.Base(at.Filename), at.Start.Line)+fmt.Sprintf(format, args...))
+	m.findings = append(m.findings, fmt.Sprintf("%s:%d: ", filepath.Base(at.Filename),
+		at.Start.Line)+fmt.Sprintf(format, args...))
 }
 
-// parseModule reads files by name, and finds what Terraform would refuse before it asks a provider, and a little more.
+// parseModule reads files by name, and finds what Terraform would refuse before it asks a provider,
+// and a little more.
 func parseModule(files map[string]string) *module {
 	m := &module{declared: map[string]hcl.Range{}, used: map[string]hcl.Range{}}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -107,8 +109,8 @@ func (m *module) refer(body *hclsyntax.Body, iterators []string) {
 	}
 }
 
-// target is the address that a reference such as google_service_account.runner.email is to; empty for each.value and
-// others that stand for no declaration.
+// target is the address that a reference such as google_service_account.runner.email is to; empty
+// for each.value and others that stand for no declaration.
 func target(v hcl.Traversal) string {
 	parts := []string{v.RootName()}
 	for _, step := range v[1:] {
@@ -160,8 +162,10 @@ func TestTerraformResolves(t *testing.T) {
 		t.Error(finding)
 	}
 	for _, address := range []string{
-		"google_cloud_run_v2_job.night", "google_cloud_scheduler_job.morning", "google_service_account.runner", "google_service_account.scheduler",
-		"google_secret_manager_secret.token", "google_secret_manager_secret.config", "google_storage_bucket.ledger", "google_bigquery_dataset.tables",
+		"google_cloud_run_v2_job.night", "google_cloud_scheduler_job.morning", "google_service_account.runner",
+		"google_service_account.scheduler",
+		"google_secret_manager_secret.token", "google_secret_manager_secret.config", "google_storage_bucket.ledger",
+		"google_bigquery_dataset.tables",
 		"google_monitoring_alert_policy.failed", "google_monitoring_alert_policy.stale", "output.job", "var.project",
 	} {
 		if _, ok := m.declared[address]; !ok {
@@ -181,7 +185,8 @@ func attribute(text []byte, b *hclsyntax.Block, name string) string {
 // The module's page has every input and output, as the module describes it.
 func TestTerraformPage(t *testing.T) {
 	var want strings.Builder
-	for _, table := range [][3]string{{"variables.tf", "variable", "\n| input | default | |\n|---|---|---|\n"}, {"outputs.tf", "output", "\n| output | |\n|---|---|\n"}} {
+	for _, table := range [][3]string{{"variables.tf", "variable", "\n| input | default | |\n|---|---|---|\n"},
+		{"outputs.tf", "output", "\n| output | |\n|---|---|\n"}} {
 		text := []byte(read(t, "terraform/"+table[0]))
 		file, diags := hclsyntax.ParseConfig(text, table[0], hcl.InitialPos)
 		if diags.HasErrors() {
@@ -208,7 +213,8 @@ func TestTerraformPage(t *testing.T) {
 	}
 }
 
-// The example says what the module must be told, nothing that it doesn't know, and asks for what it gives.
+// The example says what the module must be told, nothing that it doesn't know, and asks for what it
+// gives.
 func TestTerraformExample(t *testing.T) {
 	text := read(t, "terraform/example/main.tf")
 	for _, finding := range parseModule(map[string]string{"main.tf": text}).findings {
@@ -220,7 +226,8 @@ func TestTerraformExample(t *testing.T) {
 		if b.Type != "module" {
 			continue
 		}
-		if source := attribute([]byte(text), b, "source"); filepath.Clean(filepath.Join("terraform/example", source)) != "terraform" {
+		if source := attribute([]byte(text), b, "source"); filepath.Clean(filepath.Join("terraform/example", source)) !=
+			"terraform" {
 			t.Errorf("the example's source is %s", source)
 		}
 		for name := range b.Body.Attributes {
@@ -228,7 +235,8 @@ func TestTerraformExample(t *testing.T) {
 				t.Errorf("the module has no input %s", name)
 			}
 		}
-		for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| required \\|").FindAllStringSubmatch(read(t, "terraform/README.md"), -1) {
+		for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| required \\|").FindAllStringSubmatch(read(t,
+			"terraform/README.md"), -1) {
 			if b.Body.Attributes[m[1]] == nil {
 				t.Errorf("the example lacks %s", m[1])
 			}
@@ -247,16 +255,21 @@ func TestTerraformExample(t *testing.T) {
 
 func TestTerraformCheckFinds(t *testing.T) {
 	m := parseModule(map[string]string{
-		"a.tf": "variable \"used\" {\n  description = \"\"\n  type        = list(string)\n}\nvariable \"unused\" {\n  type = string\n}\nlocals {\n  one = var.used[0]\n}\n",
-		"b.tf": "resource \"t\" \"r\" {\n  a = var.gone\n  b = \"${local.gone}-${t.gone.id}\"\n  c = data.d.gone.id\n  e = each.value\n}\nresource \"t\" \"r\" {}\noutput \"o\" {\n  value = module.gone.x\n}\n",
+		"a.tf": "variable \"used\" {\n  description = \"\"\n  type        = list(string)\n}\nvariable \"unused\" " +
+			"{\n  type = string\n}\nlocals {\n  one = var.used[0]\n}\n",
+		"b.tf": "resource \"t\" \"r\" {\n  a = var.gone\n  b = \"${local.gone}-${t.gone.id}\"\n  c = " +
+			"data.d.gone.id\n  e = each.value\n}\nresource \"t\" \"r\" {}\noutput \"o\" {\n  value = " +
+			"module.gone.x\n}\n",
 		"c.tf": "x   = {\n",
 		"d.tf": "locals {\n  two    = t.r.id\n}\nunknown {}\n",
 	})
 	want := []string{
 		"a.tf:5: var.unused is not used", "a.tf:5: variable unused has no description", "a.tf:8: local.one is not used",
 		"b.tf:2: var.gone is not declared", "b.tf:3: local.gone is not declared", "b.tf:3: t.gone is not declared",
-		"b.tf:4: data.d.gone is not declared", "b.tf:7: t.r is already declared in b.tf", "b.tf:8: output o has no description",
-		"b.tf:9: module.gone is not declared", "c.tf:", "d.tf:1: is not formatted; terraform fmt does it", "d.tf:1: local.two is not used",
+		"b.tf:4: data.d.gone is not declared", "b.tf:7: t.r is already declared in b.tf",
+		"b.tf:8: output o has no description",
+		"b.tf:9: module.gone is not declared", "c.tf:", "d.tf:1: is not formatted; terraform fmt does it",
+		"d.tf:1: local.two is not used",
 		"d.tf:4: a block unknown, which this test doesn't know",
 	}
 	if !slices.EqualFunc(m.findings, want, strings.HasPrefix) {

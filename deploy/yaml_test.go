@@ -18,8 +18,8 @@ import (
 	"github.com/reportferry/reportferry/config"
 )
 
-// strict decodes a manifest into Google's or Kubernetes' own type: a key that the type doesn't have, or that stands there
-// twice, is an error.
+// strict decodes a manifest into Google's or Kubernetes' own type: a key that the type doesn't
+// have, or that stands there twice, is an error.
 func strict[T any](t *testing.T, data []byte) *T {
 	t.Helper()
 	decoded := new(T)
@@ -45,7 +45,8 @@ func environment(vars []core.EnvVar) map[string]string {
 	return m
 }
 
-// deadline wants REPORTFERRY_DEADLINE to end so many tries at least three minutes before the platform does.
+// deadline wants REPORTFERRY_DEADLINE to end so many tries at least three minutes before the
+// platform does.
 func deadline(t *testing.T, value string, tries int, killed time.Duration) {
 	t.Helper()
 	d, err := time.ParseDuration(value)
@@ -61,8 +62,10 @@ func TestCloudRunJob(t *testing.T) {
 		t.Errorf("%s %s %s", job.ApiVersion, job.Kind, job.Metadata.Name)
 	}
 	task := job.Spec.Template.Spec.Template.Spec
-	if task.MaxRetries != 1 || len(task.Containers) != 1 || !strings.HasPrefix(task.ServiceAccountName, "reportferry@") {
-		t.Errorf("retries %d, %d containers, account %s", task.MaxRetries, len(task.Containers), task.ServiceAccountName)
+	if task.MaxRetries != 1 || len(task.Containers) != 1 || !strings.HasPrefix(task.ServiceAccountName,
+		"reportferry@") {
+		t.Errorf("retries %d, %d containers, account %s", task.MaxRetries, len(task.Containers),
+			task.ServiceAccountName)
 	}
 	c := task.Containers[0]
 	if len(c.Command) != 0 || !slices.Equal(c.Args, []string{"run"}) {
@@ -80,8 +83,10 @@ func TestCloudRunJob(t *testing.T) {
 		t.Errorf("ADJUST_TOKEN is of secret %q", secrets["ADJUST_TOKEN"])
 	}
 	v, m := task.Volumes[0], c.VolumeMounts[0]
-	if v.Name != m.Name || filepath.Join(m.MountPath, v.Secret.Items[0].Path) != configPath || v.Secret.SecretName != "reportferry-config" {
-		t.Errorf("secret %s is mounted as %s/%s; the image reads %s", v.Secret.SecretName, m.MountPath, v.Secret.Items[0].Path, configPath)
+	if v.Name != m.Name || filepath.Join(m.MountPath, v.Secret.Items[0].Path) != configPath ||
+		v.Secret.SecretName != "reportferry-config" {
+		t.Errorf("secret %s is mounted as %s/%s; the image reads %s", v.Secret.SecretName, m.MountPath,
+			v.Secret.Items[0].Path, configPath)
 	}
 }
 
@@ -90,7 +95,8 @@ const configPath = "/etc/reportferry/config.yml"
 
 func TestKubernetesCronJob(t *testing.T) {
 	cron := strict[batch.CronJob](t, []byte(read(t, "kubernetes/cronjob.yaml")))
-	if cron.APIVersion != "batch/v1" || cron.Kind != "CronJob" || cron.Spec.ConcurrencyPolicy != batch.ForbidConcurrent {
+	if cron.APIVersion != "batch/v1" || cron.Kind != "CronJob" ||
+		cron.Spec.ConcurrencyPolicy != batch.ForbidConcurrent {
 		t.Errorf("%s %s %s", cron.APIVersion, cron.Kind, cron.Spec.ConcurrencyPolicy)
 	}
 	job := cron.Spec.JobTemplate.Spec
@@ -107,12 +113,15 @@ func TestKubernetesCronJob(t *testing.T) {
 func TestKubernetesBackfill(t *testing.T) {
 	backfill := strict[batch.Job](t, []byte(read(t, "kubernetes/backfill.yaml")))
 	job := backfill.Spec
-	if backfill.APIVersion != "batch/v1" || backfill.Kind != "Job" || *job.CompletionMode != batch.IndexedCompletion || *job.BackoffLimitPerIndex != 1 {
-		t.Errorf("%s %s %s, %d retries", backfill.APIVersion, backfill.Kind, *job.CompletionMode, *job.BackoffLimitPerIndex)
+	if backfill.APIVersion != "batch/v1" || backfill.Kind != "Job" || *job.CompletionMode != batch.IndexedCompletion ||
+		*job.BackoffLimitPerIndex != 1 {
+		t.Errorf("%s %s %s, %d retries", backfill.APIVersion, backfill.Kind, *job.CompletionMode,
+			*job.BackoffLimitPerIndex)
 	}
 	c := checkPod(t, job)
 	env := environment(c.Env)
-	if count := env["REPORTFERRY_TASK_COUNT"]; *job.Completions != *job.Parallelism || count != "6" || *job.Completions != 6 {
+	if count := env["REPORTFERRY_TASK_COUNT"]; *job.Completions != *job.Parallelism || count != "6" ||
+		*job.Completions != 6 {
 		t.Errorf("%d completions, %d at once, and the program is told of %s", *job.Completions, *job.Parallelism, count)
 	}
 	deadline(t, env["REPORTFERRY_DEADLINE"], 2, time.Duration(*job.ActiveDeadlineSeconds)*time.Second)
@@ -122,7 +131,8 @@ func TestKubernetesBackfill(t *testing.T) {
 func checkPod(t *testing.T, job batch.JobSpec) core.Container {
 	t.Helper()
 	rules := job.PodFailurePolicy.Rules
-	if len(rules) != 1 || rules[0].Action != batch.PodFailurePolicyActionFailJob || rules[0].OnExitCodes.Operator != batch.PodFailurePolicyOnExitCodesOpIn ||
+	if len(rules) != 1 || rules[0].Action != batch.PodFailurePolicyActionFailJob ||
+		rules[0].OnExitCodes.Operator != batch.PodFailurePolicyOnExitCodesOpIn ||
 		!slices.Equal(rules[0].OnExitCodes.Values, []int32{2, 5}) {
 		t.Errorf("podFailurePolicy: %+v", rules)
 	}
@@ -130,7 +140,8 @@ func checkPod(t *testing.T, job batch.JobSpec) core.Container {
 	if pod.RestartPolicy != core.RestartPolicyNever { // podFailurePolicy needs it
 		t.Errorf("restartPolicy %s", pod.RestartPolicy)
 	}
-	if s := pod.SecurityContext; !*s.RunAsNonRoot || *s.RunAsUser != 65532 || *s.FSGroup != 65532 || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
+	if s := pod.SecurityContext; !*s.RunAsNonRoot || *s.RunAsUser != 65532 || *s.FSGroup != 65532 ||
+		s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
 		t.Errorf("securityContext of the pod: %+v", s)
 	}
 	if len(pod.Containers) != 1 || *rules[0].OnExitCodes.ContainerName != pod.Containers[0].Name {
@@ -138,7 +149,8 @@ func checkPod(t *testing.T, job batch.JobSpec) core.Container {
 	}
 	c := pod.Containers[0]
 	s := c.SecurityContext
-	if !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || !slices.Equal(s.Capabilities.Drop, []core.Capability{"ALL"}) || len(s.Capabilities.Add) != 0 {
+	if !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation ||
+		!slices.Equal(s.Capabilities.Drop, []core.Capability{"ALL"}) || len(s.Capabilities.Add) != 0 {
 		t.Errorf("securityContext of the container: %+v", s)
 	}
 	if c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
@@ -149,7 +161,8 @@ func checkPod(t *testing.T, job batch.JobSpec) core.Container {
 		mounts[m.MountPath] = m.Name
 	}
 	for _, v := range pod.Volumes {
-		if v.Name == mounts["/spool"] && v.EmptyDir == nil || v.Name == mounts["/etc/reportferry"] && v.ConfigMap == nil {
+		if v.Name == mounts["/spool"] && v.EmptyDir == nil || v.Name == mounts["/etc/reportferry"] &&
+			v.ConfigMap == nil {
 			t.Errorf("volume %s: %+v", v.Name, v.VolumeSource)
 		}
 	}

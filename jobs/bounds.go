@@ -5,11 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// planners is how many jobs are planned at once, and how many are ended. Either mostly waits for the ledger's bucket.
+// planners is how many jobs are planned at once, and how many are ended. Either mostly waits for
+// the ledger's bucket.
 const planners = 16
 
-// keepMost is how many records may stay in memory from the plans to the units: those of two tables of ten years of days, or of a thousand
-// small ones. A record takes 1.7 kB, and to read a table again takes a listing, its index, and the months that have changed since.
+// keepMost is how many records may stay in memory from the plans to the units: those of two tables
+// of ten years of days, or of a thousand small ones. A record takes 1.7 kB, and to read a table
+// again takes a listing, its index, and the months that have changed since.
 const keepMost = 1 << 13
 
 // Bounds are how much is done and kept at once by all runs of a process.
@@ -20,7 +22,8 @@ type Bounds struct {
 
 // NewBounds lets so many units be done at once.
 func NewBounds(units int) *Bounds {
-	return &Bounds{planning: make(chan struct{}, planners), doing: make(chan struct{}, max(1, units)), ending: make(chan struct{}, planners)}
+	return &Bounds{planning: make(chan struct{}, planners), doing: make(chan struct{}, max(1, units)),
+		ending: make(chan struct{}, planners)}
 }
 
 // enter waits for a place, which the caller gives back; unless ctx is over first.

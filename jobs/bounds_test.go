@@ -58,7 +58,8 @@ func (r release) Release(context.Context) error {
 	return nil
 }
 
-// Twenty runs at once plan, do and keep no more than one run may, and no run waits for the end of another.
+// Twenty runs at once plan, do and keep no more than one run may, and no run waits for the end of
+// another.
 func TestRunsOfAProcessShareItsBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBounds(3)
@@ -94,7 +95,8 @@ func TestRunsOfAProcessShareItsBounds(t *testing.T) {
 		}
 		wg.Wait()
 		if planning.most.Load() != planners || doing.most.Load() != 3 || b.kept.Load() != 0 {
-			t.Errorf("%d were planned at once and %d done; %d records are counted in the end", planning.most.Load(), doing.most.Load(), b.kept.Load())
+			t.Errorf("%d were planned at once and %d done; %d records are counted in the end", planning.most.Load(),
+				doing.most.Load(), b.kept.Load())
 		}
 	})
 }
@@ -109,17 +111,21 @@ func TestAJobThatIsOverIsTold(t *testing.T) {
 		r.Over = func(res ledger.Result) {
 			mu.Lock()
 			defer mu.Unlock()
-			over = append(over, fmt.Sprintf("%s at %s: %d, %d errors", res.Job, time.Since(began), res.Outcome.Written, len(res.Errs)))
+			over = append(over, fmt.Sprintf("%s at %s: %d, %d errors", res.Job, time.Since(began), res.Outcome.Written,
+				len(res.Errs)))
 		}
 		var planning, doing crowded
 		var kept atomic.Int64
 		list := []Job{
-			{Name: "one", Table: "one", Kind: busy{&planning, &doing, &kept, 1}}, {Name: "none", Table: "none", Kind: busy{&planning, &doing, &kept, 0}},
-			{Name: "mistaken", Table: "mistaken", Kind: &script{plan: errMistake}}, {Name: "ten", Table: "ten", Kind: busy{&planning, &doing, &kept, 10}},
+			{Name: "one", Table: "one", Kind: busy{&planning, &doing, &kept, 1}},
+			{Name: "none", Table: "none", Kind: busy{&planning, &doing, &kept, 0}},
+			{Name: "mistaken", Table: "mistaken", Kind: &script{plan: errMistake}},
+			{Name: "ten", Table: "ten", Kind: busy{&planning, &doing, &kept, 10}},
 		}
 		r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))
 		slices.Sort(over)
-		if want := []string{"mistaken at 1s: 0, 1 errors", "none at 1s: 0, 0 errors", "one at 2s: 1, 0 errors", "ten at 12s: 10, 0 errors"}; !slices.Equal(over, want) {
+		if want := []string{"mistaken at 1s: 0, 1 errors", "none at 1s: 0, 0 errors", "one at 2s: 1, 0 errors",
+			"ten at 12s: 10, 0 errors"}; !slices.Equal(over, want) {
 			t.Errorf("over are %q, want %q", over, want)
 		}
 	})

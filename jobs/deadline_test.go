@@ -28,7 +28,8 @@ func TestDeadline(t *testing.T) {
 		deadline  time.Duration
 		parallel  int
 		did, left int
-	}{{0, 1, 8, 0}, {35 * time.Second, 1, 3, 5}, {40 * time.Second, 1, 4, 4}, {35 * time.Second, 2, 6, 2}, {time.Minute, 2, 8, 0}, {-time.Second, 2, 0, 8}} {
+	}{{0, 1, 8, 0}, {35 * time.Second, 1, 3, 5}, {40 * time.Second, 1, 4, 4}, {35 * time.Second, 2, 6, 2},
+		{time.Minute, 2, 8, 0}, {-time.Second, 2, 0, 8}} {
 		t.Run(fmt.Sprint(c), synctested(func(t *testing.T) {
 			k := &steady{}
 			for i := range 8 {
@@ -60,7 +61,8 @@ func TestDeadlineOfHeldUnits(t *testing.T) {
 		s := &script{units: []string{"a", "b"}, holders: map[string]*holder{"a": {began: time.Now(), killed: true}}}
 		list := []Job{{Name: "j", Table: "installs", Kind: s}}
 		start := time.Now()
-		r := &Runner{Run: "run", Lease: 2 * time.Minute, Parallel: 2, Log: slog.New(slog.DiscardHandler), Deadline: start.Add(time.Minute)}
+		r := &Runner{Run: "run", Lease: 2 * time.Minute, Parallel: 2, Log: slog.New(slog.DiscardHandler),
+			Deadline: start.Add(time.Minute)}
 		res := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))[0]
 		if took := time.Since(start); took > 75*time.Second || res.Left != 1 || !slices.Equal(s.done, []string{"b"}) {
 			t.Errorf("after %v: did %v, left %d", took, s.done, res.Left)

@@ -21,9 +21,9 @@ const (
 	ExitInterrupted = 130
 )
 
-// ExitCode is the exit code of a run: of several jobs the first that applies of 2, 5, 1, 3, 4, 0. A run that was
-// stopped, or that had no time for some units, ends with 130. named says that a person asked for these jobs; only then
-// are units that others hold a failure.
+// ExitCode is the exit code of a run: of several jobs the first that applies of 2, 5, 1, 3, 4, 0. A
+// run that was stopped, or that had no time for some units, ends with 130. named says that a person
+// asked for these jobs; only then are units that others hold a failure.
 func ExitCode(results []ledger.Result, stopped, named bool) int {
 	seen := map[int]bool{}
 	for _, r := range results {
@@ -70,9 +70,11 @@ func exitOf(r ledger.Result, named bool) int {
 	return ExitDone
 }
 
-// Denied tells whether the service or a store refused the credentials: going on would only repeat that.
+// Denied tells whether the service or a store refused the credentials: going on would only repeat
+// that.
 func Denied(err error) bool {
-	return errors.Is(err, ErrDenied) || errors.Is(err, fs.ErrPermission) || gcerrors.Code(err) == gcerrors.PermissionDenied
+	return errors.Is(err, ErrDenied) || errors.Is(err, fs.ErrPermission) ||
+		gcerrors.Code(err) == gcerrors.PermissionDenied
 }
 
 // Stopped tells whether the context ended because the process was asked to stop.

@@ -8,8 +8,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// finish ends a job's plan, and notes what the job leaves. It goes on beside other jobs' units, and once it is over nothing of the table stays
-// in memory.
+// finish ends a job's plan, and notes what the job leaves. It goes on beside other jobs' units, and
+// once it is over nothing of the table stays in memory.
 func (r *Runner) finish(a *active) {
 	ctx := a.root
 	r.ending.Go(func() error {
@@ -23,13 +23,15 @@ func (r *Runner) finish(a *active) {
 			return nil //nolint:nilerr // the run was stopped
 		}
 		defer leave()
-		brief, err := p.Ending.Finish(ctx, to.Outcome, ledger.Past{Runs: []ledger.Run{{ID: r.Run, Results: []ledger.Result{*to}}}})
+		brief, err := p.Ending.Finish(ctx, to.Outcome,
+			ledger.Past{Runs: []ledger.Run{{ID: r.Run, Results: []ledger.Result{*to}}}})
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			to.Stopped = true
 			return nil
 		}
 		if err == nil {
-			to.Rest, to.Newest, to.Problems, to.Stored = brief.Rest, brief.Newest, slices.Concat(p.Problems, brief.Problems), brief.Stored
+			to.Rest, to.Newest, to.Problems, to.Stored = brief.Rest, brief.Newest,
+				slices.Concat(p.Problems, brief.Problems), brief.Stored
 			to.Outcome.Suspected = brief.Outcome.Suspected
 			if p.several {
 				to.Others = brief.Others

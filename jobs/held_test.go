@@ -10,8 +10,8 @@ import (
 
 const testLease = 2 * time.Minute
 
-// A holder is another run that works on a unit from now on: for some time, and killed at the end or not. It renews its lease three times
-// in its length.
+// A holder is another run that works on a unit from now on: for some time, and killed at the end or
+// not. It renews its lease three times in its length.
 type holder struct {
 	began  time.Time
 	works  time.Duration
@@ -32,7 +32,8 @@ func (h *holder) held(unit string) error {
 	return &ledger.HeldError{Unit: unit, Run: "another", Until: until, Free: until.Sub(now)}
 }
 
-// A run that comes to windows of a dead one waits for the end of its lease and does them; those of a live one it leaves.
+// A run that comes to windows of a dead one waits for the end of its lease and does them; those of
+// a live one it leaves.
 func TestHeldUnits(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -13,7 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// finder is a kind of one unit, look, which brings to light others by name, and one of these, nest, which brings another.
+// finder is a kind of one unit, look, which brings to light others by name, and one of these, nest,
+// which brings another.
 type finder struct {
 	script
 	finds []string
@@ -53,29 +54,43 @@ func TestMoreUnits(t *testing.T) {
 		left     int
 		units    int // of the last progress
 	}{
-		"nothing":            {finder: &finder{}, did: []string{"look"}, want: ledger.Outcome{Windows: 1, Written: 1, Rows: 10}, units: 1},
-		"two":                {finder: &finder{finds: []string{"a", "b"}}, did: []string{"a", "b", "look"}, want: ledger.Outcome{Windows: 3, Written: 3, Rows: 30}, units: 3},
-		"more of those":      {finder: &finder{finds: []string{"nest"}}, did: []string{"egg", "look", "nest"}, want: ledger.Outcome{Windows: 3, Written: 3, Rows: 30}, units: 3},
-		"one of them fails":  {finder: &finder{finds: []string{"hopeless", "a"}}, did: []string{"a", "hopeless", "look"}, want: ledger.Outcome{Windows: 3, Written: 2, Failed: 3, Rows: 20}, units: 3},
-		"the finder fails":   {finder: &finder{finds: []string{"a"}, fails: errors.New("half of it")}, did: []string{"a", "look"}, want: ledger.Outcome{Windows: 2, Written: 2, Rows: 20}, units: 2},
-		"the job is denied":  {finder: &finder{finds: []string{"a"}, fails: ErrDenied}, did: []string{"look"}, want: ledger.Outcome{Windows: 1, Written: 1, Rows: 10}, units: 2},
-		"no time is left":    {finder: &finder{finds: []string{"a", "b"}}, deadline: 15 * time.Second, did: []string{"look"}, want: ledger.Outcome{Windows: 1, Written: 1, Rows: 10}, left: 2, units: 3},
-		"the run is stopped": {finder: &finder{finds: []string{"stop", "b"}}, did: []string{"look", "stop"}, want: ledger.Outcome{Windows: 2, Written: 1, Rows: 10}, left: 2, units: 3},
-		"one is another's":   {finder: &finder{finds: []string{"a", "b"}}, holds: "a", lives: true, did: []string{"b", "look"}, want: ledger.Outcome{Windows: 3, Held: 1, Written: 2, Rows: 20}, units: 3},
-		"one was a dead run's": {finder: &finder{finds: []string{"a", "b"}}, holds: "a", did: []string{"a", "b", "look"},
+		"nothing": {finder: &finder{}, did: []string{"look"},
+			want: ledger.Outcome{Windows: 1, Written: 1, Rows: 10}, units: 1},
+		"two": {finder: &finder{finds: []string{"a", "b"}}, did: []string{"a", "b", "look"},
 			want: ledger.Outcome{Windows: 3, Written: 3, Rows: 30}, units: 3},
-		"the finder was a dead run's": {finder: &finder{finds: []string{"a", "nest"}}, holds: "look", did: []string{"a", "egg", "look", "nest"},
+		"more of those": {finder: &finder{finds: []string{"nest"}}, did: []string{"egg", "look", "nest"},
+			want: ledger.Outcome{Windows: 3, Written: 3, Rows: 30}, units: 3},
+		"one of them fails": {finder: &finder{finds: []string{"hopeless", "a"}},
+			did: []string{"a", "hopeless", "look"}, want: ledger.Outcome{Windows: 3, Written: 2, Failed: 3, Rows: 20},
+			units: 3},
+		"the finder fails": {finder: &finder{finds: []string{"a"}, fails: errors.New("half of it")},
+			did: []string{"a", "look"}, want: ledger.Outcome{Windows: 2, Written: 2, Rows: 20}, units: 2},
+		"the job is denied": {finder: &finder{finds: []string{"a"}, fails: ErrDenied}, did: []string{"look"},
+			want: ledger.Outcome{Windows: 1, Written: 1, Rows: 10}, units: 2},
+		"no time is left": {finder: &finder{finds: []string{"a", "b"}}, deadline: 15 * time.Second,
+			did: []string{"look"}, want: ledger.Outcome{Windows: 1, Written: 1, Rows: 10}, left: 2, units: 3},
+		"the run is stopped": {finder: &finder{finds: []string{"stop", "b"}}, did: []string{"look", "stop"},
+			want: ledger.Outcome{Windows: 2, Written: 1, Rows: 10}, left: 2, units: 3},
+		"one is another's": {finder: &finder{finds: []string{"a", "b"}}, holds: "a", lives: true,
+			did: []string{"b", "look"}, want: ledger.Outcome{Windows: 3, Held: 1, Written: 2, Rows: 20}, units: 3},
+		"one was a dead run's": {finder: &finder{finds: []string{"a", "b"}}, holds: "a",
+			did:  []string{"a", "b", "look"},
+			want: ledger.Outcome{Windows: 3, Written: 3, Rows: 30}, units: 3},
+		"the finder was a dead run's": {finder: &finder{finds: []string{"a", "nest"}}, holds: "look",
+			did:  []string{"a", "egg", "look", "nest"},
 			want: ledger.Outcome{Windows: 4, Written: 4, Rows: 40}, units: 4},
 	} {
 		t.Run(name, synctested(func(t *testing.T) {
 			if c.holds != "" {
-				c.finder.holders = map[string]*holder{c.holds: {time.Now(), map[bool]time.Duration{true: time.Hour}[c.lives], !c.lives}}
+				c.finder.holders = map[string]*holder{c.holds: {time.Now(),
+					map[bool]time.Duration{true: time.Hour}[c.lives], !c.lives}}
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			c.finder.stop = cancel
 			last := 0
-			r := &Runner{Run: "run", Lease: testLease, Parallel: 1, Log: slog.New(slog.DiscardHandler), Observe: func(p Progress) { last = p.Units }}
+			r := &Runner{Run: "run", Lease: testLease, Parallel: 1, Log: slog.New(slog.DiscardHandler),
+				Observe: func(p Progress) { last = p.Units }}
 			if c.deadline > 0 {
 				r.Deadline = time.Now().Add(c.deadline)
 			}
@@ -90,8 +105,10 @@ func TestMoreUnits(t *testing.T) {
 			}
 			res := r.RunJobs(ctx, list, plans)[0]
 			slices.Sort(c.finder.done)
-			if got := fmt.Sprint(c.finder.done); got != fmt.Sprint(c.did) || !reflect.DeepEqual(res.Outcome, c.want) || res.Left != c.left || last != c.units {
-				t.Errorf("did %s with %+v, left %d, of %d; want %v with %+v, left %d, of %d", got, res.Outcome, res.Left, last, c.did, c.want, c.left, c.units)
+			if got := fmt.Sprint(c.finder.done); got != fmt.Sprint(c.did) || !reflect.DeepEqual(res.Outcome, c.want) ||
+				res.Left != c.left || last != c.units {
+				t.Errorf("did %s with %+v, left %d, of %d; want %v with %+v, left %d, of %d", got, res.Outcome,
+					res.Left, last, c.did, c.want, c.left, c.units)
 			}
 		}))
 	}

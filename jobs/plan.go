@@ -1,13 +1,15 @@
-// Package jobs is the engine: it plans what is missing, has it done once, and remembers. Without it, every
-// kind of job would have its own idea of what is done, and a crash or a second process would lose or double days.
+// Package jobs is the engine: it plans what is missing, has it done once, and remembers. Without
+// it, every kind of job would have its own idea of what is done, and a crash or a second process
+// would lose or double days.
 //
-// A kind turns the config of one job into a Plan, and the Runner works through the plans of all jobs:
+// A kind turns the config of one job into a Plan, and the Runner works through the plans of all
+// jobs:
 //
 //	config ─ Kind.Plan ─▶ Plan ─ units ─▶ Runner ─┬─── Unit.Do ──┬─▶ Result, exit code
 //	                                              └ several at once ┘
 //
-// The README of this folder tells how restatement works and what the ledger looks like. The words of this tree, and the
-// types that they name:
+// The README of this folder tells how restatement works and what the ledger looks like. The words
+// of this tree, and the types that they name:
 //
 //	job         an entry of the config, ready to run: Job
 //	kind        how a job does its work: Kind, in report, events, spend, sharing, apps
@@ -51,14 +53,14 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A Kind plans units of work. A Kind doesn't change while it works: what one run finds out is in its Plan. Plans of
-// several jobs are made concurrently.
+// A Kind plans units of work. A Kind doesn't change while it works: what one run finds out is in
+// its Plan. Plans of several jobs are made concurrently.
 type Kind interface {
 	Plan(ctx context.Context, now time.Time) (Plan, error)
 }
 
-// A Plan is what a job would do now, with everything that the run has to know to do it. Making one leases nothing and
-// changes nothing at the service.
+// A Plan is what a job would do now, with everything that the run has to know to do it. Making one
+// leases nothing and changes nothing at the service.
 type Plan struct {
 	Units    []Unit
 	Problems []ledger.Problem // that are known before anything is done
@@ -69,9 +71,10 @@ type Plan struct {
 
 // An Ending is called when no unit of the plan is under way.
 type Ending interface {
-	// Finish brings what goes by the table's records up to date, and tidies up. It returns what the run's record keeps of the table: of a
-	// ledger.Result only what status.Brief sets, and of the outcome what was asked for besides the units. The past has the run itself,
-	// as far as it is known.
+	// Finish brings what goes by the table's records up to date, and tidies up. It returns what the
+	// run's record keeps of the table: of a ledger.Result only what status.Brief sets, and of the
+	// outcome what was asked for besides the units. The past has the run itself, as far as it is
+	// known.
 	Finish(ctx context.Context, done ledger.Outcome, past ledger.Past) (ledger.Result, error)
 
 	// Release forgets what was read of the table. Units and Finish read again what they need.
@@ -80,15 +83,17 @@ type Ending interface {
 
 // A Table answers questions about a job's table.
 type Table interface {
-	// Inspect says how the table is, by the ledger's records and by what the units have found out. It asks the service for nothing.
+	// Inspect says how the table is, by the ledger's records and by what the units have found out.
+	// It asks the service for nothing.
 	Inspect(ctx context.Context, past ledger.Past) (refresh.Inspection, error)
 
 	// Schema is the table's definition in a warehouse, for which it may ask the service.
 	Schema(ctx context.Context) (*sinks.Schema, error)
 }
 
-// A Unit is one piece of a plan. The runner does it once, and the unit itself leases what it is about to replace. After a failure or a
-// crash the next run plans it again: doing it twice equals doing it once.
+// A Unit is one piece of a plan. The runner does it once, and the unit itself leases what it is
+// about to replace. After a failure or a crash the next run plans it again: doing it twice equals
+// doing it once.
 type Unit struct {
 	Name   string // unique in the table; of a window: the first day of its grid cell
 	Number int    // of its place on the table's grid, the same for every process: several tasks share units by it
@@ -101,8 +106,8 @@ type Unit struct {
 	// Do does it. The error is a *ledger.HeldError when another run is at it.
 	Do func(context.Context) (ledger.Outcome, error)
 
-	// More gives the units that came to light while this one was done, whether it failed or not. The runner does them in the same
-	// run, after all that was planned. Nil: there are none.
+	// More gives the units that came to light while this one was done, whether it failed or not.
+	// The runner does them in the same run, after all that was planned. Nil: there are none.
 	More func() []Unit
 }
 
@@ -122,9 +127,11 @@ type Job struct {
 var (
 	// ErrDenied: the service or a store refused the credentials; going on would only repeat that.
 	ErrDenied = errors.New("access denied")
-	// ErrStop: a refusal of one unit that holds for every unit of the job; going on would only repeat it.
+	// ErrStop: a refusal of one unit that holds for every unit of the job; going on would only
+	// repeat it.
 	ErrStop = errors.New("the job goes no further")
-	// ErrContract: the service's columns aren't those of the table any more, which the job's contract freezes.
+	// ErrContract: the service's columns aren't those of the table any more, which the job's
+	// contract freezes.
 	ErrContract = fmt.Errorf("%w, because contract: freeze allows a table no other columns", ErrStop)
 )
 

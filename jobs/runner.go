@@ -17,7 +17,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Runner does what jobs have planned, several units at once. A unit that fails, or panics, stops no other.
+// A Runner does what jobs have planned, several units at once. A unit that fails, or panics, stops
+// no other.
 type Runner struct {
 	Run      string        // the run's ID, for logs
 	Lease    time.Duration // of units
@@ -66,8 +67,8 @@ type active struct {
 	open atomic.Int64 // units that are neither over nor left
 }
 
-// RunJobs does the plans of the jobs, and gives the results in the order of list. It returns when every unit that it
-// began is over.
+// RunJobs does the plans of the jobs, and gives the results in the order of list. It returns when
+// every unit that it began is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []ledger.Result {
 	results := make([]ledger.Result, len(list))
 	if r.Bounds == nil {
@@ -86,14 +87,16 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	}
 	inTurn(tasks)
 	for held := r.all(tasks); len(held) > 0; held = r.all(held) {
-		r.Log.Warn("some windows are held by another run; waiting for it to renew its lease, or for the lease to end", "run", r.Run, "windows", len(held), "wait", r.Lease)
+		r.Log.Warn("some windows are held by another run; waiting for it to renew its lease, or for the lease to end",
+			"run", r.Run, "windows", len(held), "wait", r.Lease)
 	}
 	_ = r.ending.Wait() // errors are in the results
 	ledger.TrimTimings(results)
 	return results
 }
 
-// inTurn sorts units so that accounts take turns, and those of each stay in order: a slow one keeps no other from beginning.
+// inTurn sorts units so that accounts take turns, and those of each stay in order: a slow one keeps
+// no other from beginning.
 func inTurn(tasks []task) {
 	begun := map[string]int{}
 	for i, t := range tasks {
@@ -103,7 +106,8 @@ func inTurn(tasks []task) {
 	slices.SortStableFunc(tasks, func(a, b task) int { return a.turn - b.turn })
 }
 
-// all does units and what comes to light with them, several at once, and gives those that another run holds and that it met first.
+// all does units and what comes to light with them, several at once, and gives those that another
+// run holds and that it met first.
 func (r *Runner) all(tasks []task) (held []task) {
 	for len(tasks) > 0 {
 		most := max(1, r.Parallel)
@@ -130,10 +134,12 @@ func (r *Runner) all(tasks []task) (held []task) {
 	return held
 }
 
-// begin begins a job, unless the run was stopped or the job couldn't be planned. end is to be called when all jobs are over.
+// begin begins a job, unless the run was stopped or the job couldn't be planned. end is to be
+// called when all jobs are over.
 func (r *Runner) begin(ctx context.Context, job Job, p *Planned, to *ledger.Result) (tasks []task, end func()) {
 	*to = ledger.Result{Job: job.Name, Table: job.Table}
-	if ctx.Err() != nil || errors.Is(p.Err, context.Canceled) { // the run was stopped before: everything of this job is left
+	// The run was stopped before: everything of this job is left.
+	if ctx.Err() != nil || errors.Is(p.Err, context.Canceled) {
 		to.Left = windows(p.Units)
 		to.Stopped = to.Left > 0 || errors.Is(p.Err, context.Canceled)
 		if p.Err == nil || to.Stopped {
@@ -170,7 +176,8 @@ func (r *Runner) unit(t task) *ledger.HeldError {
 			t.res.stop(t.unit.size())
 		case r.late():
 			if t.res.leave(t.unit.size()) {
-				r.Log.Warn("the deadline is near, so no more windows are begun; the next run goes on with them", "job", t.job.Name, "run", r.Run)
+				r.Log.Warn("the deadline is near, so no more windows are begun; the next run goes on with them", "job",
+					t.job.Name, "run", r.Run)
 			}
 		default:
 			return false
@@ -183,14 +190,16 @@ func (r *Runner) unit(t task) *ledger.HeldError {
 	}
 	out, err := r.do(t)
 	held := new(ledger.HeldError)
-	// A run that lives renews its lease, and keeps the unit. One that was killed doesn't; its units are done here, because they would
-	// otherwise be missing until the next night while this run calls itself done.
+	// A run that lives renews its lease, and keeps the unit. One that was killed doesn't; its units
+	// are done here, because they would otherwise be missing until the next night while this run
+	// calls itself done.
 	for first := t.held; errors.As(err, &held); out, err = r.do(t) {
 		switch {
 		case first == nil:
 			return held
 		case held.Run != first.Run || !held.Until.Equal(first.Until):
-			r.Log.Info("held by another run", "job", t.job.Name, "run", r.Run, "window", t.unit.Name, "error", held.Error())
+			r.Log.Info("held by another run", "job", t.job.Name, "run", r.Run, "window", t.unit.Name, "error",
+				held.Error())
 			r.over(t, ledger.Outcome{Held: t.unit.size()}, nil)
 			return nil
 		}
@@ -240,7 +249,8 @@ func (r *Runner) do(t task) (out ledger.Outcome, err error) {
 	step.Count(ctx, step.Rows, out.Rows)
 	step.Count(ctx, step.Bytes, out.CSVBytes, attribute.String("direction", "in"))
 	step.Count(ctx, step.Bytes, out.ParquetBytes, attribute.String("direction", "out"))
-	about.Set(attribute.String("reportferry.unit", t.unit.Name), attribute.Int("reportferry.partitions", len(t.unit.Due)), attribute.Int64("reportferry.rows", out.Rows),
+	about.Set(attribute.String("reportferry.unit", t.unit.Name), attribute.Int("reportferry.partitions",
+		len(t.unit.Due)), attribute.Int64("reportferry.rows", out.Rows),
 		attribute.Int("reportferry.failed", out.Failed), attribute.Int("reportferry.unreconciled", out.Unreconciled))
 	about.End(err)
 	r.mu.Lock()
@@ -275,8 +285,8 @@ func (r *Runner) over(t task, out ledger.Outcome, err error) {
 	r.observe(Progress{Job: t.job.Name, Units: t.res.expect(0), Unit: t.unit.Name, Result: &out, Err: err})
 }
 
-// late tells whether a unit that takes as long as the longest one so far would end after the deadline: its requests would be sent for
-// nothing, and once more by the next run.
+// late tells whether a unit that takes as long as the longest one so far would end after the
+// deadline: its requests would be sent for nothing, and once more by the next run.
 func (r *Runner) late() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

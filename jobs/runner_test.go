@@ -43,7 +43,10 @@ var errMistake = errors.New("a mistake of the program")
 // planOf is a plan of units that are done by their names.
 func planOf(names []string, do func(ctx context.Context, name string) (ledger.Outcome, error)) (p Plan) {
 	for _, name := range names {
-		p.Units = append(p.Units, Unit{Name: name, Do: func(ctx context.Context) (ledger.Outcome, error) { return do(ctx, name) }})
+		p.Units = append(p.Units, Unit{Name: name, Do: func(ctx context.Context) (ledger.Outcome,
+			error) {
+			return do(ctx, name)
+		}})
 	}
 	return p
 }
@@ -106,26 +109,34 @@ func TestRunner(t *testing.T) {
 		errs  int
 		named int // exit code of a run that was asked for by name
 	}{
-		{"all is well", &script{units: names("a", "b")}, names("a", "b"), ledger.Outcome{Windows: 2, Written: 2, Rows: 20}, 0, ExitDone},
+		{"all is well", &script{units: names("a", "b")}, names("a", "b"),
+			ledger.Outcome{Windows: 2, Written: 2, Rows: 20}, 0, ExitDone},
 		{"nothing to do", &script{}, nil, ledger.Outcome{}, 0, ExitDone},
 		{"a failed one stops no other", &script{units: names("a", "bad", "b")}, names("a", "bad", "b"),
 			ledger.Outcome{Windows: 3, Written: 3, Failed: 2, Rows: 20}, 1, ExitSome},
-		{"all failed", &script{units: names("hopeless")}, names("hopeless"), ledger.Outcome{Windows: 1, Failed: 3}, 1, ExitFailed},
+		{"all failed", &script{units: names("hopeless")}, names("hopeless"), ledger.Outcome{Windows: 1, Failed: 3}, 1,
+			ExitFailed},
 		{"one has panicked", &script{units: names("a", "panic", "b")}, names("a", "panic", "b"),
 			ledger.Outcome{Windows: 3, Written: 2, Failed: 1, Rows: 20}, 1, ExitSome},
 		{"the plan has panicked", &script{plan: errMistake}, nil, ledger.Outcome{}, 1, ExitFailed},
-		{"denied by the service", &script{units: names("denied", "a", "b")}, names("denied"), ledger.Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
-		{"denied by a store", &script{units: names("forbidden", "a")}, names("forbidden"), ledger.Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
-		{"one is another's", &script{units: names("taken", "a")}, names("a"), ledger.Outcome{Windows: 2, Held: 1, Written: 1, Rows: 10}, 0, ExitDone},
+		{"denied by the service", &script{units: names("denied", "a", "b")}, names("denied"),
+			ledger.Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
+		{"denied by a store", &script{units: names("forbidden", "a")}, names("forbidden"),
+			ledger.Outcome{Windows: 1, Failed: 1}, 1, ExitDenied},
+		{"one is another's", &script{units: names("taken", "a")}, names("a"),
+			ledger.Outcome{Windows: 2, Held: 1, Written: 1, Rows: 10}, 0, ExitDone},
 		{"all are others'", &script{units: names("taken")}, nil, ledger.Outcome{Windows: 1, Held: 1}, 0, ExitHeld},
 		{"no plan", &script{plan: errors.New("no ledger")}, nil, ledger.Outcome{}, 1, ExitFailed},
-		{"refused", &script{plan: fmt.Errorf("%w: another currency", ledger.ErrRefused)}, nil, ledger.Outcome{}, 1, ExitUsage},
-		{"stopped", &script{units: names("a", "stop", "b")}, names("a", "stop"), ledger.Outcome{Windows: 2, Written: 1, Rows: 10}, 0, ExitInterrupted},
+		{"refused", &script{plan: fmt.Errorf("%w: another currency", ledger.ErrRefused)}, nil, ledger.Outcome{}, 1,
+			ExitUsage},
+		{"stopped", &script{units: names("a", "stop", "b")}, names("a", "stop"),
+			ledger.Outcome{Windows: 2, Written: 1, Rows: 10}, 0, ExitInterrupted},
 	} {
 		t.Run(c.name, synctested(func(t *testing.T) {
 			second := &script{units: names("x", "y")}
 			results, stopped := runScripts(t, c.first, second)
-			if !slices.Equal(c.first.done, c.did) || !reflect.DeepEqual(results[0].Outcome, c.out) || len(results[0].Errs) != c.errs {
+			if !slices.Equal(c.first.done, c.did) || !reflect.DeepEqual(results[0].Outcome, c.out) ||
+				len(results[0].Errs) != c.errs {
 				t.Errorf("did %v with %+v, %v", c.first.done, results[0].Outcome, results[0].Errs)
 			}
 			if !stopped && len(second.done) != 2 {
@@ -141,14 +152,16 @@ func TestRunner(t *testing.T) {
 	}
 }
 
-// A run that is stopped says of each job what it leaves: units that weren't begun, or weren't finished. Jobs of which
-// nothing was due, and the one that was done before, leave nothing.
+// A run that is stopped says of each job what it leaves: units that weren't begun, or weren't
+// finished. Jobs of which nothing was due, and the one that was done before, leave nothing.
 func TestStoppedRunSaysWhatItLeaves(t *testing.T) {
 	t.Run("", synctested(func(t *testing.T) {
 		results, stopped := runScripts(t, &script{units: []string{"a"}}, &script{units: []string{"a", "stop", "b"}},
-			&script{units: []string{"x", "y"}}, &script{}, &script{plan: context.Canceled}, &script{plan: errors.New("no ledger")})
+			&script{units: []string{"x", "y"}}, &script{}, &script{plan: context.Canceled},
+			&script{plan: errors.New("no ledger")})
 		for i, want := range []ledger.Result{
-			{Outcome: ledger.Outcome{Windows: 1}}, {Left: 2, Stopped: true, Outcome: ledger.Outcome{Windows: 2}}, {Left: 2, Stopped: true}, {}, {Stopped: true}, {},
+			{Outcome: ledger.Outcome{Windows: 1}}, {Left: 2, Stopped: true, Outcome: ledger.Outcome{Windows: 2}},
+			{Left: 2, Stopped: true}, {}, {Stopped: true}, {},
 		} {
 			got := results[i]
 			if got.Left != want.Left || got.Stopped != want.Stopped || got.Outcome.Windows != want.Outcome.Windows {
@@ -173,7 +186,8 @@ func TestStoppedRunSaysWhatItLeaves(t *testing.T) {
 
 func TestMeasure(t *testing.T) {
 	var o ledger.Outcome
-	if o.Measure(1, 2, 3, 4, 5); !reflect.DeepEqual(o, ledger.Outcome{Requests: 1, Retries: 2, CSVBytes: 3, Limiter: 4, Backoff: 5}) {
+	if o.Measure(1, 2, 3, 4, 5); !reflect.DeepEqual(o, ledger.Outcome{Requests: 1, Retries: 2, CSVBytes: 3, Limiter: 4,
+		Backoff: 5}) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -252,7 +266,8 @@ func TestJobsArePlannedAtOnce(t *testing.T) {
 			}
 			failures := res.Failures
 			slices.SortFunc(failures, func(a, b ledger.Failure) int { return strings.Compare(a.Unit, b.Unit) })
-			if got := fmt.Sprint(failures); got != want || res.Job != list[i].Name || len(results[i].Errs) != len(failures) {
+			if got := fmt.Sprint(failures); got != want || res.Job != list[i].Name ||
+				len(results[i].Errs) != len(failures) {
 				t.Errorf("%s: failures %s, want %s", res.Job, got, want)
 			}
 		}
@@ -274,13 +289,16 @@ func TestFilesOfAUnit(t *testing.T) {
 	u := Unit{Name: "push", Files: []string{"a", "b", "c", "d"}, Do: func(context.Context) (ledger.Outcome, error) {
 		stop()
 		return ledger.Outcome{Written: 1, Failed: 1, Requests: 5}, errors.Join(
-			&FileError{"b", errors.New("too many rejects")}, &FileError{"c", context.Canceled}, &FileError{"d", context.Canceled})
+			&FileError{"b", errors.New("too many rejects")}, &FileError{"c", context.Canceled},
+			&FileError{"d", context.Canceled})
 	}}
 	list := []Job{{Name: "j", Table: "j", Kind: planned{Units: []Unit{u}}}}
 	var seen []Progress
-	r := &Runner{Run: "run", Lease: time.Minute, Parallel: 2, Log: slog.New(slog.DiscardHandler), Observe: func(p Progress) { seen = append(seen, p) }}
+	r := &Runner{Run: "run", Lease: time.Minute, Parallel: 2, Log: slog.New(slog.DiscardHandler),
+		Observe: func(p Progress) { seen = append(seen, p) }}
 	res := r.RunJobs(ctx, list, PlanJobs(t.Context(), list, time.Now()))[0]
-	if got := fmt.Sprint(res.Failures); got != "[{b too many rejects}]" || res.Left != 2 || !res.Stopped || res.Outcome.Windows != 4 || res.Outcome.Failed != 1 || res.Outcome.Written != 1 {
+	if got := fmt.Sprint(res.Failures); got != "[{b too many rejects}]" || res.Left != 2 || !res.Stopped ||
+		res.Outcome.Windows != 4 || res.Outcome.Failed != 1 || res.Outcome.Written != 1 {
 		t.Errorf("%+v", res)
 	}
 	if len(seen) != 2 || seen[0].Units != 4 || seen[1].Result.Windows != 4 {

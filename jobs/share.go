@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
-// A Share says which one of several tasks this process is that do one execution together. The zero Share is all of it.
+// A Share says which one of several tasks this process is that do one execution together. The zero
+// Share is all of it.
 //
-// The tasks share the work by nothing that changes while they run, so that they need not talk: with at least as many jobs as tasks each
-// job is one task's, and with fewer jobs several tasks have one job, and share its units by their numbers on the grid. A task plans
-// only what it has a part of. Nobody does another task's part: the platform starts a task again that has failed.
+// The tasks share the work by nothing that changes while they run, so that they need not talk: with
+// at least as many jobs as tasks each job is one task's, and with fewer jobs several tasks have one
+// job, and share its units by their numbers on the grid. A task plans only what it has a part of.
+// Nobody does another task's part: the platform starts a task again that has failed.
 type Share struct {
 	Index int // of this task, from 0
 	Count int // of tasks

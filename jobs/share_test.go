@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Each unit of each job is in the part of one task, whatever else there is to do by then, and no task plans more jobs than it needs for
-// its part.
+// Each unit of each job is in the part of one task, whatever else there is to do by then, and no
+// task plans more jobs than it needs for its part.
 func TestShares(t *testing.T) {
 	for _, sizes := range [][]int{{1}, {0}, {0, 5, 0}, {12}, {3, 0, 0, 9, 1}, {1, 1, 1, 1, 1, 1, 1, 1}} {
 		for _, count := range []int{0, 1, 3, 4, 40} {
@@ -25,7 +25,8 @@ func TestShares(t *testing.T) {
 				own := map[string]int{}
 				fewest, most := units, 0
 				for index := range max(1, count) {
-					plans, jobs, mine := (Share{Index: index, Count: count}).Plan(t.Context(), NewBounds(1), list, time.Now()), 0, 0
+					plans, jobs, mine := (Share{Index: index, Count: count}).Plan(t.Context(), NewBounds(1), list,
+						time.Now()), 0, 0
 					for _, p := range plans {
 						if !p.Others {
 							jobs++

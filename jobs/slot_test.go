@@ -17,17 +17,18 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A unit that has only its record left to write lets the next one begin: where a record takes ten seconds, three at a time fetch, and two more
-// write their records.
+// A unit that has only its record left to write lets the next one begin: where a record takes ten
+// seconds, three at a time fetch, and two more write their records.
 func TestTheNextUnitBeginsBeforeTheRecordIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow atomic.Bool
-		l := ledger.Open(ledger.Options{Lease: time.Hour, Store: buckettest.NewFaulty(&bucket.Memory{}, func(c bucket.Call) buckettest.Fate {
-			if slow.Load() && c.Op == bucket.OpPut {
-				return buckettest.Fate{Delay: 10 * time.Second}
-			}
-			return buckettest.Fate{}
-		})})
+		l := ledger.Open(ledger.Options{Lease: time.Hour, Store: buckettest.NewFaulty(&bucket.Memory{},
+			func(c bucket.Call) buckettest.Fate {
+				if slow.Load() && c.Op == bucket.OpPut {
+					return buckettest.Fate{Delay: 10 * time.Second}
+				}
+				return buckettest.Fate{}
+			})})
 		table, err := l.Table(t.Context(), "installs")
 		check(t, err)
 		var doing crowded
@@ -46,14 +47,16 @@ func TestTheNextUnitBeginsBeforeTheRecordIsWritten(t *testing.T) {
 			check(t, err)
 			doing.second()
 			slow.Store(true)
-			err = table.CommitAll(ctx, lease, []ledger.Record{{Partition: day, State: ledger.Written, Rows: 1, Fetched: time.Now()}})[0]
+			err = table.CommitAll(ctx, lease, []ledger.Record{{Partition: day, State: ledger.Written, Rows: 1,
+				Fetched: time.Now()}})[0]
 			return ledger.Outcome{Written: 1}, errors.Join(err, lease.End(ctx))
 		}, units}
 		list := []Job{{Name: "j", Table: "installs", Kind: k}}
 		r := &Runner{Run: "run", Lease: time.Minute, Parallel: 3, Log: slog.New(slog.DiscardHandler)}
 		res := r.RunJobs(t.Context(), list, PlanJobs(t.Context(), list, time.Now()))
 		if doing.most.Load() > 3 || most.Load() != 5 || res[0].Outcome.Written != 10 {
-			t.Errorf("%d units were done, %d fetched at once, and %d were under way: %v", res[0].Outcome.Written, doing.most.Load(), most.Load(), res[0].Errs)
+			t.Errorf("%d units were done, %d fetched at once, and %d were under way: %v", res[0].Outcome.Written,
+				doing.most.Load(), most.Load(), res[0].Errs)
 		}
 		check(t, l.Close())
 	})

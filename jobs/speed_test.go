@@ -68,9 +68,11 @@ func typical(day civil.Date, shape string) ledger.Record {
 		fetched = yesterday // by a nightly run
 	}
 	e := ledger.Record{
-		Partition: day, Run: "20260110T043000Z-1f2e3d4c", State: ledger.Written, Rows: 18231, Hash: "5f1c9a7e3b2d4f60-18231",
+		Partition: day, Run: "20260110T043000Z-1f2e3d4c", State: ledger.Written, Rows: 18231,
+		Hash:    "5f1c9a7e3b2d4f60-18231",
 		Fetched: fetched, Shape: shape, Sums: map[string]string{},
-		Receipts: []sinks.Receipt{{Sink: "gs://warehouse/reports", Key: "campaigns_daily/dt=" + day.String() + "/part-0.parquet", Size: 482113,
+		Receipts: []sinks.Receipt{{Sink: "gs://warehouse/reports",
+			Key: "campaigns_daily/dt=" + day.String() + "/part-0.parquet", Size: 482113,
 			Store: "gs://warehouse/reports", Version: "1764460800123456"}},
 	}
 	for i := range 10 {
@@ -79,8 +81,8 @@ func typical(day civil.Date, shape string) ledger.Record {
 	return e
 }
 
-// tenYears fills a table: ten years of days in a segment, the last 64 of them again as loose records, four shapes, and what some of
-// them were before in history.
+// tenYears fills a table: ten years of days in a segment, the last 64 of them again as loose
+// records, four shapes, and what some of them were before in history.
 func tenYears(t testing.TB, l *ledger.Ledger, name string) ledgered {
 	t.Helper()
 	ctx := context.Background()
@@ -145,8 +147,9 @@ func decades(t testing.TB, n int) ([]Job, *ledgertest.Store) {
 
 var decadeEnd = decade.AddDays(decadeDays).In(time.UTC)
 
-// A store's answer takes time, and a plan waits for one after the other as rarely as it can: on a clock that stands
-// still while there is anything to compute, planning ten years of days takes so many times the store's latency.
+// A store's answer takes time, and a plan waits for one after the other as rarely as it can: on a
+// clock that stands still while there is anything to compute, planning ten years of days takes so
+// many times the store's latency.
 func TestPlanWaitsForFewCalls(t *testing.T) {
 	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -180,8 +183,9 @@ func TestPlanWaitsForFewCalls(t *testing.T) {
 	})
 }
 
-// BenchmarkPlan plans tables of ten years of days on a bucket that answers in 20 ms a call. It says how much processor time that takes,
-// how large the heap is meanwhile, and how much of it stays with the plans.
+// BenchmarkPlan plans tables of ten years of days on a bucket that answers in 20 ms a call. It says
+// how much processor time that takes, how large the heap is meanwhile, and how much of it stays
+// with the plans.
 func BenchmarkPlan(b *testing.B) {
 	list, _ := decades(b, 1000)
 	for _, tables := range []int{1, 10, 100, 1000} {
@@ -217,7 +221,8 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// heap is how many bytes the heap has, without what nobody has any more if that is to be swept first.
+// heap is how many bytes the heap has, without what nobody has any more if that is to be swept
+// first.
 func heap(swept bool) int64 {
 	if swept {
 		runtime.GC()

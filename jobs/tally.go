@@ -14,7 +14,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A FileError says which of a unit's files failed, or wasn't begun. A unit joins those of its files.
+// A FileError says which of a unit's files failed, or wasn't begun. A unit joins those of its
+// files.
 type FileError struct {
 	File string
 	Err  error
@@ -99,13 +100,15 @@ func (t *tally) note(unit string, begun time.Time, out ledger.Outcome, err error
 
 // end ends the step of a job when its last unit was over, though others may have gone on.
 func (t *tally) end(about step.Step, job Job) {
-	about.Set(attribute.String("job.name", job.Name), attribute.Int("reportferry.windows", t.Outcome.Windows), attribute.Int64("reportferry.rows", t.Outcome.Rows),
-		attribute.Int("reportferry.failed", t.Outcome.Failed), attribute.Int("reportferry.left", t.Left), attribute.Bool("reportferry.stopped", t.Stopped))
+	about.Set(attribute.String("job.name", job.Name), attribute.Int("reportferry.windows", t.Outcome.Windows),
+		attribute.Int64("reportferry.rows", t.Outcome.Rows),
+		attribute.Int("reportferry.failed", t.Outcome.Failed), attribute.Int("reportferry.left", t.Left),
+		attribute.Bool("reportferry.stopped", t.Stopped))
 	about.EndAt(t.start.Add(t.Took), errors.Join(t.Errs...))
 }
 
-// stop counts a unit that wasn't begun, or not finished, because the run was stopped. A job that was denied leaves
-// nothing to count: the refusal has been noted.
+// stop counts a unit that wasn't begun, or not finished, because the run was stopped. A job that
+// was denied leaves nothing to count: the refusal has been noted.
 func (t *tally) stop(windows int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,8 +127,8 @@ func (t *tally) leave(windows int) bool {
 	return first
 }
 
-// fail notes that a unit failed; without one, the plan or the end of the job. An error that ends the job is noted once: for the
-// others that met it at the same time the answer is false.
+// fail notes that a unit failed; without one, the plan or the end of the job. An error that ends
+// the job is noted once: for the others that met it at the same time the answer is false.
 func (t *tally) fail(unit string, err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +145,8 @@ func (t *tally) fail(unit string, err error) bool {
 	return true
 }
 
-// cut bounds an error text that is kept: a service may answer with a page of HTML, for hundreds of units.
+// cut bounds an error text that is kept: a service may answer with a page of HTML, for hundreds of
+// units.
 func cut(text string) string {
 	const longest = 500
 	if len(text) <= longest {

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// The result of a job says of each unit that was begun, and so of none that another run holds, when that was, what it took, and how it
-// ended.
+// The result of a job says of each unit that was begun, and so of none that another run holds, when
+// that was, what it took, and how it ended.
 func TestResultHasTimings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -51,7 +51,8 @@ func TestResultHasTimings(t *testing.T) {
 			if u.Took != 3*time.Second || !u.Begun.Equal(start.Add(time.Duration(i)*3*time.Second)) {
 				t.Errorf("%s began after %v and took %v", u.Unit, u.Begun.Sub(start), u.Took)
 			}
-			if u.Requests != 2 || u.Retries != 1 || u.Limiter != time.Second || u.Backoff != 5 || u.Convert != 6 || u.Put != 7 {
+			if u.Requests != 2 || u.Retries != 1 || u.Limiter != time.Second || u.Backoff != 5 || u.Convert != 6 ||
+				u.Put != 7 {
 				t.Errorf("%s: %+v", want.unit, u)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Check refuses a definition that no sink could keep as it is meant, and gives the types of the columns by name. It is what the verdicts
-// of all sinks have in common.
+// Check refuses a definition that no sink could keep as it is meant, and gives the types of the
+// columns by name. It is what the verdicts of all sinks have in common.
 func (s *Schema) Check() (map[string]ColumnType, error) {
 	if len(s.Columns) == 0 {
 		return nil, errors.New("the table's schema has no columns")
@@ -15,8 +15,10 @@ func (s *Schema) Check() (map[string]ColumnType, error) {
 	types, lower := map[string]ColumnType{}, map[string]string{}
 	for _, c := range s.Columns {
 		if other, taken := lower[strings.ToLower(c.Name)]; taken {
-			return nil, fmt.Errorf("columns %s and %s: two columns have that name, because to most readers A and a are the same; "+
-				"as: gives an event's columns another name, and drop: takes a column out of partitions that have it", other, c.Name)
+			return nil, fmt.Errorf("columns %s and %s: two columns have that name, because to most readers A and a "+
+				"are the same; "+
+				"as: gives an event's columns another name, and drop: takes a column out of partitions that have it",
+				other, c.Name)
 		}
 		lower[strings.ToLower(c.Name)], types[c.Name] = c.Name, c.Type
 	}

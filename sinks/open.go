@@ -23,7 +23,8 @@ func Open(ctx context.Context, rawURL string, openers map[string]Opener) (Sink, 
 	open, known := openers[scheme]
 	if !known {
 		schemes := slices.Sorted(maps.Keys(openers))
-		return nil, fmt.Errorf("open sink %s: unknown scheme %q; known: %s", Redact(rawURL), scheme, strings.Join(schemes, ", "))
+		return nil, fmt.Errorf("open sink %s: unknown scheme %q; known: %s", Redact(rawURL), scheme,
+			strings.Join(schemes, ", "))
 	}
 	return open(ctx, rawURL)
 }
@@ -31,9 +32,11 @@ func Open(ctx context.Context, rawURL string, openers map[string]Opener) (Sink, 
 // Redact removes from a URL what may be secret.
 func Redact(rawURL string) string { return address.Redact(rawURL) }
 
-// NamesMore reports whether a sink's URL has a parameter that selects the store or the layout in it. Receipts of earlier
-// versions hold the URL without its parameters, and so don't tell such stores apart.
+// NamesMore reports whether a sink's URL has a parameter that selects the store or the layout in
+// it. Receipts of earlier versions hold the URL without its parameters, and so don't tell such
+// stores apart.
 func NamesMore(rawURL string) bool {
 	u, err := url.Parse(rawURL)
-	return err != nil || slices.ContainsFunc([]string{"key", "endpoint", "region", "domain", "protocol", "localemu"}, u.Query().Has)
+	return err != nil || slices.ContainsFunc([]string{"key", "endpoint", "region", "domain", "protocol", "localemu"},
+		u.Query().Has)
 }

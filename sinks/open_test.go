@@ -15,7 +15,8 @@ func TestOpen(t *testing.T) {
 		},
 		"gs": func(context.Context, string) (Sink, error) { return nil, errors.New("the wrong opener") },
 	}
-	if _, err := Open(context.Background(), "mem://x?key=1", openers); !errors.Is(err, opened) || !strings.Contains(err.Error(), "mem://x?key=1") {
+	if _, err := Open(context.Background(), "mem://x?key=1", openers); !errors.Is(err, opened) ||
+		!strings.Contains(err.Error(), "mem://x?key=1") {
 		t.Errorf("got %v, want the mem opener with the whole URL", err)
 	}
 	for rawURL, want := range map[string]string{

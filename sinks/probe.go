@@ -10,11 +10,12 @@ import (
 	"gocloud.dev/blob"
 )
 
-// probeTimeout bounds each call of a probe. A store that takes longer for a few bytes counts as unreachable.
+// probeTimeout bounds each call of a probe. A store that takes longer for a few bytes counts as
+// unreachable.
 const probeTimeout = 30 * time.Second
 
-// ProbeBucket writes, reads and deletes an object in a bucket, under a random key that begins with the prefix. The error says
-// which of the three failed.
+// ProbeBucket writes, reads and deletes an object in a bucket, under a random key that begins with
+// the prefix. The error says which of the three failed.
 func ProbeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*probeTimeout)
 	defer cancel()
@@ -28,7 +29,8 @@ func ProbeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) error 
 	case err != nil:
 		err = fmt.Errorf("read the probe %s, which was written: %w", key, err)
 	case !bytes.Equal(got, content):
-		err = fmt.Errorf("read the probe %s: the store returns %d bytes that aren't those that were written", key, len(got))
+		err = fmt.Errorf("read the probe %s: the store returns %d bytes that aren't those that were written", key,
+			len(got))
 	}
 	if deleteErr := bucket.Delete(context.WithoutCancel(ctx), key); deleteErr != nil && err == nil {
 		err = fmt.Errorf("delete the probe %s, which is left behind: %w", key, deleteErr)
@@ -36,7 +38,8 @@ func ProbeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) error 
 	return err
 }
 
-// write writes an object whole or not at all. To close a writer after an error would publish what it has got.
+// write writes an object whole or not at all. To close a writer after an error would publish what
+// it has got.
 func write(ctx context.Context, bucket *blob.Bucket, key string, content []byte) error {
 	ctx, abort := context.WithTimeout(ctx, probeTimeout)
 	defer abort()

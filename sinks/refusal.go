@@ -7,7 +7,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// A Refusal is what a store has answered, in one line: the text of a store's own client is often long and repeats itself.
+// A Refusal is what a store has answered, in one line: the text of a store's own client is often
+// long and repeats itself.
 type Refusal struct {
 	Text   string
 	Cause  error // nil: the sink has refused by itself
@@ -20,8 +21,8 @@ func (r *Refusal) Unwrap() error { return r.Cause }
 // Is lets callers who know nothing of the store recognise a missing permission as fs.ErrPermission.
 func (r *Refusal) Is(target error) bool { return r.Denied && target == fs.ErrPermission }
 
-// Pauses grow to the longest between tries of a sink's calls. What is drawn lies between least times the pause and the pause, so that calls
-// that failed together don't come back together.
+// Pauses grow to the longest between tries of a sink's calls. What is drawn lies between least
+// times the pause and the pause, so that calls that failed together don't come back together.
 func Pauses(first, longest time.Duration, least float64) *backoff.ExponentialBackOff {
 	middle := (1 + least) / 2
 	b := backoff.NewExponentialBackOff()

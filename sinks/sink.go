@@ -1,16 +1,17 @@
-// Package sinks is the seam between jobs and the places where tables become visible. Without it, every kind of job would know
-// every store, and the promise that a partition is replaced whole or not at all would be kept in as many ways as there are
-// stores.
+// Package sinks is the seam between jobs and the places where tables become visible. Without it,
+// every kind of job would know every store, and the promise that a partition is replaced whole or
+// not at all would be kept in as many ways as there are stores.
 //
 // A job hands a Part to a Sink, and keeps the Receipt in the ledger:
 //
 //	Part (one Parquet file, and a Condition) ─ Sink.Put ─┬─ Receipt: key, size and version of what is visible now
 //	                                                     └─ error: the old rows are still there
 //
-// blobsink keeps files in buckets, bqsink tables in BigQuery, pgsink tables in a Postgres, and icesink tables of Iceberg catalogs.
-// cmd/reportferry lists them by the schemes of their URLs.
-// What only some of them can is a small interface beside Sink: Holdings, which tells what the store holds, and those that stand on it.
-// What only one can, such as making a view, is a method of that one.
+// blobsink keeps files in buckets, bqsink tables in BigQuery, pgsink tables in a Postgres, and
+// icesink tables of Iceberg catalogs. cmd/reportferry lists them by the schemes of their URLs. What
+// only some of them can is a small interface beside Sink: Holdings, which tells what the store
+// holds, and those that stand on it. What only one can, such as making a view, is a method of that
+// one.
 package sinks
 
 import (
@@ -29,8 +30,9 @@ import (
 // Whole is the partition of a table without periods: all of its rows.
 var Whole = civil.Date{Year: 1, Month: 1, Day: 1}
 
-// Derived names a table of the given kind that describes another table. In a bucket the tables of one kind lie side by side, as
-// partitions of one table do, so that readers take all of them for one.
+// Derived names a table of the given kind that describes another table. In a bucket the tables of
+// one kind lie side by side, as partitions of one table do, so that readers take all of them for
+// one.
 func Derived(kind, of string) string { return kind + derived + of }
 
 // Flat is the table's name where names can't have folders.
@@ -38,14 +40,16 @@ func Flat(table string) string { return strings.Replace(table, derived, "_", 1) 
 
 const derived = "/table="
 
-// A Sink makes p the whole content of its partition: readers see all the old rows or all the new ones.
-// Repeating Put is harmless. When Put returns an error, the old rows are still there, or the store has taken the new ones and
-// couldn't confirm them: the caller takes the partition for one in doubt, and puts it again.
+// A Sink makes p the whole content of its partition: readers see all the old rows or all the new
+// ones. Repeating Put is harmless. When Put returns an error, the old rows are still there, or the
+// store has taken the new ones and couldn't confirm them: the caller takes the partition for one in
+// doubt, and puts it again.
 type Sink interface {
 	Put(ctx context.Context, p Part) (Receipt, error)
 
-	// Store returns the canonical identity of the place: scheme, account or endpoint, bucket, prefix and layout, without
-	// secrets. Two sinks with the same identity would replace each other's parts.
+	// Store returns the canonical identity of the place: scheme, account or endpoint, bucket,
+	// prefix and layout, without secrets. Two sinks with the same identity would replace each
+	// other's parts.
 	Store() string
 
 	Close() error
@@ -61,9 +65,10 @@ type Object struct {
 	Counted bool  // Rows is known, and Size isn't what a receipt says
 	Rows    int64 // of the part; of a table, of all its partitions
 
-	// Table says that the object is a whole table whose store tells nothing of single partitions. Receipts of them have its version,
-	// which is another one when the table was made anew. Oldest is the oldest partition that the table doesn't delete because of its age,
-	// and about to be deleted itself; zero: it deletes none.
+	// Table says that the object is a whole table whose store tells nothing of single partitions.
+	// Receipts of them have its version, which is another one when the table was made anew. Oldest
+	// is the oldest partition that the table doesn't delete because of its age, and about to be
+	// deleted itself; zero: it deletes none.
 	Table  bool
 	Oldest civil.Date
 }
@@ -83,26 +88,30 @@ type Part struct {
 	// Over says what the part may replace.
 	Over Condition
 
-	// A store without conditions orders puts by these names instead: under Lease the part is put, and under none of Earlier, those of leases
-	// before, may anything become visible any more once the put has begun. An empty Lease is one that nobody takes over.
+	// A store without conditions orders puts by these names instead: under Lease the part is put,
+	// and under none of Earlier, those of leases before, may anything become visible any more once
+	// the put has begun. An empty Lease is one that nobody takes over.
 	Lease   string
 	Earlier []string
 
-	// Warn is called with what a person should know although the put succeeded; nil: nobody is told.
+	// Warn is called with what a person should know although the put succeeded; nil: nobody is
+	// told.
 	Warn func(error)
 
-	// Open opens the file for reading from its start. A sink closes what it opened. For a sink that looks at the rows, what it gives
-	// is an io.ReaderAt as well.
+	// Open opens the file for reading from its start. A sink closes what it opened. For a sink that
+	// looks at the rows, what it gives is an io.ReaderAt as well.
 	Open func() (io.ReadCloser, error)
 }
 
-// FingerprintKey is the key of the file's metadata under which a part has a checksum of what its numbers mean.
+// FingerprintKey is the key of the file's metadata under which a part has a checksum of what its
+// numbers mean.
 const FingerprintKey = "reportferry.fingerprint"
 
-// A Condition says what a Put may replace. A sink whose store has preconditions sends it to the store, which checks it at the
-// moment when it applies the write: a put that starts late, is repeated by a client or is applied late fails instead of
-// replacing newer rows. A version is taken from a receipt. The zero Condition allows whatever is there when the put begins, and nothing
-// that comes after it. BigQuery has none; see Part.Lease.
+// A Condition says what a Put may replace. A sink whose store has preconditions sends it to the
+// store, which checks it at the moment when it applies the write: a put that starts late, is
+// repeated by a client or is applied late fails instead of replacing newer rows. A version is taken
+// from a receipt. The zero Condition allows whatever is there when the put begins, and nothing that
+// comes after it. BigQuery has none; see Part.Lease.
 type Condition = bucket.Condition
 
 // The errors of a put whose condition wasn't met. Nothing was replaced.
@@ -119,12 +128,13 @@ type Receipt struct {
 	Key  string `json:"key"`  // object key or table partition
 	Size int64  `json:"size"` // bytes stored
 
-	// Store is the canonical identity of the store, more than the URL without its query: scheme, account or
-	// endpoint, bucket, prefix and layout. Receipts of earlier versions have none.
+	// Store is the canonical identity of the store, more than the URL without its query: scheme,
+	// account or endpoint, bucket, prefix and layout. Receipts of earlier versions have none.
 	Store string `json:"store,omitempty"`
 
-	// Version is the store's own name for this state of the object: its generation, or its ETag without the quotes. In BigQuery it is
-	// the table's: when it was created, in milliseconds since 1970. Empty where there is none, and in receipts of earlier versions.
+	// Version is the store's own name for this state of the object: its generation, or its ETag
+	// without the quotes. In BigQuery it is the table's: when it was created, in milliseconds
+	// since 1970. Empty where there is none, and in receipts of earlier versions.
 	Version string `json:"version,omitempty"`
 }
 
@@ -144,8 +154,8 @@ type Schema struct {
 	Partitioned   bool       // each partition is a table of its own below the table
 	Indexes       [][]string // columns by which rows are found
 
-	// History is how long old states of the table can be read, in a store that keeps them; 0: for ever. What is older may be removed by
-	// a put.
+	// History is how long old states of the table can be read, in a store that keeps them; 0: for
+	// ever. What is older may be removed by a put.
 	History time.Duration
 }
 

@@ -1,5 +1,6 @@
-// Command serve answers as the emulator did: each query goes to it once, and its answer, packed by gzip, is then given again from
-// memory, so that what a comparison measures is the client. Arguments: the address to listen on, and the emulator's.
+// Command serve answers as the emulator did: each query goes to it once, and its answer, packed by
+// gzip, is then given again from memory, so that what a comparison measures is the client.
+// Arguments: the address to listen on, and the emulator's.
 //
 //	PUT /_play {"latency": "2s", "faults": true}    how answers come from now on
 //	POST /_forget                                   the emulator has other numbers now

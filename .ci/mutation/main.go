@@ -1,9 +1,11 @@
-// Command mutation changes the emulator, one small change at a time, and asks its tests whether they notice. The changes
-// are those of zimmski/go-mutesting (statements, branches and terms that are gone, boundaries), and of values.go (other
-// texts, numbers, signs and fields). They reach the compiler by go's -overlay: no file of the tree is touched.
+// Command mutation changes the emulator, one small change at a time, and asks its tests whether
+// they notice. The changes are those of zimmski/go-mutesting (statements, branches and terms that
+// are gone, boundaries), and of values.go (other texts, numbers, signs and fields). They reach the
+// compiler by go's -overlay: no file of the tree is touched.
 //
-// A survivor is a change that no test noticed. Those that nobody could notice are listed with the reason in
-// internal/emulator/mutants.md; any other one is an error, and so is a listed one that is noticed or no longer there.
+// A survivor is a change that no test noticed. Those that nobody could notice are listed with the
+// reason in internal/emulator/mutants.md; any other one is an error, and so is a listed one that is
+// noticed or no longer there.
 package main
 
 import (
@@ -157,11 +159,13 @@ func report(results []result, reasons map[string]string, tree *tree, from int, t
 		_, listed := reasons[r.key()]
 		switch {
 		case r.fate == survived && !listed:
-			wrong = append(wrong, fmt.Sprintf("survived, and isn't in %s: %s:%d: %s\n%s", page, r.file, r.line, r.mutant.by, r.diff))
+			wrong = append(wrong, fmt.Sprintf("survived, and isn't in %s: %s:%d: %s\n%s", page, r.file, r.line,
+				r.mutant.by, r.diff))
 		case r.fate == survived:
 			count[listedSurvivor]++
 		case listed && r.fate != notViable:
-			wrong = append(wrong, fmt.Sprintf("is in %s, but was %s: %s:%d: %s\n%s", page, r.fate, r.file, r.line, r.mutant.by, r.diff))
+			wrong = append(wrong, fmt.Sprintf("is in %s, but was %s: %s:%d: %s\n%s", page, r.fate, r.file, r.line,
+				r.mutant.by, r.diff))
 		}
 		if r.fate != notViable {
 			f := folders[r.folder()]
@@ -187,8 +191,10 @@ func report(results []result, reasons map[string]string, tree *tree, from int, t
 	if last := len(results); last > 0 {
 		fmt.Printf("drawn until -from %d\n", from+results[last-1].place)
 	}
-	fmt.Printf("%d judged: %d killed, %d timed out, %d survived, of which %d are listed with the reason; besides, %d didn't compile; %s\n",
-		count[killed]+count[timedOut]+count[survived], count[killed], count[timedOut], count[survived], count[listedSurvivor], count[notViable],
+	fmt.Printf("%d judged: %d killed, %d timed out, %d survived, of which %d are listed with the reason; besides, "+
+		"%d didn't compile; %s\n",
+		count[killed]+count[timedOut]+count[survived], count[killed], count[timedOut], count[survived],
+		count[listedSurvivor], count[notViable],
 		took.Round(time.Second))
 	if len(wrong) > 0 {
 		return fmt.Errorf("%d mutants need a better test, or a line in %s, or none", len(wrong), page)

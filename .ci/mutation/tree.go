@@ -72,7 +72,8 @@ func squeezed(diff string) string {
 func loadTree(pattern, only string) (*tree, error) {
 	t := &tree{fset: token.NewFileSet(), files: map[string]*source{}}
 	loaded, err := packages.Load(&packages.Config{Fset: t.fset,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes |
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+			packages.NeedTypes |
 			packages.NeedTypesInfo | packages.NeedSyntax | packages.NeedExportFile,
 		ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
 			return parser.ParseFile(fset, name, src, parser.SkipObjectResolution) // without comments, which would move
@@ -103,6 +104,9 @@ func loadTree(pattern, only string) (*tree, error) {
 			s := &source{path: filepath.ToSlash(name), full: full, syntax: file}
 			if s.text, err = os.ReadFile(full); err != nil {
 				return nil, err
+			}
+			if bytes.Contains(s.text, []byte("\n//go:embed ")) && !hasFunction(file) {
+				continue // it is the text of another file
 			}
 			if bytes.Contains(s.text, []byte("\n//go:")) {
 				return nil, fmt.Errorf("%s has a directive, which would be lost with the comments", name)
@@ -149,8 +153,8 @@ func (t *tree) collect(p *packages.Package, s *source) {
 	}
 }
 
-// madeUp tells where nobody can tell a number from another one: how much room is made, and which part of the facts, which
-// are made up themselves, a metric counts.
+// madeUp tells where nobody can tell a number from another one: how much room is made, and which
+// part of the facts, which are made up themselves, a metric counts.
 func madeUp(p *packages.Package, n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:
@@ -168,7 +172,8 @@ func (t *tree) print(s *source) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// drawn is the order in which a seed draws the changes. A file that is edited doesn't move the other files' changes.
+// drawn is the order in which a seed draws the changes. A file that is edited doesn't move the
+// other files' changes.
 func (t *tree) drawn(seed uint64) []int {
 	order, by := make([]int, len(t.candidates)), make([]uint64, len(t.candidates))
 	for i, c := range t.candidates {
@@ -268,7 +273,8 @@ func (t *tree) has(key string) bool {
 	return false
 }
 
-// readPage reads the survivors that are known: under "## file" a block of lines that differ each, and the reason below it.
+// readPage reads the survivors that are known: under "## file" a block of lines that differ each,
+// and the reason below it.
 func readPage(name string) (map[string]string, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -308,3 +314,8 @@ func readPage(name string) (map[string]string, error) {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// hasFunction tells whether a file has any code to change.
+func hasFunction(file *ast.File) bool {
+	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool { _, is := d.(*ast.FuncDecl); return is })
+}

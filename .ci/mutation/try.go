@@ -39,8 +39,8 @@ type stage struct{ folder, tests, but string }
 // slow are the tests of reports that take long, and notice late what others have noticed.
 const slow = "Closing|DimensionForms|ManyRows|ZonesOfEveryKind|EveryFilterOf|AdRevenueSources|Bulk|FiltersData|SayWhatTheCSVSays"
 
-// stages are asked one after the other until one notices, the quickest first: the tests that hold the document, the
-// folder's own, and those that see it from further away.
+// stages are asked one after the other until one notices, the quickest first: the tests that hold
+// the document, the folder's own, and those that see it from further away.
 func stages(folder string) []stage {
 	at := func(area, tests string) stage { return stage{emulator + area, tests, ""} }
 	area := strings.TrimPrefix(folder, emulator)
@@ -63,11 +63,13 @@ func stages(folder string) []stage {
 	case "/store":
 		return []stage{at(area, ""), document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick}
 	default: // what every area rests on
-		return []stage{document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick, reports, draws, naive}
+		return []stage{document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick, reports, draws,
+			naive}
 	}
 }
 
-const longest = 3 * time.Minute // of one stage; the slowest takes ten seconds on an idle machine, and others may use it too
+// Of one stage; the slowest takes ten seconds on an idle machine, and others may use it too.
+const longest = 3 * time.Minute
 
 // try judges a mutant by the first stage that fails.
 func try(ctx context.Context, m mutant) (r result) {
@@ -89,7 +91,8 @@ func try(ctx context.Context, m mutant) (r result) {
 		panic(err)
 	}
 	for _, stage := range stages(m.folder()) {
-		args := []string{"test", "-overlay", overlay, "-short", "-vet=off", "-ldflags=-s -w", "-failfast", "-p", "1", "-timeout", fmt.Sprint(longest), "-run", stage.tests, "-skip", cmp.Or(stage.but, "^$"), "./" + stage.folder}
+		args := []string{"test", "-overlay", overlay, "-short", "-vet=off", "-ldflags=-s -w", "-failfast", "-p", "1",
+			"-timeout", fmt.Sprint(longest), "-run", stage.tests, "-skip", cmp.Or(stage.but, "^$"), "./" + stage.folder}
 		out, err := goTool(ctx, args...)
 		switch {
 		case err == nil:

@@ -52,7 +52,8 @@ func otherNumber(p *types.Package, _ *types.Info, n ast.Node) []mutator.Mutation
 	return swap(&lit.Value, strconv.FormatInt(number+1, 10))
 }
 
-// otherField takes the next field of the same type, as when a short name is written where the full one belongs.
+// otherField takes the next field of the same type, as when a short name is written where the full
+// one belongs.
 func otherField(_ *types.Package, info *types.Info, n ast.Node) []mutator.Mutation {
 	sel, ok := n.(*ast.SelectorExpr)
 	if !ok || info.Selections[sel] == nil || info.Selections[sel].Kind() != types.FieldVal {
@@ -92,10 +93,13 @@ func otherTruth(_ *types.Package, info *types.Info, n ast.Node) []mutator.Mutati
 	return nil
 }
 
-var others = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ, token.GEQ: token.LSS,
-	token.GTR: token.LEQ, token.LEQ: token.GTR, token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL,
-	token.REM: token.MUL, token.LAND: token.LOR, token.LOR: token.LAND, token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN,
-	token.INC: token.DEC, token.DEC: token.INC, token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
+var others = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.GEQ,
+	token.GEQ: token.LSS,
+	token.GTR: token.LEQ, token.LEQ: token.GTR, token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO,
+	token.QUO: token.MUL,
+	token.REM: token.MUL, token.LAND: token.LOR, token.LOR: token.LAND, token.ADD_ASSIGN: token.SUB_ASSIGN,
+	token.SUB_ASSIGN: token.ADD_ASSIGN,
+	token.INC:        token.DEC, token.DEC: token.INC, token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
 
 // otherOperator turns a comparison, a calculation or a jump round.
 func otherOperator(_ *types.Package, _ *types.Info, n ast.Node) []mutator.Mutation {

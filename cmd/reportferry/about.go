@@ -20,13 +20,18 @@ import (
 	"github.com/reportferry/reportferry/config/apps"
 )
 
-// schemas are what the command schema prints: those of files, and by the command's name those of answers.
+// schemas are what the command schema prints: those of files, and by the command's name those of
+// answers.
 func schemas(root *cobra.Command) map[string]func() ([]byte, error) {
-	all := map[string]func() ([]byte, error){"config": config.Schema, "apps": apps.Schema, "log": logs.Schema, "result": result.Schema}
+	all := map[string]func() ([]byte, error){"config": config.Schema, "apps": apps.Schema, "log": logs.Schema,
+		"result": result.Schema}
 	var add func(*cobra.Command)
 	add = func(cmd *cobra.Command) {
 		if cmd.Flags().Lookup("output") != nil {
-			all[strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ")] = func() ([]byte, error) { return wire.AnswerSchema(cmd) }
+			all[strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ")] = func() ([]byte,
+				error) {
+				return wire.AnswerSchema(cmd)
+			}
 		}
 		for _, below := range cmd.Commands() {
 			add(below)
@@ -36,7 +41,8 @@ func schemas(root *cobra.Command) map[string]func() ([]byte, error) {
 	return all
 }
 
-// newSchema makes the command schema, for editors that complete and check YAML, and for readers of answers.
+// newSchema makes the command schema, for editors that complete and check YAML, and for readers of
+// answers.
 func newSchema(p *wire.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [config|apps|log|result|command...]",
@@ -50,7 +56,8 @@ kept in:
   # yaml-language-server: $schema=schema.json`,
 		Example: `  reportferry schema > schema.json
   reportferry schema apps list`,
-		ValidArgsFunction: func(cmd *cobra.Command, given []string, _ string) (next []string, _ cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, _ string) (next []string,
+			_ cobra.ShellCompDirective) {
 			for name := range schemas(cmd.Root()) {
 				if words := strings.Fields(name); len(words) > len(given) && slices.Equal(words[:len(given)], given) {
 					next = append(next, words[len(given)])
@@ -62,7 +69,8 @@ kept in:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, name := schemas(cmd.Root()), cmp.Or(strings.Join(args, " "), "config")
 			if all[name] == nil {
-				return exit.Usage(fmt.Errorf("schema %q: want one of %s", name, strings.Join(slices.Sorted(maps.Keys(all)), ", ")))
+				return exit.Usage(fmt.Errorf("schema %q: want one of %s", name,
+					strings.Join(slices.Sorted(maps.Keys(all)), ", ")))
 			}
 			schema, err := all[name]()
 			if err == nil {
@@ -73,11 +81,13 @@ kept in:
 	}
 }
 
-// What the linker sets for a release or an image: -X main.released=v1.2.3 -X main.revision=HASH -X main.committed=2026-11-26T10:00:00Z.
-// They are empty in any other build, and the last two wherever the Go toolchain has stamped them.
+// What the linker sets for a release or an image: -X main.released=v1.2.3 -X main.revision=HASH -X
+// main.committed=2026-11-26T10:00:00Z. They are empty in any other build, and the last two wherever
+// the Go toolchain has stamped them.
 var released, revision, committed string
 
-// version is the released version, or else the module's version as the Go toolchain stamped it: a tag, a revision or "devel".
+// version is the released version, or else the module's version as the Go toolchain stamped it: a
+// tag, a revision or "devel".
 func version() string {
 	if released != "" {
 		return released
@@ -100,11 +110,13 @@ type build struct {
 	Without  []string `json:"without"` // sinks that another build has
 }
 
-// thisBuild gives what is known of the running program; the commit and its date aren't where neither the linker nor the toolchain had them.
+// thisBuild gives what is known of the running program; the commit and its date aren't where
+// neither the linker nor the toolchain had them.
 func thisBuild() build {
 	b := build{
-		Version: version(), Commit: revision, Date: committed, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Sinks: slices.Sorted(maps.Keys(openers)), Without: []string{},
+		Version: version(), Commit: revision, Date: committed, Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Sinks:    slices.Sorted(maps.Keys(openers)), Without: []string{},
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -123,7 +135,8 @@ func thisBuild() build {
 	return b
 }
 
-// String is what version and --version print: a line that names the build, one with its commit, and one with the sinks that are in it.
+// String is what version and --version print: a line that names the build, one with its commit, and
+// one with the sinks that are in it.
 func (b build) String() string {
 	text := fmt.Sprintf("reportferry %s %s %s\n", b.Version, b.Go, b.Platform)
 	if b.Commit != "" {

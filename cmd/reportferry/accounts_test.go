@@ -21,7 +21,8 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// An agency is one address of the service behind which each client has an account of its own, with other apps and numbers.
+// An agency is one address of the service behind which each client has an account of its own, with
+// other apps and numbers.
 type agency struct {
 	url      string
 	accounts map[string]*emulator.Server // by token
@@ -41,10 +42,12 @@ var agencyTokens = []string{"token-of-client-a-4711", "token-of-client-b-0815", 
 
 // startAgency takes so long at first to answer each request.
 func startAgency(t *testing.T, takes time.Duration) *agency {
-	a := &agency{accounts: map[string]*emulator.Server{}, now: map[string]int{}, most: map[string]int{}, listed: map[string]int{}, denied: map[string]bool{}}
+	a := &agency{accounts: map[string]*emulator.Server{}, now: map[string]int{}, most: map[string]int{},
+		listed: map[string]int{}, denied: map[string]bool{}}
 	a.takes.Store(int64(takes))
 	for i, token := range agencyTokens {
-		a.accounts[token] = emutest.Open(t, emulator.Options{Seed: int64(i + 1), Apps: 2, Days: 30, Rate: -1, Token: token})
+		a.accounts[token] = emutest.Open(t, emulator.Options{Seed: int64(i + 1), Apps: 2, Days: 30, Rate: -1,
+			Token: token})
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -129,7 +132,8 @@ func (a *agency) place(t *testing.T, config string) *place {
 func (a *agency) alone(t *testing.T, i int) map[string]string {
 	t.Helper()
 	name := "installs_client_" + string(rune('a'+i))
-	p := a.place(t, fmt.Sprintf("service: {base_url: %s, token: \"${TOKEN_%c}\", rate: 1000}\n", a.url, 'A'+i)+fmt.Sprintf(agencyJob, name, "schedule: \"@daily\""))
+	p := a.place(t, fmt.Sprintf("service: {base_url: %s, token: \"${TOKEN_%c}\", rate: 1000}\n", a.url,
+		'A'+i)+fmt.Sprintf(agencyJob, name, "schedule: \"@daily\""))
 	if out, code := p.run("run", "--now"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
@@ -171,8 +175,8 @@ func (p *place) keptTokens(said string) {
 	}
 }
 
-// Three accounts in one config: each table has what it has when its account is asked alone, and each account has its own cap of requests at a
-// time.
+// Three accounts in one config: each table has what it has when its account is asked alone, and
+// each account has its own cap of requests at a time.
 func TestThreeAccounts(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -210,7 +214,8 @@ func TestThreeAccounts(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ args, has, hasNot string }{
-		{"plan", "installs: a job and a table of each account: installs_client_a, installs_client_b, installs_client_c\ninstalls_client_a: nothing is due", "window"},
+		{"plan", "installs: a job and a table of each account: installs_client_a, installs_client_b, " +
+			"installs_client_c\ninstalls_client_a: nothing is due", "window"},
 		{"plan installs_client_b --json", `"job":"installs_client_b","account":"client_b"`, "client_a"},
 		{"status installs", "installs_client_c: 20", ""},
 		{"status installs_client_c", "installs_client_c: 20", "client_a"},
@@ -218,12 +223,17 @@ func TestThreeAccounts(t *testing.T) {
 		{"backfill installs --gaps --dry-run", "installs_client_c: nothing is due", ""},
 		{"config show", `token: "${TOKEN_B}"`, ""},
 		{"config show installs_client_b", "name: installs\n", ""},
-		{"views installs --union", "CREATE OR REPLACE VIEW \"installs\" AS\nSELECT 'client_a' AS \"account\", *\nFROM \"installs_client_a\"\nUNION ALL BY NAME\nSELECT 'client_b'", ""},
+		{"views installs --union", "CREATE OR REPLACE VIEW \"installs\" AS\nSELECT 'client_a' AS \"account\", " +
+			"*\nFROM \"installs_client_a\"\nUNION ALL BY NAME\nSELECT 'client_b'", ""},
 		{"views installs_client_b", "CREATE OR REPLACE VIEW \"installs_client_b\"", "client_a"},
-		{"views installs_client_b --union", "--union: installs_client_b is one table; name an entry of the config that has accounts", ""},
-		{"accept installs --reason x", "installs stands for a job of each of 3 accounts; name one of them, such as installs_client_a", ""},
+		{"views installs_client_b --union",
+			"--union: installs_client_b is one table; name an entry of the config that has accounts", ""},
+		{"accept installs --reason x",
+			"installs stands for a job of each of 3 accounts; name one of them, such as installs_client_a", ""},
 		{"history installs", "installs stands for a job of each of 3 accounts", ""},
-		{"report --dimensions app_token --metrics installs", "no API token: the config's service has none of its own; name one of its accounts by --account; the config has client_a, client_b, client_c", ""},
+		{"report --dimensions app_token --metrics installs",
+			"no API token: the config's service has none of its own; name one of its accounts by --account; the " +
+				"config has client_a, client_b, client_c", ""},
 		{"apps list --account client_d", "--account client_d: there is no such account; did you mean client_a", ""},
 	} {
 		out, _ := p.run(strings.Fields(c.args)...)
@@ -235,7 +245,8 @@ func TestThreeAccounts(t *testing.T) {
 	a.mu.Lock()
 	a.most = map[string]int{}
 	a.mu.Unlock()
-	for _, args := range []string{"report --dimensions app_token --metrics installs --currency USD", "events", "apps list", "fields --events"} {
+	for _, args := range []string{"report --dimensions app_token --metrics installs --currency USD", "events",
+		"apps list", "fields --events"} {
 		if out, code := p.run(append(strings.Fields(args), "--account", "client_b")...); code != 0 {
 			t.Errorf("%s: exit code %d: %s", args, code, out)
 		}
@@ -259,14 +270,16 @@ func TestAccountsShareTheRate(t *testing.T) {
 		t.Fatalf("%d requests prove nothing", len(a.began))
 	}
 	for i, at := range a.began { // the service sees a request a little later than it was sent, some more so than others
-		n := len(slices.DeleteFunc(slices.Clone(a.began[i:]), func(b time.Time) bool { return b.Sub(at) >= time.Second }))
+		n := len(slices.DeleteFunc(slices.Clone(a.began[i:]),
+			func(b time.Time) bool { return b.Sub(at) >= time.Second }))
 		if n > rate+2 {
 			t.Fatalf("%d requests within a second, want at most %d", n, rate)
 		}
 	}
 }
 
-// An account that the service refuses holds up no other, and the last lines say which it was. Its answer repeats every token, and none is said.
+// An account that the service refuses holds up no other, and the last lines say which it was. Its
+// answer repeats every token, and none is said.
 func TestOneAccountIsRefused(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -275,7 +288,8 @@ func TestOneAccountIsRefused(t *testing.T) {
 	p := a.place(t, fmt.Sprintf(agencyAccounts, a.url, 1000)+fmt.Sprintf(agencyJob, "installs", "accounts: all"))
 	out, code := p.run("run")
 	last := out[max(0, strings.Index(out, "Something is left out")):]
-	if code != 5 || !strings.Contains(last, "The service refused 1 account: client_b.") || strings.Contains(last, "client_a.") || !strings.Contains(out, "[token]") {
+	if code != 5 || !strings.Contains(last, "The service refused 1 account: client_b.") ||
+		strings.Contains(last, "client_a.") || !strings.Contains(out, "[token]") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	p.keptTokens(out)
@@ -284,12 +298,14 @@ func TestOneAccountIsRefused(t *testing.T) {
 			t.Errorf("%s has %d parts, want %d", name, got, parts)
 		}
 	}
-	if out, code := p.run("check"); code != 5 || !strings.Contains(out, "account client_b: failed") || !strings.Contains(out, "account client_c: ok") {
+	if out, code := p.run("check"); code != 5 || !strings.Contains(out, "account client_b: failed") ||
+		!strings.Contains(out, "account client_c: ok") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
 
-// A token that isn't there is that account's alone, too; where there is none at all, nothing is begun.
+// A token that isn't there is that account's alone, too; where there is none at all, nothing is
+// begun.
 func TestOneAccountHasNoToken(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -297,23 +313,27 @@ func TestOneAccountHasNoToken(t *testing.T) {
 	p := a.place(t, fmt.Sprintf(agencyAccounts, a.url, 1000)+fmt.Sprintf(agencyJob, "installs", "accounts: all"))
 	p.env = slices.Delete(p.env, 1, 2)
 	out, code := p.run("run")
-	if code != 2 || !strings.Contains(out, "accounts.client_b.token: ") || !strings.Contains(out, "TOKEN_B: it is not set") {
+	if code != 2 || !strings.Contains(out, "accounts.client_b.token: ") ||
+		!strings.Contains(out, "TOKEN_B: it is not set") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if got := len(p.partsOf("installs_client_c")); got != 12 {
 		t.Errorf("installs_client_c has %d parts, want 12", got)
 	}
-	if out, code := p.run("run", "installs_client_b", "--now"); code != 2 || strings.Contains(out, "Something is left out") {
+	if out, code := p.run("run", "installs_client_b", "--now"); code != 2 ||
+		strings.Contains(out, "Something is left out") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }
 
-// For a try-out each account of an embedded service has made-up numbers of its own, and no token is looked for.
+// For a try-out each account of an embedded service has made-up numbers of its own, and no token is
+// looked for.
 func TestEmbeddedAccounts(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	a := &agency{}
-	p := a.place(t, "service: embedded\naccounts: {client_a: {token: \"${NO_SUCH}\"}, client_b: {}}\n"+fmt.Sprintf(agencyJob, "installs", "accounts: all"))
+	p := a.place(t, "service: embedded\naccounts: {client_a: {token: \"${NO_SUCH}\"}, client_b: {}}\n"+fmt.Sprintf(
+		agencyJob, "installs", "accounts: all"))
 	if out, code := p.run("run"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
@@ -323,7 +343,8 @@ func TestEmbeddedAccounts(t *testing.T) {
 	}
 	answers := map[string]bool{}
 	for _, account := range []string{"client_a", "client_b"} {
-		out, code := p.run("report", "--account", account, "--dimensions", "os_name", "--metrics", "installs", "--currency", "USD")
+		out, code := p.run("report", "--account", account, "--dimensions", "os_name", "--metrics", "installs",
+			"--currency", "USD")
 		if code != 0 {
 			t.Errorf("exit code %d: %s", code, out)
 		}
@@ -340,7 +361,8 @@ func TestTwoHundredAccounts(t *testing.T) {
 	t.Parallel()
 	const accounts = 200
 	a := startAgency(t, 0)
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // the account of a client's number
+	// The account of a client's number.
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, err := strconv.Atoi(r.Header.Get("Authorization")[len("Bearer token-of-client-"):])
 		if err != nil {
 			t.Errorf("a request with %q", r.Header.Get("Authorization"))
@@ -355,7 +377,8 @@ func TestTwoHundredAccounts(t *testing.T) {
 	for i := range accounts {
 		fmt.Fprintf(&text, "  client_%03d: {token: \"${TOKEN_%03d}\"}\n", i, i)
 	}
-	p := a.place(t, text.String()+strings.Replace(fmt.Sprintf(agencyJob, "installs", "accounts: all"), "-12d", "-2d", 1))
+	p := a.place(t, text.String()+strings.Replace(fmt.Sprintf(agencyJob, "installs", "accounts: all"), "-12d", "-2d",
+		1))
 	for i := range accounts {
 		p.env = append(p.env, fmt.Sprintf("TOKEN_%03d=token-of-client-%d", i, i))
 	}
@@ -367,7 +390,8 @@ func TestTwoHundredAccounts(t *testing.T) {
 		like := fmt.Sprintf("installs_client_%03d", i%len(agencyTokens))
 		one, other := p.partsOf(name), p.partsOf(like)
 		for path, part := range one {
-			if got := other[strings.Replace(path, name, like, 1)]; len(got) != len(part) { // the table's name is in both
+			// The table's name is in both.
+			if got := other[strings.Replace(path, name, like, 1)]; len(got) != len(part) {
 				t.Errorf("%s has %d bytes, and the table of the same account %d", path, len(part), len(got))
 			}
 		}
@@ -377,7 +401,8 @@ func TestTwoHundredAccounts(t *testing.T) {
 	}
 	out, code := p.run("views", "installs", "--union", "--dialect", "duckdb")
 	union := out[max(0, strings.LastIndex(out, "CREATE OR REPLACE VIEW")):]
-	if code != 0 || strings.Count(union, "UNION ALL BY NAME") != accounts-1 || !strings.Contains(union, "'client_199' AS") {
+	if code != 0 || strings.Count(union, "UNION ALL BY NAME") != accounts-1 ||
+		!strings.Contains(union, "'client_199' AS") {
 		t.Errorf("exit code %d: the union is %s", code, union)
 	}
 }

@@ -34,7 +34,8 @@ jobs:
     metrics: [installs, network_cost, ecpi_all]
 `
 
-// What people see who lose a bucket, add a sink, change a type and ask what moved, in one folder, by the bubble's clock.
+// What people see who lose a bucket, add a sink, change a type and ask what moved, in one folder,
+// by the bubble's clock.
 func TestReplayText(t *testing.T) {
 	slow.Test(t)
 	dir := t.TempDir()
@@ -66,9 +67,11 @@ func TestReplayText(t *testing.T) {
 			check(t, err)
 			check(t, os.WriteFile(answers()[0], data[:len(data)/2], 0o600))
 		}},
-		{"replay-sink", "replay spend_daily --from 2010-12-28 --to 2010-12-29", 1, 0, change(t, "sinks: [file://./out]", "sinks: [file://./out, file://./second]")},
+		{"replay-sink", "replay spend_daily --from 2010-12-28 --to 2010-12-29", 1, 0,
+			change(t, "sinks: [file://./out]", "sinks: [file://./out, file://./second]")},
 		{"replay-seq", "replay spend_daily --from 2010-12-28 --to 2010-12-28 --seq 1", 1, 0, nil},
-		{"replay-type-refused", "run", 1, 2, change(t, "metrics: [installs, network_cost, ecpi_all]", "metrics: [installs, network_cost, ecpi_all]\n    types: {ecpi_all: double}")},
+		{"replay-type-refused", "run", 1, 2, change(t, "metrics: [installs, network_cost, ecpi_all]",
+			"metrics: [installs, network_cost, ecpi_all]\n    types: {ecpi_all: double}")},
 		{"replay-type", "replay spend_daily", 1, 3, nil},
 		{"replay-currency", "replay spend_daily", 1, 2, change(t, "currency: USD", "currency: EUR")},
 		{"replay-none", "replay spend_daily", 1, 2, change(t, "raw: file://./raw\n", "")},
@@ -91,7 +94,9 @@ func TestReplayText(t *testing.T) {
 					}
 				}
 			} else if s.name != "" {
-				golden(t, "command-"+s.name, "$ reportferry "+wrapped(s.args)+answerName.ReplaceAllString(steady(err.String()+out.String()), "$1.csv.zst"))
+				golden(t, "command-"+s.name,
+					"$ reportferry "+wrapped(s.args)+answerName.ReplaceAllString(steady(err.String()+out.String()),
+						"$1.csv.zst"))
 			}
 		})
 	}

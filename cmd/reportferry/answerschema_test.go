@@ -35,18 +35,24 @@ jobs:
   - {name: choices, kind: sharing, source: "file://./in/{date}/consent.csv", rejects: file://./rejects, wait_until_quiet: false}
 `
 
-// answersOf are command lines of every command that has --output, in the order in which they make answers of each other. Of those behind
-// "run" the answer isn't read.
+// answersOf are command lines of every command that has --output, in the order in which they make
+// answers of each other. Of those behind "run" the answer isn't read.
 var answersOf = []string{
-	"version", "fields --offline", "fields roas_d7 network", "fields --search purchase", "config show", "config show daily",
-	"plan", "backfill daily --from -9d --dry-run", "status", "gaps", "changes", "runs", "apps plan", "spend status", "sharing status", "apps status", "ledger list",
-	"run --now", "plan", "plan --force daily", "status", "status --records --max-age 1s", "gaps", "changes --since 2009-01-01", "history daily", "history daily --metric cost", "runs", "runs last",
-	"apps plan", "apps status", "apps status TICKET", "apps list", "ledger list", "spend status", "sharing status", "spend reconcile --from -9d --network Partner",
-	"sharing explain --partner google", "events", "report --dimensions day,network --metrics installs,cost,roas_d7 --currency USD --date-period -3d:-1d",
+	"version", "fields --offline", "fields roas_d7 network", "fields --search purchase", "config show",
+	"config show daily",
+	"plan", "backfill daily --from -9d --dry-run", "status", "gaps", "changes", "runs", "apps plan", "spend status",
+	"sharing status", "apps status", "ledger list",
+	"run --now", "plan", "plan --force daily", "status", "status --records --max-age 1s", "gaps",
+	"changes --since 2009-01-01", "history daily", "history daily --metric cost", "runs", "runs last",
+	"apps plan", "apps status", "apps status TICKET", "apps list", "ledger list", "spend status", "sharing status",
+	"spend reconcile --from -9d --network Partner",
+	"sharing explain --partner google", "events",
+	"report --dimensions day,network --metrics installs,cost,roas_d7 --currency USD --date-period -3d:-1d",
 	"restate", "run --now", "status", "gaps", "changes", "history daily", "diff daily yesterday", "runs",
 }
 
-// Every answer as JSON is of the schema that `schema COMMAND` prints, and no command with --output json is left out.
+// Every answer as JSON is of the schema that `schema COMMAND` prints, and no command with --output
+// json is left out.
 func TestEveryAnswerIsOfItsSchema(t *testing.T) {
 	slow.Test(t)
 	p, server := newAppsPlace(t, emulator.Options{}, 2, twoApps)
@@ -59,8 +65,11 @@ func TestEveryAnswerIsOfItsSchema(t *testing.T) {
 	check(t, os.WriteFile("reportferry.yml", fmt.Appendf(nil, answersSchemaConfig, p.service.url), 0o600))
 	yesterday := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
 	check(t, os.MkdirAll("in/"+yesterday, 0o700))
-	check(t, os.WriteFile("in/"+yesterday+"/spend.csv", fmt.Appendf(nil, "cost_id,cost_type,cost_currency,cost_amount,tag,engaged_at\nclick-00000001,cpc,USD,1.5,a,%[1]sT01:00:00Z\nclick-00000002,cpc,USD,no,a,%[1]sT01:00:00Z\n", yesterday), 0o600))
-	check(t, os.WriteFile("in/"+yesterday+"/consent.csv", []byte("app_token,idfa,sharing\nabc123def456,c0ffee-1,disable\n"), 0o600))
+	check(t, os.WriteFile("in/"+yesterday+"/spend.csv", fmt.Appendf(nil,
+		"cost_id,cost_type,cost_currency,cost_amount,tag,engaged_at\nclick-00000001,cpc,USD,1.5,a,"+
+			"%[1]sT01:00:00Z\nclick-00000002,cpc,USD,no,a,%[1]sT01:00:00Z\n", yesterday), 0o600))
+	check(t, os.WriteFile("in/"+yesterday+"/consent.csv",
+		[]byte("app_token,idfa,sharing\nabc123def456,c0ffee-1,disable\n"), 0o600))
 	writeSlugs(t, filepath.Join(p.dir, "ledger"), "account_events")
 	run := func(args ...string) []byte {
 		var out, errs bytes.Buffer
@@ -73,7 +82,8 @@ func TestEveryAnswerIsOfItsSchema(t *testing.T) {
 	names := slices.Collect(maps.Keys(schemas(newRoot(newProgram()))))
 	for _, line := range answersOf {
 		if line == "restate" {
-			answer, err := http.Post(p.service.url+"/_emulator/restatements", "application/json", strings.NewReader(fmt.Sprintf(`[{"day": %q, "metric": "cost", "factor": 0.75}]`, yesterday)))
+			answer, err := http.Post(p.service.url+"/_emulator/restatements", "application/json",
+				strings.NewReader(fmt.Sprintf(`[{"day": %q, "metric": "cost", "factor": 0.75}]`, yesterday)))
 			check(t, err)
 			if check(t, answer.Body.Close()); answer.StatusCode > 299 {
 				t.Fatal(answer.Status)
@@ -95,18 +105,22 @@ func TestEveryAnswerIsOfItsSchema(t *testing.T) {
 			run(strings.Fields(line)...)
 			continue
 		}
-		v, o := ofSchema(t, line, run(append([]string{"schema"}, strings.Fields(name)...)...), run(append(strings.Fields(line), "-o", "json")...))
+		v, o := ofSchema(t, line, run(append([]string{"schema"}, strings.Fields(name)...)...),
+			run(append(strings.Fields(line), "-o", "json")...))
 		values[name], objects[name] = values[name]+v, objects[name]+o
 	}
 	var said bytes.Buffer
-	if code := execute(t.Context(), []string{"schema", "apps", "get"}, io.Discard, &said); code != 2 || !strings.Contains(said.String(), `schema "apps get": want one of apps, apps list, apps plan, `) {
+	if code := execute(t.Context(), []string{"schema", "apps", "get"}, io.Discard, &said); code != 2 ||
+		!strings.Contains(said.String(), `schema "apps get": want one of apps, apps list, apps plan, `) {
 		t.Errorf("of a command without --output: exit code %d: %s", code, &said)
 	}
 	for _, name := range names {
 		var document map[string]any
 		check(t, json.Unmarshal(run(append([]string{"schema"}, strings.Fields(name)...)...), &document))
-		if want := wire.SchemaIDs + version() + "/" + strings.ReplaceAll(name, " ", "-") + ".json"; document["$id"] != want || document["$schema"] != "https://json-schema.org/draft/2020-12/schema" || document["title"] == "" {
-			t.Errorf("schema %s: $id %v, want %s; $schema %v, title %v", name, document["$id"], want, document["$schema"], document["title"])
+		if want := wire.SchemaIDs + version() + "/" + strings.ReplaceAll(name, " ", "-") + ".json"; document["$id"] !=
+			want || document["$schema"] != "https://json-schema.org/draft/2020-12/schema" || document["title"] == "" {
+			t.Errorf("schema %s: $id %v, want %s; $schema %v, title %v", name, document["$id"], want,
+				document["$schema"], document["title"])
 		}
 		if objects[name] == 0 && !slices.Contains([]string{"config", "apps", "log", "result"}, name) {
 			t.Errorf("of %d answers of %q that were held to its schema none has an object", values[name], name)
@@ -114,7 +128,8 @@ func TestEveryAnswerIsOfItsSchema(t *testing.T) {
 	}
 }
 
-// ofSchema holds each value of an answer to a schema, and counts them and those that have an object. A schema that takes anything is an error.
+// ofSchema holds each value of an answer to a schema, and counts them and those that have an
+// object. A schema that takes anything is an error.
 func ofSchema(t *testing.T, line string, schema, answer []byte) (n, objects int) {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))

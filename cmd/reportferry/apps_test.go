@@ -50,7 +50,8 @@ func steadyApps(p *place, stdout, stderr string) string {
 	slices.Sort(lines) // of apps that are applied at once
 	said := unfold.Replace(strings.Join(lines, "")) + stdout
 	said = tookTime.ReplaceAllString(strings.ReplaceAll(said, p.dir, "/dir"), "(0s)")
-	said = agoTime.ReplaceAllString(pastTime.ReplaceAllString(localPort.ReplaceAllString(said, "127.0.0.1"), "2026-01-01T00:00:00Z"), "1s ago")
+	said = agoTime.ReplaceAllString(pastTime.ReplaceAllString(localPort.ReplaceAllString(said, "127.0.0.1"),
+		"2026-01-01T00:00:00Z"), "1s ago")
 	said = manyTries.ReplaceAllString(waitsRow.ReplaceAllString(retries.ReplaceAllString(said, "retries 0"), ""), "")
 	return steady(runID.ReplaceAllString(said, "20260101T000000.000Z-1f2e3d4c"))
 }
@@ -69,7 +70,8 @@ func typed(t *testing.T, text string) {
 	t.Cleanup(func() { os.Stdin = before; _ = f.Close() })
 }
 
-// What people see of every command on apps, one after the other on one account. Nothing of it holds a secret.
+// What people see of every command on apps, one after the other on one account. Nothing of it holds
+// a secret.
 func TestAppsText(t *testing.T) {
 	p, server := newAppsPlace(t, emulator.Options{}, 2, twoApps)
 	t.Chdir(p.dir)
@@ -108,7 +110,8 @@ func TestAppsText(t *testing.T) {
 		{"run-same", "run", 0, nil},
 		{"plan-changed", "apps plan", 0, edit("app_id: 1234567890", "app_id: 99")},
 		{"plan-json-wide", "apps plan --json", 0, nil},
-		{"apply-failing", "apps apply", 3, fail(emulator.JobFault{App: "com.example.puzzle", Section: "partners", Item: "facebook", Detail: "no such app", Times: 1})},
+		{"apply-failing", "apps apply", 3, fail(emulator.JobFault{App: "com.example.puzzle", Section: "partners",
+			Item: "facebook", Detail: "no such app", Times: 1})},
 		{"status", "apps status", 0, nil},
 		{"plan-failed", "apps plan", 0, nil},
 		{"apply-one", "apps apply " + app, 0, nil},
@@ -125,12 +128,14 @@ func TestAppsText(t *testing.T) {
 		{"events", "apps events " + app, 0, nil},
 		{"events-add", "apps events " + app + " ios/1234567890 --add level_up --add-unique first_open", 0, nil},
 		{"signature", "apps signature " + app, 0, nil},
-		{"signature-change", "apps signature " + app + " --enforce=false --fingerprint " + strings.Repeat("0a:", 19) + "0b", 0, nil},
+		{"signature-change", "apps signature " + app + " --enforce=false --fingerprint " + strings.Repeat("0a:",
+			19) + "0b", 0, nil},
 		{"plan-drift", "apps plan", 0, nil},
 		{"secrets-revoke", "apps secrets revoke-outdated " + app + " --min-active-version 4", 1, nil},
 		{"secrets-force", "apps secrets revoke-outdated " + app + " --min-active-version 4 --force", 0, nil},
 		{"vault-none", "apps vault list", 0, nil},
-		{"vault-put", "apps vault put csv_upload_settings key.json", 0, write("key.json", `{"type": "S3", "bucket": "b", "key": "zz-key", "secret": "zz-secret"}`)},
+		{"vault-put", "apps vault put csv_upload_settings key.json", 0,
+			write("key.json", `{"type": "S3", "bucket": "b", "key": "zz-key", "secret": "zz-secret"}`)},
 		{"vault-google", "apps vault put purchase_verification --store google -", 0, nil},
 		{"vault-list", "apps vault list", 0, nil},
 		{"export-wide", "apps export --app " + app + " --section app_info,signature", 0, nil},
@@ -160,8 +165,10 @@ func TestAppsText(t *testing.T) {
 	if found == nil {
 		t.Fatalf("no secret in %s", out)
 	}
-	for _, args := range [][]string{{"apps", "status", ticket}, {"apps", "status", ticket, "--json"}, {"apps", "status", ticket, "--wait"},
-		{"apps", "secrets", "reactivate", app, found[1], "--scope", "all-traffic"}, {"apps", "secrets", "revoke", app, found[1]}, {"apps", "settings", app},
+	for _, args := range [][]string{{"apps", "status", ticket}, {"apps", "status", ticket, "--json"},
+		{"apps", "status", ticket, "--wait"},
+		{"apps", "secrets", "reactivate", app, found[1], "--scope", "all-traffic"},
+		{"apps", "secrets", "revoke", app, found[1]}, {"apps", "settings", app},
 		{"apps", "export", "--out", "all.csv"}} {
 		out, code := p.here(args...)
 		if code != 0 {

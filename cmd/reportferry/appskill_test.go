@@ -34,7 +34,8 @@ func newAppsPlace(t *testing.T, o emulator.Options, attempts int, file string) (
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { web.Close(); check(t, server.Close()) })
 	dir := t.TempDir()
-	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, appsConfig, web.URL, attempts, living), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, appsConfig, web.URL, attempts,
+		living), 0o600))
 	check(t, os.WriteFile(filepath.Join(dir, "apps.yaml"), []byte(file), 0o600))
 	return &place{t: t, dir: dir, token: "secret-token-of-the-test", service: &service{url: web.URL}}, server
 }
@@ -45,14 +46,20 @@ func manyApps(n int) string {
 	b.WriteString("apps:\n")
 	for i := range n {
 		if i%4 == 3 {
-			fmt.Fprintf(&b, "  - {name: Game %d, bundle_id: com.example.g%d, store_id: %d, platform: ios, ios_pv_shared_secret: \"${PV}\",\n"+
-				"     channel_setup: {gameanalytics: {key: \"${KEY}\"}, unityads: {game_id: %d}}}\n", i, i, 1_000_000+i, i)
+			fmt.Fprintf(&b, "  - {name: Game %d, bundle_id: com.example.g%d, store_id: %d, platform: ios, "+
+				"ios_pv_shared_secret: \"${PV}\",\n"+
+				"     channel_setup: {gameanalytics: {key: \"${KEY}\"}, unityads: {game_id: %d}}}\n", i, i, 1_000_000+i,
+				i)
 			continue
 		}
-		fmt.Fprintf(&b, "  - {name: Game %d, bundle_id: com.example.g%d, store_id: com.example.g%d, platform: android, sections: [events, partners, trackers],\n"+
-			"     channel_setup: {facebook: {app_id: %d}, ironsource: {advertiser_id: 7, password: \"${PW}\"}, applovin: {sdk_keys: [\"${KEY}\"]}},\n"+
-			"     override_settings: {csv_upload_settings: {credentials: {secret: \"${S3}\"}}, callbacks: [{id: global, url: \"https://in.example.com/%d\"}]},\n"+
-			"     events: [{name: purchase_%d}, {name: level, unique: true}], signature: {enforce_install_signing: true}}\n", i, i, i, i, i, i)
+		fmt.Fprintf(&b, "  - {name: Game %d, bundle_id: com.example.g%d, store_id: com.example.g%d, platform: "+
+			"android, sections: [events, partners, trackers],\n"+
+			"     channel_setup: {facebook: {app_id: %d}, ironsource: {advertiser_id: 7, password: \"${PW}\"}, "+
+			"applovin: {sdk_keys: [\"${KEY}\"]}},\n"+
+			"     override_settings: {csv_upload_settings: {credentials: {secret: \"${S3}\"}}, callbacks: [{id: "+
+			"global, url: \"https://in.example.com/%d\"}]},\n"+
+			"     events: [{name: purchase_%d}, {name: level, unique: true}], signature: {enforce_install_signing: "+
+			"true}}\n", i, i, i, i, i, i)
 	}
 	return b.String()
 }
@@ -65,21 +72,26 @@ func appFaults() []emulator.Fault {
 		return emulator.Fault{Path: path, Kind: emulator.FaultStatus, Status: status, Every: every}
 	}
 	return []emulator.Fault{
-		{Path: "/app", Kind: emulator.FaultLost, Every: 17}, status("/app", 500, 11), status("/app", 429, 19), {Path: "/app", Kind: emulator.FaultReset, Every: 23},
-		status("", 500, 29), status("", 429, 37), {Kind: emulator.FaultLost, Every: 41}, {Kind: emulator.FaultCut, Every: 43, AfterBytes: 20}, status("", 503, 47),
+		{Path: "/app", Kind: emulator.FaultLost, Every: 17}, status("/app", 500, 11), status("/app", 429, 19),
+		{Path: "/app", Kind: emulator.FaultReset, Every: 23},
+		status("", 500, 29), status("", 429, 37), {Kind: emulator.FaultLost, Every: 41},
+		{Kind: emulator.FaultCut, Every: 43, AfterBytes: 20}, status("", 503, 47),
 		{Kind: emulator.FaultLost, Status: 500, Every: 53},
 	}
 }
 
-// Many apps, faults of all sorts, a job that fails for ever, and SIGKILL: every run comes nearer, no app is made
-// twice, the failing app stops no other, and at the end nothing differs and nothing is sent.
+// Many apps, faults of all sorts, a job that fails for ever, and SIGKILL: every run comes nearer,
+// no app is made twice, the failing app stops no other, and at the end nothing differs and nothing
+// is sent.
 func TestAppsConverge(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	n := min(10**kills, 400)
-	p, server := newAppsPlace(t, emulator.Options{TicketStep: 20 * time.Millisecond, Token: "secret-token-of-the-test", Faults: appFaults(), JobFaults: []emulator.JobFault{
-		{App: "com.example.g8", Section: "events"}, {App: "com.example.g9", Section: "partners", Item: "facebook", Times: 3},
-	}}, 3, manyApps(n))
+	p, server := newAppsPlace(t, emulator.Options{TicketStep: 20 * time.Millisecond, Token: "secret-token-of-the-test",
+		Faults: appFaults(), JobFaults: []emulator.JobFault{
+			{App: "com.example.g8", Section: "events"}, {App: "com.example.g9", Section: "partners", Item: "facebook",
+				Times: 3},
+		}}, 3, manyApps(n))
 	p.env = appSecrets
 	most := (*kills + 3) / 4 // each costs a lease
 	t.Logf("seed %d, %d kills, %d apps", *killSeed, most, n)
@@ -90,7 +102,8 @@ func TestAppsConverge(t *testing.T) {
 		cmd, out := p.command(t.Context(), "apps", "apply", "--log-level", "debug", "--log-format", "json")
 		before := jobsOf(t, server)
 		check(t, cmd.Start())
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && jobsOf(t, server) == before; { // the next run waits for the end of the dead one's lease
+		// The next run waits for the end of the dead one's lease.
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && jobsOf(t, server) == before; {
 			time.Sleep(5 * time.Millisecond)
 		}
 		time.Sleep(time.Duration(dice.Int64N(int64(700 * time.Millisecond))))
@@ -145,12 +158,14 @@ func TestAppsConverge(t *testing.T) {
 	if len(managed) != n {
 		t.Errorf("%d apps", len(managed))
 	}
-	if out, code = p.run("apps", "plan"); code != 0 || out != fmt.Sprintf("%d apps: 0 to be created, 0 to be changed, %d as declared\n", n, n) {
+	if out, code = p.run("apps", "plan"); code != 0 ||
+		out != fmt.Sprintf("%d apps: 0 to be created, 0 to be changed, %d as declared\n", n, n) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	p.noSecrets("the output", said+out)
 	p.noSecretsInFiles()
-	t.Logf("%d of %d kills hit a run half way; %d runs to the end, %d jobs for %d apps, %d requests", partly, most, runs, jobs, n, len(server.Requests()))
+	t.Logf("%d of %d kills hit a run half way; %d runs to the end, %d jobs for %d apps, %d requests", partly, most,
+		runs, jobs, n, len(server.Requests()))
 }
 
 // output is what a command says that must go well.
@@ -201,7 +216,8 @@ func jobsOf(t *testing.T, server *emulator.Server) (n int) {
 	return n
 }
 
-// A run that waits for migrations ends at once when it is told to, with 130, and the next one goes on waiting.
+// A run that waits for migrations ends at once when it is told to, with 130, and the next one goes
+// on waiting.
 func TestAppsTerminated(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -217,7 +233,8 @@ func TestAppsTerminated(t *testing.T) {
 	start := time.Now()
 	check(t, cmd.Process.Signal(syscall.SIGTERM))
 	_ = cmd.Wait() // 130
-	if code := cmd.ProcessState.ExitCode(); code != 130 || time.Since(start) > 9*time.Second || !strings.Contains(out.String(), "The next run goes on") {
+	if code := cmd.ProcessState.ExitCode(); code != 130 || time.Since(start) > 9*time.Second ||
+		!strings.Contains(out.String(), "The next run goes on") {
 		t.Errorf("exit code %d after %v: %s", code, time.Since(start), out)
 	}
 	if _, err := server.AdvanceTickets(100, ""); err != nil {

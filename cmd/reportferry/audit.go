@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
-// This table stands beside the jobs' own in BigQuery, so that a dashboard can show what each run did. What it did to which partition
-// is in the tables of package state.
+// This table stands beside the jobs' own in BigQuery, so that a dashboard can show what each run
+// did. What it did to which partition is in the tables of package state.
 const auditRuns = "_reportferry_runs"
 
 var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
@@ -32,8 +32,8 @@ var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
 	{Name: "error", Type: sinks.String, Description: "The first error"},
 }}
 
-// audit appends a run to the audit table, when the config names a dataset for it. The run's ID is the ID of the append, so that a
-// repeated one adds nothing.
+// audit appends a run to the audit table, when the config names a dataset for it. The run's ID is
+// the ID of the append, so that a repeated one adds nothing.
 func audit(ctx context.Context, s *wire.Ran) error {
 	if s.Config.Audit == "" {
 		return nil
@@ -57,7 +57,8 @@ func audit(ctx context.Context, s *wire.Ran) error {
 func auditRun(r ledger.Run, res ledger.Result) map[string]any {
 	row := map[string]any{
 		"run": r.ID, "trigger": r.Trigger, "job": res.Job, "table_name": res.Table, "started": dateTime(r.Started),
-		"exit_code": r.Exit, "written": res.Outcome.Written, "unchanged": res.Outcome.Unchanged, "empty": res.Outcome.Empty,
+		"exit_code": r.Exit, "written": res.Outcome.Written, "unchanged": res.Outcome.Unchanged,
+		"empty":  res.Outcome.Empty,
 		"failed": res.Outcome.Failed, "requests": res.Outcome.Requests, "row_count": res.Outcome.Rows,
 	}
 	if r.Ended != nil {

@@ -16,7 +16,8 @@ jobs:
   - {name: daily, kind: report, sinks: ["file://./out"], start: -200d, currency: USD, dimensions: [day], metrics: [installs], codec: snappy}
 `
 
-// Where nothing listens, a person who waits is told within seconds, and a run that a schedule began goes on trying for as long as it may.
+// Where nothing listens, a person who waits is told within seconds, and a run that a schedule began
+// goes on trying for as long as it may.
 func TestNothingListensToAPerson(t *testing.T) {
 	t.Setenv("ADJUST_TOKEN", "made-up")
 	const report, run = "report --dimensions day --metrics installs", "run --now --no-progress"
@@ -43,8 +44,10 @@ func TestNothingListensToAPerson(t *testing.T) {
 			}
 			began := time.Now()
 			code := execute(t.Context(), append(strings.Fields(c.command), "--config", file), &out, seen)
-			if took := time.Since(began); code != 1 || took < c.from || took > c.to || !strings.Contains(out.String(), "connection refused; check the network") {
-				t.Errorf("%s, on a terminal: %v: exit code %d after %v: %s", c.command, c.terminal, code, took, out.String())
+			if took := time.Since(began); code != 1 || took < c.from || took > c.to ||
+				!strings.Contains(out.String(), "connection refused; check the network") {
+				t.Errorf("%s, on a terminal: %v: exit code %d after %v: %s", c.command, c.terminal, code, took,
+					out.String())
 			}
 		})
 	}

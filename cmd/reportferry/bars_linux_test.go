@@ -10,13 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// On a terminal of 80 columns a run draws bars, which fit; --no-progress writes lines, and --quiet nothing.
+// On a terminal of 80 columns a run draws bars, which fit; --no-progress writes lines, and --quiet
+// nothing.
 func TestBarsOnATerminal(t *testing.T) {
-	const table = "run --to ./out --embedded --currency USD --dimensions day,network --metrics installs,cost --start -9d"
+	const table = "run --to ./out --embedded --currency USD --dimensions day,network --metrics installs,cost " +
+		"--start -9d"
 	moves := regexp.MustCompile(`\x1b\[[0-9]*[A-Z]`)
 	for flag, want := range map[string]*regexp.Regexp{
-		"": regexp.MustCompile(`(?m)^day_network +\[=+\] (2/2|3/3) windows +in \d+s +153 rows *$`), "--no-progress": regexp.MustCompile(`(?m)^day_network +window \S+ +(2/2|3/3) +written`),
-		"--quiet": regexp.MustCompile(`^$`),
+		"":              regexp.MustCompile(`(?m)^day_network +\[=+\] (2/2|3/3) windows +in \d+s +153 rows *$`),
+		"--no-progress": regexp.MustCompile(`(?m)^day_network +window \S+ +(2/2|3/3) +written`),
+		"--quiet":       regexp.MustCompile(`^$`),
 	} {
 		seen, code := converse(t, t.TempDir(), strings.Fields(table+" "+flag), nil)
 		plain := moves.ReplaceAllString(seen, "")
@@ -38,9 +41,12 @@ func TestBarsOnATerminal(t *testing.T) {
 func TestBarsTellOfWaits(t *testing.T) {
 	base, stop := serveEmulator(t)
 	defer stop()
-	(&service{url: base}).admin(t, http.MethodPut, "faults", json.RawMessage(`[{"path": "csv_report", "kind": "status", "status": 429, "retry_after": 2}]`))
+	(&service{url: base}).admin(t, http.MethodPut, "faults",
+		json.RawMessage(`[{"path": "csv_report", "kind": "status", "status": 429, "retry_after": 2}]`))
 	t.Setenv("TOKEN", "secret-1")
-	seen, code := converse(t, t.TempDir(), strings.Fields("run --to ./out --base-url "+base+" --token-env TOKEN --currency USD --dimensions day --metrics installs --start -2d"), nil)
+	seen, code := converse(t, t.TempDir(),
+		strings.Fields("run --to ./out --base-url "+base+" --token-env TOKEN --currency USD --dimensions day "+
+			"--metrics installs --start -2d"), nil)
 	if code != 0 || !strings.Contains(seen, "back-off 2 s: 429") || !strings.Contains(seen, "back-off 1 s: 429") {
 		t.Errorf("exit code %d: %s", code, seen)
 	}

@@ -26,8 +26,9 @@ jobs:
     metrics: [installs, clicks, impressions, sessions, reattributions, cost, revenue, ad_revenue, ecpi_all]
 `
 
-// BenchmarkMemory runs the program over windows of seven days, 200 MB and 2 GB of CSV each, and reports the peak of its
-// resident memory and its throughput. One window at a time, and four, which is the default of in_flight.
+// BenchmarkMemory runs the program over windows of seven days, 200 MB and 2 GB of CSV each, and
+// reports the peak of its resident memory and its throughput. One window at a time, and four, which
+// is the default of in_flight.
 func BenchmarkMemory(b *testing.B) {
 	const bytesPerRow = 174 // of the emulator's bulk rows under these columns
 	for _, size := range []int64{200e6, 2e9} {

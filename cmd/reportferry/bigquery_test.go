@@ -71,8 +71,8 @@ func (p *place) toBigQuery(t *testing.T, o bqtest.Options, query string) (server
 	return server, url
 }
 
-// A rebaseline that the warehouse's table can't take writes nothing, in the warehouse or in the ledger: the table goes on under the
-// config that it had, whatever else is asked for afterwards.
+// A rebaseline that the warehouse's table can't take writes nothing, in the warehouse or in the
+// ledger: the table goes on under the config that it had, whatever else is asked for afterwards.
 func TestARebaselineThatDoesntFit(t *testing.T) {
 	slow.Test(t)
 	s := startService(t)
@@ -87,7 +87,8 @@ func TestARebaselineThatDoesntFit(t *testing.T) {
 	check(t, err)
 	w.edit(t, "currency: USD", "currency: EUR\n    bigquery: {cluster_by: [network]}")
 	out, code := w.run("run", "--rebaseline")
-	if code == 0 || !strings.Contains(unfolded(out), "it is clustered by") || !strings.Contains(unfolded(out), "Nothing was changed") {
+	if code == 0 || !strings.Contains(unfolded(out), "it is clustered by") ||
+		!strings.Contains(unfolded(out), "Nothing was changed") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if now := w.recorded(); !maps.Equal(now, recorded) {
@@ -118,7 +119,8 @@ func (p *place) edit(t *testing.T, before, after string) {
 	check(t, os.WriteFile(path, []byte(strings.Replace(string(data), before, after, 1)), 0o600))
 }
 
-// truth asks the service itself for days, both ends included, and writes the rows as the warehouse's reader does.
+// truth asks the service itself for days, both ends included, and writes the rows as the
+// warehouse's reader does.
 func (s *service) truth(t *testing.T, first, last civil.Date) [][]string {
 	t.Helper()
 	rows := s.grouped(t, "day,app_token,country_code,network,campaign",
@@ -139,7 +141,8 @@ func (s *service) grouped(t *testing.T, dimensions, metrics string, first, last 
 		"dimensions": {dimensions}, "metrics": {metrics}, "currency": {"USD"},
 		"date_period": {first.String() + ":" + last.String()},
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/reports-service/csv_report?"+v.Encode(), nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/reports-service/csv_report?"+v.Encode(),
+		nil)
 	check(t, err)
 	req.Header.Set("Authorization", "Bearer truth")
 	res, err := http.DefaultClient.Do(req)
@@ -180,14 +183,15 @@ func (w *warehouse) holds(t *testing.T, want [][]string) {
 	if !slices.EqualFunc(got, want, slices.Equal) {
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || !slices.Equal(got[i], want[i]) {
-				t.Fatalf("%d rows, want %d; the first that differs:\n%q, want\n%q", len(got), len(want), got[min(i, len(got)-1)], want[min(i, len(want)-1)])
+				t.Fatalf("%d rows, want %d; the first that differs:\n%q, want\n%q", len(got), len(want),
+					got[min(i, len(got)-1)], want[min(i, len(want)-1)])
 			}
 		}
 	}
 }
 
-// Through a bucket, some weeks land equal to the service's own answer; a second run loads nothing; a day fetched again
-// replaces only itself, and leaves no row of campaigns that are gone.
+// Through a bucket, some weeks land equal to the service's own answer; a second run loads nothing;
+// a day fetched again replaces only itself, and leaves no row of campaigns that are gone.
 func TestBigQueryHoldsTheTruth(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -216,28 +220,32 @@ func TestBigQueryHoldsTheTruth(t *testing.T) {
 	if out, code := w.run("backfill", "installs", "--from", day.String(), "--to", day.String(), "--force"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
-	want := slices.Concat(s.truth(t, first, day.AddDays(-1)), other.truth(t, day, day), s.truth(t, day.AddDays(1), last))
+	want := slices.Concat(s.truth(t, first, day.AddDays(-1)), other.truth(t, day, day),
+		s.truth(t, day.AddDays(1), last))
 	w.holds(t, want)
 	if left := w.cloud.names(t, "staged/"); len(left) > 0 {
 		t.Errorf("staged files are left after their record: %v", left)
 	}
 }
 
-// A job with two sinks of which one fails is completed by the next run, which leaves the other alone.
+// A job with two sinks of which one fails is completed by the next run, which leaves the other
+// alone.
 func TestABucketAndBigQuery(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--days", "30", "--apps", "3")
 	w := newWarehouse(t, s, 3, living)
 	w.edit(t, "sinks: [", "sinks: [file://"+w.dir+"/out, ")
-	w.SetFaults(bqtest.Fault{Call: "jobs.insert", Every: 1, Kind: bqtest.FaultStatus, Status: 403, Reason: "accessDenied"})
+	w.SetFaults(bqtest.Fault{Call: "jobs.insert", Every: 1, Kind: bqtest.FaultStatus, Status: 403,
+		Reason: "accessDenied"})
 	if out, code := w.run("run"); code != 5 || !strings.Contains(unfolded(out), "roles/bigquery.jobUser") {
 		t.Errorf("without permission: exit code %d: %s", code, out)
 	}
 	if files := w.files(); len(files) == 0 {
 		t.Error("nothing is in the bucket")
 	}
-	w.SetFaults(bqtest.Fault{Call: "jobs.insert", Nth: 4, Every: 2, Kind: bqtest.FaultLost}) // the answers about the audit's jobs
+	// The answers about the audit's jobs.
+	w.SetFaults(bqtest.Fault{Call: "jobs.insert", Nth: 4, Every: 2, Kind: bqtest.FaultLost})
 	w.edit(t, "ledger: ", "audit: \""+w.url+"\"\nledger: ")
 	if out, code := w.run("run"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
@@ -254,9 +262,10 @@ func TestABucketAndBigQuery(t *testing.T) {
 	w.messages()
 }
 
-// Runs with a fault at a random call of the warehouse, the bucket or the service, or killed at a random moment, each
-// followed by a clean one: the table equals the truth, and at no time a reader sees a partition that is neither empty nor
-// whole. In every second the ledger and the files on their way lie in a bucket.
+// Runs with a fault at a random call of the warehouse, the bucket or the service, or killed at a
+// random moment, each followed by a clean one: the table equals the truth, and at no time a reader
+// sees a partition that is neither empty nor whole. In every second the ledger and the files on
+// their way lie in a bucket.
 func TestBigQueryWhateverBreaks(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -328,8 +337,8 @@ func (w *warehouse) poll(t *testing.T, whole map[string]int, done chan struct{})
 	}
 }
 
-// A breakage is what goes wrong in a run: a call to the warehouse, the bucket or the service, or the process after some
-// time.
+// A breakage is what goes wrong in a run: a call to the warehouse, the bucket or the service, or
+// the process after some time.
 type breakage struct {
 	warehouse []bqtest.Fault
 	bucket    cloudFault
@@ -352,15 +361,18 @@ func draw(dice *rand.Rand) (b breakage) {
 		f.Kind, f.Status = bqtest.FaultStatus, []int{500, 502, 503}[dice.IntN(3)]
 	case 4:
 		insert()
-		f.Kind, f.Reason = bqtest.FaultFailJob, []string{"backendError", "internalError", "rateLimitExceeded", "invalid"}[dice.IntN(4)]
+		f.Kind, f.Reason = bqtest.FaultFailJob, []string{"backendError", "internalError", "rateLimitExceeded",
+			"invalid"}[dice.IntN(4)]
 	case 5: // the job goes on while its run is gone
 		insert()
 		f.Kind, f.Delay = bqtest.FaultSlowJob, 3*time.Second
 		b.kill = time.Duration(200+dice.IntN(1500)) * time.Millisecond
 	case 6:
-		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultCut, AfterBytes: int64(dice.IntN(20_000))}}
+		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultCut,
+			AfterBytes: int64(dice.IntN(20_000))}}
 	case 7:
-		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultStatus, Status: []int{400, 429, 503, 504}[dice.IntN(4)]}}
+		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultStatus,
+			Status: []int{400, 429, 503, 504}[dice.IntN(4)]}}
 	case 8, 9, 10:
 		b.bucket = cloudFault{nth: 1 + dice.IntN(52), kind: []string{"503", "reset", "lost"}[dice.IntN(3)]}
 	default:
@@ -389,8 +401,8 @@ func (b breakage) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// A run that is killed while its load job goes on, and a backfill of the same days at the same time: what was fetched
-// last is what the table holds, though the dead run's job ends late.
+// A run that is killed while its load job goes on, and a backfill of the same days at the same
+// time: what was fetched last is what the table holds, though the dead run's job ends late.
 func TestALateJobOfADeadRun(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -413,7 +425,8 @@ func TestALateJobOfADeadRun(t *testing.T) {
 			w.allNumbers(t)
 			w.edit(t, old.url, restated.url)
 			w.leases(living)
-			backfill, out := w.command(t.Context(), "backfill", "installs", "--from", first.String(), "--to", last.String(), "--force")
+			backfill, out := w.command(t.Context(), "backfill", "installs", "--from", first.String(), "--to",
+				last.String(), "--force")
 			check(t, backfill.Start())
 			check(t, night.Process.Kill())
 			_ = night.Wait() // killed

@@ -28,17 +28,20 @@ import (
 	"google.golang.org/api/option"
 )
 
-// The runs of this file ask somebody else's BigQuery (https://github.com/goccy/bigquery-emulator, whose SQL is analysed by
-// Google's own parser) what our Parquet and our views are to it. bqtest is ours, and may share a mistake with the sink.
+// The runs of this file ask somebody else's BigQuery (https://github.com/goccy/bigquery-emulator,
+// whose SQL is analysed by Google's own parser) what our Parquet and our views are to it. bqtest is
+// ours, and may share a mistake with the sink.
 //
-// That emulator takes table$20260130 for the name of a table, so the sink's load jobs are refused until the test has made
-// tables of these names; and it gives no job statistics, so even then the run ends with the sink's refusal to call a
-// partition put whose rows nobody counted. Both are asserted. For the views the same files are loaded by BigQuery's own
-// client into the table that the sink made. Nothing is proven of partitions, of replacing, or of exactly once.
+// That emulator takes table$20260130 for the name of a table, so the sink's load jobs are refused
+// until the test has made tables of these names; and it gives no job statistics, so even then the
+// run ends with the sink's refusal to call a partition put whose rows nobody counted. Both are
+// asserted. For the views the same files are loaded by BigQuery's own client into the table that
+// the sink made. Nothing is proven of partitions, of replacing, or of exactly once.
 //
-// It reads Parquet by parquet-go, which we write it with: arrow-go and DuckDB are asked elsewhere. It takes a decimal for a
-// double and cuts that to nine decimals, so that from some four millions on the sixth decimal is followed by others:
-// greater money is held against arrow-go, in internal/table.
+// It reads Parquet by parquet-go, which we write it with: arrow-go and DuckDB are asked elsewhere.
+// It takes a decimal for a double and cuts that to nine decimals, so that from some four millions
+// on the sixth decimal is followed by others: greater money is held against arrow-go, in
+// internal/table.
 const (
 	noPartitions   = "` is not found" // `days$20260130`
 	notCounted     = "doesn't say how many rows it wrote"
@@ -61,7 +64,8 @@ func startElsewhere(t *testing.T) *elsewhere {
 	}
 	ports := freePorts(t, 2)
 	var said bytes.Buffer
-	cmd := exec.Command(binary, "--host", "127.0.0.1", "--port", ports[0], "--grpc-port", ports[1], "--project", "proj", "--dataset", "ds")
+	cmd := exec.Command(binary, "--host", "127.0.0.1", "--port", ports[0], "--grpc-port", ports[1], "--project", "proj",
+		"--dataset", "ds")
 	cmd.Stdout, cmd.Stderr = &said, &said
 	began := time.Now()
 	check(t, cmd.Start())
@@ -75,7 +79,8 @@ func startElsewhere(t *testing.T) *elsewhere {
 	base := "http://127.0.0.1:" + ports[0]
 	e := &elsewhere{url: "bigquery://proj/ds?endpoint=" + base}
 	var err error
-	e.client, err = bigquery.NewClient(context.Background(), "proj", option.WithEndpoint(base+"/bigquery/v2/"), option.WithoutAuthentication())
+	e.client, err = bigquery.NewClient(context.Background(), "proj", option.WithEndpoint(base+"/bigquery/v2/"),
+		option.WithoutAuthentication())
 	check(t, err)
 	t.Cleanup(func() { check(t, e.client.Close()) })
 	for deadline := began.Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -108,9 +113,10 @@ func freePorts(t *testing.T, n int) (ports []string) {
 	return ports
 }
 
-// query gives rows, sorted, in the text form of bqtest.Server.Rows, and the columns' types as the query's engine has them.
-// (Listing a table's rows without a query is beyond that emulator: it gives the types back by the names that they were
-// made under, such as FLOAT64, where BigQuery says FLOAT, and its own client knows no other.)
+// query gives rows, sorted, in the text form of bqtest.Server.Rows, and the columns' types as the
+// query's engine has them. (Listing a table's rows without a query is beyond that emulator: it
+// gives the types back by the names that they were made under, such as FLOAT64, where BigQuery says
+// FLOAT, and its own client knows no other.)
 func (e *elsewhere) query(t *testing.T, sql string) (rows [][]string, types string) {
 	t.Helper()
 	found, err := e.client.Query(sql).Read(t.Context())
@@ -163,13 +169,15 @@ func cell(t *testing.T, v bigquery.Value) string {
 	return ""
 }
 
-// An answer is what the service says to one job: rows under a header, of which those of the days asked for are sent.
+// An answer is what the service says to one job: rows under a header, of which those of the days
+// asked for are sent.
 type scripted struct {
 	header string
 	rows   [][]string
 }
 
-// serveScripted is a service whose answers are written in the test, by the finest date that is asked for.
+// serveScripted is a service whose answers are written in the test, by the finest date that is
+// asked for.
 func serveScripted(t *testing.T, answers map[string]scripted) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -204,7 +212,8 @@ jobs:
   - {name: weeks, kind: report, sinks: [%[3]s], start: 2026-01-01, currency: USD, dimensions: [week, network], metrics: [installs]}
 `
 
-// Every type with its hardest values: from the service's text through our Parquet to what a reader of the table gets.
+// Every type with its hardest values: from the service's text through our Parquet to what a reader
+// of the table gets.
 func TestBigQueryEmulatorHasTheValues(t *testing.T) {
 	e := startElsewhere(t)
 	dir := t.TempDir()
@@ -212,12 +221,14 @@ func TestBigQueryEmulatorHasTheValues(t *testing.T) {
 		"day": {"day,network,campaign,installs,cost,ecpi_all,roas_d7", [][]string{
 			{"2026-01-30", "", " ", "0", "0", "", ""},
 			{"2026-01-30", "Ämter 東京 🛳", "a, \"b\"\n c", "9007199254740993", "-0.000001", "0.0000005", "0.1"},
-			{"2026-01-30", "Ämter 東京 🛳", "z", "-9223372036854775808", "999999.999999", "-999999.999999", "-1.7976931348623157e308"},
+			{"2026-01-30", "Ämter 東京 🛳", "z", "-9223372036854775808", "999999.999999", "-999999.999999",
+				"-1.7976931348623157e308"},
 			{"2026-01-31", "NULL", "null", "", "", "1.0000015", "5e-324"},
 		}},
 		"hour": {"hour,network,installs,cost", [][]string{
 			{"2026-01-30T00:00:00", "a", "1", "0.5"}, {"2026-01-30T23:00:00", "a", "2", "-0.25"},
-			{"2026-01-30T02:00:00", "a", "3", ""}, {"2026-01-30T02:00:00", "a", "3", ""}, // clocks go back: both are kept
+			// Clocks go back: both are kept.
+			{"2026-01-30T02:00:00", "a", "3", ""}, {"2026-01-30T02:00:00", "a", "3", ""},
 		}},
 		"week": {"week,network,installs", [][]string{{"2026-01-25 - 2026-01-31", "a", "7"}}},
 	})
@@ -228,20 +239,25 @@ func TestBigQueryEmulatorHasTheValues(t *testing.T) {
 		job, from, to, types string
 		want                 map[string][][]string // by the table that the emulator makes of a partition
 	}{
-		{"days", "2026-01-30", "2026-01-31", "day DATE, network STRING, campaign STRING, installs INTEGER, cost NUMERIC, ecpi_all NUMERIC, roas_d7 FLOAT", map[string][][]string{
-			"days$20260130": {
-				{"2026-01-30", "", " ", "0", "0", "NULL", "NULL"},
-				{"2026-01-30", "Ämter 東京 🛳", "a, \"b\"\n c", "9007199254740993", "-0.000001", "0", "0.1"}, // half to even
-				{"2026-01-30", "Ämter 東京 🛳", "z", "-9223372036854775808", "999999.999999", "-999999.999999", "-1.7976931348623157e+308"},
-			},
-			"days$20260131": {{"2026-01-31", "NULL", "null", "NULL", "NULL", "1.000002", "5e-324"}},
-		}},
-		{"hours", "2026-01-30", "2026-01-30", "hour DATETIME, network STRING, installs INTEGER, cost NUMERIC", map[string][][]string{
-			"hours$20260130": {
-				{"2026-01-30T00:00:00", "a", "1", "0.5"}, {"2026-01-30T02:00:00", "a", "3", "NULL"},
-				{"2026-01-30T02:00:00", "a", "3", "NULL"}, {"2026-01-30T23:00:00", "a", "2", "-0.25"},
-			},
-		}},
+		{"days", "2026-01-30", "2026-01-31",
+			"day DATE, network STRING, campaign STRING, installs INTEGER, cost NUMERIC, ecpi_all NUMERIC, roas_d7 " +
+				"FLOAT", map[string][][]string{
+				"days$20260130": {
+					{"2026-01-30", "", " ", "0", "0", "NULL", "NULL"},
+					// Half to even.
+					{"2026-01-30", "Ämter 東京 🛳", "a, \"b\"\n c", "9007199254740993", "-0.000001", "0", "0.1"},
+					{"2026-01-30", "Ämter 東京 🛳", "z", "-9223372036854775808", "999999.999999", "-999999.999999",
+						"-1.7976931348623157e+308"},
+				},
+				"days$20260131": {{"2026-01-31", "NULL", "null", "NULL", "NULL", "1.000002", "5e-324"}},
+			}},
+		{"hours", "2026-01-30", "2026-01-30", "hour DATETIME, network STRING, installs INTEGER, cost NUMERIC",
+			map[string][][]string{
+				"hours$20260130": {
+					{"2026-01-30T00:00:00", "a", "1", "0.5"}, {"2026-01-30T02:00:00", "a", "3", "NULL"},
+					{"2026-01-30T02:00:00", "a", "3", "NULL"}, {"2026-01-30T23:00:00", "a", "2", "-0.25"},
+				},
+			}},
 		{"weeks", "2026-01-25", "2026-01-31", "week DATE, network STRING, installs INTEGER", map[string][][]string{
 			"weeks$20260125": {{"2026-01-25", "a", "7"}},
 		}},
@@ -256,7 +272,8 @@ func TestBigQueryEmulatorHasTheValues(t *testing.T) {
 		made, err := e.client.Dataset("ds").Table(c.job).Metadata(t.Context())
 		check(t, err)
 		for table := range c.want {
-			check(t, e.client.Dataset("ds").Table(table).Create(t.Context(), &bigquery.TableMetadata{Schema: made.Schema}))
+			check(t, e.client.Dataset("ds").Table(table).Create(t.Context(),
+				&bigquery.TableMetadata{Schema: made.Schema}))
 		}
 		fails(notCounted)
 		for table, want := range c.want {
@@ -268,7 +285,8 @@ func TestBigQueryEmulatorHasTheValues(t *testing.T) {
 	}
 }
 
-// The rows of the made-up account are those that the service gives, and so are the sums and ratios of the view.
+// The rows of the made-up account are those that the service gives, and so are the sums and ratios
+// of the view.
 func TestBigQueryEmulatorHasTheViews(t *testing.T) {
 	const days = 3
 	e := startElsewhere(t)
@@ -290,7 +308,8 @@ func TestBigQueryEmulatorHasTheViews(t *testing.T) {
 		source := bigquery.NewReaderSource(strings.NewReader(data))
 		source.SourceFormat, source.Schema = bigquery.Parquet, made.Schema
 		load := table.LoaderFrom(source)
-		load.CreateDisposition, load.DecimalTargetTypes = bigquery.CreateNever, []bigquery.DecimalTargetType{bigquery.NumericTargetType}
+		load.CreateDisposition, load.DecimalTargetTypes = bigquery.CreateNever,
+			[]bigquery.DecimalTargetType{bigquery.NumericTargetType}
 		job, err := load.Run(t.Context())
 		check(t, err)
 		status, err := job.Wait(t.Context())
@@ -303,16 +322,19 @@ func TestBigQueryEmulatorHasTheViews(t *testing.T) {
 	if len(got) < 200 || !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%d rows that aren't the %d of the service", len(got), len(want))
 	}
-	// Made once: where BigQuery answers 409 for a view that is there, the emulator speaks of an error in the query.
+	// Made once: where BigQuery answers 409 for a view that is there, the emulator speaks of an
+	// error in the query.
 	out, code = p.run("views", "installs", "--by", "network", "--apply")
-	if code != 1 || !strings.Contains(out, "made proj.ds.installs_by_day_network") || !strings.Contains(out, nothingOfParts) {
+	if code != 1 || !strings.Contains(out, "made proj.ds.installs_by_day_network") ||
+		!strings.Contains(out, nothingOfParts) {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	e.freshness(t, out)
 	got, types := e.query(t, "SELECT day, network, installs, clicks, ecpi_all FROM `proj.ds.installs_by_day_network`")
 	want = s.grouped(t, "day,network", "installs,clicks,ecpi_all", today.AddDays(-days), today.AddDays(-1))
 	slices.SortFunc(want, slices.Compare)
-	if types != "day DATE, network STRING, installs INTEGER, clicks INTEGER, ecpi_all FLOAT" || len(want) < 10 || len(got) != len(want) {
+	if types != "day DATE, network STRING, installs INTEGER, clicks INTEGER, ecpi_all FLOAT" || len(want) < 10 ||
+		len(got) != len(want) {
 		t.Fatalf("%d rows of %s, want %d", len(got), types, len(want))
 	}
 	for i, row := range want {
@@ -325,8 +347,8 @@ func TestBigQueryEmulatorHasTheViews(t *testing.T) {
 	}
 }
 
-// freshness asks the view of how fresh tables are, with a table in place of what the emulator doesn't have
-// (https://cloud.google.com/bigquery/docs/information-schema-partitions#schema).
+// freshness asks the view of how fresh tables are, with a table in place of what the emulator
+// doesn't have (https://cloud.google.com/bigquery/docs/information-schema-partitions#schema).
 func (e *elsewhere) freshness(t *testing.T, printed string) {
 	t.Helper()
 	e.query(t, `CREATE TABLE ds.known AS
@@ -341,7 +363,8 @@ func (e *elsewhere) freshness(t *testing.T, printed string) {
 		t.Fatalf("no view of freshness in %s", printed)
 	}
 	sql = strings.Replace(sql, "proj.ds.INFORMATION_SCHEMA.PARTITIONS", "proj.ds.known", 1)
-	got, types := e.query(t, "SELECT table_name, last_period, row_count, state, table_name = 'installs' AND age_minutes NOT BETWEEN 89 AND 95 FROM ("+sql+")")
+	got, types := e.query(t, "SELECT table_name, last_period, row_count, state, table_name = 'installs' AND "+
+		"age_minutes NOT BETWEEN 89 AND 95 FROM ("+sql+")")
 	want := [][]string{{"installs", "20260131", "7", "filled", "false"}, {"sessions", "NULL", "0", "empty", "false"}}
 	if !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("freshness: %s\n%q, want\n%q", types, got, want)

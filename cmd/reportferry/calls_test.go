@@ -23,8 +23,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
-// A toll stands between the program and a server with a bucket, which doesn't know of it. It counts the calls by kind, and each
-// costs time, as it does over a network.
+// A toll stands between the program and a server with a bucket, which doesn't know of it. It counts
+// the calls by kind, and each costs time, as it does over a network.
 type toll struct {
 	url   string
 	takes time.Duration
@@ -68,7 +68,8 @@ func callOf(r *http.Request) string {
 	case r.Method == http.MethodPost || q.Has("uploadId"):
 		return "multipart"
 	}
-	return map[string]string{http.MethodGet: "GetObject", http.MethodHead: "HeadObject", http.MethodPut: "PutObject", http.MethodDelete: "DeleteObject"}[r.Method]
+	return map[string]string{http.MethodGet: "GetObject", http.MethodHead: "HeadObject", http.MethodPut: "PutObject",
+		http.MethodDelete: "DeleteObject"}[r.Method]
 }
 
 // since gives the calls since it was asked last, and how many they are together.
@@ -88,7 +89,8 @@ func bucketPlace(t testing.TB, s *service, c *toll, days int) *place {
 	at := "s3://bkt/calls-" + strings.ReplaceAll(strings.TrimPrefix(p.dir, os.TempDir()), "/", "-")
 	query := "?" + url.Values{"endpoint": {c.url}, "use_path_style": {"true"}, "region": {"us-east-1"}}.Encode()
 	for from, to := range map[string]string{
-		", in_flight: 0": "", "file://" + p.dir + "/ledger": at + "/ledger" + query, "file://" + p.dir + "/out": at + "/out" + query,
+		", in_flight: 0": "", "file://" + p.dir + "/ledger": at + "/ledger" + query,
+		"file://" + p.dir + "/out":  at + "/out" + query,
 		"page: 2d\n    lookback: 0": "schedule: \"0 5 * * *\"\n    page: 7d\n    lookback: 7",
 	} {
 		text = []byte(strings.ReplaceAll(string(text), from, to))
@@ -97,8 +99,8 @@ func bucketPlace(t testing.TB, s *service, c *toll, days int) *place {
 	return p
 }
 
-// What a first load and the nights after it cost in calls of a bucket, each of which is paid for in money and time. Where nothing is due
-// the sink itself gets one, which lists the table.
+// What a first load and the nights after it cost in calls of a bucket, each of which is paid for in
+// money and time. Where nothing is due the sink itself gets one, which lists the table.
 func TestBucketCalls(t *testing.T) {
 	c := newToll(t, os.Getenv("SERVERS_S3"), 0)
 	s := startService(t, "--apps", "3")
@@ -118,7 +120,8 @@ func TestBucketCalls(t *testing.T) {
 		if strings.Contains(step.name, "changed") {
 			for back := range 8 {
 				day := civil.DateOf(time.Now().UTC()).AddDays(-back)
-				s.admin(t, http.MethodPost, "restatements", []map[string]any{{"day": day.String(), "metric": "cost", "factor": 0.75}})
+				s.admin(t, http.MethodPost, "restatements",
+					[]map[string]any{{"day": day.String(), "metric": "cost", "factor": 0.75}})
 			}
 		}
 		began := time.Now()
@@ -158,7 +161,8 @@ func BenchmarkFirstLoad(b *testing.B) {
 	}
 }
 
-// What a Postgres is asked in statements: one query, in a transaction of its own, tells a night what there is.
+// What a Postgres is asked in statements: one query, in a transaction of its own, tells a night
+// what there is.
 func TestPostgresCalls(t *testing.T) {
 	server := sinktest.StartPostgres(t)
 	front := newTap(t, server.Addr)
@@ -166,7 +170,8 @@ func TestPostgresCalls(t *testing.T) {
 	w.asks(t, []int{1100, 3, 60, 3}, front.since)
 }
 
-// A tap stands between the program and a Postgres. It counts the messages by which a client has a statement done: Query and Execute
+// A tap stands between the program and a Postgres. It counts the messages by which a client has a
+// statement done: Query and Execute
 // (https://www.postgresql.org/docs/current/protocol-message-formats.html).
 type tap struct {
 	addr string

@@ -13,7 +13,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
 )
 
-// check tries every step of a run before there is one, names what it tried, and goes on after a step that failed.
+// check tries every step of a run before there is one, names what it tried, and goes on after a
+// step that failed.
 func TestCheckTriesEachStep(t *testing.T) {
 	slow.Test(t)
 	s := startService(t, "--apps", "2", "--days", "30", "--token", "secret-token-of-the-test")
@@ -42,12 +43,17 @@ func TestCheckTriesEachStep(t *testing.T) {
 		says     []string
 	}{
 		{"all is well", nil, 0, 2, []string{
-			"config: ok, 1 job\n", "spool folder ", " free\n", "ledger file://", ": ok, a probe was written, read and deleted\n",
+			"config: ok, 1 job\n", "spool folder ", " free\n", "ledger file://",
+			": ok, a probe was written, read and deleted\n",
 			"service: ok, the token is good", "installs: ok, the service takes its 5 dimensions and 7 metrics\n",
 			"sink file://", "installs in file://",
 		}},
-		{"a metric that isn't there", func(p *place) { p.edit(t, "metrics: [installs,", "types: {instals: int64}\n    metrics: [instals,") }, 2, 3, []string{
-			"installs: failed: ", "the service refuses the metric instals", "did you mean installs?", "ledger file://", ": ok",
+		{"a metric that isn't there", func(p *place) {
+			p.edit(t, "metrics: [installs,",
+				"types: {instals: int64}\n    metrics: [instals,")
+		}, 2, 3, []string{
+			"installs: failed: ", "the service refuses the metric instals", "did you mean installs?", "ledger file://",
+			": ok",
 		}},
 		{"an event that isn't there", func(p *place) { p.edit(t, "name: Purchase", "name: Purchse") }, 1, 3, []string{
 			"installs: failed: ", `near ones: purchase ("Purchase")`,
@@ -62,27 +68,35 @@ func TestCheckTriesEachStep(t *testing.T) {
 			p.edit(t, out(p), "s3://bkt/prefix?region=us-east-1&endpoint=http://minio.example")
 			p.edit(t, "lease: ", "heartbeat: ${PLAIN_BEAT}\nnotify: [{url: \"${PLAIN_HOOK}\"}]\nlease: ")
 		}, 2, 3, []string{
-			"heartbeat: failed: ", "notify 1: insecure=true: whoever is on the way can read", "installs: failed: refused: open bucket s3://bkt/prefix: http:// would send rows or secrets unencrypted", "service: ok",
+			"heartbeat: failed: ", "notify 1: insecure=true: whoever is on the way can read",
+			"installs: failed: refused: open bucket s3://bkt/prefix: http:// would send rows or secrets unencrypted",
+			"service: ok",
 		}},
 		{"plain HTTP that is allowed", func(p *place) {
 			p.edit(t, out(p), bucket+"&insecure=true")
-		}, 5, 3, []string{"s3://bkt/prefix: insecure=true: whoever is on the way can read and change what goes there\n", "InvalidAccessKeyId"}},
+		}, 5, 3, []string{"s3://bkt/prefix: insecure=true: whoever is on the way can read and change what goes there\n",
+			"InvalidAccessKeyId"}},
 		{"a sink that refuses the key", func(p *place) { p.edit(t, out(p), bucket) }, 5, 3, []string{
 			"ledger file://", "sink s3://bkt/prefix: failed: ", "InvalidAccessKeyId", "service: ok",
 		}},
-		{"a ledger that refuses the key", func(p *place) { p.edit(t, "file://"+p.dir+"/ledger", bucket) }, 5, 3, []string{
-			"ledger s3://bkt/prefix: failed: ", "InvalidAccessKeyId", "service: ok", "sink file://",
-		}},
+		{"a ledger that refuses the key", func(p *place) { p.edit(t, "file://"+p.dir+"/ledger", bucket) }, 5, 3,
+			[]string{
+				"ledger s3://bkt/prefix: failed: ", "InvalidAccessKeyId", "service: ok", "sink file://",
+			}},
 		{"a dataset that takes no table", func(p *place) {
 			warehouse.SetDenied("bigquery.tables.create")
 			p.edit(t, out(p), `"bigquery://proj/ds?endpoint=`+bigquery+`"`)
 		}, 5, 3, []string{"sink bigquery://proj/ds: failed: ", "roles/bigquery.dataEditor"}},
-		{"a dataset elsewhere", func(p *place) { p.edit(t, out(p), `"bigquery://proj/ds?location=US&endpoint=`+bigquery+`"`) }, 1, 3, []string{
+		{"a dataset elsewhere", func(p *place) {
+			p.edit(t, out(p),
+				`"bigquery://proj/ds?location=US&endpoint=`+bigquery+`"`)
+		}, 1, 3, []string{
 			"sink bigquery://proj/ds: failed: ", "is in EU",
 		}},
-		{"a dataset that is right", func(p *place) { p.edit(t, out(p), `"bigquery://proj/ds?endpoint=`+bigquery+`"`) }, 0, 3, []string{
-			"sink bigquery://proj/ds: ok",
-		}},
+		{"a dataset that is right", func(p *place) { p.edit(t, out(p), `"bigquery://proj/ds?endpoint=`+bigquery+`"`) },
+			0, 3, []string{
+				"sink bigquery://proj/ds: ok",
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPlace(t, s, 5, 1, living)
@@ -119,7 +133,8 @@ func TestCheckTriesEachStep(t *testing.T) {
 	}
 }
 
-// A bucket that refuses the keys ends a run with 5 and the reason "denied", be it a sink's or the ledger's.
+// A bucket that refuses the keys ends a run with 5 and the reason "denied", be it a sink's or the
+// ledger's.
 func TestABucketThatRefusesTheKeys(t *testing.T) {
 	s := startService(t, "--apps", "1", "--days", "30", "--token", "secret-token-of-the-test")
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -136,7 +151,8 @@ func TestABucketThatRefusesTheKeys(t *testing.T) {
 			p := newPlace(t, s, 5, 1, living)
 			p.edit(t, "file://"+p.dir+"/"+what, bucket)
 			text, code := p.here("run", "--log-format", "json")
-			if code != 5 || !strings.Contains(text, `"reason":"denied"`) || !strings.Contains(text, "AWS_SECRET_ACCESS_KEY") {
+			if code != 5 || !strings.Contains(text, `"reason":"denied"`) ||
+				!strings.Contains(text, "AWS_SECRET_ACCESS_KEY") {
 				t.Errorf("exit code %d, want 5: %s", code, text)
 			}
 		})

@@ -17,8 +17,8 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// A clock that is far from the service's ends a run before anything is published or recorded; one that is somewhat off is a
-// warning.
+// A clock that is far from the service's ends a run before anything is published or recorded; one
+// that is somewhat off is a warning.
 func TestAWrongClock(t *testing.T) {
 	s := startService(t, "--apps", "1", "--days", "120", "--token", "secret-token-of-the-test")
 	var by time.Duration
@@ -36,7 +36,8 @@ func TestAWrongClock(t *testing.T) {
 	}{
 		{"a run", []string{"run"}, 20 * 24 * time.Hour, 1, `"reason":"clock"`},
 		{"a run of the future", []string{"run"}, -70 * 24 * time.Hour, 1, " ahead: this machine"},
-		{"a backfill", []string{"backfill", "installs", "--from", day, "--to", day}, 2 * time.Hour, 1, `"reason":"clock"`},
+		{"a backfill", []string{"backfill", "installs", "--from", day, "--to", day}, 2 * time.Hour, 1,
+			`"reason":"clock"`},
 		{"a check", []string{"check"}, 2 * time.Hour, 1, "service: failed: "},
 		{"a run that is warned", []string{"run"}, 10 * time.Minute, 0, " behind"},
 		{"a check that is warned", []string{"check"}, 10 * time.Minute, 0, " behind"},
@@ -50,7 +51,8 @@ func TestAWrongClock(t *testing.T) {
 			if code != c.code || !strings.Contains(text, c.says) {
 				t.Errorf("exit code %d, want %d and %q: %s", code, c.code, c.says, text)
 			}
-			if runs, err := filepath.Glob(filepath.Join(p.dir, "ledger/runs/*")); err != nil || c.code != 0 && len(runs)+len(p.files()) > 0 {
+			if runs, err := filepath.Glob(filepath.Join(p.dir, "ledger/runs/*")); err != nil || c.code != 0 &&
+				len(runs)+len(p.files()) > 0 {
 				t.Errorf("%d files were published, runs recorded: %v", len(p.files()), runs)
 			}
 		})
@@ -92,8 +94,10 @@ func TestTheLedgersClock(t *testing.T) {
 		{"check", 10*time.Minute + 30*time.Second, 0, "the clock of the bucket is "},
 	} {
 		ahead = step.ahead
-		if text, code := p.here(step.command, "--log-format", "json"); code != step.code || !strings.Contains(text, step.says) {
-			t.Errorf("%s at %v: exit code %d, want %d and %q: %s", step.command, step.ahead, code, step.code, step.says, text)
+		if text, code := p.here(step.command, "--log-format", "json"); code != step.code ||
+			!strings.Contains(text, step.says) {
+			t.Errorf("%s at %v: exit code %d, want %d and %q: %s", step.command, step.ahead, code, step.code, step.says,
+				text)
 		}
 	}
 }
@@ -107,7 +111,8 @@ func TestARunOfTheFuture(t *testing.T) {
 			time.Sleep(later)
 			var out bytes.Buffer
 			code := execute(t.Context(), []string{"run", "account_events"}, &out, &out)
-			if code != 0 || strings.Contains(out.String(), "the ledger's last run began at 2000-01-31T00:00:00Z, which is in the future") != (later == 0) {
+			if code != 0 || strings.Contains(out.String(),
+				"the ledger's last run began at 2000-01-31T00:00:00Z, which is in the future") != (later == 0) {
 				t.Errorf("exit code %d: %s", code, &out)
 			}
 		})

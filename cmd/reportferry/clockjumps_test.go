@@ -18,8 +18,10 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// jumping is the program with a wall clock that jumps: CLOCK_JUMPS=300ms:-86400,2s:0 says how many seconds the clock is off from which
-// age of the process on. The whole program is compiled with that, in minutes, so that a build tag keeps this out of the usual tests. Only what package time says of now is changed; timers, deadlines and files go by the machine's own clocks.
+// jumping is the program with a wall clock that jumps: CLOCK_JUMPS=300ms:-86400,2s:0 says how many
+// seconds the clock is off from which age of the process on. The whole program is compiled with
+// that, in minutes, so that a build tag keeps this out of the usual tests. Only what package time
+// says of now is changed; timers, deadlines and files go by the machine's own clocks.
 var jumping = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "reportferry-jumps-")
 	if err != nil {
@@ -41,7 +43,8 @@ var jumping = sync.OnceValues(func() (string, error) {
 	if err := os.WriteFile(jumps, []byte(jumpsSource), 0o600); err != nil {
 		return "", err
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed, filepath.Join(filepath.Dir(source), "jumps.go"): jumps}})
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed,
+		filepath.Join(filepath.Dir(source), "jumps.go"): jumps}})
 	if err != nil {
 		return "", err
 	}
@@ -118,9 +121,10 @@ func (p *place) jump(t *testing.T, jumps string, args ...string) (string, int) {
 	return out.String(), cmd.ProcessState.ExitCode()
 }
 
-// The clock jumps by up to a day and back while the program runs, alone and beside another process. Such a run ends well, or says what is
-// wrong with the clock, or that its lease is over, and publishes nothing more. What is recorded was fetched when it was, and the next run ends equal to one whose clock
-// was right.
+// The clock jumps by up to a day and back while the program runs, alone and beside another process.
+// Such a run ends well, or says what is wrong with the clock, or that its lease is over, and
+// publishes nothing more. What is recorded was fetched when it was, and the next run ends equal to
+// one whose clock was right.
 func TestTheClockJumpsAtAnyMoment(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -140,7 +144,8 @@ func TestTheClockJumpsAtAnyMoment(t *testing.T) {
 	ended := map[int]int{}
 	var mu sync.Mutex
 	for i := range 3 * *kills {
-		jumps := fmt.Sprintf("%v:%d,%v:%d", time.Duration(dice.Int64N(int64(took))), dice.IntN(2*86400)-86400, took/2+time.Duration(dice.Int64N(int64(took))), dice.IntN(3)*(dice.IntN(7200)-3600))
+		jumps := fmt.Sprintf("%v:%d,%v:%d", time.Duration(dice.Int64N(int64(took))), dice.IntN(2*86400)-86400,
+			took/2+time.Duration(dice.Int64N(int64(took))), dice.IntN(3)*(dice.IntN(7200)-3600))
 		t.Run(fmt.Sprintf("%02d", i), func(t *testing.T) {
 			t.Log(jumps)
 			p := newPlace(t, s, days, 1, dying)
@@ -149,7 +154,8 @@ func TestTheClockJumpsAtAnyMoment(t *testing.T) {
 			for n := range 1 + i%2 {
 				both.Go(func() {
 					out, code := p.jump(t, []string{jumps, "200ms:-3000,400ms:86400"}[n], "run")
-					if code != 0 && code != 4 && (code != 1 && code != 3 || !strings.Contains(out, "clock") && !strings.Contains(out, "lease lost")) {
+					if code != 0 && code != 4 && (code != 1 && code != 3 || !strings.Contains(out, "clock") &&
+						!strings.Contains(out, "lease lost")) {
 						t.Errorf("exit code %d: %s", code, out)
 					}
 					mu.Lock()

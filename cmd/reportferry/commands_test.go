@@ -44,8 +44,8 @@ jobs:
 
 var runID = regexp.MustCompile(`(\d{8}T\d{6}\.\d{3}Z)-[0-9a-f]{8}`)
 
-// What people see of every command, one after the other in one folder: the clock is the bubble's, so all of it is the
-// same every time.
+// What people see of every command, one after the other in one folder: the clock is the bubble's,
+// so all of it is the same every time.
 func TestCommandsText(t *testing.T) {
 	slow.Test(t)
 	dir := t.TempDir()
@@ -73,17 +73,24 @@ func TestCommandsText(t *testing.T) {
 		}},
 		{"backfill-force", "backfill campaigns_daily --from 2009-12-24 --to 2009-12-24 --force", 0, nil},
 		{"check-stranger", "check campaigns_daily", 3, nil},
-		{"check-mended", "check campaigns_daily", 0, func() { check(t, os.Remove(filepath.Join(filepath.Dir(part), "copy.parquet"))) }},
-		{"rebaseline-refused", "run campaigns_daily", 2, change(t, "currency: USD\n    dimensions: [day", "currency: EUR\n    dimensions: [day")},
+		{"check-mended", "check campaigns_daily", 0,
+			func() { check(t, os.Remove(filepath.Join(filepath.Dir(part), "copy.parquet"))) }},
+		{"rebaseline-refused", "run campaigns_daily", 2, change(t, "currency: USD\n    dimensions: [day",
+			"currency: EUR\n    dimensions: [day")},
 		{"status-failed", "status campaigns_daily", 3, nil},
 		{"rebaseline", "run campaigns_daily --rebaseline", 0, nil},
-		{"missing-columns", "backfill campaigns_daily --missing-columns", 0, change(t, "ecpi_all]", "ecpi_all, clicks]")},
-		{"gaps-earlier", "gaps campaigns_daily", 3, change(t, "start: -12d\n    lookback: 2", "start: -15d\n    lookback: 2")},
+		{"missing-columns", "backfill campaigns_daily --missing-columns", 0,
+			change(t, "ecpi_all]", "ecpi_all, clicks]")},
+		{"gaps-earlier", "gaps campaigns_daily", 3, change(t, "start: -12d\n    lookback: 2",
+			"start: -15d\n    lookback: 2")},
 		{"backfill-gaps", "backfill campaigns_daily --gaps", 0, nil},
 		{"events", "events --search level", 0, nil},
-		{"report-table", "report --dimensions network,os_name --metrics installs,cost,ctr --currency USD --filter installs__gt=2000 --sort -cost --format table", 0, nil},
-		{"report-csv", "report --dimensions day,os_name --metrics installs,cost --date-period -2d:-1d --currency EUR --readable-names", 0, nil},
-		{"report-jsonl", "report --dimensions campaign --metrics installs,cost --date-period yesterday --sort -installs --filter campaign__contains=sale --format jsonl", 0, nil},
+		{"report-table", "report --dimensions network,os_name --metrics installs,cost,ctr --currency USD --filter " +
+			"installs__gt=2000 --sort -cost --format table", 0, nil},
+		{"report-csv", "report --dimensions day,os_name --metrics installs,cost --date-period -2d:-1d --currency " +
+			"EUR --readable-names", 0, nil},
+		{"report-jsonl", "report --dimensions campaign --metrics installs,cost --date-period yesterday --sort " +
+			"-installs --filter campaign__contains=sale --format jsonl", 0, nil},
 		{"report-none", "report --dimensions day --metrics installs --date-period 2001-01-01:2001-01-02", 0, nil},
 		{"report-refused", "report --dimensions day --metrics instals", 1, nil},
 		{"version", "version", 0, nil},
@@ -123,7 +130,9 @@ func TestCommandsText(t *testing.T) {
 	}
 }
 
-// steady takes out what differs from run to run: the time of day, which is of this machine's zone, the end of a run's ID, the room on the disk, the test's folder, and the lines of units, whose order isn't said.
+// steady takes out what differs from run to run: the time of day, which is of this machine's zone,
+// the end of a run's ID, the room on the disk, the test's folder, and the lines of units, whose
+// order isn't said.
 func steady(text string) string {
 	var b strings.Builder
 	text = logTime.ReplaceAllString(stampOfRun.ReplaceAllString(text, "$1 1f2e3d4c "), "07:00:00 $1 ")

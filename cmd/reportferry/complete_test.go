@@ -27,17 +27,21 @@ func TestCompletion(t *testing.T) {
 	}
 	day := func(ago int) string { return time.Now().UTC().AddDate(0, 0, -ago).Format(time.DateOnly) }
 	days := day(1) + " " + day(2) + " " + day(3)
-	check(t, os.WriteFile("bucket.yml", []byte(strings.Replace(completeConfig, "file://./ledger", "gs://nobody/ledger", 1)), 0o600))
+	check(t, os.WriteFile("bucket.yml", []byte(strings.Replace(completeConfig, "file://./ledger", "gs://nobody/ledger",
+		1)), 0o600))
 	for _, s := range []struct{ args, want string }{
 		{"report --dimensions day,net", "day,network"},
-		{"report --metrics installs,cost_per", "installs,cost_per_paying_user_d0 installs,cost_per_paying_user_d1 installs,cost_per_paying_user_d14 installs,cost_per_paying_user_d3 installs,cost_per_paying_user_d30 installs,cost_per_paying_user_d7"},
+		{"report --metrics installs,cost_per",
+			"installs,cost_per_paying_user_d0 installs,cost_per_paying_user_d1 installs,cost_per_paying_user_d14 " +
+				"installs,cost_per_paying_user_d3 installs,cost_per_paying_user_d30 installs,cost_per_paying_user_d7"},
 		{"report --metrics=kpi_d", "kpi_daus"},
 		{"report --metrics kpi_daus,kpi_d", ""},
 		{"report --sort day,-kpi_d", "day,-kpi_daus"},
 		{"report --index quar", "quarter"},
 		{"report --filter quar", "quarter__"},
 		{"report --filter network__st", "network__starts_with="},
-		{"report --filter installs__", "installs__lt= installs__lte= installs__gt= installs__gte= installs__eq= installs__ne="},
+		{"report --filter installs__",
+			"installs__lt= installs__lte= installs__gt= installs__gte= installs__eq= installs__ne="},
 		{"report --filter installs__gt=1", ""},
 		{"run --to ./out --metrics kpi_d", "kpi_daus"},
 		{"run --to ./out --dimensions quar", "quarter"},

@@ -23,7 +23,8 @@ func TestConsoleIsShown(t *testing.T) {
 	dir := served(t)
 	t.Setenv("READERS", "0123456789abcdef")
 	var out strings.Builder
-	if code := execute(t.Context(), []string{"run", "--config", filepath.Join(dir, "c.yml"), "--now"}, &out, &out); code != 0 {
+	if code := execute(t.Context(), []string{"run", "--config", filepath.Join(dir, "c.yml"), "--now"}, &out,
+		&out); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &out)
 	}
 	for _, c := range []struct {
@@ -35,7 +36,8 @@ func TestConsoleIsShown(t *testing.T) {
 		r, w := io.Pipe()
 		over := make(chan int)
 		go func() {
-			code := execute(ctx, []string{c.name, "--config", filepath.Join(dir, "c.yml"), "--listen", "127.0.0.1:0", "--token", "${READERS}"}, w, w)
+			code := execute(ctx, []string{c.name, "--config", filepath.Join(dir, "c.yml"), "--listen", "127.0.0.1:0",
+				"--token", "${READERS}"}, w, w)
 			_ = w.Close()
 			over <- code
 		}()
@@ -61,7 +63,8 @@ func TestConsoleIsShown(t *testing.T) {
 			body, err := io.ReadAll(res.Body)
 			check(t, err)
 			check(t, res.Body.Close())
-			if res.StatusCode != want || strings.Contains(string(body), "by_hand") != (want == http.StatusOK) || strings.Contains(string(body), os.Getenv("READERS")) {
+			if res.StatusCode != want || strings.Contains(string(body), "by_hand") != (want == http.StatusOK) ||
+				strings.Contains(string(body), os.Getenv("READERS")) {
 				t.Errorf("%s with token %q: %d %s", c.name, token, res.StatusCode, body)
 			}
 		}
@@ -72,7 +75,8 @@ func TestConsoleIsShown(t *testing.T) {
 	}
 }
 
-// Each run writes the pages where the config says. When that fails, what the run did stays done, and it says so.
+// Each run writes the pages where the config says. When that fails, what the run did stays done,
+// and it says so.
 func TestRunsWriteThePages(t *testing.T) {
 	dir := served(t)
 	file, pages := filepath.Join(dir, "c.yml"), filepath.Join(dir, "status")
@@ -88,7 +92,8 @@ func TestRunsWriteThePages(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 	var tried strings.Builder
-	if code := execute(t.Context(), []string{"check", "--config", file}, &tried, &tried); code != 0 || !strings.Contains(tried.String(), "status: ok, a probe was written") {
+	if code := execute(t.Context(), []string{"check", "--config", file}, &tried, &tried); code != 0 ||
+		!strings.Contains(tried.String(), "status: ok, a probe was written") {
 		t.Errorf("check says with exit code %d: %s", code, &tried)
 	}
 	index, err := os.ReadFile(filepath.Join(pages, "index.html"))

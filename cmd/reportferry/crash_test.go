@@ -49,12 +49,14 @@ func TestEightProcessesShareTheWork(t *testing.T) {
 	}
 }
 
-// A holder that sleeps past its lease and wakes up publishes nothing: its windows are another's by then.
+// A holder that sleeps past its lease and wakes up publishes nothing: its windows are another's by
+// then.
 func TestAStoppedHolderPublishesNothing(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	s := startService(t, "--apps", "2", "--days", "30")
-	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Nth: 1, Every: 1, Kind: emulator.FaultSlow, Delay: 3 * time.Second}})
+	slow, err := json.Marshal([]emulator.Fault{{Path: "csv_report", Nth: 1, Every: 1, Kind: emulator.FaultSlow,
+		Delay: 3 * time.Second}})
 	check(t, err)
 	s.admin(t, http.MethodPut, "faults", json.RawMessage(slow))
 	p := newPlace(t, s, 9, 1, dying)
@@ -81,17 +83,22 @@ func TestAStoppedHolderPublishesNothing(t *testing.T) {
 			t.Errorf("%s was recorded anew by the holder that slept", day)
 		}
 	}
-	if code := holder.ProcessState.ExitCode(); code == 0 || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), "lease lost") {
+	if code := holder.ProcessState.ExitCode(); code == 0 ||
+		!strings.Contains(strings.Join(strings.Fields(out.String()), " "), "lease lost") {
 		t.Errorf("the holder ends with %d and says nothing of a lost lease: %s", code, out)
 	}
 }
 
-// A crash dies by SIGABRT, so that nobody takes it for a wrong config, which has 2. It leaves no core, in which the token would be.
+// A crash dies by SIGABRT, so that nobody takes it for a wrong config, which has 2. It leaves no
+// core, in which the token would be.
 func TestACrashDiesBySignal(t *testing.T) {
 	t.Parallel()
-	crashes := map[string]string{"panic": "panic: a mistake", "map": "fatal error: concurrent map", "memory": "fatal error: ", "threads": "fatal error: thread exhaustion"}
+	crashes := map[string]string{"panic": "panic: a mistake", "map": "fatal error: concurrent map",
+		"memory": "fatal error: ", "threads": "fatal error: thread exhaustion"}
 	if emutest.Slowdown > 1 {
-		delete(crashes, "memory") // the detector needs memory too, and where it gets none, it ends the process before the runtime does
+		// The detector needs memory too, and where it gets none, it ends the process before the
+		// runtime does.
+		delete(crashes, "memory")
 	}
 	for how, says := range crashes {
 		t.Run(how, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A step that can't be told how the process ends has failed, with the code of a failure and not of a wrong config.
+// A step that can't be told how the process ends has failed, with the code of a failure and not of
+// a wrong config.
 func TestAStepThatIsGoneAtTheEnd(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, startService(t), 2, 2, racing)
@@ -25,7 +26,8 @@ func TestAStepThatIsGoneAtTheEnd(t *testing.T) {
 	t.Cleanup(last.Close)
 	p.env = []string{
 		"OPENLINEAGE_URL=" + last.URL,
-		"DAGSTER_PIPES_CONTEXT=" + packed(t, map[string]any{"data": map[string]any{"asset_keys": []string{"installs"}}}),
+		"DAGSTER_PIPES_CONTEXT=" + packed(t,
+			map[string]any{"data": map[string]any{"asset_keys": []string{"installs"}}}),
 		"DAGSTER_PIPES_MESSAGES=" + packed(t, map[string]any{"path": filepath.Join(folder, "messages")}),
 	}
 	if out, code := p.run("run"); code != 1 || !strings.Contains(out, folder) {

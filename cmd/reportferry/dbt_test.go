@@ -14,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// modelled is a config with a table of each sort that makes another file: money, ratios, unique users and cohorts by day; weeks, and hours; and a
-// snapshot of events, which has nothing to sum.
+// modelled is a config with a table of each sort that makes another file: money, ratios, unique
+// users and cohorts by day; weeks, and hours; and a snapshot of events, which has nothing to sum.
 const modelled = `service: embedded
 ledger: file://%[1]s/ledger
 jobs:
@@ -68,11 +68,13 @@ func project(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// The whole project for each adapter, of tables that a run has filled. That dbt takes it is proved by .ci/dbt.
+// The whole project for each adapter, of tables that a run has filled. That dbt takes it is proved
+// by .ci/dbt.
 func TestDbtProjects(t *testing.T) {
 	slow.Test(t)
 	dir := t.TempDir()
-	if out, code := called(t, "run", "cohorts_daily", "weekly", "hourly", "events", "--now", "--config", writeModelled(t, dir, "file://"+dir+"/out")); code != 0 {
+	if out, code := called(t, "run", "cohorts_daily", "weekly", "hourly", "events", "--now", "--config",
+		writeModelled(t, dir, "file://"+dir+"/out")); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
 	for dialect, sink := range map[string]string{
@@ -96,7 +98,8 @@ func TestDbtProjects(t *testing.T) {
 	}
 }
 
-// What a person asks for that a project can't be is a mistake of the command line, and nothing is written.
+// What a person asks for that a project can't be is a mistake of the command line, and nothing is
+// written.
 func TestDbtRefuses(t *testing.T) {
 	dir := t.TempDir()
 	both := "file://" + dir + "/out, 'bigquery://my-project/ads?endpoint=http://127.0.0.1:9'"
@@ -107,9 +110,11 @@ func TestDbtRefuses(t *testing.T) {
 		{both, "--out p --dialect postgres", "no job has a table that dbt reads by the SQL of postgres"},
 		{both, "weakly --out p --dialect duckdb", `no job "weakly"`},
 		{both, "--out p --dialect duckdb --by nettwork", "--by nettwork: no table has such a dimension"},
-		{"'iceberg://lake/ads?type=rest&uri=https://catalog.example.com'", "--out p", "no job has a table in a folder, a bucket, BigQuery or Postgres"},
+		{"'iceberg://lake/ads?type=rest&uri=https://catalog.example.com'", "--out p",
+			"no job has a table in a folder, a bucket, BigQuery or Postgres"},
 	} {
-		args := append([]string{"dbt", "--config", writeModelled(t, dir, c.sink)}, strings.Fields(strings.ReplaceAll(c.args, "--out p", "--out "+dir+"/p"))...)
+		args := append([]string{"dbt", "--config", writeModelled(t, dir, c.sink)},
+			strings.Fields(strings.ReplaceAll(c.args, "--out p", "--out "+dir+"/p"))...)
 		if out, code := called(t, args...); code != 2 || !strings.Contains(unfolded(out), c.want) {
 			t.Errorf("%s: exit code %d, want: %s\n%s", c.args, code, c.want, out)
 		}
@@ -117,7 +122,8 @@ func TestDbtRefuses(t *testing.T) {
 	path := writeModelled(t, dir, "file://"+dir+"/out")
 	text, err := os.ReadFile(path)
 	check(t, err)
-	check(t, os.WriteFile(path, []byte(strings.Replace(string(text), "events, sinks: [file://"+dir+"/out", "events, sinks: [file://"+dir+"/other", 1)), 0o600))
+	check(t, os.WriteFile(path, []byte(strings.Replace(string(text), "events, sinks: [file://"+dir+"/out",
+		"events, sinks: [file://"+dir+"/other", 1)), 0o600))
 	out, code := called(t, "dbt", "--out", dir+"/p", "--config", path)
 	if code != 2 || !strings.Contains(unfolded(out), "a source of dbt is one place") {
 		t.Errorf("two places: exit code %d: %s", code, out)

@@ -25,8 +25,9 @@ jobs:
     filters: {creative_id__not_in: [unknown]}
 `
 
-// A dimension that the service knows and the catalogue doesn't fills a column of texts, and the warning says so. One that the
-// service doesn't know either is refused by check and by run, also when only a filter names it.
+// A dimension that the service knows and the catalogue doesn't fills a column of texts, and the
+// warning says so. One that the service doesn't know either is refused by check and by run, also
+// when only a filter names it.
 func TestDimensionBeyondTheCatalogue(t *testing.T) {
 	slow.Test(t)
 	t.Chdir(t.TempDir())

@@ -21,7 +21,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A display shows a run while it goes on: bars on a terminal, plain lines elsewhere, JSON for machines.
+// A display shows a run while it goes on: bars on a terminal, plain lines elsewhere, JSON for
+// machines.
 type display struct {
 	log  *slog.Logger
 	out  io.Writer // receives the closing table
@@ -47,9 +48,11 @@ type jobProgress struct {
 	sum  ledger.Outcome
 }
 
-// newDisplay shows a run on a terminal, in plain lines or, with --log-format json, in the log alone.
+// newDisplay shows a run on a terminal, in plain lines or, with --log-format json, in the log
+// alone.
 func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
-	d := &display{out: stdout, err: stderr, json: p.JSON(), mute: p.Quiet, again: p.Again(), jobs: map[string]*jobProgress{}}
+	d := &display{out: stdout, err: stderr, json: p.JSON(), mute: p.Quiet, again: p.Again(),
+		jobs: map[string]*jobProgress{}}
 	defer func() { wire.Standard(d.log) }() // execute undoes it
 	if d.json {
 		d.log = p.Logger(stdout)
@@ -63,7 +66,8 @@ func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 	return d
 }
 
-// A stamped writer puts the time and the end of the run's ID before each line, for a process that does many runs.
+// A stamped writer puts the time and the end of the run's ID before each line, for a process that
+// does many runs.
 type stamped struct {
 	to io.Writer
 
@@ -120,7 +124,8 @@ func (d *display) messages() io.Writer {
 	return d.err
 }
 
-// progress shows that a job was planned or that a unit is over. The runner calls it from several goroutines.
+// progress shows that a job was planned or that a unit is over. The runner calls it from several
+// goroutines.
 func (d *display) progress(p jobs.Progress) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +156,9 @@ func (d *display) logProgress(p jobs.Progress, j *jobProgress) {
 		return
 	}
 	d.log.Info("window over", "job", p.Job, "window", p.Unit, "rows", p.Result.Rows, "written", p.Result.Written,
-		"unchanged", p.Result.Unchanged, "empty", p.Result.Empty, "failed", p.Result.Failed, "held_back", p.Result.HeldBack+p.Result.StillHeld, "unreconciled", p.Result.Unreconciled, "compared", p.Result.Compared, "moved", p.Result.Moved+p.Result.Drifted, "done", j.done, "of", p.Units)
+		"unchanged", p.Result.Unchanged, "empty", p.Result.Empty, "failed", p.Result.Failed, "held_back",
+		p.Result.HeldBack+p.Result.StillHeld, "unreconciled", p.Result.Unreconciled, "compared", p.Result.Compared,
+		"moved", p.Result.Moved+p.Result.Drifted, "done", j.done, "of", p.Units)
 }
 
 // line writes one line for a unit that is over.
@@ -172,8 +179,10 @@ func lineOf(o ledger.Outcome, err error) string {
 	for _, c := range []struct {
 		label string
 		n     int
-	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"not moved", o.Probed}, {"empty", o.Empty}, {"kept", o.Kept}, {"failed", o.Failed}, {"held back", o.HeldBack + o.StillHeld}, {"differing", o.Unreconciled},
-		{"moved though final", o.Moved}, {"compared", o.Compared}, {"moved, and left", o.Drifted}, {"not compared", o.Unseen}, {"rows not taken", int(o.NotTaken())}} {
+	}{{"written", o.Written}, {"unchanged", o.Unchanged}, {"not moved", o.Probed}, {"empty", o.Empty}, {"kept", o.Kept},
+		{"failed", o.Failed}, {"held back", o.HeldBack + o.StillHeld}, {"differing", o.Unreconciled},
+		{"moved though final", o.Moved}, {"compared", o.Compared}, {"moved, and left", o.Drifted},
+		{"not compared", o.Unseen}, {"rows not taken", int(o.NotTaken())}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", c.label, c.n))
 		}

@@ -78,10 +78,13 @@ func TestDriftText(t *testing.T) {
 				}
 			})
 			log := strings.ReplaceAll(err.String(), " job=", "\n  job=") // a line of the log is wider than a terminal
-			if s.args == "run" {                                         // whichever of the jobs comes first asks for the list of apps
-				log, out = oneRequest.ReplaceAllString(log, "requests    n"), *bytes.NewBufferString(oneRequest.ReplaceAllString(out.String(), "requests    n"))
+			// Whichever of the jobs comes first asks for the list of apps.
+			if s.args == "run" {
+				log, out = oneRequest.ReplaceAllString(log, "requests    n"),
+					*bytes.NewBufferString(oneRequest.ReplaceAllString(out.String(), "requests    n"))
 			}
-			golden(t, "drift-"+s.name, "$ reportferry "+wrapped(s.args)+steady(strings.ReplaceAll(log, " difference=", "\n  difference=\n    ")+out.String()))
+			golden(t, "drift-"+s.name, "$ reportferry "+wrapped(s.args)+steady(strings.ReplaceAll(log, " difference=",
+				"\n  difference=\n    ")+out.String()))
 		})
 	}
 }

@@ -21,7 +21,8 @@ import (
 // What the command lists is known to a server of the same seed, and to no other.
 func TestEngagementsCommand(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := execute(t.Context(), []string{"emulator", "engagements", "--csv", "--seed", "5", "--apps", "3", "--days", "3", "--per-day", "4"}, &out, &errs); code != 0 {
+	if code := execute(t.Context(), []string{"emulator", "engagements", "--csv", "--seed", "5", "--apps", "3", "--days",
+		"3", "--per-day", "4"}, &out, &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
 	rows, err := csv.NewReader(&out).ReadAll()
@@ -37,7 +38,8 @@ func TestEngagementsCommand(t *testing.T) {
 			if err != nil || at.After(time.Now()) || time.Since(at) > 3*24*time.Hour {
 				t.Errorf("time %q, %v", row[3], err)
 			}
-			form := url.Values{"cost_type": {"cpc"}, "cost_currency": {"usd"}, "cost_amount": {"1"}, "cost_id": {row[0]}, "tag": {"t"}}
+			form := url.Values{"cost_type": {"cpc"}, "cost_currency": {"usd"}, "cost_amount": {"1"},
+				"cost_id": {row[0]}, "tag": {"t"}}
 			r := httptest.NewRequest(http.MethodPost, "/cost?"+form.Encode(), nil)
 			r.Header.Set("Authorization", "Bearer x")
 			w := httptest.NewRecorder()
@@ -79,7 +81,8 @@ func TestEmulatorAutomationFlags(t *testing.T) {
 	} {
 		base, stop := serveEmulator(t, append(c.args, "--apps", "1", "--days", "1")...)
 		ask := func(method, path, body string) (int, string) {
-			r, err := http.NewRequestWithContext(t.Context(), method, base+"/app-automation/"+path, strings.NewReader(body))
+			r, err := http.NewRequestWithContext(t.Context(), method, base+"/app-automation/"+path,
+				strings.NewReader(body))
 			check(t, err)
 			r.Header.Set("Authorization", "Bearer "+c.token)
 			resp, err := http.DefaultClient.Do(r)
@@ -103,8 +106,10 @@ func TestEmulatorAutomationFlags(t *testing.T) {
 		stop()
 	}
 	var out, errs bytes.Buffer
-	for _, args := range [][]string{{"--role", "x"}, {"--role", "x=admin"}, {"--fail-job", "app_info"}, {"--fail-job", "@x"}} {
-		if code := execute(t.Context(), append([]string{"emulator", "--addr", "127.0.0.1:0"}, args...), &out, &errs); code != 2 {
+	for _, args := range [][]string{{"--role", "x"}, {"--role", "x=admin"}, {"--fail-job", "app_info"},
+		{"--fail-job", "@x"}} {
+		if code := execute(t.Context(), append([]string{"emulator", "--addr", "127.0.0.1:0"}, args...), &out,
+			&errs); code != 2 {
 			t.Errorf("%v: exit code %d: %s", args, code, &errs)
 		}
 	}
@@ -138,12 +143,14 @@ func serveEmulator(t *testing.T, args ...string) (base string, stop func()) {
 func TestEmulatorAnswersOnlyToItsHosts(t *testing.T) {
 	base, stop := serveEmulator(t, "--apps", "1", "--days", "1")
 	defer stop()
-	for path, good := range map[string]int{"/reports-service/events": 200, "/_emulator/requests": 200, "/nowhere": 404, "/cost": 400} {
+	for path, good := range map[string]int{"/reports-service/events": 200, "/_emulator/requests": 200, "/nowhere": 404,
+		"/cost": 400} {
 		answersOnlyToItsHosts(t, base+path, good)
 	}
 }
 
-// TestReadingsList finds every topic and reading in the list that people read, and no line longer than 80 columns.
+// TestReadingsList finds every topic and reading in the list that people read, and no line longer
+// than 80 columns.
 func TestReadingsList(t *testing.T) {
 	var out, errs strings.Builder
 	if code := execute(t.Context(), []string{"emulator", "readings"}, &out, &errs); code != 0 {

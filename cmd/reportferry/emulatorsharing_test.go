@@ -14,7 +14,8 @@ func TestEmulatorSharingFlags(t *testing.T) {
 		"a sharing partner without a name":   {"--sharing-partner", "one,,two"},
 	} {
 		var out, errs bytes.Buffer
-		code := execute(t.Context(), append([]string{"emulator", "--addr", "127.0.0.1:0", "--days", "1", "--apps", "1"}, args...), &out, &errs)
+		code := execute(t.Context(), append([]string{"emulator", "--addr", "127.0.0.1:0", "--days", "1", "--apps", "1"},
+			args...), &out, &errs)
 		if code != 2 || !strings.Contains(errs.String(), want) {
 			t.Errorf("%v: exit code %d, %s", args, code, &errs)
 		}

@@ -65,51 +65,69 @@ func TestExitCodes(t *testing.T) {
 		{"an unknown job", []string{"run", "instals"}, nil, nil, 2, `no job "instals" in the config; it has installs`},
 		{"no config", []string{"run", "--config", "none.yml"}, nil, nil, 2, "none.yml"},
 		{"a bad config", []string{"run"}, replace("currency: USD", "curency: USD"), nil, 2, "did you mean currency?"},
-		{"a bad date", []string{"backfill", "installs", "--from", "2026-02-30", "--to", "2026-03-01"}, nil, nil, 2, `--from "2026-02-30"`},
-		{"a range the wrong way round", []string{"backfill", "installs", "--from", "2026-03-02", "--to", "2026-03-01"}, nil, nil, 2, "lies before"},
+		{"a bad date", []string{"backfill", "installs", "--from", "2026-02-30", "--to", "2026-03-01"}, nil, nil, 2,
+			`--from "2026-02-30"`},
+		{"a range the wrong way round", []string{"backfill", "installs", "--from", "2026-03-02", "--to", "2026-03-01"},
+			nil, nil, 2, "lies before"},
 		{"no such log format", []string{"run", "--log-format", "xml"}, nil, nil, 2, "want text or json"},
 		{"the fingerprint changed", []string{"run"}, func(t *testing.T, p *place) {
 			p.here("run")
 			replace("currency: USD", "currency: EUR")(t, p)
 		}, nil, 2, `currency was "USD" and is now "EUR"`},
 		{"the token is wrong", []string{"run"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
-		{"no permission", []string{"run"}, nil, every(emulator.Fault{Kind: emulator.FaultStatus, Status: 403}), 5, "403"},
+		{"no permission", []string{"run"}, nil, every(emulator.Fault{Kind: emulator.FaultStatus, Status: 403}), 5,
+			"403"},
 		{"all failed", []string{"run"}, nil, every(emulator.Fault{Kind: emulator.FaultStatus, Status: 400}), 1, "400"},
 		{"some failed", []string{"run"}, nil,
-			[]emulator.Fault{{Path: "csv_report", Query: "campaign", Nth: 2, Kind: emulator.FaultStatus, Status: 400}}, 3, "failed 2"},
+			[]emulator.Fault{{Path: "csv_report", Query: "campaign", Nth: 2, Kind: emulator.FaultStatus, Status: 400}},
+			3, "failed 2"},
 		{"a damaged ledger", []string{"run"}, func(t *testing.T, p *place) {
 			p.here("run")
 			paths, err := filepath.Glob(filepath.Join(p.dir, "ledger/tables/installs/months/2*.json"))
 			check(t, err)
 			check(t, os.WriteFile(paths[len(paths)-1], []byte("{"), 0o600))
 		}, nil, 1, "is damaged"},
-		{"more partitions than a table holds", []string{"backfill", "installs", "--from", "1990-01-01", "--to", "2026-01-01"},
+		{"more partitions than a table holds", []string{"backfill", "installs", "--from", "1990-01-01", "--to",
+			"2026-01-01"},
 			func(t *testing.T, p *place) {
 				p.edit(t, "file://"+p.dir+"/out", `"bigquery://proj/ds?endpoint=`+empty+`"`)
 			}, nil, 2, "BigQuery holds at most 10000 in a table"},
-		{"a filter without a value", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in"}, nil, nil, 2, "want a name, = and a value"},
-		{"a filter twice", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in=a", "--filter", "app__in=b"}, nil, nil, 2, "is given twice"},
-		{"a filter of no operator", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__like=a"}, nil, nil, 2, "two underscores and one of"},
+		{"a filter without a value", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter",
+			"app__in"}, nil, nil, 2, "want a name, = and a value"},
+		{"a filter twice", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter", "app__in=a",
+			"--filter", "app__in=b"}, nil, nil, 2, "is given twice"},
+		{"a filter of no operator", []string{"report", "--dimensions", "day", "--metrics", "installs", "--filter",
+			"app__like=a"}, nil, nil, 2, "two underscores and one of"},
 		{"a report of nothing", []string{"report", "--metrics", "installs"}, nil, nil, 2, "at least one, such as day"},
-		{"two zones", []string{"report", "--dimensions", "day", "--metrics", "installs", "--timezone-id", "1", "--utc-offset", "+01:00"}, nil, nil, 2, "exclude each other"},
-		{"a format that isn't one", []string{"report", "--dimensions", "day", "--metrics", "installs", "--format", "xlsx"}, nil, nil, 2, "want text, json, csv or parquet"},
-		{"a report without permission", []string{"report", "--dimensions", "day", "--metrics", "installs"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
-		{"events without permission", []string{"events"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
-		{"a backfill of nothing", []string{"backfill", "installs"}, nil, nil, 2, "want one of --from, --gaps, --missing-columns"},
-		{"the end of no range", []string{"backfill", "installs", "--to", "2026-01-01", "--gaps"}, nil, nil, 2, "--to needs --from"},
+		{"two zones", []string{"report", "--dimensions", "day", "--metrics", "installs", "--timezone-id", "1",
+			"--utc-offset", "+01:00"}, nil, nil, 2, "exclude each other"},
+		{"a format that isn't one", []string{"report", "--dimensions", "day", "--metrics", "installs", "--format",
+			"xlsx"}, nil, nil, 2, "want text, json, csv or parquet"},
+		{"a report without permission", []string{"report", "--dimensions", "day", "--metrics", "installs"},
+			func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5, "401"},
+		{"events without permission", []string{"events"}, func(_ *testing.T, p *place) { p.token = "wrong" }, nil, 5,
+			"401"},
+		{"a backfill of nothing", []string{"backfill", "installs"}, nil, nil, 2,
+			"want one of --from, --gaps, --missing-columns"},
+		{"the end of no range", []string{"backfill", "installs", "--to", "2026-01-01", "--gaps"}, nil, nil, 2,
+			"--to needs --from"},
 		{"a backfill that is only shown", []string{"backfill", "installs", "--from", "-3d", "--dry-run"}, nil,
 			every(emulator.Fault{Kind: emulator.FaultStatus, Status: 500}), 0, "installs: 2 windows, 3 partitions"},
-		{"a range of a table without periods", []string{"backfill", "installs", "--from", "2026-01-01", "--to", "2026-01-02"},
+		{"a range of a table without periods", []string{"backfill", "installs", "--from", "2026-01-01", "--to",
+			"2026-01-02"},
 			func(t *testing.T, p *place) {
 				replace("    page: 2d\n", "")(t, p)
 				replace("dimensions: [day, app_token", "dimensions: [app_token")(t, p)
 			}, nil, 2, "use run --force"},
 		{"a table that is old", []string{"status", "--max-age", "26h"}, nil, nil, 3, "stale: the next period ended"},
-		{"a table that is new", []string{"status", "--max-age", "26h"}, func(_ *testing.T, p *place) { p.here("run") }, nil, 0, "last fetch"},
+		{"a table that is new", []string{"status", "--max-age", "26h"}, func(_ *testing.T, p *place) { p.here("run") },
+			nil, 0, "last fetch"},
 		{"a report with a column missing", []string{"report", "--dimensions", "day", "--metrics", "installs,cost"}, nil,
-			every(emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftMissing, Column: "installs"}), 1, "no column installs"},
+			every(emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftMissing, Column: "installs"}), 1,
+			"no column installs"},
 		{"a report with a column more", []string{"report", "--dimensions", "day", "--metrics", "installs,cost"}, nil,
-			every(emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftExtra}), 0, "extra that wasn't asked for"},
+			every(emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftExtra}), 0,
+			"extra that wasn't asked for"},
 		{"a check of another meaning", []string{"check"}, func(t *testing.T, p *place) {
 			p.here("run")
 			replace("currency: USD", "currency: EUR")(t, p)
@@ -117,7 +135,8 @@ func TestExitCodes(t *testing.T) {
 		{"a check of half a rebaseline", []string{"check"}, func(t *testing.T, p *place) {
 			p.here("run")
 			replace("currency: USD", "currency: EUR")(t, p)
-			s.admin(t, "PUT", "faults", []emulator.Fault{{Path: "csv_report", Query: "campaign", Nth: 2, Kind: emulator.FaultStatus, Status: 400}})
+			s.admin(t, "PUT", "faults", []emulator.Fault{{Path: "csv_report", Query: "campaign", Nth: 2,
+				Kind: emulator.FaultStatus, Status: 400}})
 			if out, code := p.here("run", "--rebaseline"); code != 3 {
 				t.Fatalf("half a rebaseline: exit code %d: %s", code, out)
 			}
@@ -134,10 +153,14 @@ func TestExitCodes(t *testing.T) {
 			check(t, os.WriteFile(paths[0], []byte("PAR1"), 0o600))
 		}, nil, 3, "can't be read as a part"},
 		{"a token that isn't there", []string{"run"}, replace("TEST_TOKEN", "NO_SUCH_TOKEN"), nil, 2, "NO_SUCH_TOKEN"},
-		{"a range in the future", []string{"backfill", "installs", "--from", "2999-01-01", "--to", "2999-01-02"}, nil, nil, 2, "in the future"},
-		{"a sink that forgets", []string{"run"}, replace("sinks: [file://", "sinks: [mem://"), nil, 2, `unknown scheme "mem"`},
-		{"a ledger that forgets", []string{"run"}, replace("ledger: file://", "ledger: mem://"), nil, 2, "the smallest ledger is a folder"},
-		{"a sink of no store", []string{"run"}, replace("sinks: [file://", "sinks: [gopher://"), nil, 2, "known: azblob, bigquery, file, gs, iceberg, postgres, s3"},
+		{"a range in the future", []string{"backfill", "installs", "--from", "2999-01-01", "--to", "2999-01-02"}, nil,
+			nil, 2, "in the future"},
+		{"a sink that forgets", []string{"run"}, replace("sinks: [file://", "sinks: [mem://"), nil, 2,
+			`unknown scheme "mem"`},
+		{"a ledger that forgets", []string{"run"}, replace("ledger: file://", "ledger: mem://"), nil, 2,
+			"the smallest ledger is a folder"},
+		{"a sink of no store", []string{"run"}, replace("sinks: [file://", "sinks: [gopher://"), nil, 2,
+			"known: azblob, bigquery, file, gs, iceberg, postgres, s3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.admin(t, "PUT", "faults", []string{})
@@ -154,7 +177,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A run that was asked for by name and gets nothing says so; a scheduled one has nothing to complain of.
+// A run that was asked for by name and gets nothing says so; a scheduled one has nothing to
+// complain of.
 func TestHeldByAnother(t *testing.T) {
 	slow.Test(t)
 	s := startService(t, "--apps", "1", "--days", "30", "--latency", "1m")

@@ -33,11 +33,13 @@ func TestFieldsText(t *testing.T) {
 		{"fields-words", "fields --search revenue_d7 --metrics", 0, nil},
 		{"fields-event", "fields --search buy_d7_revenue_cohort", 0, nil},
 		{"fields-none", "fields --search roi_7d", 0, nil},
-		{"fields-whole", "fields roas_d7 daus cohort_revenue day {e}_{p}_events_cohort conversion_value_{value}", 0, nil},
+		{"fields-whole", "fields roas_d7 daus cohort_revenue day {e}_{p}_events_cohort conversion_value_{value}", 0,
+			nil},
 		{"fields-json", "fields roas_d30 network --json", 0, nil},
 		{"fields-unknown", "fields roas_7d", 2, nil},
 		{"fields-twice", "fields roas_d7 --search roas", 2, nil},
-		{"fields-live", "fields --search conversion_value", 0, func() { check(t, os.WriteFile("reportferry.yml", []byte(fieldsConfig), 0o600)) }},
+		{"fields-live", "fields --search conversion_value", 0,
+			func() { check(t, os.WriteFile("reportferry.yml", []byte(fieldsConfig), 0o600)) }},
 		{"fields-live-events", "fields --search level", 0, nil},
 		{"fields-live-metrics", "fields --search level_10_rev", 0, nil},
 		{"fields-live-whole", "fields level_10 creative_id kpi_daus level_10_events nosuch_events", 0, nil},
@@ -57,7 +59,8 @@ func TestFieldsText(t *testing.T) {
 	}
 }
 
-// A service that can't be asked is an error, and never a list that looks like the account's. One without the lists says so.
+// A service that can't be asked is an error, and never a list that looks like the account's. One
+// without the lists says so.
 func TestFieldsOfAServiceThatFails(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("ADJUST_TOKEN", "")
@@ -90,7 +93,8 @@ func TestFieldsOfAServiceThatFails(t *testing.T) {
 		var out bytes.Buffer
 		args := "fields --search buy_events --base-url " + s.URL + " --token-env OTHER_TOKEN" + c.args
 		code := execute(t.Context(), strings.Fields(args), &out, &out)
-		if text := out.String(); code != c.code || !strings.Contains(text, c.says) || strings.Contains(text, c.never) || strings.Contains(text, "secret") {
+		if text := out.String(); code != c.code || !strings.Contains(text, c.says) || strings.Contains(text, c.never) ||
+			strings.Contains(text, "secret") {
 			t.Errorf("%d, %d%s: exit code %d: %s", c.lists, c.events, c.args, code, text)
 		}
 	}

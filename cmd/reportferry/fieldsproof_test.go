@@ -22,19 +22,23 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// The service's lists, by what they are: of names that a report can have, of parts of such names, or of values of filters.
+// The service's lists, by what they are: of names that a report can have, of parts of such names,
+// or of values of filters.
 var (
-	nameLists  = []string{"dimensions", "index", "overview_metrics", "cost_metrics", "skad_metrics", "cohort_metrics", "event_metrics"}
+	nameLists = []string{"dimensions", "index", "overview_metrics", "cost_metrics", "skad_metrics", "cohort_metrics",
+		"event_metrics"}
 	partLists  = []string{"cohort_metric_names", "full_cohort_periods"}
-	valueLists = strings.Fields(`ad_revenue_sources ad_spend_mode apps attribution_source attribution_status attribution_type attribution_types channels
+	valueLists = strings.Fields(
+		`ad_revenue_sources ad_spend_mode apps attribution_source attribution_status attribution_type attribution_types channels
 		cohort_maturity countries currencies iap_revenue_mode networks os_names partners period_over_period store_type utc_offset`)
 )
 
-// What the service has and the catalogue doesn't, and what it takes and doesn't list: names of the glossary that pickers hide,
-// older spellings, and moving averages, which are made of any metric.
+// What the service has and the catalogue doesn't, and what it takes and doesn't list: names of the
+// glossary that pickers hide, older spellings, and moving averages, which are made of any metric.
 var (
 	onlyService   = []string{"creative_id"}
-	onlyCatalogue = append(strings.Fields(`ad_spend_network adgroup_assisted_installs base_assisted_installs campaign_assisted_installs creative_assisted_installs
+	onlyCatalogue = append(strings.Fields(
+		`ad_spend_network adgroup_assisted_installs base_assisted_installs campaign_assisted_installs creative_assisted_installs
 		ecpi_network kpi_daus kpi_maus kpi_waus mavg_lower_{window}_{confidence}_{m}
 		mavg_margin_of_error_{window}_{confidence}_{m} mavg_upper_{window}_{confidence}_{m} mavg_{window}_{m}
 		network_ad_spend_non_skan network_ad_spend_unknown network_assisted_installs network_clicks_non_skan
@@ -45,7 +49,8 @@ var (
 		skad_conversion_value_total skad_conversion_value_{value} skad_conversion_values skad_conversion_{bit}
 		skad_general_events_est skad_general_events_max skad_general_events_min skad_general_revenue skad_general_revenue_max
 		skad_general_revenue_min skad_invalid_payloads skad_valid_conversions`),
-		"general revenue_events_est", "general revenue_events_max", "general revenue_events_min", "general revenue_revenue_est", "general revenue_revenue_max", "general revenue_revenue_min")
+		"general revenue_events_est", "general revenue_events_max", "general revenue_events_min",
+		"general revenue_revenue_est", "general revenue_revenue_max", "general revenue_revenue_min")
 )
 
 type listedField struct {
@@ -56,7 +61,8 @@ type listedField struct {
 func fieldsOf(t *testing.T, args ...string) map[string]listedField {
 	t.Helper()
 	var out, stderr bytes.Buffer
-	if code := execute(t.Context(), append([]string{"fields", "--embedded", "--json"}, args...), &out, &stderr); code != 0 {
+	if code := execute(t.Context(), append([]string{"fields", "--embedded", "--json"}, args...), &out,
+		&stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	var list []listedField
@@ -76,9 +82,11 @@ func listsOf(t *testing.T) map[string][]adjust.Filter {
 	defer func() { check(t, server.Close()) }()
 	token, err := transport.ParseToken("${TOKEN}", func(string) string { return "fields" })
 	check(t, err)
-	client, err := adjust.New(adjust.Options{BaseURL: "http://embedded", Token: token, Options: transport.Options{HTTP: server.Client(), Rate: 10, Attempts: 1}})
+	client, err := adjust.New(adjust.Options{BaseURL: "http://embedded", Token: token,
+		Options: transport.Options{HTTP: server.Client(), Rate: 10, Attempts: 1}})
 	check(t, err)
-	refused, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://embedded/reports-service/filters_data?required_filters=nothing", nil)
+	refused, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://embedded/reports-service/filters_data?required_filters=nothing", nil)
 	check(t, err)
 	refused.Header.Set("Authorization", "Bearer fields")
 	answer, err := server.Client().Do(refused) // it names the lists that there are
@@ -116,10 +124,12 @@ func TestFieldsAreTheServices(t *testing.T) {
 			}
 			listed[name] = true
 			s, there := all[name]
-			if !there || !slices.Contains(s.KnownTo, "service") || (s.Kind == "dimension") != (list == "dimensions" || list == "index") {
+			if !there || !slices.Contains(s.KnownTo, "service") || (s.Kind == "dimension") != (list == "dimensions" ||
+				list == "index") {
 				t.Errorf("%s lists %s, and fields has %+v", list, item.ID, s)
 			}
-			if unit := unitOfFormatting[item.Formatting]; unit != s.Unit && s.Kind != "dimension" && item.Formatting != "decimal" && name != otherUnit {
+			if unit := unitOfFormatting[item.Formatting]; unit != s.Unit && s.Kind != "dimension" &&
+				item.Formatting != "decimal" && name != otherUnit {
 				t.Errorf("%s is formatted as %s, and its unit is %s", item.ID, item.Formatting, s.Unit)
 			}
 		}
@@ -157,11 +167,12 @@ func TestFieldsAreTheServices(t *testing.T) {
 	}
 }
 
-// unitOfFormatting is what the service's formatting says of a number: of a decimal nothing, which the catalogue tells apart. The
-// installs per 1000 impressions are formatted as an integer.
+// unitOfFormatting is what the service's formatting says of a number: of a decimal nothing, which
+// the catalogue tells apart. The installs per 1000 impressions are formatted as an integer.
 var (
-	unitOfFormatting = map[string]string{"integer": "count", "money": "money", "money_precise": "money", "percent": "ratio", "timeperiod": "seconds"}
-	otherUnit        = "installs_per_mile"
+	unitOfFormatting = map[string]string{"integer": "count", "money": "money", "money_precise": "money",
+		"percent": "ratio", "timeperiod": "seconds"}
+	otherUnit = "installs_per_mile"
 )
 
 // Whatever a preset or the example asks for is listedField by fields, and the service lists it.

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// The watcher that the config names hears of every run: of those that go well or badly, of one that could not begin, and of each of
-// serve's. Its address is in no output, and in nothing of the ledger.
+// The watcher that the config names hears of every run: of those that go well or badly, of one that
+// could not begin, and of each of serve's. Its address is in no output, and in nothing of the
+// ledger.
 func TestTheHeartbeatOfRuns(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -57,7 +58,8 @@ func TestTheHeartbeatOfRuns(t *testing.T) {
 	}
 	check(t, os.Remove(p.dir+"/ledger"))
 	check(t, os.Rename(p.dir+"/moved", p.dir+"/ledger"))
-	p.env = append(p.env, "CLOUD_RUN_EXECUTION=", "JOB_COMPLETION_INDEX=1", "REPORTFERRY_TASK_COUNT=2", "REPORTFERRY_EXECUTION=x")
+	p.env = append(p.env, "CLOUD_RUN_EXECUTION=", "JOB_COMPLETION_INDEX=1", "REPORTFERRY_TASK_COUNT=2",
+		"REPORTFERRY_EXECUTION=x")
 	run(0, "", "run", "--force")
 	p.env = p.env[:1]
 	p.edit(t, "    lookback: 0", "    lookback: 0\n    schedule: '0 6 * * *'")

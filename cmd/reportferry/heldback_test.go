@@ -10,8 +10,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
-// An answer that takes good rows away is told of by every surface: the last lines and the exit code, once; --result, status and gaps, as long
-// as it lasts. A person accepts it with a reason, which history shows.
+// An answer that takes good rows away is told of by every surface: the last lines and the exit
+// code, once; --result, status and gaps, as long as it lasts. A person accepts it with a reason,
+// which history shows.
 func TestHeldBackIsTold(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--days", "20", "--apps", "3")
@@ -70,7 +71,8 @@ func TestHeldBackIsTold(t *testing.T) {
 // apps are the tokens of the account's apps.
 func (s *service) apps(t *testing.T) (tokens []string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/reports-service/filters_data?required_filters=apps", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		s.url+"/reports-service/filters_data?required_filters=apps", nil)
 	check(t, err)
 	req.Header.Set("Authorization", "Bearer x")
 	res, err := http.DefaultClient.Do(req)

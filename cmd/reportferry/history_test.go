@@ -26,14 +26,16 @@ jobs:
   - {name: nightly_spend, kind: spend, source: file://./in/*.csv, rejects: file://./rejects}
 `
 
-// spent is what a night's fetch says of a day: it grows for some days, and a day that was final moves all the same.
+// spent is what a night's fetch says of a day: it grows for some days, and a day that was final
+// moves all the same.
 func spent(day, night int) (rows int64, installs, cost string, moved bool) {
 	age := night - day
 	cents := 40000 + 1370*int64(day) + 217*int64(min(age, 3))
 	if day == 2 && night == 12 {
 		return 3, "1205", "211.120000", true
 	}
-	return int64(30 + day + min(age, 2)), strconv.Itoa(1200 + 5*day), fmt.Sprintf("%d.%02d0000", cents/100, cents%100), false
+	return int64(30 + day + min(age, 2)), strconv.Itoa(1200 + 5*day), fmt.Sprintf("%d.%02d0000", cents/100, cents%100),
+		false
 }
 
 // writeHistory records twelve nights of ten days.
@@ -62,19 +64,23 @@ func writeHistory(t *testing.T, dir string) {
 	}
 }
 
-// recordEvents records an answer that was held back and accepted, and rows that have differed on three days.
+// recordEvents records an answer that was held back and accepted, and rows that have differed on
+// three days.
 func recordEvents(t *testing.T, table *ledger.Table, first civil.Date, fetched time.Time) {
 	t.Helper()
 	e, _ := table.Record(first.AddDays(3))
-	e.HeldBack = &ledger.HeldBack{Why: "rows 3 instead of 35", Run: "20091229T060000.000Z-1f2e3d4c", Since: fetched, Last: fetched, Days: 1, Rows: 3}
+	e.HeldBack = &ledger.HeldBack{Why: "rows 3 instead of 35", Run: "20091229T060000.000Z-1f2e3d4c", Since: fetched,
+		Last: fetched, Days: 1, Rows: 3}
 	check(t, table.Commit(t.Context(), e))
 	check(t, table.Tidy(t.Context()))
 	held := *e.HeldBack
-	held.Accepted, e.HeldBack = &ledger.Acceptance{At: fetched.Add(time.Hour), Reason: "the app was sold", Person: true}, &held
+	held.Accepted, e.HeldBack = &ledger.Acceptance{At: fetched.Add(time.Hour), Reason: "the app was sold",
+		Person: true}, &held
 	check(t, table.Commit(t.Context(), e))
 	e, _ = table.Record(first.AddDays(4))
 	e.Fetched, e.Same, e.Asked = fetched, 2, 2
-	e.Control = &ledger.Control{State: ledger.Unreconciled, Differences: []ledger.Difference{{Metric: "cost", Rows: "450", Total: "500"}}}
+	e.Control = &ledger.Control{State: ledger.Unreconciled,
+		Differences: []ledger.Difference{{Metric: "cost", Rows: "450", Total: "500"}}}
 	check(t, table.Commit(t.Context(), e))
 }
 
@@ -82,7 +88,8 @@ func recordNight(t *testing.T, table *ledger.Table, partition civil.Date, day, n
 	t.Helper()
 	old, known := table.Record(partition)
 	e := ledger.Record{
-		Partition: partition, Run: "20091229T060000.000Z-1f2e3d4c", Fetched: fetched, Since: fetched, State: ledger.Written, Shape: "5f1c9a7e3b2d4f60",
+		Partition: partition, Run: "20091229T060000.000Z-1f2e3d4c", Fetched: fetched, Since: fetched,
+		State: ledger.Written, Shape: "5f1c9a7e3b2d4f60",
 		Reason: "missing", Finality: "restating", Sums: map[string]string{},
 	}
 	var moved bool
@@ -148,18 +155,26 @@ func TestHistoryForPrograms(t *testing.T) {
 		lines int
 		want  string
 	}{
-		{"changes --since 2009-12-29 --format json", 0, 7, `"metric":"cost","was":"433.91","is":"211.12","delta":"-222.79","reason":"drift","finality":"final","size":-0.4996`},
-		{"changes --since 2009-12-29 --limit 1 --log-format json", 0, 7, `{"job":"campaigns_daily","table":"campaigns_daily","partition":"2009-12-19","seq":6,"before":"2009-12-24T06:00:00Z"`},
+		{"changes --since 2009-12-29 --format json", 0, 7,
+			`"metric":"cost","was":"433.91","is":"211.12","delta":"-222.79","reason":"drift","finality":"final","size":-0.4996`},
+		{"changes --since 2009-12-29 --limit 1 --log-format json", 0, 7,
+			`{"job":"campaigns_daily","table":"campaigns_daily","partition":"2009-12-19","seq":6,"before":"2009-12-24T06:00:00Z"`},
 		{"changes --since 2009-12-29 --format csv", 0, 8, "cost,433.91,211.12,-222.79,-0.49966246599429,final,drift"},
 		{"changes --since 2009-12-29 --format csv", 0, 8, ",accepted,,,,0,,the app was sold\n"},
 		{"changes --since 2009-12-30 --format csv", 0, 1, "reason"},
-		{"history campaigns_daily --from 2009-12-20 --to 2009-12-20 --format json", 0, 3, `"events":[{"what":"held back","at":"2009-12-29T06:00:00Z","run":"20091229T060000.000Z-1f2e3d4c","why":"rows 3 instead of 35"},{"what":"accepted"`},
-		{"history campaigns_daily --from 2009-12-21 --to 2009-12-21 --format csv", 0, 11, "differs, standing\",\"cost 500 by the service's total, 450 in the rows"},
-		{"history campaigns_daily --from 2009-12-21 --to 2009-12-21 --metric cost --format csv", 0, 4, "cost,461.31,2.17"},
+		{"history campaigns_daily --from 2009-12-20 --to 2009-12-20 --format json", 0, 3,
+			`"events":[{"what":"held back","at":"2009-12-29T06:00:00Z","run":"20091229T060000.000Z-1f2e3d4c","why":"rows 3 instead of 35"},{"what":"accepted"`},
+		{"history campaigns_daily --from 2009-12-21 --to 2009-12-21 --format csv", 0, 11,
+			"differs, standing\",\"cost 500 by the service's total, 450 in the rows"},
+		{"history campaigns_daily --from 2009-12-21 --to 2009-12-21 --metric cost --format csv", 0, 4,
+			"cost,461.31,2.17"},
 		{"history campaigns_daily --from 2009-12-26 --metric cost --format json", 0, 3, `"sums":{"cost":"529.810000"}`},
 		{"history campaigns_daily --from 2009-12-26 --format csv", 0, 10, "missing,written,restating,installs,1245,\n"},
-		{"history campaigns_daily --to 2009-12-17 --metric rows --format csv", 0, 4, "lookback,written,final,rows,32,\n"},
-		{"history campaigns_daily --metric instals", 2, 1, "--metric instals: the ledger has no sum of it, because the job has no such metric, or it doesn't add up; did you mean installs?"},
+		{"history campaigns_daily --to 2009-12-17 --metric rows --format csv", 0, 4,
+			"lookback,written,final,rows,32,\n"},
+		{"history campaigns_daily --metric instals", 2, 1,
+			"--metric instals: the ledger has no sum of it, because the job has no such metric, or it doesn't add " +
+				"up; did you mean installs?"},
 		{"history campaigns_daily --metric ecpi_all", 2, 1, "it doesn't add up; it has cost, installs, rows"},
 		{"history campaigns", 2, 1, `no job "campaigns" in the config; it has campaigns_daily`},
 		{"history nightly_spend", 2, 1, "its kind, spend, fills no table"},
@@ -171,13 +186,15 @@ func TestHistoryForPrograms(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		code := execute(t.Context(), strings.Fields(s.args), &out, &out)
-		if n := strings.Count(out.String(), "\n"); code != s.code || n != s.lines || !strings.Contains(out.String(), s.want) {
+		if n := strings.Count(out.String(), "\n"); code != s.code || n != s.lines ||
+			!strings.Contains(out.String(), s.want) {
 			t.Errorf("%s: exit code %d, %d lines:\n%s", s.args, code, n, &out)
 		}
 	}
 }
 
-// A name in the ledger that a terminal would obey is shown escaped, and a line end in it forges no line.
+// A name in the ledger that a terminal would obey is shown escaped, and a line end in it forges no
+// line.
 func TestHostileHistory(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -190,16 +207,19 @@ func TestHostileHistory(t *testing.T) {
 	check(t, err)
 	for n := range 2 {
 		check(t, table.Commit(t.Context(), ledger.Record{
-			Partition: civil.Date{Year: 2026, Month: 1, Day: 1}, Fetched: time.Now(), State: ledger.Written, Rows: 1, Hash: fmt.Sprint(n),
+			Partition: civil.Date{Year: 2026, Month: 1, Day: 1}, Fetched: time.Now(), State: ledger.Written, Rows: 1,
+			Hash:   fmt.Sprint(n),
 			Reason: "look\x1b[2Jback\nforged: line", Sums: map[string]string{"cost\x1b[2J\u202e\n": fmt.Sprint(n + 1)},
 		}))
 	}
 	for args, lines := range map[string]int{
-		"changes campaigns_daily": 3, "changes campaigns_daily --format json": 1, "history campaigns_daily": 4, "history campaigns_daily --format json": 2,
+		"changes campaigns_daily": 3, "changes campaigns_daily --format json": 1, "history campaigns_daily": 4,
+		"history campaigns_daily --format json": 2,
 	} {
 		var out bytes.Buffer
 		code := execute(t.Context(), strings.Fields(args), &out, &out)
-		if n := strings.Count(out.String(), "\n"); code != 0 || n != lines || strings.ContainsAny(out.String(), "\x1b\u202e") || !strings.Contains(out.String(), "look") {
+		if n := strings.Count(out.String(), "\n"); code != 0 || n != lines ||
+			strings.ContainsAny(out.String(), "\x1b\u202e") || !strings.Contains(out.String(), "look") {
 			t.Errorf("%s: exit code %d, %d lines: %q", args, code, n, out.String())
 		}
 	}

@@ -25,9 +25,10 @@ import (
 	"github.com/reportferry/reportferry/jobs/raw"
 )
 
-// The service restates days, the program is killed while it fetches them again, and runs anew: night after night in one
-// place, with raw answers, history and the watch over finals. Its table equals that of a place where nobody kills, and so
-// does its history: every content that a reader ever found in the bucket is a line of it, once and in order.
+// The service restates days, the program is killed while it fetches them again, and runs anew:
+// night after night in one place, with raw answers, history and the watch over finals. Its table
+// equals that of a place where nobody kills, and so does its history: every content that a reader
+// ever found in the bucket is a line of it, once and in order.
 func TestKilledWhileItKeepsHistory(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -36,7 +37,8 @@ func TestKilledWhileItKeepsHistory(t *testing.T) {
 	killed, whole := newPlace(t, s, days, 1, living), newPlace(t, s, days, 1, living)
 	seen := sightings{}
 	for _, p := range []*place{killed, whole} {
-		p.edit(t, "lookback: 0", "lookback: 5\n    final_after: 5d\n    drift: 90d\n    raw: file://"+p.dir+"/raw\n    raw_required: true")
+		p.edit(t, "lookback: 0",
+			"lookback: 5\n    final_after: 5d\n    drift: 90d\n    raw: file://"+p.dir+"/raw\n    raw_required: true")
 		if out, code := p.run("run"); code != 0 {
 			t.Fatalf("exit code %d: %s", code, out)
 		}
@@ -88,14 +90,16 @@ func restate(t *testing.T, s *service, dice *rand.Rand, days int) {
 		from := time.Now().UTC().AddDate(0, 0, -1-dice.IntN(days))
 		list = append(list, emulator.Restatement{
 			Day: from.Format(time.DateOnly), Until: from.AddDate(0, 0, dice.IntN(days)).Format(time.DateOnly),
-			Metric: []string{"installs", "clicks", "cost", "revenue"}[dice.IntN(4)], Factor: float64(101+dice.IntN(80)) / 100,
+			Metric: []string{"installs", "clicks", "cost", "revenue"}[dice.IntN(4)],
+			Factor: float64(101+dice.IntN(80)) / 100,
 		})
 	}
 	s.admin(t, http.MethodPost, "restatements", list)
 }
 
-// Sightings are the content hashes that each day's part was seen with, one after the other. One may be missing in history: its
-// put wasn't recorded when the run was killed, and the next run found another truth.
+// Sightings are the content hashes that each day's part was seen with, one after the other. One may
+// be missing in history: its put wasn't recorded when the run was killed, and the next run found
+// another truth.
 type sightings map[string][]sighting
 
 type sighting struct {
@@ -134,8 +138,8 @@ func (s sightings) look(p *place, doubted map[string]bool) (news int) {
 	return news
 }
 
-// doubted are the days of which a put was under way, or may have been: those in doubt, and those whose lease the killed run has left and
-// that isn't over yet.
+// doubted are the days of which a put was under way, or may have been: those in doubt, and those
+// whose lease the killed run has left and that isn't over yet.
 func (p *place) doubted() map[string]bool {
 	p.t.Helper()
 	all, t := map[string]bool{}, p.table()
@@ -161,8 +165,8 @@ func (p *place) table() *ledger.Table {
 	return table
 }
 
-// historyIs compares the history of every day with what was seen of it, and reads the raw answers that it names. It counts
-// the lines.
+// historyIs compares the history of every day with what was seen of it, and reads the raw answers
+// that it names. It counts the lines.
 func (p *place) historyIs(seen sightings) (lines int) {
 	p.t.Helper()
 	bucket, err := fileblob.OpenBucket(filepath.Join(p.dir, "raw"), nil)
@@ -194,7 +198,8 @@ func (p *place) historyIs(seen sightings) (lines int) {
 			if len(left) > 0 && left[0].Hash == s.hash {
 				left = left[1:]
 			} else if !s.maybe {
-				p.t.Errorf("%s: content %s was visible, and isn't where it should be among %d lines of history", day, s.hash, len(byDay[day]))
+				p.t.Errorf("%s: content %s was visible, and isn't where it should be among %d lines of history", day,
+					s.hash, len(byDay[day]))
 			}
 		}
 		for _, e := range left {

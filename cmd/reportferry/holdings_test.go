@@ -22,7 +22,8 @@ import (
 func (w *warehouse) drop(t *testing.T) {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	w.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodDelete, "http://x/bigquery/v2/projects/proj/datasets/ds/tables/installs", nil))
+	w.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodDelete,
+		"http://x/bigquery/v2/projects/proj/datasets/ds/tables/installs", nil))
 	if answer.Code != http.StatusNoContent {
 		t.Fatal(answer.Body)
 	}
@@ -32,7 +33,8 @@ func (w *warehouse) drop(t *testing.T) {
 func (w *warehouse) query(t *testing.T, sql string) {
 	t.Helper()
 	_, at, _ := strings.Cut(w.url, "endpoint=")
-	client, err := bigquery.NewClient(t.Context(), "proj", option.WithEndpoint(at+"/bigquery/v2/"), option.WithoutAuthentication())
+	client, err := bigquery.NewClient(t.Context(), "proj", option.WithEndpoint(at+"/bigquery/v2/"),
+		option.WithoutAuthentication())
 	check(t, err)
 	q := client.Query(sql)
 	q.Location = "EU"
@@ -56,8 +58,9 @@ func (w *warehouse) calls(after int) (said string, n int) {
 	return strings.TrimSpace(said), len(all)
 }
 
-// What others do to a table of BigQuery is found by the next run and by check, and fetched again: nothing is left that only the ledger
-// knows. A night where nothing is put costs one call of tables.get, and one where something is put costs none.
+// What others do to a table of BigQuery is found by the next run and by check, and fetched again:
+// nothing is left that only the ledger knows. A night where nothing is put costs one call of
+// tables.get, and one where something is put costs none.
 func TestBigQueryIsAsked(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -81,9 +84,14 @@ func TestBigQueryIsAsked(t *testing.T) {
 	}{
 		{"a first load", nil, "written 7", nil, "datasets.get 1 jobs.insert 7 tables.get 3 tables.insert 1"},
 		{"a night", nil, "", nil, "tables.get 1"},
-		{"the table is dropped", func() { w.drop(t) }, "written 7", []string{"7 not as recorded, of 7 partitions", first.String() + ".." + last.String() + "  is missing", mend}, "datasets.get 1 jobs.insert 7 tables.get 3 tables.insert 1"},
-		{"all rows are deleted", func() { w.query(t, between(first, today)) }, "written 7", []string{"7 not as recorded", "holds 0 rows", mend}, "datasets.get 1 jobs.insert 7 tables.get 1"},
-		{"two days are deleted", func() { w.query(t, between(first.AddDays(2), first.AddDays(4))) }, "written 2", []string{"2 not as recorded", "reportferry run installs"}, "datasets.get 1 jobs.getQueryResults 2 jobs.insert 3 tables.get 1"},
+		{"the table is dropped", func() { w.drop(t) }, "written 7", []string{"7 not as recorded, of 7 partitions",
+			first.String() + ".." + last.String() + "  is missing", mend},
+			"datasets.get 1 jobs.insert 7 tables.get 3 tables.insert 1"},
+		{"all rows are deleted", func() { w.query(t, between(first, today)) }, "written 7",
+			[]string{"7 not as recorded", "holds 0 rows", mend}, "datasets.get 1 jobs.insert 7 tables.get 1"},
+		{"two days are deleted", func() { w.query(t, between(first.AddDays(2), first.AddDays(4))) }, "written 2",
+			[]string{"2 not as recorded", "reportferry run installs"},
+			"datasets.get 1 jobs.getQueryResults 2 jobs.insert 3 tables.get 1"},
 		{"another night", nil, "", nil, "tables.get 1"},
 	} {
 		if c.harm != nil {
@@ -107,22 +115,25 @@ func TestBigQueryIsAsked(t *testing.T) {
 		}
 	}
 	out, code := w.run("check")
-	if code != 0 || !strings.Contains(out, "7 partitions, whose rows are as many as recorded") || !strings.Contains(out, "All of it works.") {
+	if code != 0 || !strings.Contains(out, "7 partitions, whose rows are as many as recorded") ||
+		!strings.Contains(out, "All of it works.") {
 		t.Errorf("check at the end: %d, %s", code, out)
 	}
 	w.SetDenied("bigquery.tables.list")
 	out, code = w.run("check")
-	if code != 0 || !strings.Contains(out, "not compared: count the partitions of installs") || !strings.Contains(out, "All that was tried works, and 1 table not compared.") {
+	if code != 0 || !strings.Contains(out, "not compared: count the partitions of installs") ||
+		!strings.Contains(out, "All that was tried works, and 1 table not compared.") {
 		t.Errorf("check without the right to: %d, %s", code, out)
 	}
 	w.query(t, between(first, first.AddDays(1)))
-	if out, code := w.run("run", "--now"); code != 0 || !strings.Contains(unfolded(out), "which partitions these are isn't known") {
+	if out, code := w.run("run", "--now"); code != 0 || !strings.Contains(unfolded(out),
+		"which partitions these are isn't known") {
 		t.Errorf("a run without the right to: %d, %s", code, out)
 	}
 }
 
-// A table that the dataset's default has deleted is filled again from the job's beginning, and a dataset that deletes partitions isn't asked
-// to take old ones.
+// A table that the dataset's default has deleted is filled again from the job's beginning, and a
+// dataset that deletes partitions isn't asked to take old ones.
 func TestADatasetThatDeletes(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -131,7 +142,8 @@ func TestADatasetThatDeletes(t *testing.T) {
 	w := openWarehouse(t, s, 8, living, bqtest.Options{PartitionExpiration: 4 * 24 * time.Hour}, "")
 	w.edit(t, "ledger: ", "state_tables: false\nledger: ")
 	out, code := w.run("run", "--now")
-	if code != 3 || !strings.Contains(unfolded(out), "as is the default of its dataset") || !strings.Contains(unfolded(out), "the table deletes a partition after 4 days") {
+	if code != 3 || !strings.Contains(unfolded(out), "as is the default of its dataset") ||
+		!strings.Contains(unfolded(out), "the table deletes a partition after 4 days") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	before := len(s.requests(t))
@@ -147,7 +159,8 @@ func TestADatasetThatDeletes(t *testing.T) {
 	w.holds(t, s.truth(t, today.AddDays(-4), today.AddDays(-1)))
 
 	w = openWarehouse(t, s, 3, living, bqtest.Options{TableExpiration: 24 * time.Hour}, "")
-	if out, code := w.run("run", "--now"); code != 0 || !strings.Contains(unfolded(out), "deletes the table installs as a whole on") {
+	if out, code := w.run("run", "--now"); code != 0 || !strings.Contains(unfolded(out),
+		"deletes the table installs as a whole on") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	w.Advance(25 * time.Hour)

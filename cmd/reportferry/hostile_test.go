@@ -24,13 +24,16 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// evil moves the cursor, sets a title, clears the screen (also by C1), turns text around, and breaks lines in every way.
-const evil = "\u202eevil\x1b]0;owned\x07\x1b[2J\u009b31m\u2066\u2069\u200f\u061c\u2028\r\n\x7f\x00lines forged: all is up to date\u0085"
+// evil moves the cursor, sets a title, clears the screen (also by C1), turns text around, and
+// breaks lines in every way.
+const evil = "\u202eevil\x1b]0;owned\x07\x1b[2J\u009b31m\u2066\u2069\u200f\u061c\u2028\r\n\x7f\x00lines forged: all " +
+	"is up to date\u0085"
 
 // forged is a line that begins with what evil has behind its line end.
 var forged = regexp.MustCompile(`^(\\u[0-9a-f]{4})*lines forged`)
 
-// A liar is the made-up account, with names of campaigns, events and apps that somebody hostile chose, and refusals of his.
+// A liar is the made-up account, with names of campaigns, events and apps that somebody hostile
+// chose, and refusals of his.
 type liar struct {
 	account http.Handler
 	refuse  atomic.Int32 // answer reports with this status and a hostile body
@@ -138,7 +141,8 @@ func harmless(t *testing.T, what, text string) {
 		_, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case r == utf8.RuneError && size == 1, r < 0x20 && r != '\n' && r != '\t', r >= 0x7f && r < 0xa0,
-			r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, slices.Contains([]rune{0x200e, 0x200f, 0x061c, 0x2028, 0x2029}, r):
+			r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
+			slices.Contains([]rune{0x200e, 0x200f, 0x061c, 0x2028, 0x2029}, r):
 			t.Errorf("%s: %q is shown raw: %.300q", what, r, text[max(0, i-80):])
 			return
 		}
@@ -171,7 +175,8 @@ jobs:
     wait_until_quiet: false
 `
 
-// Names and words of others reach the terminal escaped, whatever command shows them; files keep them as they are.
+// Names and words of others reach the terminal escaped, whatever command shows them; files keep
+// them as they are.
 func TestHostileNamesAreShownEscaped(t *testing.T) {
 	slow.Test(t)
 	account, err := emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 30, Rate: -1}))
@@ -220,7 +225,8 @@ func TestHostileNamesAreShownEscaped(t *testing.T) {
 	kept, err := os.ReadFile("kept.csv")
 	check(t, err)
 	raw := strings.NewReplacer("\r", "", "\x00", "").Replace(evil)
-	if piped := ran(0, append(report, "--format", "csv")...); !strings.HasPrefix(object.Campaign, raw) || !bytes.Contains(kept, []byte(raw)) || piped != string(kept) {
+	if piped := ran(0, append(report, "--format", "csv")...); !strings.HasPrefix(object.Campaign, raw) ||
+		!bytes.Contains(kept, []byte(raw)) || piped != string(kept) {
 		t.Errorf("data are changed: JSON %.80q, file %.200q, pipe %.200q", object.Campaign, kept, piped)
 	}
 
@@ -240,7 +246,8 @@ func TestHostileNamesAreShownEscaped(t *testing.T) {
 	}
 	yesterday := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
 	write("in", yesterday+"/"+name+".csv", "click_id,cost_currency,spend,click_time\n\""+name+"\",USD,x,y\n")
-	write("in", yesterday+"/head"+name+".csv", fmt.Sprintf("click_id,cost_currency,%s\n", strings.ReplaceAll(name, "\n", " ")))
+	write("in", yesterday+"/head"+name+".csv", fmt.Sprintf("click_id,cost_currency,%s\n",
+		strings.ReplaceAll(name, "\n", " ")))
 	look(3, "spend", "check")
 	look(0, "plan")
 	look(3, "run", "--now", "nightly_spend")
@@ -314,7 +321,8 @@ func TestHostileArgumentsAreShownEscaped(t *testing.T) {
 	}
 }
 
-// The same of app automation: the values that the service shows, the words with which it fails a migration.
+// The same of app automation: the values that the service shows, the words with which it fails a
+// migration.
 func TestHostileAppsAreShownEscaped(t *testing.T) {
 	p, server := newAppsPlace(t, emulator.Options{}, 2, twoApps)
 	lying := httptest.NewServer(&liar{account: server})
@@ -332,7 +340,8 @@ func TestHostileAppsAreShownEscaped(t *testing.T) {
 		}
 		shown(t, strings.Join(args, " "), said)
 	}
-	server.SetJobFaults([]emulator.JobFault{{App: "com.example.puzzle", Section: "partners", Item: "facebook", Detail: evil, Times: 1}})
+	server.SetJobFaults([]emulator.JobFault{{App: "com.example.puzzle", Section: "partners", Item: "facebook",
+		Detail: evil, Times: 1}})
 	look(3, "apps", "apply")
 	managed, err := server.ManagedApps()
 	check(t, err)

@@ -27,14 +27,16 @@ import (
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
-// A lake is a namespace of a REST catalog, and a place whose job puts its table there. Its reader is the library's own.
+// A lake is a namespace of a REST catalog, and a place whose job puts its table there. Its reader
+// is the library's own.
 type lake struct {
 	*place
 	catalog   catalog.Catalog
 	namespace string
 }
 
-// newLake is a lake whose program reaches the catalog at an address, which is the server's own or that of a front.
+// newLake is a lake whose program reaches the catalog at an address, which is the server's own or
+// that of a front.
 func newLake(t *testing.T, server *sinktest.Catalog, uri string, s *service, days int, lease string) *lake {
 	t.Helper()
 	l := &lake{place: newPlace(t, s, days, 2, lease), namespace: sinktest.NewNamespace()}
@@ -63,7 +65,8 @@ func (l *lake) snapshots(t *testing.T) []table.Snapshot {
 	return of.Metadata().Snapshots()
 }
 
-var lakeColumns = strings.Split("day app_token country_code network campaign installs clicks cost all_revenue ecpi_all purchase_events purchase_revenue", " ")
+var lakeColumns = strings.Split("day app_token country_code network campaign installs clicks cost all_revenue "+
+	"ecpi_all purchase_events purchase_revenue", " ")
 
 // rows are those of the job's table, as truth writes them.
 func (l *lake) rows(ctx context.Context, options ...table.ScanOption) (rows [][]string, err error) {
@@ -109,28 +112,32 @@ func (l *lake) holds(t *testing.T, want [][]string, options ...table.ScanOption)
 	if !slices.EqualFunc(got, want, slices.Equal) {
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || !slices.Equal(got[i], want[i]) {
-				t.Fatalf("%d rows, want %d; the first that differs:\n%q, want\n%q", len(got), len(want), got[min(i, len(got)-1)], want[min(i, len(want)-1)])
+				t.Fatalf("%d rows, want %d; the first that differs:\n%q, want\n%q", len(got), len(want),
+					got[min(i, len(got)-1)], want[min(i, len(want)-1)])
 			}
 		}
 	}
 }
 
-// content tells apart whatever was written: the description of the table that is its newest, and the files of the warehouse.
+// content tells apart whatever was written: the description of the table that is its newest, and
+// the files of the warehouse.
 func (l *lake) content(t *testing.T) string {
 	t.Helper()
 	of, err := l.table(t.Context())
 	check(t, err)
 	names := []string{of.MetadataLocation()}
-	check(t, filepath.WalkDir(strings.TrimPrefix(of.Location(), "file://"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			names = append(names, path)
-		}
-		return err
-	}))
+	check(t, filepath.WalkDir(strings.TrimPrefix(of.Location(), "file://"),
+		func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				names = append(names, path)
+			}
+			return err
+		}))
 	return strings.Join(names, "\n")
 }
 
-// settle runs the program until all is done. A run that lost a partition to a late commit leaves it to the next one.
+// settle runs the program until all is done. A run that lost a partition to a late commit leaves it
+// to the next one.
 func (l *lake) settle(t *testing.T, args ...string) string {
 	t.Helper()
 	var out string
@@ -148,8 +155,9 @@ func (l *lake) settle(t *testing.T, args ...string) string {
 	return ""
 }
 
-// Sixty days by twelve apps land equal to the service's own answer, in few commits; a second run writes nothing; a day fetched again
-// replaces only itself, and leaves no row of campaigns that are gone. The state before can still be read.
+// Sixty days by twelve apps land equal to the service's own answer, in few commits; a second run
+// writes nothing; a day fetched again replaces only itself, and leaves no row of campaigns that are
+// gone. The state before can still be read.
 func TestIcebergHoldsTheTruth(t *testing.T) {
 	server := sinktest.StartCatalog(t)
 	const days = 60
@@ -168,7 +176,8 @@ func TestIcebergHoldsTheTruth(t *testing.T) {
 	took := time.Since(start)
 	l.holds(t, want)
 	before := l.snapshots(t)
-	t.Logf("%d rows of %d days in %d commits of the table, %v; the catalog was sent %d commits and %d loads in all", len(want), days, len(before),
+	t.Logf("%d rows of %d days in %d commits of the table, %v; the catalog was sent %d commits and %d loads in all",
+		len(want), days, len(before),
 		took.Round(100*time.Millisecond), front.Seen(sinktest.CatalogCommit), front.Seen(sinktest.CatalogLoad))
 	if len(before) > days/3 {
 		t.Errorf("%d commits for %d days: they share too few", len(before), days)
@@ -178,7 +187,8 @@ func TestIcebergHoldsTheTruth(t *testing.T) {
 		t.Errorf("a second run: exit code %d, and wrote something: %s", code, out)
 	}
 	l.edit(t, "lookback: 0", "lookback: 60")
-	if out, code := l.run("run", "--now"); code != 0 || l.content(t) != content || !strings.Contains(unfolded(out), "written 0, unchanged 60") {
+	if out, code := l.run("run", "--now"); code != 0 || l.content(t) != content ||
+		!strings.Contains(unfolded(out), "written 0, unchanged 60") {
 		t.Errorf("all fetched again, and the same: exit code %d, and wrote something: %s", code, out)
 	}
 	l.allNumbers(t)
@@ -186,7 +196,8 @@ func TestIcebergHoldsTheTruth(t *testing.T) {
 	if out, code := l.run("backfill", "installs", "--from", day.String(), "--to", day.String(), "--force"); code != 0 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
-	l.holds(t, slices.Concat(s.truth(t, first, day.AddDays(-1)), other.truth(t, day, day), s.truth(t, day.AddDays(1), last)))
+	l.holds(t, slices.Concat(s.truth(t, first, day.AddDays(-1)), other.truth(t, day, day),
+		s.truth(t, day.AddDays(1), last)))
 	l.holds(t, want, table.WithSnapshotID(before[len(before)-1].SnapshotID))
 	if out, code := l.run("run", "--now"); code != 0 || !strings.Contains(unfolded(out), "written 59, unchanged 1") {
 		t.Fatalf("all is restated: exit code %d: %s", code, out)
@@ -198,8 +209,8 @@ func TestIcebergHoldsTheTruth(t *testing.T) {
 	}
 }
 
-// The secrets of the URL are nowhere: not in what is printed, not in logs, errors, receipts, the ledger, pages or the warehouse, though
-// the catalog's own refusal repeats them.
+// The secrets of the URL are nowhere: not in what is printed, not in logs, errors, receipts, the
+// ledger, pages or the warehouse, though the catalog's own refusal repeats them.
 func TestIcebergKeepsTheSecret(t *testing.T) {
 	server := sinktest.StartCatalog(t)
 	s := startService(t, "--days", "30", "--apps", "2")
@@ -212,7 +223,9 @@ func TestIcebergKeepsTheSecret(t *testing.T) {
 				turnedAway.Add(1)
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusUnauthorized)
-				fmt.Fprintf(w, `{"error":{"message":"the token %s isn't known","type":"NotAuthorizedException","code":401}}`, given)
+				fmt.Fprintf(w,
+					`{"error":{"message":"the token %s isn't known","type":"NotAuthorizedException","code":401}}`,
+					given)
 				return
 			}
 			greeted.Add(1)
@@ -235,7 +248,8 @@ func TestIcebergKeepsTheSecret(t *testing.T) {
 		}
 	}
 	each := func() {
-		for _, args := range []string{"run --now", "run --force --result result.json", "plan", "check", "status", "status --json --records", "runs last", "history installs",
+		for _, args := range []string{"run --now", "run --force --result result.json", "plan", "check", "status",
+			"status --json --records", "runs last", "history installs",
 			"show", "gaps", "views installs", "config --json"} {
 			tell(strings.Fields(args)...)
 		}
@@ -243,7 +257,8 @@ func TestIcebergKeepsTheSecret(t *testing.T) {
 	l.env = []string{"ICEBERG_TOKEN=" + url.QueryEscape(token), "ICEBERG_KEY=" + url.QueryEscape(key)}
 	each()
 	if greeted.Load() == 0 || turnedAway.Load() != 0 {
-		t.Fatalf("the catalog was given the token %d times, and another one %d times", greeted.Load(), turnedAway.Load())
+		t.Fatalf("the catalog was given the token %d times, and another one %d times", greeted.Load(),
+			turnedAway.Load())
 	}
 	today := civil.DateOf(time.Now().UTC())
 	l.holds(t, s.truth(t, today.AddDays(-2), today.AddDays(-1)))
@@ -254,7 +269,8 @@ func TestIcebergKeepsTheSecret(t *testing.T) {
 	server.Start(t)
 	l.env[0] = "ICEBERG_TOKEN=" + refused
 	each()
-	if out, code := l.run("run", "--force"); turnedAway.Load() == 0 || code != 5 || !strings.Contains(unfolded(out), "credential=ID:SECRET or token=TOKEN") {
+	if out, code := l.run("run", "--force"); turnedAway.Load() == 0 || code != 5 ||
+		!strings.Contains(unfolded(out), "credential=ID:SECRET or token=TOKEN") {
 		t.Errorf("a token that is refused: exit code %d: %s", code, out)
 	}
 	l.env = l.env[1:]
@@ -293,7 +309,8 @@ func TestIcebergCalls(t *testing.T) {
 	l := newLake(t, server, front.URI, startService(t, "--apps", "3"), 60, living)
 	seen := map[sinktest.CatalogCall]int{}
 	l.asks(t, []int{90, 2, 12, 2}, func() (said string, sum int) {
-		for _, call := range []sinktest.CatalogCall{sinktest.CatalogConfig, sinktest.CatalogLoad, sinktest.CatalogCreate, sinktest.CatalogCommit} {
+		for _, call := range []sinktest.CatalogCall{sinktest.CatalogConfig, sinktest.CatalogLoad,
+			sinktest.CatalogCreate, sinktest.CatalogCommit} {
 			n := front.Seen(call) - seen[call]
 			seen[call] += n
 			said += fmt.Sprintf(" %s %d", call, n)
@@ -320,7 +337,9 @@ func TestNamesOfStateTablesInIceberg(t *testing.T) {
 	}
 	for _, dialect := range []string{"trino", "spark", "duckdb"} {
 		out, code := l.run("views", "installs", "--dialect", dialect)
-		if code != 0 || !strings.Contains(unfolded(out), "reportferry_partitions_installs") || !strings.Contains(unfolded(out), "reportferry_freshness") || strings.Contains(unfolded(out), "_reportferry_") {
+		if code != 0 || !strings.Contains(unfolded(out), "reportferry_partitions_installs") ||
+			!strings.Contains(unfolded(out), "reportferry_freshness") ||
+			strings.Contains(unfolded(out), "_reportferry_") {
 			t.Errorf("exit code %d, %s: %s", code, dialect, out)
 		}
 	}

@@ -28,10 +28,12 @@ import (
 // roundsOfALake is how many runs break before the next begins without a table.
 const roundsOfALake = 7
 
-// Runs with a fault at a random place: a request to the catalog that is refused, cut, late, or done without an answer, a catalog that
-// crashes, a service that fails, the program killed or told to end, another job that rewrites files or removes snapshots, another run, and several
-// at once. All numbers are restated before each, and again before the clean run that follows it. The table equals the truth, nothing
-// is doubled, and at no time a reader sees a partition that isn't whole, or that is older than what was there already.
+// Runs with a fault at a random place: a request to the catalog that is refused, cut, late, or done
+// without an answer, a catalog that crashes, a service that fails, the program killed or told to
+// end, another job that rewrites files or removes snapshots, another run, and several at once. All
+// numbers are restated before each, and again before the clean run that follows it. The table
+// equals the truth, nothing is doubled, and at no time a reader sees a partition that isn't whole,
+// or that is older than what was there already.
 func TestIcebergWhateverBreaks(t *testing.T) {
 	server := sinktest.StartCatalog(t)
 	front := server.NewFront(t)
@@ -41,7 +43,8 @@ func TestIcebergWhateverBreaks(t *testing.T) {
 	var truths [][][]string
 	first := startService(t, "--days", "30", "--apps", "2", "--latency", "20ms")
 	for _, s := range []*service{
-		first, first.restated(t, "11", "--days", "30", "--apps", "2", "--latency", "20ms"), first.restated(t, "13", "--days", "30", "--apps", "2", "--latency", "20ms"),
+		first, first.restated(t, "11", "--days", "30", "--apps", "2", "--latency", "20ms"),
+		first.restated(t, "13", "--days", "30", "--apps", "2", "--latency", "20ms"),
 	} {
 		services, truths = append(services, s), append(truths, s.truth(t, today.AddDays(-days), today.AddDays(-1)))
 	}
@@ -113,8 +116,9 @@ func (l *lake) serve(t *testing.T, services []*service, now int) {
 	check(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// watch has a reader look at the table again and again, until the returned function is called, which counts its reads. Each partition
-// is as in one of the states, given the oldest first, and never an older one than before.
+// watch has a reader look at the table again and again, until the returned function is called,
+// which counts its reads. Each partition is as in one of the states, given the oldest first, and
+// never an older one than before.
 func (l *lake) watch(t *testing.T, states [][][]string, expires bool) (stop func() int) {
 	known := map[string]int{} // a partition's text to the state that it is of
 	for i, rows := range states {
@@ -193,7 +197,8 @@ func (l *lake) quiet(t *testing.T) {
 	}
 }
 
-// rewritten wants rows that another job has put into other files to be as recorded, and a run to leave them alone.
+// rewritten wants rows that another job has put into other files to be as recorded, and a run to
+// leave them alone.
 func (l *lake) rewritten(t *testing.T, want [][]string) {
 	t.Helper()
 	check(t, l.compact(t.Context()))
@@ -258,7 +263,8 @@ type lakeBreakage struct {
 // drawLake draws what goes wrong in a run of a number. The kinds take turns.
 func drawLake(dice *rand.Rand, number int) (b lakeBreakage) {
 	catalog := func(kinds ...string) {
-		b.front = sinktest.CatalogFault{Kind: kinds[dice.IntN(len(kinds))], Call: sinktest.CatalogCommit, Nth: 1 + dice.IntN(4), Times: 1 + dice.IntN(3)}
+		b.front = sinktest.CatalogFault{Kind: kinds[dice.IntN(len(kinds))], Call: sinktest.CatalogCommit,
+			Nth: 1 + dice.IntN(4), Times: 1 + dice.IntN(3)}
 		switch dice.IntN(6) {
 		case 0:
 			b.front.Call = sinktest.CatalogLoad
@@ -276,7 +282,8 @@ func drawLake(dice *rand.Rand, number int) (b lakeBreakage) {
 			b.front.Delay = time.Duration(100+dice.IntN(2500)) * time.Millisecond
 		}
 	}
-	whichever := []string{sinktest.CatalogRefused, sinktest.CatalogCut, sinktest.CatalogLost, sinktest.CatalogMasked, sinktest.CatalogLate, sinktest.CatalogHeld}
+	whichever := []string{sinktest.CatalogRefused, sinktest.CatalogCut, sinktest.CatalogLost, sinktest.CatalogMasked,
+		sinktest.CatalogLate, sinktest.CatalogHeld}
 	later := func(what string) { b.then, b.after = what, time.Duration(50+dice.IntN(900))*time.Millisecond }
 	switch number % 12 {
 	case 0, 1, 2:
@@ -305,7 +312,8 @@ func drawLake(dice *rand.Rand, number int) (b lakeBreakage) {
 		b.beside = "run"
 		catalog(whichever...)
 	case 10:
-		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultCut, AfterBytes: int64(dice.IntN(20_000))}}
+		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultCut,
+			AfterBytes: int64(dice.IntN(20_000))}}
 		catalog(whichever...)
 	default:
 		later([]string{"kill", "kill", "term"}[dice.IntN(3)])
@@ -316,7 +324,8 @@ func drawLake(dice *rand.Rand, number int) (b lakeBreakage) {
 func (b lakeBreakage) String() string {
 	var parts []string
 	if f := b.front; f.Kind != "" {
-		parts = append(parts, fmt.Sprintf("%s %s %d times %d status %d delay %s", f.Kind, f.Call, f.Nth, f.Times, f.Status, f.Delay))
+		parts = append(parts, fmt.Sprintf("%s %s %d times %d status %d delay %s", f.Kind, f.Call, f.Nth, f.Times,
+			f.Status, f.Delay))
 	}
 	for _, f := range b.service {
 		parts = append(parts, fmt.Sprintf("service %s %d", f.Kind, f.Nth))
@@ -333,8 +342,10 @@ func (b lakeBreakage) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// happen runs the program, and has go wrong what is to. It returns when nobody works on the table any more.
-func (b lakeBreakage) happen(t *testing.T, l *lake, server *sinktest.Catalog, front *sinktest.Front, happened map[string]int) {
+// happen runs the program, and has go wrong what is to. It returns when nobody works on the table
+// any more.
+func (b lakeBreakage) happen(t *testing.T, l *lake, server *sinktest.Catalog, front *sinktest.Front,
+	happened map[string]int) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	var others sync.WaitGroup
@@ -389,7 +400,9 @@ func (b lakeBreakage) happen(t *testing.T, l *lake, server *sinktest.Catalog, fr
 		case <-ended:
 			happened[b.then+" too late"]++
 		default:
-			_ = runs[0].Process.Signal(map[string]syscall.Signal{"kill": syscall.SIGKILL, "term": syscall.SIGTERM}[b.then]) // it may end now
+			// It may end now.
+			_ = runs[0].Process.Signal(map[string]syscall.Signal{"kill": syscall.SIGKILL,
+				"term": syscall.SIGTERM}[b.then])
 			happened[b.then]++
 		}
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
-// What somebody else did to the table, and a ledger that is lost, are noticed: rows of another meaning are refused, those of the same
-// are fetched again, and a table that was dropped or rolled back comes back.
+// What somebody else did to the table, and a ledger that is lost, are noticed: rows of another
+// meaning are refused, those of the same are fetched again, and a table that was dropped or rolled
+// back comes back.
 func TestIcebergNotices(t *testing.T) {
 	server := sinktest.StartCatalog(t)
 	s := startService(t, "--days", "30", "--apps", "2")
@@ -58,7 +59,9 @@ func TestIcebergNotices(t *testing.T) {
 		return l.run("run")
 	}
 	out, code := lost("currency: USD", "currency: EUR")
-	if code != 2 || !strings.Contains(unfolded(out), "already holds partitions of this table (3) that this ledger didn't put there") || !strings.Contains(unfolded(out), "drop the table") {
+	if code != 2 || !strings.Contains(unfolded(out),
+		"already holds partitions of this table (3) that this ledger didn't put there") ||
+		!strings.Contains(unfolded(out), "drop the table") {
 		t.Errorf("rows in another currency: exit code %d: %s", code, out)
 	}
 	golden(t, "iceberg-fingerprint", strings.ReplaceAll(refusedLine(out), l.namespace, "NAMESPACE"))
@@ -66,7 +69,8 @@ func TestIcebergNotices(t *testing.T) {
 	if out, code := l.run("run", "--rebaseline"); code != 0 { // a person has asked for it
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	if rows, err := l.rows(t.Context()); err != nil || len(rows) != len(want) || slices.EqualFunc(rows, want, slices.Equal) {
+	if rows, err := l.rows(t.Context()); err != nil || len(rows) != len(want) ||
+		slices.EqualFunc(rows, want, slices.Equal) {
 		t.Errorf("%d rows, want %d of another currency: %v", len(rows), len(want), err)
 	}
 	if out, code := lost("currency: EUR", "currency: USD"); code != 2 {
@@ -74,11 +78,13 @@ func TestIcebergNotices(t *testing.T) {
 	}
 	l.settle(t, "run", "--rebaseline")
 	l.holds(t, want)
-	if out, code := lost("currency: USD", "currency: USD"); code != 0 || !strings.Contains(unfolded(out), "If the old ledger was lost, all is well") {
+	if out, code := lost("currency: USD", "currency: USD"); code != 0 ||
+		!strings.Contains(unfolded(out), "If the old ledger was lost, all is well") {
 		t.Errorf("after a lost ledger: exit code %d: %s", code, out)
 	}
 	l.holds(t, want)
-	l.edit(t, "[installs, clicks, cost, all_revenue, ecpi_all]", "[installs, clicks, cost, all_revenue, ecpi_all, sessions]")
+	l.edit(t, "[installs, clicks, cost, all_revenue, ecpi_all]",
+		"[installs, clicks, cost, all_revenue, ecpi_all, sessions]")
 	l.settle(t, "run", "--now")
 	l.holds(t, want)
 }

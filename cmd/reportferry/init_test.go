@@ -18,17 +18,20 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// The first line of a config that init has written names a schema that is there, and that is this version's; another's file of that name stays.
+// The first line of a config that init has written names a schema that is there, and that is this
+// version's; another's file of that name stays.
 func TestInitLeavesTheSchemaThatItNames(t *testing.T) {
 	t.Setenv("ADJUST_TOKEN", "")
 	t.Chdir(t.TempDir())
 	check(t, os.Mkdir("mine", 0o700))
 	_, want, _ := ask(t, "schema")
-	for _, x := range []struct{ there, want string }{{"", want}, {`{"$id": "` + wire.SchemaIDs + `v0.0.1/config.json"}`, want}, {`{"title": "not ours"}`, `{"title": "not ours"}`}} {
+	for _, x := range []struct{ there, want string }{{"", want}, {`{"$id": "` + wire.SchemaIDs + `v0.0.1/config.json"}`,
+		want}, {`{"title": "not ours"}`, `{"title": "not ours"}`}} {
 		if x.there != "" {
 			check(t, os.WriteFile("mine/schema.json", []byte(x.there), 0o600))
 		}
-		if code, out, errs := ask(t, "init mine/some.yml --preset spend --force"); code != 0 || !strings.Contains(out, "check it by schema.json") {
+		if code, out, errs := ask(t, "init mine/some.yml --preset spend --force"); code != 0 ||
+			!strings.Contains(out, "check it by schema.json") {
 			t.Fatalf("exit code %d: %s%s", code, out, errs)
 		}
 		text, err := os.ReadFile("mine/some.yml")
@@ -56,23 +59,32 @@ func TestInitText(t *testing.T) {
 	}{
 		{"list", "init --preset list", 0, nil, ""},
 		{"embedded", "init --embedded --preset spend,events --app btpo7qnfyn23", 0, nil, "reportferry.yml"},
-		{"there", "init --embedded --preset cohorts", 2, []string{"reportferry.yml is there already, and stays as it is", "init other.yml", "--force"}, ""},
-		{"nothing", "init no.yml", 2, []string{"--preset: want one of spend, cohorts, events, ad_revenue", "--dimensions and --metrics"}, ""},
+		{"there", "init --embedded --preset cohorts", 2,
+			[]string{"reportferry.yml is there already, and stays as it is", "init other.yml", "--force"}, ""},
+		{"nothing", "init no.yml", 2, []string{"--preset: want one of spend, cohorts, events, ad_revenue",
+			"--dimensions and --metrics"}, ""},
 		{"unknown", "init no.yml --preset spend,cohort", 2, []string{`--preset: no preset "cohort"; want`}, ""},
 		{"half", "init no.yml --dimensions day", 2, []string{"--metrics: "}, ""},
 		{"other-half", "init no.yml --metrics installs", 2, []string{"--dimensions: "}, ""},
 		{"nameless", "init no.yml --preset spend --name mine", 2, []string{"--name: "}, ""},
-		{"no-app", "init no.yml --embedded --preset spend --app Chess", 2, []string{`--app: the account has no app "Chess"; its apps are`, "btpo7qnfyn23 (Chess Club 2)"}, ""},
+		{"no-app", "init no.yml --embedded --preset spend --app Chess", 2,
+			[]string{`--app: the account has no app "Chess"; its apps are`, "btpo7qnfyn23 (Chess Club 2)"}, ""},
 		{"mistakes", "init no.yml --preset spend --currency EURO --schedule daily --zone Berlin --start x", 2, []string{
-			"--schedule: want a cron", "\n--zone: want a zone", "\n--start: want a date", "\n--currency: want a currency",
+			"--schedule: want a cron", "\n--zone: want a zone", "\n--start: want a date",
+			"\n--currency: want a currency",
 		}, ""},
 		{"twice", "init no.yml --config other.yml --preset spend", 2, []string{"--config names the file too"}, ""},
-		{"token-itself", "init no.yml --token-env Xy12abc-_34 --preset spend", 2, []string{"--token-env: want the name of"}, ""},
-		{"token-like-a-name", "init no.yml --token-env Xy12abc34 --preset spend", 2, []string{"--token-env: want the name of"}, ""},
+		{"token-itself", "init no.yml --token-env Xy12abc-_34 --preset spend", 2,
+			[]string{"--token-env: want the name of"}, ""},
+		{"token-like-a-name", "init no.yml --token-env Xy12abc34 --preset spend", 2,
+			[]string{"--token-env: want the name of"}, ""},
 		{"nowhere", "init none/no.yml --preset spend", 2, []string{"none/no.yml can't be written: "}, ""},
-		{"bucket", "init real.yml --preset cohorts --currency EUR --to gs://bucket/adjust --timezone-id Europe/Berlin --token-env PARTNER_TOKEN", 0, nil, "real.yml"},
-		{"refused", "init own.yml --embedded --dimensions day,os_name --metrics instals --name mine", 2, []string{"did you mean installs"}, "own.yml"},
-		{"forced", "init own.yml --embedded --dimensions day,os_name --metrics installs --name mine --to there --start -3d --force", 0, nil, "own.yml"},
+		{"bucket", "init real.yml --preset cohorts --currency EUR --to gs://bucket/adjust --timezone-id " +
+			"Europe/Berlin --token-env PARTNER_TOKEN", 0, nil, "real.yml"},
+		{"refused", "init own.yml --embedded --dimensions day,os_name --metrics instals --name mine", 2,
+			[]string{"did you mean installs"}, "own.yml"},
+		{"forced", "init own.yml --embedded --dimensions day,os_name --metrics installs --name mine --to there " +
+			"--start -3d --force", 0, nil, "own.yml"},
 	} {
 		before, err := filepath.Glob("*.yml*")
 		check(t, err)
@@ -106,7 +118,8 @@ func TestInitText(t *testing.T) {
 	}
 }
 
-// Each preset, and all of them in one config, fill every table of theirs with rows from the made-up account.
+// Each preset, and all of them in one config, fill every table of theirs with rows from the made-up
+// account.
 func TestInitPresets(t *testing.T) {
 	slow.Test(t)
 	var all []string
@@ -119,7 +132,8 @@ func TestInitPresets(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "presets.yml")
 			for _, args := range []string{
-				"init " + file + " --embedded --start -9d --to " + dir + "/out --preset " + strings.Join(names, ","), "run --config " + file, "gaps --config " + file,
+				"init " + file + " --embedded --start -9d --to " + dir + "/out --preset " + strings.Join(names, ","),
+				"run --config " + file, "gaps --config " + file,
 			} {
 				if code, out, errs := ask(t, args); code != 0 {
 					t.Fatalf("%s: exit code %d: %s%s", args, code, out, errs)

@@ -19,7 +19,8 @@ func newTerminal(t *testing.T) (person, program *os.File) {
 	check(t, err)
 	var number, unlock int32
 	for request, value := range map[uintptr]*int32{syscall.TIOCSPTLCK: &unlock, syscall.TIOCGPTN: &number} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, person.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, person.Fd(), request,
+			uintptr(unsafe.Pointer(value))); errno != 0 {
 			t.Fatal(errno)
 		}
 	}
@@ -34,13 +35,14 @@ func newTerminal(t *testing.T) (person, program *os.File) {
 func resize(t *testing.T, person *os.File, rows, columns uint16) {
 	t.Helper()
 	size := [4]uint16{rows, columns} // and of no size in pixels
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, person.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, person.Fd(), syscall.TIOCSWINSZ,
+		uintptr(unsafe.Pointer(&size))); errno != 0 {
 		t.Fatal(errno)
 	}
 }
 
-// converse runs the program on a terminal of its own in dir, types an answer to each question, and gives all that the person
-// sees.
+// converse runs the program on a terminal of its own in dir, types an answer to each question, and
+// gives all that the person sees.
 func converse(t *testing.T, dir string, args, answers []string) (seen string, code int) {
 	t.Helper()
 	person, program := newTerminal(t)
@@ -80,7 +82,8 @@ func converse(t *testing.T, dir string, args, answers []string) (seen string, co
 func TestInitDialog(t *testing.T) {
 	dir := t.TempDir()
 	seen, code := converse(t, dir, []string{"init"}, []string{
-		"none\n", "example\n", "2, sky garden, 99\n", "2, sky garden\n", "spent\n", "ad_revenue,own\n", "day,contry\n", "day,country\n", "\n", "\n",
+		"none\n", "example\n", "2, sky garden, 99\n", "2, sky garden\n", "spent\n", "ad_revenue,own\n", "day,contry\n",
+		"day,country\n", "\n", "\n",
 		"tomorrow\n", "-5d\n", "Berlin\n", "Europe/Berlin\n", "EUR\n", "tables\n", "daily\n", "0 5 * * *\n",
 	})
 	if code != 0 {
@@ -105,7 +108,8 @@ func TestInitFlagsOnTerminal(t *testing.T) {
 func TestInitDoubt(t *testing.T) {
 	dir := t.TempDir()
 	seen, code := converse(t, dir, []string{"init", "mine.yml"}, []string{
-		"real\n", "http://service.test\n", "\n", "secret-1\n", "TOKEN_HERE\n", "abc123\n", "own\n", "\n", "instals\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n",
+		"real\n", "http://service.test\n", "\n", "secret-1\n", "TOKEN_HERE\n", "abc123\n", "own\n", "\n", "instals\n",
+		"\n", "\n", "\n", "\n", "\n", "\n", "\n", "\n",
 	})
 	if code != 0 {
 		t.Errorf("exit code %d", code)
@@ -113,10 +117,11 @@ func TestInitDoubt(t *testing.T) {
 	golden(t, "init-doubt", "$ reportferry init mine.yml\n"+steady(seen))
 }
 
-// Whoever leaves before the last answer leaves no file, by Ctrl-C or by the end of the input. Ctrl-C makes a terminal drop what it
-// hasn't shown yet, so that the message may be lost.
+// Whoever leaves before the last answer leaves no file, by Ctrl-C or by the end of the input.
+// Ctrl-C makes a terminal drop what it hasn't shown yet, so that the message may be lost.
 func TestInitLeft(t *testing.T) {
-	for key, says := range map[string]string{"\x03": "", "\x04": "the answers ended before the questions did; no file was written"} {
+	for key, says := range map[string]string{"\x03": "",
+		"\x04": "the answers ended before the questions did; no file was written"} {
 		for _, answers := range [][]string{{key}, {"example\n", "all\n", "spend\n", key}} {
 			dir, began := t.TempDir(), time.Now()
 			seen, code := converse(t, dir, []string{"init"}, answers)

@@ -46,7 +46,8 @@ const (
 `
 )
 
-// A shell gives command lines in a folder, each at a moment of its own: from the morning of 2009-12-29 on, a minute apart.
+// A shell gives command lines in a folder, each at a moment of its own: from the morning of
+// 2009-12-29 on, a minute apart.
 type shell struct {
 	t     *testing.T
 	clock time.Duration
@@ -56,11 +57,13 @@ func newShell(t *testing.T, jobs string) *shell {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	check(t, os.MkdirAll("in", 0o755))
-	check(t, os.WriteFile("reportferry.yml", []byte("service: embedded\nledger: file://./ledger\nspool_dir: spool\njobs:"+jobs), 0o600))
+	check(t, os.WriteFile("reportferry.yml", []byte("service: embedded\nledger: file://./ledger\nspool_dir: "+
+		"spool\njobs:"+jobs), 0o600))
 	return &shell{t, 10*365*24*time.Hour + 7*time.Hour}
 }
 
-// says runs a command line and wants each text in what it says, but those behind an exclamation mark.
+// says runs a command line and wants each text in what it says, but those behind an exclamation
+// mark.
 func (s *shell) says(args string, code int, wants ...string) string {
 	s.t.Helper()
 	var out, err bytes.Buffer
@@ -79,22 +82,24 @@ func (s *shell) says(args string, code int, wants ...string) string {
 		}
 	}
 	for line := range strings.Lines(out.String()) {
-		if len(line) > 81 && len(strings.Fields(line)) > 1 && !strings.Contains(line, "error") && !strings.Contains(line, "stale: ") && !strings.HasPrefix(line, "{") {
+		if len(line) > 81 && len(strings.Fields(line)) > 1 && !strings.Contains(line, "error") &&
+			!strings.Contains(line, "stale: ") && !strings.HasPrefix(line, "{") {
 			s.t.Errorf("%s: %d characters wide: %s", args, len(line)-1, line)
 		}
 	}
 	return said
 }
 
-// An added metric is fetched for all partitions that have rows, by the next run, without being asked for: readers of the
-// folder refuse files of two shapes.
+// An added metric is fetched for all partitions that have rows, by the next run, without being
+// asked for: readers of the folder refuse files of two shapes.
 func TestAddedMetric(t *testing.T) {
 	slow.Test(t)
 	s := newShell(t, campaignsJob)
 	s.says("run", 0, "written 12")
 	s.says("run", 0, "all is up to date")
 	change(t, "metrics: [installs, cost]", "metrics: [installs, cost, instals]")()
-	s.says("plan", 0, "12 partitions", "7 for instals, which the catalogue doesn't know", "did you mean installs?", "!added column")
+	s.says("plan", 0, "12 partitions", "7 for instals, which the catalogue doesn't know", "did you mean installs?",
+		"!added column")
 	change(t, "metrics: [installs, cost, instals]", "metrics: [installs, cost, clicks]")()
 	s.says("plan", 0, "12 partitions", "7 for an added column")
 	s.says("status", 0, "12 partitions lack clicks", "the next run")
@@ -110,7 +115,8 @@ func TestAddedMetric(t *testing.T) {
 func TestAddedEvent(t *testing.T) {
 	s := newShell(t, campaignsJob)
 	s.says("run", 0, "written 12")
-	change(t, "cost]\n", "cost]\n    events: [{name: Purchase, metrics: [events, revenue], as: purchase}, {glob: 'level*', metrics: [events]}]\n")()
+	change(t, "cost]\n", "cost]\n    events: [{name: Purchase, metrics: [events, revenue], as: purchase}, {glob: "+
+		"'level*', metrics: [events]}]\n")()
 	s.says("plan", 0, "12 partitions", "7 for an added column")
 	s.says("run", 0, "written 12")
 	s.says("run", 0, "all is up to date")
@@ -138,7 +144,8 @@ func TestAddedMetricForLater(t *testing.T) {
 	s.says("status --json", 0, `"partitions": 12`, `"clicks",`)
 	s.says("gaps", 0, lack, command)
 	said := s.says("run", 0, lack, command)
-	if lines := strings.Split(strings.TrimSpace(said), "\n"); lines[len(lines)-1] != "Something is left out, as said above." {
+	if lines := strings.Split(strings.TrimSpace(said), "\n"); lines[len(lines)-1] !=
+		"Something is left out, as said above." {
 		t.Errorf("the last line is %q", lines[len(lines)-1])
 	}
 	s.says("run --log-format json", 0, `"lacking":12`)
@@ -165,7 +172,8 @@ func TestGapsThatNobodyCanClose(t *testing.T) {
 	s.says("run", 0, "written 1")
 	s.says("gaps", 0, "no gaps")
 	s.clock += 3 * 24 * time.Hour
-	s.says("gaps", 3, "1 partition missing", "2010-01-01", "run slugs", "2 partitions that can't be fetched any more", "2009-12-30..2009-12-31", "!backfill")
+	s.says("gaps", 3, "1 partition missing", "2010-01-01", "run slugs", "2 partitions that can't be fetched any more",
+		"2009-12-30..2009-12-31", "!backfill")
 	s.says("status", 3, "1 partition missing", "2 partitions that can't be fetched any more")
 	s.says("run", 0, "written 1")
 	s.says("gaps", 0, "!missing", "2 partitions that can't be fetched any more", "2009-12-30..2009-12-31")
@@ -190,9 +198,11 @@ func TestGapsExitCode(t *testing.T) {
 // A table of one partition and a start that hasn't come are likely slips.
 func TestPlanWarns(t *testing.T) {
 	s := newShell(t, strings.Replace(campaignsJob, "dimensions: [day, ", "dimensions: [", 1)+
-		strings.Replace(strings.Replace(campaignsJob, "name: campaigns", "name: later", 1), "start: -12d", "start: 2011-01-01", 1))
+		strings.Replace(strings.Replace(campaignsJob, "name: campaigns", "name: later", 1), "start: -12d",
+			"start: 2011-01-01", 1))
 	for _, command := range []string{"plan", "check"} {
-		s.says(command, 0, "none of the dimensions is a date, so the table is one partition", "the start, 2011-01-01, is in the future job=later\n")
+		s.says(command, 0, "none of the dimensions is a date, so the table is one partition",
+			"the start, 2011-01-01, is in the future job=later\n")
 	}
 	s.says("plan campaigns", 0, "job=campaigns", "!job=later")
 }
@@ -215,9 +225,11 @@ func TestLastSuccessIsKept(t *testing.T) {
 	s.says("ledger show runs/2009-12.json", 0, `"idle": {`, `"runs": 100,`, `"spend_files": "2009-12-29`)
 }
 
-// Whatever a run leaves out, its last line and its exit code say so, and no line of that job says that all is up to date.
+// Whatever a run leaves out, its last line and its exit code say so, and no line of that job says
+// that all is up to date.
 func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
-	const left, interrupted, upToDate = "Something is left out", "Interrupted. ", "all is up to date, nothing was requested"
+	const left, interrupted, upToDate = "Something is left out", "Interrupted. ",
+		"all is up to date, nothing was requested"
 	for _, c := range []struct {
 		name  string
 		res   ledger.Result
@@ -227,33 +239,55 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 		says  string
 	}{
 		{"nothing was due", ledger.Result{}, true, 0, upToDate, ""},
-		{"all that was due", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Written: 7}}, true, 0, "rows", "written 7"},
-		{"others hold some", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Held: 1, Written: 7}}, true, 0, left, "1 of them held by another run"},
-		{"others hold all, of a schedule", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Held: 1}}, false, 0, left, "held by another run"},
-		{"others hold all", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Held: 1}}, true, 4, left, "held by another run"},
-		{"the deadline came", ledger.Result{Left: 3, Outcome: ledger.Outcome{Windows: 1, Written: 7}}, false, 130, interrupted, "3 windows for the next run: the deadline is near"},
-		{"the deadline came first", ledger.Result{Left: 3}, false, 130, interrupted, "3 windows for the next run: the deadline is near"},
-		{"stopped", ledger.Result{Left: 3, Stopped: true, Outcome: ledger.Outcome{Windows: 1}}, false, 130, interrupted, "3 windows for the next run: this one was stopped"},
-		{"not begun", ledger.Result{Left: 1, Stopped: true}, false, 130, interrupted, "job: not begun\n  left        1 window for the next run"},
-		{"not planned", ledger.Result{Stopped: true}, false, 130, interrupted, "job: not begun\n  left        all of it"},
-		{"a file that may still grow", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Written: 1, Waiting: 1}}, true, 0, left, "1 window that may still be growing"},
-		{"columns for later", ledger.Result{Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 1, Columns: []string{"clicks", "cost", "revenue", "sessions", "waus"}, Later: true}}}, true, 0, left,
-			"1 partition lacks clicks, cost, revenue and 2 more\n    to fetch them: reportferry backfill job --missing-columns"},
-		{"columns that were found meanwhile", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Written: 1}, Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 2, Columns: []string{"a"}}}},
-			true, 0, left, "2 partitions lack a\n    the next run fetches them; to do it now:\n      reportferry backfill job --missing-columns"},
-		{"a column that is misspelt", ledger.Result{Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 2, Columns: []string{"cost", "instals"}}}}, true, 0, left,
-			"the catalogue doesn't know instals; did you mean installs?\n    if the service has it, 2 partitions get it by:\n      reportferry backfill job --missing-columns"},
-		{"rows that were kept", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Kept: 1}, Rest: ledger.Rest{Kept: 1}}, true, 0, left, "1 partition with older rows"},
-		{"rows that were kept earlier", ledger.Result{Rest: ledger.Rest{Kept: 1}}, true, 0, "when each was fetched: reportferry history job", "nothing was due"},
-		{"days that nobody can fetch any more", ledger.Result{Rest: ledger.Rest{Lost: 2}}, true, 0, "the service has no past of it", "nothing was due"},
-		{"some failed", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Written: 1, Failed: 1}, Errs: []error{errors.New("503")}}, true, 3, left, "error       503"},
+		{"all that was due", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Written: 7}}, true, 0, "rows",
+			"written 7"},
+		{"others hold some", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Held: 1, Written: 7}}, true, 0, left,
+			"1 of them held by another run"},
+		{"others hold all, of a schedule", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Held: 1}}, false, 0, left,
+			"held by another run"},
+		{"others hold all", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Held: 1}}, true, 4, left,
+			"held by another run"},
+		{"the deadline came", ledger.Result{Left: 3, Outcome: ledger.Outcome{Windows: 1, Written: 7}}, false, 130,
+			interrupted, "3 windows for the next run: the deadline is near"},
+		{"the deadline came first", ledger.Result{Left: 3}, false, 130, interrupted,
+			"3 windows for the next run: the deadline is near"},
+		{"stopped", ledger.Result{Left: 3, Stopped: true, Outcome: ledger.Outcome{Windows: 1}}, false, 130, interrupted,
+			"3 windows for the next run: this one was stopped"},
+		{"not begun", ledger.Result{Left: 1, Stopped: true}, false, 130, interrupted,
+			"job: not begun\n  left        1 window for the next run"},
+		{"not planned", ledger.Result{Stopped: true}, false, 130, interrupted,
+			"job: not begun\n  left        all of it"},
+		{"a file that may still grow", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Written: 1, Waiting: 1}}, true,
+			0, left, "1 window that may still be growing"},
+		{"columns for later", ledger.Result{Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 1,
+			Columns: []string{"clicks", "cost", "revenue", "sessions", "waus"}, Later: true}}}, true, 0, left,
+			"1 partition lacks clicks, cost, revenue and 2 more\n    to fetch them: reportferry backfill job " +
+				"--missing-columns"},
+		{"columns that were found meanwhile", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Written: 1},
+			Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 2, Columns: []string{"a"}}}},
+			true, 0, left,
+			"2 partitions lack a\n    the next run fetches them; to do it now:\n      reportferry backfill job " +
+				"--missing-columns"},
+		{"a column that is misspelt", ledger.Result{Rest: ledger.Rest{Lacking: ledger.Lacking{Partitions: 2,
+			Columns: []string{"cost", "instals"}}}}, true, 0, left,
+			"the catalogue doesn't know instals; did you mean installs?\n    if the service has it, 2 partitions " +
+				"get it by:\n      reportferry backfill job --missing-columns"},
+		{"rows that were kept", ledger.Result{Outcome: ledger.Outcome{Windows: 1, Kept: 1}, Rest: ledger.Rest{Kept: 1}},
+			true, 0, left, "1 partition with older rows"},
+		{"rows that were kept earlier", ledger.Result{Rest: ledger.Rest{Kept: 1}}, true, 0,
+			"when each was fetched: reportferry history job", "nothing was due"},
+		{"days that nobody can fetch any more", ledger.Result{Rest: ledger.Rest{Lost: 2}}, true, 0,
+			"the service has no past of it", "nothing was due"},
+		{"some failed", ledger.Result{Outcome: ledger.Outcome{Windows: 2, Written: 1, Failed: 1},
+			Errs: []error{errors.New("503")}}, true, 3, left, "error       503"},
 		{"no plan", ledger.Result{Errs: []error{ledger.ErrRefused}}, true, 2, left, "error       refused"},
 	} {
 		for _, others := range [][]ledger.Result{nil, {{Job: "other"}}} {
 			c.res.Job = "job"
 			in := refresh.Inspection{Rest: c.res.Rest}
 			for day := range c.res.Rest.Lost {
-				in.Calendar = append(in.Calendar, refresh.Entry{Partition: civil.Date{Year: 2026, Month: 1, Day: day + 1}, Condition: refresh.Gone})
+				in.Calendar = append(in.Calendar, refresh.Entry{Partition: civil.Date{Year: 2026, Month: 1,
+					Day: day + 1}, Condition: refresh.Gone})
 			}
 			c.res.Problems = status.Of("job", "report", in, nil)
 			results := append([]ledger.Result{c.res}, others...)
@@ -273,7 +307,8 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 			if others != nil && c.line == left && !strings.Contains(last, "in 1 of 2 jobs") {
 				t.Errorf("%s: with another job the last line is %q", c.name, last)
 			}
-			if !strings.Contains(out.String(), c.says) || c.line != upToDate && strings.Contains(out.String(), "job: all is up to date") {
+			if !strings.Contains(out.String(), c.says) || c.line != upToDate &&
+				strings.Contains(out.String(), "job: all is up to date") {
 				t.Errorf("%s: says\n%swant %q", c.name, &out, c.says)
 			}
 			out.Reset()
@@ -284,13 +319,15 @@ func TestLastLineSaysWhatIsLeftOut(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	newDisplay(program("", "text"), &out, &out).summary(ledger.Run{Trigger: "backfill", Results: []ledger.Result{{Job: "job"}}})
+	newDisplay(program("", "text"), &out, &out).summary(ledger.Run{Trigger: "backfill",
+		Results: []ledger.Result{{Job: "job"}}})
 	if out.String() != "job: what was asked for is there, nothing was requested\n" {
 		t.Errorf("a backfill of what is there says %s", &out)
 	}
 }
 
-// Ctrl-C in the first job: the second was not begun, and the run's words, its JSON and its record say so.
+// Ctrl-C in the first job: the second was not begun, and the run's words, its JSON and its record
+// say so.
 func TestInterruptedInTheFirstJob(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--apps", "1", "--days", "30", "--latency", "1m")
@@ -316,7 +353,8 @@ func TestInterruptedInTheFirstJob(t *testing.T) {
 		}
 		check(t, run.Process.Signal(os.Interrupt))
 		_ = run.Wait() // its exit code tells
-		if code := run.ProcessState.ExitCode(); code != 130 || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "up to date") {
+		if code := run.ProcessState.ExitCode(); code != 130 || !strings.Contains(out.String(), want) ||
+			strings.Contains(out.String(), "up to date") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 		said, _ := p.run("status", "--json")
@@ -330,19 +368,24 @@ func TestInterruptedInTheFirstJob(t *testing.T) {
 func TestAFullDiskIsOneError(t *testing.T) {
 	var errs []error
 	for i := range 20 {
-		errs = append(errs, fmt.Errorf("fetch t/2026-01-%02d: %w", i+1, &fs.PathError{Op: "write", Path: fmt.Sprintf("/spool/reportferry-%x", 7919*i), Err: syscall.ENOSPC}))
+		errs = append(errs, fmt.Errorf("fetch t/2026-01-%02d: %w", i+1,
+			&fs.PathError{Op: "write", Path: fmt.Sprintf("/spool/reportferry-%x", 7919*i), Err: syscall.ENOSPC}))
 	}
-	if got := grouped(append(errs, errors.New("another"))); len(got) != 2 || !strings.HasPrefix(got[0], "no space left on the device") || !strings.HasSuffix(got[0], "(20 times)") || got[1] != "another" {
+	if got := grouped(append(errs, errors.New("another"))); len(got) != 2 ||
+		!strings.HasPrefix(got[0], "no space left on the device") || !strings.HasSuffix(got[0], "(20 times)") ||
+		got[1] != "another" {
 		t.Errorf("%q", got)
 	}
 }
 
-// A config without jobs does for the commands that need none, as a list that is empty and without the key.
+// A config without jobs does for the commands that need none, as a list that is empty and without
+// the key.
 func TestNoJobs(t *testing.T) {
 	for _, list := range []string{"jobs: []\n", ""} {
 		t.Chdir(t.TempDir())
 		check(t, os.WriteFile("reportferry.yml", []byte("service: embedded\nledger: file://./ledger\n"+list), 0o600))
-		for args, want := range map[string]int{"status": 2, "run": 2, "runs": 0, "report --dimensions day --metrics installs --currency USD": 0} {
+		for args, want := range map[string]int{"status": 2, "run": 2, "runs": 0,
+			"report --dimensions day --metrics installs --currency USD": 0} {
 			var out bytes.Buffer
 			code := execute(t.Context(), strings.Fields(args), &out, &out)
 			if code != want || want == 2 && !strings.Contains(out.String(), "the config has no jobs") {

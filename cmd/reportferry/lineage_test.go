@@ -27,7 +27,8 @@ func newLineageServer(t *testing.T) *lineageServer {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
 		var e map[string]any
-		if err != nil || json.Unmarshal(text, &e) != nil || r.URL.Path != "/api/v1/lineage" || r.Header.Get("Content-Type") != "application/json" {
+		if err != nil || json.Unmarshal(text, &e) != nil || r.URL.Path != "/api/v1/lineage" ||
+			r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %v %s", r.URL, err, text)
 		}
 		s.mu.Lock()
@@ -55,7 +56,8 @@ func (s *lineageServer) told(t *testing.T, secrets ...string) (types []string, l
 		}
 	}
 	for id := range ids {
-		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(fmt.Sprint(id)) {
+		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(
+			fmt.Sprint(id)) {
 			t.Errorf("%v is no UUID", id)
 		}
 	}
@@ -66,12 +68,15 @@ func (s *lineageServer) told(t *testing.T, secrets ...string) (types []string, l
 	return types, last
 }
 
-// A catalogue is told of the beginning and the end of each job of a run, and that it fails; a run is what it is without one.
+// A catalogue is told of the beginning and the end of each job of a run, and that it fails; a run
+// is what it is without one.
 func TestTheCatalogueIsTold(t *testing.T) {
 	t.Parallel()
 	s, c := startService(t), newLineageServer(t)
 	p := newPlace(t, s, 3, 2, racing)
-	p.env = []string{"OPENLINEAGE_URL=" + c.URL + "/", "OPENLINEAGE_API_KEY=key-of-the-catalogue", "OPENLINEAGE_NAMESPACE=marketing", "OPENLINEAGE_PARENT_ID=airflow/dag.task/0199a2b4-1111-7222-8333-444455556666"}
+	p.env = []string{"OPENLINEAGE_URL=" + c.URL + "/", "OPENLINEAGE_API_KEY=key-of-the-catalogue",
+		"OPENLINEAGE_NAMESPACE=marketing",
+		"OPENLINEAGE_PARENT_ID=airflow/dag.task/0199a2b4-1111-7222-8333-444455556666"}
 	deadline := "1m"
 	rows := "" // that the run says to have written, which differ from day to day
 	want := func(code int, types ...string) map[string]any {
@@ -89,7 +94,9 @@ func TestTheCatalogueIsTold(t *testing.T) {
 	last := want(0, "START", "COMPLETE")
 	text, err := json.Marshal(last)
 	check(t, err)
-	for _, has := range []string{`"namespace":"marketing"`, `"name":"installs"`, `"namespace":"file"`, `"name":"` + p.dir + `/out/installs"`, `"rowCount":` + rows + `,`, `{"name":"day","type":"`, `"runId":"0199a2b4-1111-7222-8333-444455556666"`} {
+	for _, has := range []string{`"namespace":"marketing"`, `"name":"installs"`, `"namespace":"file"`,
+		`"name":"` + p.dir + `/out/installs"`, `"rowCount":` + rows + `,`, `{"name":"day","type":"`,
+		`"runId":"0199a2b4-1111-7222-8333-444455556666"`} {
 		if !strings.Contains(string(text), has) {
 			t.Errorf("there is no %s in\n%s", has, text)
 		}
@@ -97,12 +104,16 @@ func TestTheCatalogueIsTold(t *testing.T) {
 	if !c.keys["Bearer key-of-the-catalogue"] || len(c.keys) != 1 {
 		t.Errorf("the keys that were sent: %v", c.keys)
 	}
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "status", "status": 400, "path": "csv_report", "query": "dimensions=day,app", "every": 1}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(
+			`[{"kind": "status", "status": 400, "path": "csv_report", "query": "dimensions=day,app", "every": 1}]`))
 	last = want(1, "START", "FAIL")
-	if text, _ := json.Marshal(last["run"]); !strings.Contains(string(text), `"errorMessage"`) || !strings.Contains(string(text), "400") {
+	if text, _ := json.Marshal(last["run"]); !strings.Contains(string(text), `"errorMessage"`) ||
+		!strings.Contains(string(text), "400") {
 		t.Errorf("why it failed isn't in %s", text)
 	}
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "slow", "delay": "30s", "path": "csv_report", "every": 1}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(`[{"kind": "slow", "delay": "30s", "path": "csv_report", "every": 1}]`))
 	deadline = "4s"
 	want(130, "START", "ABORT")
 	s.admin(t, http.MethodPut, "faults", []string{})
@@ -110,10 +121,14 @@ func TestTheCatalogueIsTold(t *testing.T) {
 	want(0)
 }
 
-// A catalogue that refuses, is slow, sends elsewhere or isn't there changes nothing, and nothing of its address is told.
+// A catalogue that refuses, is slow, sends elsewhere or isn't there changes nothing, and nothing of
+// its address is told.
 func TestACatalogueThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an event went elsewhere") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		t.Error("an event went elsewhere")
+	}))
 	t.Cleanup(elsewhere.Close)
 	s := startService(t)
 	for name, answer := range map[string]http.HandlerFunc{
@@ -141,7 +156,8 @@ func TestACatalogueThatFailsChangesNothing(t *testing.T) {
 			p.env = []string{"OPENLINEAGE_URL=" + address, "OPENLINEAGE_API_KEY=key-of-the-catalogue"}
 			began := time.Now()
 			out, code := p.run("run", "--log-format", "json")
-			if code != 0 || !strings.Contains(out, "could not be told") || time.Since(began) > 14*time.Second || len(p.files()) != 2 {
+			if code != 0 || !strings.Contains(out, "could not be told") || time.Since(began) > 14*time.Second ||
+				len(p.files()) != 2 {
 				t.Errorf("exit %d after %v: %s", code, time.Since(began), out)
 			}
 			for _, secret := range []string{"pass-of-the-address", "hidden-path", "key-of-the-catalogue"} {

@@ -20,7 +20,8 @@ type listed struct {
 	within time.Duration // how long it may take, also after the run was stopped; 0: it has bounds of its own
 }
 
-// listeners are all that hear of a run, and where their errors are said. Those that a command has none of are deaf.
+// listeners are all that hear of a run, and where their errors are said. Those that a command has
+// none of are deaf.
 type listeners struct {
 	log *slog.Logger
 
@@ -29,11 +30,12 @@ type listeners struct {
 }
 
 func newListeners(ctx context.Context, p *wire.Program, log *slog.Logger) *listeners {
-	return &listeners{log: log, step: wire.Deaf{}, lineage: lineage.Listener(p), result: wire.Deaf{}, watcher: p.Heartbeat(ctx, log)}
+	return &listeners{log: log, step: wire.Deaf{}, lineage: lineage.Listener(p), result: wire.Deaf{},
+		watcher: p.Heartbeat(ctx, log)}
 }
 
-// list has them in the order in which they hear. State tables aren't here: they are rows in the sinks of a job, so the runner writes them
-// under a lease of theirs.
+// list has them in the order in which they hear. State tables aren't here: they are rows in the
+// sinks of a job, so the runner writes them under a lease of theirs.
 func (l *listeners) list() []listed {
 	return []listed{
 		{wire.AtEnd(endRecord), "the run's record could not be written", true, 0},
@@ -41,16 +43,17 @@ func (l *listeners) list() []listed {
 		{wire.AtEnd(console.Publish), "the console's pages could not be written; the next run tries again", false, 0},
 		{wire.AtEnd(notify.Send), "people could not be told; the next run tries again", false, 10 * time.Second},
 		{l.step, "the step of Dagster could not be told", true, 5 * time.Second},
-		{l.lineage, "the catalogue of OpenLineage could not be told; the run itself isn't affected", false, 5 * time.Second},
+		{l.lineage, "the catalogue of OpenLineage could not be told; the run itself isn't affected", false,
+			5 * time.Second},
 		{l.result, "the result could not be written", true, 5 * time.Second},
 		{wire.AtEnd(l.show.ended), "what the run has left could not be shown", false, 10 * time.Second},
 		{l.watcher, "the heartbeat could not be sent; the run itself isn't affected", false, 0},
 	}
 }
 
-// call has all of them hear of one moment, and gives the exit code. The rule for errors: each is said, where somebody waits for the listener
-// as an error, which makes 1 of the exit code 0, or 130 when the process was told to end, else as a warning. No error keeps the others from
-// hearing.
+// call has all of them hear of one moment, and gives the exit code. The rule for errors: each is
+// said, where somebody waits for the listener as an error, which makes 1 of the exit code 0, or 130
+// when the process was told to end, else as a warning. No error keeps the others from hearing.
 func (l *listeners) call(ctx context.Context, code *int, moment func(context.Context, wire.Listener) error) {
 	for _, to := range l.list() {
 		switch err := to.hear(ctx, moment); {

@@ -30,8 +30,8 @@ func (f *failing) Closed(context.Context, int, error) error {
 	return errors.New("no close")
 }
 
-// The rule for errors of listeners: each is said, in its own words; a run without one that somebody waits for has failed, unless it has another
-// exit code already; and the others hear all the same.
+// The rule for errors of listeners: each is said, in its own words; a run without one that somebody
+// waits for has failed, unless it has another exit code already; and the others hear all the same.
 func TestWhatAnErrorOfAListenerDoes(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -39,16 +39,22 @@ func TestWhatAnErrorOfAListenerDoes(t *testing.T) {
 		code, end int
 		level     string
 	}{
-		{"a result", func(l *listeners, f wire.Listener) { l.result = f }, jobs.ExitDone, jobs.ExitFailed, "level=ERROR msg=\"the result"},
-		{"a step", func(l *listeners, f wire.Listener) { l.step = f }, jobs.ExitDone, jobs.ExitFailed, "level=ERROR msg=\"the step"},
-		{"a result of a failure", func(l *listeners, f wire.Listener) { l.result = f }, jobs.ExitSome, jobs.ExitSome, "level=ERROR msg=\"the result"},
-		{"a catalogue", func(l *listeners, f wire.Listener) { l.lineage = f }, jobs.ExitDone, jobs.ExitDone, "level=WARN msg=\"the catalogue"},
-		{"a watcher", func(l *listeners, f wire.Listener) { l.watcher = f }, jobs.ExitSome, jobs.ExitSome, "level=WARN msg=\"the heartbeat"},
+		{"a result", func(l *listeners, f wire.Listener) { l.result = f }, jobs.ExitDone, jobs.ExitFailed,
+			"level=ERROR msg=\"the result"},
+		{"a step", func(l *listeners, f wire.Listener) { l.step = f }, jobs.ExitDone, jobs.ExitFailed,
+			"level=ERROR msg=\"the step"},
+		{"a result of a failure", func(l *listeners, f wire.Listener) { l.result = f }, jobs.ExitSome, jobs.ExitSome,
+			"level=ERROR msg=\"the result"},
+		{"a catalogue", func(l *listeners, f wire.Listener) { l.lineage = f }, jobs.ExitDone, jobs.ExitDone,
+			"level=WARN msg=\"the catalogue"},
+		{"a watcher", func(l *listeners, f wire.Listener) { l.watcher = f }, jobs.ExitSome, jobs.ExitSome,
+			"level=WARN msg=\"the heartbeat"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var log bytes.Buffer
 			f, last := &failing{}, &failing{}
-			l := &listeners{log: slog.New(slog.NewTextHandler(&log, nil)), step: wire.Deaf{}, lineage: wire.Deaf{}, result: wire.Deaf{}, watcher: last}
+			l := &listeners{log: slog.New(slog.NewTextHandler(&log, nil)), step: wire.Deaf{}, lineage: wire.Deaf{},
+				result: wire.Deaf{}, watcher: last}
 			c.place(l, f)
 			r := &wire.Ran{}
 			l.begun(t.Context(), r)
@@ -71,7 +77,8 @@ func TestWhatAnErrorOfAListenerDoes(t *testing.T) {
 func TestTheTimeOfAListener(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	for _, to := range (&listeners{step: wire.Deaf{}, lineage: wire.Deaf{}, result: wire.Deaf{}, watcher: wire.Deaf{}}).list() {
+	for _, to := range (&listeners{step: wire.Deaf{}, lineage: wire.Deaf{}, result: wire.Deaf{},
+		watcher: wire.Deaf{}}).list() {
 		if to.fails == "" {
 			t.Errorf("%T has no words for its failure", to.Listener)
 		}

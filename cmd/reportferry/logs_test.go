@@ -42,7 +42,8 @@ func newLogReader(t *testing.T) *logReader {
 	return &logReader{schema: schema, seen: map[string]bool{}}
 }
 
-// read holds every line of an output against the schema. A plain line is an error, and so is a field that comes twice.
+// read holds every line of an output against the schema. A plain line is an error, and so is a
+// field that comes twice.
 func (l *logReader) read(t *testing.T, what, output string) {
 	t.Helper()
 	for line := range strings.SplitSeq(strings.TrimSpace(output), "\n") {
@@ -100,23 +101,39 @@ func repeated(t *testing.T, line string) (names []string) {
 	}
 }
 
-// logged are the command lines of every command. Of those that are marked the log is on standard output, because it is what they
-// have to say; the product of the others is there, and their log on standard error.
+// logged are the command lines of every command. Of those that are marked the log is on standard
+// output, because it is what they have to say; the product of the others is there, and their log on
+// standard error.
 var logged = map[string][]string{
-	"run":  {"*run", "*run", "*run --force campaigns_daily", "*run nobody", "*run --to ./mine --embedded --currency USD --dimensions day --metrics installs --start -3d"},
-	"plan": {"plan", "plan --nonsense"}, "backfill": {"*backfill campaigns_daily --from -3d", "backfill campaigns_daily --from -3d --dry-run", "*backfill"},
-	"status": {"status", "status --json", "status --max-age 1s"}, "gaps": {"gaps"}, "accept": {"accept campaigns_daily", "accept campaigns_daily --reason sold"}, "check": {"check", "check --live"}, "views": {"views campaigns_daily", "views ad_spend"}, "dbt": {"dbt campaigns_daily --out ./dbt", "dbt"},
-	"history": {"history campaigns_daily"}, "changes": {"changes"}, "runs": {"runs", "runs last", "runs nothing"}, "ledger list": {"ledger list"}, "ledger show": {"ledger show nothing.json"}, "diff": {"diff campaigns_daily yesterday"}, "replay": {"*replay campaigns_daily --from -3d"},
-	"events": {"events"}, "report": {"report --dimensions day --metrics installs --currency USD", "report --dimensions day --metrics nothing"}, "fields": {"fields roas", "fields --offline"},
-	"init": {"init new.yml --embedded --preset cohorts --to ./new", "init"}, "config show": {"config show"}, "schema": {"schema", "schema log"}, "version": {"version", "version --json"}, "man": {"man --out ./man"}, "notify": {"notify", "notify --test"},
-	"spend check": {"spend check"}, "spend push": {"*spend push", "*spend push nothing.csv"}, "spend status": {"spend status"}, "spend requeue": {"spend requeue"},
+	"run": {"*run", "*run", "*run --force campaigns_daily", "*run nobody",
+		"*run --to ./mine --embedded --currency USD --dimensions day --metrics installs --start -3d"},
+	"plan": {"plan", "plan --nonsense"}, "backfill": {"*backfill campaigns_daily --from -3d",
+		"backfill campaigns_daily --from -3d --dry-run", "*backfill"},
+	"status": {"status", "status --json", "status --max-age 1s"}, "gaps": {"gaps"},
+	"accept": {"accept campaigns_daily", "accept campaigns_daily --reason sold"}, "check": {"check", "check --live"},
+	"views": {"views campaigns_daily", "views ad_spend"}, "dbt": {"dbt campaigns_daily --out ./dbt", "dbt"},
+	"history": {"history campaigns_daily"}, "changes": {"changes"}, "runs": {"runs", "runs last", "runs nothing"},
+	"ledger list": {"ledger list"}, "ledger show": {"ledger show nothing.json"},
+	"diff": {"diff campaigns_daily yesterday"}, "replay": {"*replay campaigns_daily --from -3d"},
+	"events": {"events"}, "report": {"report --dimensions day --metrics installs --currency USD",
+		"report --dimensions day --metrics nothing"}, "fields": {"fields roas", "fields --offline"},
+	"init": {"init new.yml --embedded --preset cohorts --to ./new", "init"}, "config show": {"config show"},
+	"schema": {"schema", "schema log"}, "version": {"version", "version --json"}, "man": {"man --out ./man"},
+	"notify":      {"notify", "notify --test"},
+	"spend check": {"spend check"}, "spend push": {"*spend push", "*spend push nothing.csv"},
+	"spend status": {"spend status"}, "spend requeue": {"spend requeue"},
 	"spend reconcile": {"spend reconcile --from -3d"}, "spend init": {"spend init nothing.csv"},
-	"sharing check": {"sharing check"}, "sharing push": {"*sharing push"}, "sharing status": {"sharing status"}, "sharing requeue": {"sharing requeue"}, "sharing explain": {"sharing explain"},
-	"apps apply": {"apps apply"}, "apps plan": {"apps plan"}, "apps list": {"apps list"}, "apps get": {"apps get nothing"}, "apps events": {"apps events nothing"}, "apps export": {"apps export"},
-	"apps settings": {"apps settings nothing"}, "apps signature": {"apps signature nothing"}, "apps status": {"apps status"}, "apps secrets revoke": {"apps secrets revoke a b"},
-	"apps secrets reactivate": {"apps secrets reactivate a b"}, "apps secrets revoke-outdated": {"apps secrets revoke-outdated a"}, "apps vault list": {"apps vault list"},
-	"apps vault put": {"apps vault put a nothing"}, "emulator readings": {"emulator readings"}, "emulator engagements": {"emulator engagements --csv"},
-	"serve": nil, "console": nil, "emulator": nil, // they stay, and are below
+	"sharing check": {"sharing check"}, "sharing push": {"*sharing push"}, "sharing status": {"sharing status"},
+	"sharing requeue": {"sharing requeue"}, "sharing explain": {"sharing explain"},
+	"apps apply": {"apps apply"}, "apps plan": {"apps plan"}, "apps list": {"apps list"},
+	"apps get": {"apps get nothing"}, "apps events": {"apps events nothing"}, "apps export": {"apps export"},
+	"apps settings": {"apps settings nothing"}, "apps signature": {"apps signature nothing"},
+	"apps status": {"apps status"}, "apps secrets revoke": {"apps secrets revoke a b"},
+	"apps secrets reactivate":      {"apps secrets reactivate a b"},
+	"apps secrets revoke-outdated": {"apps secrets revoke-outdated a"}, "apps vault list": {"apps vault list"},
+	"apps vault put": {"apps vault put a nothing"}, "emulator readings": {"emulator readings"},
+	"emulator engagements": {"emulator engagements --csv"},
+	"serve":                nil, "console": nil, "emulator": nil, // they stay, and are below
 }
 
 // Every command that there is says what it logs in lines of the schema, whether it works or not.
@@ -163,7 +180,8 @@ func TestEveryLineOfTheLogIsOfTheSchema(t *testing.T) {
 
 // commands are the names of those that do something.
 func commands(c *cobra.Command) (names []string) {
-	if c.Runnable() && c.HasParent() && (!c.HasSubCommands() || c.Name() == "emulator") && !strings.Contains(c.CommandPath(), "completion") && !strings.HasSuffix(c.CommandPath(), " help") {
+	if c.Runnable() && c.HasParent() && (!c.HasSubCommands() || c.Name() == "emulator") &&
+		!strings.Contains(c.CommandPath(), "completion") && !strings.HasSuffix(c.CommandPath(), " help") {
 		names = append(names, strings.TrimPrefix(c.CommandPath(), "reportferry "))
 	}
 	for _, below := range c.Commands() {
@@ -172,14 +190,16 @@ func commands(c *cobra.Command) (names []string) {
 	return names
 }
 
-// What goes wrong is told in the same lines: pauses, slow answers, refusals, an end by force, and those who stay.
+// What goes wrong is told in the same lines: pauses, slow answers, refusals, an end by force, and
+// those who stay.
 func TestTheLogOfWhatGoesWrongIsOfTheSchema(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	s, l := startService(t), newLogReader(t)
 	asJSON := []string{"--log-format", "json", "--log-level", "debug"}
 	p := newPlace(t, s, 3, 1, racing)
-	p.env = []string{"CLOUD_RUN_EXECUTION=x", "JOB_COMPLETION_INDEX=", "GOOGLE_CLOUD_PROJECT=p", "CLOUD_RUN_TASK_COUNT=1", "STORAGE_EMULATOR_HOST=127.0.0.1:1"}
+	p.env = []string{"CLOUD_RUN_EXECUTION=x", "JOB_COMPLETION_INDEX=", "GOOGLE_CLOUD_PROJECT=p",
+		"CLOUD_RUN_TASK_COUNT=1", "STORAGE_EMULATOR_HOST=127.0.0.1:1"}
 	out, code := p.run(append([]string{"run"}, asJSON...)...)
 	l.read(t, "a folder in a task", out)
 	if code == 0 {
@@ -195,19 +215,23 @@ func TestTheLogOfWhatGoesWrongIsOfTheSchema(t *testing.T) {
 		}
 	}
 	for line := range strings.SplitSeq(out, "\n") {
-		if strings.Contains(line, "attempt ") && (strings.Contains(line, `"run":""`) || !strings.Contains(line, `"job":"installs"`)) {
+		if strings.Contains(line, "attempt ") && (strings.Contains(line, `"run":""`) ||
+			!strings.Contains(line, `"job":"installs"`)) {
 			t.Errorf("a retry is nobody's: %s", line)
 		}
 	}
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "status", "status": 403, "path": "csv_report", "every": 1}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(`[{"kind": "status", "status": 403, "path": "csv_report", "every": 1}]`))
 	out, code = p.run(append([]string{"run", "--force"}, asJSON...)...)
 	l.read(t, "a refusal", out)
 	if code != 5 {
 		t.Errorf("a refusal ends with %d", code)
 	}
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "slow", "delay": "30s", "path": "csv_report", "every": 1}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(`[{"kind": "slow", "delay": "30s", "path": "csv_report", "every": 1}]`))
 	p.edit(t, "    lookback: 0", "    lookback: 0\n    schedule: '0 6 * * *'")
-	for _, stays := range [][]string{{"run", "--force"}, {"serve", "--listen", "127.0.0.1:0"}, {"console", "--listen", "127.0.0.1:0"}, {"emulator", "--addr", "127.0.0.1:0"}} {
+	for _, stays := range [][]string{{"run", "--force"}, {"serve", "--listen", "127.0.0.1:0"},
+		{"console", "--listen", "127.0.0.1:0"}, {"emulator", "--addr", "127.0.0.1:0"}} {
 		cmd, _ := p.command(t.Context(), append(stays, asJSON...)...)
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs

@@ -1,5 +1,6 @@
-// Command reportferry ferries reports out of a mobile-measurement service into partitioned tables. Without this
-// package, the engine would have no way in: it alone touches arguments, the environment and signals.
+// Command reportferry ferries reports out of a mobile-measurement service into partitioned tables.
+// Without this package, the engine would have no way in: it alone touches arguments, the
+// environment and signals.
 //
 //	main ── root ──┬── run, backfill, plan             here: what begins runs
 //	               │     want/  the flags of a table    listeners.go  all that hear of a run, in order, and what their errors do
@@ -15,8 +16,8 @@
 //	                      │
 //	                    wire/    opens config, ledger, service and sinks, makes jobs
 //
-// Every command is given a wire.Program and has no other way to the process. The packages exit and human say how it ends and
-// how values are written.
+// Every command is given a wire.Program and has no other way to the process. The packages exit and
+// human say how it ends and how values are written.
 package main
 
 import (
@@ -45,7 +46,8 @@ func main() {
 	os.Exit(execute(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// execute runs one command line and gives its exit code. Everything that is printed is escaped here, whoever wrote it.
+// execute runs one command line and gives its exit code. Everything that is printed is escaped
+// here, whoever wrote it.
 func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	p := newProgram()
 	running.Store(p)
@@ -65,7 +67,8 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	}
 	var failed *exit.Error
 	if !errors.As(err, &failed) {
-		failed = &exit.Error{Code: jobs.ExitUsage, Err: usage.Sentence(err)} // cobra found an unknown command, flag or argument
+		// Cobra found an unknown command, flag or argument.
+		failed = &exit.Error{Code: jobs.ExitUsage, Err: usage.Sentence(err)}
 		if wantsJSON(args) {
 			p.LogFormat = "json" // flags behind the one that it found aren't read
 		}
@@ -84,10 +87,12 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	return failed.Code
 }
 
-// crashBySignal has a crash end the process by SIGABRT, which shells and containers show as 134. Otherwise Go ends it with 2 after a panic, a
-// fatal error and the watchdog's SIGABRT (https://pkg.go.dev/runtime#hdr-Environment_Variables, GOTRACEBACK), which platforms take for a wrong
-// config and never try again. The first process of a PID namespace is the exception: the kernel drops what it raises on itself, and Go ends with
-// 2 all the same. No core is written, because the token would be in it.
+// crashBySignal has a crash end the process by SIGABRT, which shells and containers show as 134.
+// Otherwise Go ends it with 2 after a panic, a fatal error and the watchdog's SIGABRT
+// (https://pkg.go.dev/runtime#hdr-Environment_Variables, GOTRACEBACK), which platforms take for a
+// wrong config and never try again. The first process of a PID namespace is the exception: the
+// kernel drops what it raises on itself, and Go ends with 2 all the same. No core is written,
+// because the token would be in it.
 func crashBySignal() {
 	debug.SetTraceback("crash")
 	var core syscall.Rlimit
@@ -97,14 +102,16 @@ func crashBySignal() {
 	}
 }
 
-// wantsJSON tells whether a command line asks for a log for machines, whatever else is wrong with it.
+// wantsJSON tells whether a command line asks for a log for machines, whatever else is wrong with
+// it.
 func wantsJSON(args []string) bool {
 	i := slices.Index(args, "--log-format")
 	return slices.Contains(args, "--log-format=json") || i >= 0 && i+1 < len(args) && args[i+1] == "json"
 }
 
-// heapLimit keeps the whole program under 150 MiB of resident memory with four windows in flight: the garbage collector
-// works harder before the heap passes it, instead of letting it double. What isn't heap comes to about 35 MiB.
+// heapLimit keeps the whole program under 150 MiB of resident memory with four windows in flight:
+// the garbage collector works harder before the heap passes it, instead of letting it double. What
+// isn't heap comes to about 35 MiB.
 const heapLimit = 96 << 20
 
 // limitHeap sets the limit unless GOMEMLIMIT says otherwise.
@@ -114,6 +121,7 @@ func limitHeap(most int64) {
 	}
 }
 
-// freeHeap lifts the limit for the emulator, whose memory grows with what it is sent, and for the console, whose memory grows with
-// the tables: near a limit that is too low, the garbage collector takes half of the processor.
+// freeHeap lifts the limit for the emulator, whose memory grows with what it is sent, and for the
+// console, whose memory grows with the tables: near a limit that is too low, the garbage collector
+// takes half of the processor.
 func freeHeap() { limitHeap(math.MaxInt64) }

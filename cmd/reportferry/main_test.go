@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// asProgram is the variable that makes this test binary the program itself, so that tests which need processes build nothing
-// more.
+// asProgram is the variable that makes this test binary the program itself, so that tests which
+// need processes build nothing more.
 const asProgram = "REPORTFERRY_TEST_PROGRAM"
 
 // asCrash is the variable that makes the program crash once it has begun, and says how.
@@ -46,8 +46,8 @@ func crash(how string) {
 
 var hoard []byte
 
-// atOnce is how many tests of processes run side by side, unless -parallel says so. They wait for leases and slow answers
-// most of the time.
+// atOnce is how many tests of processes run side by side, unless -parallel says so. They wait for
+// leases and slow answers most of the time.
 const atOnce = "8"
 
 func TestMain(m *testing.M) {

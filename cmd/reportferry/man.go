@@ -14,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/text/exit"
 )
 
-// newMan makes the command man. Cobra has a writer of its own, by way of Markdown, which runs lines of tables together and makes the
-// binary half a megabyte bigger.
+// newMan makes the command man. Cobra has a writer of its own, by way of Markdown, which runs lines
+// of tables together and makes the binary half a megabyte bigger.
 func newMan() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
@@ -61,10 +61,12 @@ func writeMan(cmd *cobra.Command, dir, date string) error {
 		fmt.Fprintf(&commands, "  %-12s%s\n", sub.Name(), sub.Short)
 		also = append(also, page(sub)+"(1)")
 	}
-	fmt.Fprintf(&text, ".TH %q 1 %q %q\n.SH NAME\n%s \\- %s\n", strings.ToUpper(page(cmd)), date, "reportferry "+version(), roff(page(cmd)), roff(cmd.Short))
+	fmt.Fprintf(&text, ".TH %q 1 %q %q\n.SH NAME\n%s \\- %s\n", strings.ToUpper(page(cmd)), date,
+		"reportferry "+version(), roff(page(cmd)), roff(cmd.Short))
 	for _, s := range [][2]string{
 		{"SYNOPSIS", cmd.UseLine()}, {"DESCRIPTION", cmp.Or(cmd.Long, cmd.Short)}, {"COMMANDS", commands.String()},
-		{"OPTIONS", cmd.NonInheritedFlags().FlagUsagesWrapped(72)}, {"OPTIONS OF EVERY COMMAND", cmd.InheritedFlags().FlagUsagesWrapped(72)},
+		{"OPTIONS", cmd.NonInheritedFlags().FlagUsagesWrapped(72)},
+		{"OPTIONS OF EVERY COMMAND", cmd.InheritedFlags().FlagUsagesWrapped(72)},
 		{"EXAMPLES", cmd.Example}, {"SEE ALSO", strings.Join(also, ", ")},
 	} {
 		if strings.TrimSpace(s[1]) == "" {
@@ -82,7 +84,8 @@ func writeMan(cmd *cobra.Command, dir, date string) error {
 	return os.WriteFile(filepath.Join(dir, page(cmd)+".1"), []byte(text.String()), 0o644)
 }
 
-// roff writes text so that man shows it as it is: a backslash, a dash that can be pasted, and a dot that begins a line.
+// roff writes text so that man shows it as it is: a backslash, a dash that can be pasted, and a dot
+// that begins a line.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n.", "\n\\&.", "\n'", "\n\\&'").Replace("\n" + text)
 	return text[1:]

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestManPages wants a page of each command, in a folder that isn't there yet, with the date that a packager gives.
+// TestManPages wants a page of each command, in a folder that isn't there yet, with the date that a
+// packager gives.
 func TestManPages(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1262304000")
 	dir := filepath.Join(t.TempDir(), "share", "man1")
@@ -37,7 +38,8 @@ func TestManPages(t *testing.T) {
 	}
 	walk(newRoot(newProgram()))
 	run, err := os.ReadFile(filepath.Join(dir, "reportferry.1"))
-	if err != nil || !strings.Contains(string(run), ".nf\nExit codes:\n  0 ") || !strings.Contains(string(run), "reportferry\\-run(1), ") {
+	if err != nil || !strings.Contains(string(run), ".nf\nExit codes:\n  0 ") ||
+		!strings.Contains(string(run), "reportferry\\-run(1), ") {
 		t.Errorf("the page of all commands has no exit codes in lines, or doesn't name the others: %s, %v", run, err)
 	}
 	if files, err := os.ReadDir(dir); err != nil || pages < 60 || len(files) < pages {

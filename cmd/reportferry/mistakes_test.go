@@ -17,8 +17,9 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// Each file of testdata/mistakes is a mistake that newcomers make: a sentence about it, the files of their folder, and a session
-// on a terminal, of which every character is compared. In a session, the lines with a $ are
+// Each file of testdata/mistakes is a mistake that newcomers make: a sentence about it, the files
+// of their folder, and a session on a terminal, of which every character is compared. In a session,
+// the lines with a $ are
 //
 //	$ reportferry ...   a command, with what it prints and its exit code below; with > /dev/null only the exit code counts, 0
 //	$ NAME=value        sets a variable of the environment
@@ -48,7 +49,8 @@ func TestMistakes(t *testing.T) {
 			t.Setenv("ADJUST_TOKEN", "token-of-the-newcomer")
 			m := &mistake{t: t, dir: dir}
 			defer m.stopAll()
-			got := before + "-- session --\n" + requestsRow.ReplaceAllString(anyLength.ReplaceAllString(m.play(session), "(0s)"), "  requests    1")
+			got := before + "-- session --\n" + requestsRow.ReplaceAllString(anyLength.ReplaceAllString(m.play(session),
+				"(0s)"), "  requests    1")
 			if strings.Contains(session, "$ emulator") || strings.Contains(session, "$ website") {
 				got = hourless(got)
 			}
@@ -144,13 +146,15 @@ func (m *mistake) play(session string) string {
 	return b.String()
 }
 
-// run does one command line. Without a server, the clock is that of a bubble, so all of it is the same every time.
+// run does one command line. Without a server, the clock is that of a bubble, so all of it is the
+// same every time.
 func (m *mistake) run(args []string) (string, int) {
 	var out bytes.Buffer
 	var code int
 	if m.service != nil {
 		code = execute(m.t.Context(), args, &out, &out)
-		return strings.ReplaceAll(strings.ReplaceAll(steady(out.String()), m.dir, "/home/you/ferry"), m.service.url, "http://127.0.0.1:4000"), code
+		return strings.ReplaceAll(strings.ReplaceAll(steady(out.String()), m.dir, "/home/you/ferry"), m.service.url,
+			"http://127.0.0.1:4000"), code
 	}
 	synctest.Test(m.t, func(t *testing.T) {
 		m.clock++
@@ -174,9 +178,10 @@ func arguments(line string) []string {
 }
 
 var (
-	anyTime     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z|\d{8}T\d{6}\.\d{3}Z`)
-	anyDay      = regexp.MustCompile(`(20[2-9]\d|2[1-9]\d\d)-\d\d-\d\d`)
-	requestsRow = regexp.MustCompile(`(?m)^  requests    .*$(\n  waits       .*$)?`) // a totals request that others overtake isn't always sent
+	anyTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z|\d{8}T\d{6}\.\d{3}Z`)
+	anyDay  = regexp.MustCompile(`(20[2-9]\d|2[1-9]\d\d)-\d\d-\d\d`)
+	// A totals request that others overtake isn't always sent.
+	requestsRow = regexp.MustCompile(`(?m)^  requests    .*$(\n  waits       .*$)?`)
 	anyLength   = regexp.MustCompile(`\(\d+(\.\d+)?m?s\)`)
 )
 
@@ -188,8 +193,8 @@ func hourless(text string) string {
 	return before + "-- session --\n" + session
 }
 
-// twice gives a clause that stands twice in one line: people would look for the difference. A clause of one or two words may be
-// a label.
+// twice gives a clause that stands twice in one line: people would look for the difference. A
+// clause of one or two words may be a label.
 func twice(line string) string {
 	seen := map[string]bool{}
 	for clause := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(":;\n", r) }) {

@@ -21,8 +21,8 @@ func masked(t *testing.T, umask int) {
 	t.Cleanup(func() { syscall.Umask(before) })
 }
 
-// Every file of a local ledger has the mode that the umask leaves it, however it is written; rejects, which say whom records
-// are of, are their owner's alone.
+// Every file of a local ledger has the mode that the umask leaves it, however it is written;
+// rejects, which say whom records are of, are their owner's alone.
 func TestTheUmaskDecidesModes(t *testing.T) {
 	slow.Test(t)
 	for _, c := range []struct {
@@ -40,16 +40,19 @@ func TestTheUmaskDecidesModes(t *testing.T) {
 			check(t, os.WriteFile("kept.csv", nil, 0o640))
 			check(t, os.Chmod("kept.csv", 0o604))
 			for i, args := range []string{
-				"run --now", "report --dimensions day --metrics installs --out new.csv", "report --dimensions day --metrics installs --out kept.csv",
+				"run --now", "report --dimensions day --metrics installs --out new.csv",
+				"report --dimensions day --metrics installs --out kept.csv",
 				"report --dimensions day --metrics installs --out new.parquet", "apps export --out private.csv",
 			} {
 				var out bytes.Buffer
 				// The run leaves a row that isn't taken.
-				if code := execute(t.Context(), strings.Fields(args), &out, &out); code != map[bool]int{true: 3}[i == 0] {
+				if code := execute(t.Context(), strings.Fields(args), &out,
+					&out); code != map[bool]int{true: 3}[i == 0] {
 					t.Fatalf("%s: exit code %d: %s", args, code, &out)
 				}
 			}
-			for name, want := range map[string]fs.FileMode{"new.csv": c.file, "new.parquet": c.file, "kept.csv": 0o604, "private.csv": 0o600} {
+			for name, want := range map[string]fs.FileMode{"new.csv": c.file, "new.parquet": c.file, "kept.csv": 0o604,
+				"private.csv": 0o600} {
 				info, err := os.Stat(name)
 				check(t, err)
 				if info.Mode() != want {

@@ -20,14 +20,15 @@ var costly = []struct {
 	{"another night where nothing is due", []string{"run"}},
 }
 
-// asks runs a job of sixty days for some nights, and wants a sink to be asked at most so much in each. since gives what it was asked since
-// the last time.
+// asks runs a job of sixty days for some nights, and wants a sink to be asked at most so much in
+// each. since gives what it was asked since the last time.
 func (p *place) asks(t *testing.T, most []int, since func() (said string, sum int)) {
 	t.Helper()
 	name := filepath.Join(p.dir, "reportferry.yml")
 	text, err := os.ReadFile(name)
 	check(t, err)
-	check(t, os.WriteFile(name, []byte(strings.Replace(string(text), "page: 2d\n    lookback: 0", "schedule: \"0 5 * * *\"\n    page: 7d\n    lookback: 7", 1)), 0o600))
+	check(t, os.WriteFile(name, []byte(strings.Replace(string(text), "page: 2d\n    lookback: 0",
+		"schedule: \"0 5 * * *\"\n    page: 7d\n    lookback: 7", 1)), 0o600))
 	since()
 	for i, night := range costly {
 		if out, code := p.run(night.args...); code != 0 {

@@ -32,11 +32,15 @@ func TestNoFileText(t *testing.T) {
 		{"metric", "run " + table + ",clicks", 0},
 		{"filter", "run " + table + " --filter os_name__in=ios", 2},
 		{"print", "run " + table + " --print-config", 0},
-		{"print-all", "run --to s3://bucket/a?region=eu-west-1 --currency EUR --dimensions week,app --metrics installs --name weeks --start 2026-01-01" +
-			" --filter app__in=a,b --filter installs__gt=10 --filter app__contains=${x} --utc-offset -03:30 --attribution-types click --sandbox --os-names ios" +
+		{"print-all", "run --to s3://bucket/a?region=eu-west-1 --currency EUR --dimensions week,app --metrics " +
+			"installs --name weeks --start 2026-01-01" +
+			" --filter app__in=a,b --filter installs__gt=10 --filter app__contains=${x} --utc-offset -03:30 " +
+			"--attribution-types click --sandbox --os-names ios" +
 			" --ad-spend-mode network --token-env MINE --base-url https://example.com --print-config", 0},
-		{"print-report", "report --currency USD --dimensions day --metrics installs --timezone-id Europe/Berlin --date-period -5d:-1d --print-config", 0},
-		{"print-warehouse", "run --to bigquery://project/set --embedded --currency USD --dimensions app --metrics installs --print-config", 0},
+		{"print-report", "report --currency USD --dimensions day --metrics installs --timezone-id Europe/Berlin " +
+			"--date-period -5d:-1d --print-config", 0},
+		{"print-warehouse", "run --to bigquery://project/set --embedded --currency USD --dimensions app --metrics " +
+			"installs --print-config", 0},
 		{"token", "run --to out --currency USD --dimensions day --metrics installs", 2},
 		{"config", "run --to out --config my.yml", 2},
 		{"job", "run countries --to out", 2},
@@ -45,13 +49,17 @@ func TestNoFileText(t *testing.T) {
 		{"metrics", "run --to out --dimensions day", 2},
 		{"dimensions", "run --to out --metrics installs", 2},
 		{"currency", "run --to out --dimensions day --metrics installs", 2},
-		{"keys", "run --to out --embedded --currency usd --dimensions day,dya --metrics installs --start now --name By-Day --reattributed maybe --filter day__in=x", 2},
-		{"both", "run --to out --embedded --base-url https://example.com --currency USD --dimensions day --metrics installs", 2},
+		{"keys", "run --to out --embedded --currency usd --dimensions day,dya --metrics installs --start now --name " +
+			"By-Day --reattributed maybe --filter day__in=x", 2},
+		{"both", "run --to out --embedded --base-url https://example.com --currency USD --dimensions day --metrics " +
+			"installs", 2},
 		{"gcs", "run --to gcs://bucket --embedded --currency USD --dimensions day --metrics installs", 2},
 		{"twice", "run --to out --embedded --currency USD --dimensions day,day --metrics installs", 2},
 		{"scheme", "run --to ftp://host/x --embedded --currency USD --dimensions day --metrics installs", 2},
-		{"report-sort", "report --embedded --currency USD --dimensions day --metrics installs --sort day --print-config", 2},
-		{"report-period", "report --embedded --currency USD --dimensions day --metrics installs --date-period this_week --print-config", 2},
+		{"report-sort", "report --embedded --currency USD --dimensions day --metrics installs --sort day " +
+			"--print-config", 2},
+		{"report-period", "report --embedded --currency USD --dimensions day --metrics installs --date-period " +
+			"this_week --print-config", 2},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			code, out, errs := ask(t, s.args)
@@ -59,15 +67,16 @@ func TestNoFileText(t *testing.T) {
 				t.Errorf("exit code %d, want %d: %s%s", code, s.code, out, errs)
 			}
 			if code != 0 {
-				errs = strings.ReplaceAll("error: "+strings.TrimPrefix(errs, "reportferry: "), "\n--", "\nerror: --") // a message may be wide
+				// A message may be wide.
+				errs = strings.ReplaceAll("error: "+strings.TrimPrefix(errs, "reportferry: "), "\n--", "\nerror: --")
 			}
 			golden(t, "nofile-"+s.name, "$ reportferry "+wrapped(s.args)+undated(steady(errs+out)))
 		})
 	}
 }
 
-// undated takes out what differs from day to day. The compression of these tables keeps them from running in a bubble, whose
-// clock would be the same each time.
+// undated takes out what differs from day to day. The compression of these tables keeps them from
+// running in a bubble, whose clock would be the same each time.
 func undated(text string) string {
 	for of, as := range map[*regexp.Regexp]string{
 		regexp.MustCompile(`20\d\d-\d\d-\d\d`): "2026-01-31", regexp.MustCompile(`\([\d.]+m?s\)`): "(20ms)",
@@ -83,7 +92,8 @@ func undated(text string) string {
 func TestEmbeddedReport(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("REPORTFERRY_CONFIG", "")
-	for _, args := range []string{"report --dimensions network --metrics installs,cost --date-period yesterday", "events --search level"} {
+	for _, args := range []string{"report --dimensions network --metrics installs,cost --date-period yesterday",
+		"events --search level"} {
 		if code, out, errs := ask(t, args+" --embedded"); code != 0 || strings.Count(out, "\n") < 3 {
 			t.Errorf("%s: exit code %d: %s%s", args, code, out, errs)
 		}
@@ -99,8 +109,8 @@ func TestEmbeddedReport(t *testing.T) {
 	}
 }
 
-// The config that is printed runs to the same table: nothing is fetched again, and nothing is planned. Without --to, the flags
-// that it gives a meaning are refused.
+// The config that is printed runs to the same table: nothing is fetched again, and nothing is
+// planned. Without --to, the flags that it gives a meaning are refused.
 func TestPrintedConfigIsTheTable(t *testing.T) {
 	slow.Test(t)
 	const token = "token-of-the-newcomer"
@@ -110,7 +120,8 @@ func TestPrintedConfigIsTheTable(t *testing.T) {
 	t.Chdir(dir)
 	t.Setenv("REPORTFERRY_CONFIG", "")
 	t.Setenv("MINE", token)
-	args := "run --to ./out --token-env MINE --base-url " + base + " --currency USD --dimensions day,network --metrics installs,cost --start -12d --filter network__not_in=Organic"
+	args := "run --to ./out --token-env MINE --base-url " + base +
+		" --currency USD --dimensions day,network --metrics installs,cost --start -12d --filter network__not_in=Organic"
 	code, out, errs := ask(t, args)
 	if code != 0 || !strings.Contains(out, "written 12,") {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
@@ -127,7 +138,8 @@ func TestPrintedConfigIsTheTable(t *testing.T) {
 	}
 	check(t, os.WriteFile("reportferry.yml", []byte(text), 0o600))
 	for _, c := range []struct{ args, says string }{
-		{"run", "day_network: all is up to date, nothing was requested"}, {args, "day_network: all is up to date, nothing was requested"}, {"plan", "nothing is due"},
+		{"run", "day_network: all is up to date, nothing was requested"},
+		{args, "day_network: all is up to date, nothing was requested"}, {"plan", "nothing is due"},
 		{"gaps", "no gaps"}, {"check", "12 parts, as recorded"}, {"status", "day_network"},
 	} {
 		if code, out, errs := ask(t, c.args); code != 0 || !strings.Contains(out, c.says) {
@@ -156,11 +168,12 @@ func TestPrintedConfigIsTheTable(t *testing.T) {
 	}
 }
 
-// What reads a table's folder, or all folders of tables, finds no file of the ledger: it holds no Parquet, and readers leave out
-// names that begin with a dot.
+// What reads a table's folder, or all folders of tables, finds no file of the ledger: it holds no
+// Parquet, and readers leave out names that begin with a dot.
 func TestTheLedgerBesideIsNoTable(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, out, errs := ask(t, "run --to tables --embedded --currency USD --dimensions day --metrics installs --start -5d"); code != 0 {
+	if code, out, errs := ask(t, "run --to tables --embedded --currency USD --dimensions day --metrics installs "+
+		"--start -5d"); code != 0 {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
 	b, err := bucket.Open(t.Context(), "file://./tables/.reportferry")
@@ -206,12 +219,14 @@ func digestOf(t *testing.T, root string) string {
 
 var tokenLine = regexp.MustCompile(`token: "\$\{[A-Z_]+\}"`)
 
-// No text of a config that is printed holds a token, only where it is kept, and every one of them is read again.
+// No text of a config that is printed holds a token, only where it is kept, and every one of them
+// is read again.
 func TestPrintedConfigIsRead(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range []string{
 		"report --currency USD --dimensions day --metrics installs",
-		"report --currency USD --dimensions hour,campaign --metrics cost --filter campaign__contains=#x:y --ad-revenue-sources AdMob",
+		"report --currency USD --dimensions hour,campaign --metrics cost --filter campaign__contains=#x:y " +
+			"--ad-revenue-sources AdMob",
 		"run --to ../a&b --currency USD --dimensions app --metrics roas_d7 --cohort-maturity mature",
 		"run --to gs://bucket --currency USD --dimensions month --metrics roas_d7 --reattributed false",
 	} {

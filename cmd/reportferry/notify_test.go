@@ -64,8 +64,8 @@ func told(t *testing.T, s *service, at string) *place {
 	return p
 }
 
-// A night that fails is told of once, with what to type, and so is its end; rows that differ, and a credential that is refused. Nothing of
-// the address or the token is shown, sent or kept.
+// A night that fails is told of once, with what to type, and so is its end; rows that differ, and a
+// credential that is refused. Nothing of the address or the token is shown, sent or kept.
 func TestTroubleIsToldOfOnce(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -89,10 +89,13 @@ func TestTroubleIsToldOfOnce(t *testing.T) {
 	night(1, "", bad)
 	night(0, "resolved failed", "[]")
 	night(0, "", "[]")
-	night(3, "opened held_back", `[{"kind": "halve", "path": "csv_report", "column": "installs", "query": "dimensions=day,app", "every": 1}]`, "--force")
+	night(3, "opened held_back",
+		`[{"kind": "halve", "path": "csv_report", "column": "installs", "query": "dimensions=day,app", "every": 1}]`,
+		"--force")
 	night(5, "opened denied", `[{"kind": "status", "status": 403, "path": "csv_report", "every": 1}]`, "--force")
 	night(0, "resolved denied, resolved held_back", "[]", "--force")
-	for _, has := range []string{"reportferry backfill installs --gaps", "https://status.example.com", "installs: an answer is held back"} {
+	for _, has := range []string{"reportferry backfill installs --gaps", "https://status.example.com",
+		"installs: an answer is held back"} {
 		if !strings.Contains(sent, has) {
 			t.Errorf("no message has %s", has)
 		}
@@ -117,7 +120,9 @@ func TestTroubleIsToldOfOnce(t *testing.T) {
 func TestAHookThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "status", "status": 400, "path": "csv_report", "query": "dimensions=day,app", "every": 1}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(
+			`[{"kind": "status", "status": 400, "path": "csv_report", "query": "dimensions=day,app", "every": 1}]`))
 	elsewhere := newHook(t, nil)
 	for name, answer := range map[string]http.HandlerFunc{
 		"refuses": func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.URL.String(), http.StatusForbidden) },
@@ -134,7 +139,8 @@ func TestAHookThatFailsChangesNothing(t *testing.T) {
 			h := newHook(t, answer)
 			p := told(t, s, h.URL)
 			out, code := p.run("run", "--log-format", "json")
-			if code != 1 || !strings.Contains(out, "people could not be told") || strings.Contains(out, "hidden-path") || p.inLedger("hidden-path") {
+			if code != 1 || !strings.Contains(out, "people could not be told") ||
+				strings.Contains(out, "hidden-path") || p.inLedger("hidden-path") {
 				t.Errorf("exit %d: %s", code, out)
 			}
 		})
@@ -150,7 +156,9 @@ func TestAHookThatFailsChangesNothing(t *testing.T) {
 func TestEightProcessesTellOnce(t *testing.T) {
 	t.Parallel()
 	s, h := startService(t), newHook(t, nil)
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "status", "status": 400, "path": "csv_report", "query": "dimensions=day,app", "every": 1}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(
+			`[{"kind": "status", "status": 400, "path": "csv_report", "query": "dimensions=day,app", "every": 1}]`))
 	p := told(t, s, h.URL)
 	var wg sync.WaitGroup
 	for range 8 {

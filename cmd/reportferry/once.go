@@ -110,8 +110,8 @@ func ended(about step.Step, r ledger.Run, code int, err error) {
 	about.End(nil)
 }
 
-// begun names the jobs whose first partition is missing. What is probably not meant is said while it is easy to change: a table
-// without days is warned of once, and not each night.
+// begun names the jobs whose first partition is missing. What is probably not meant is said while
+// it is easy to change: a table without days is warned of once, and not each night.
 func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
 	for i, p := range plans {
 		if len(p.Units) > 0 && len(p.Units[0].Due) > 0 && p.Units[0].Due[0].Reason == refresh.Missing {
@@ -121,7 +121,8 @@ func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
 	return names
 }
 
-// begin has the run on record before it does anything. Of one that has nothing to do its end tells all, in one write.
+// begin has the run on record before it does anything. Of one that has nothing to do its end tells
+// all, in one write.
 func begin(ctx context.Context, ran *wire.Ran, plans []jobs.Planned) error {
 	if slices.ContainsFunc(plans, func(p jobs.Planned) bool { return len(p.Units) > 0 }) {
 		return keep(ctx, ran)
@@ -133,8 +134,8 @@ func begin(ctx context.Context, ran *wire.Ran, plans []jobs.Planned) error {
 	return err
 }
 
-// keep writes the run's record. A month that can't be trusted keeps no run from its work, because no table needs the record: it is said in
-// the log, in the result and in the last lines.
+// keep writes the run's record. A month that can't be trusted keeps no run from its work, because
+// no table needs the record: it is said in the log, in the result and in the last lines.
 func keep(ctx context.Context, ran *wire.Ran) error {
 	err := ran.Ledger.SaveRun(ctx, ran.Record)
 	var damaged *ledger.DamagedError
@@ -149,8 +150,8 @@ func keep(ctx context.Context, ran *wire.Ran) error {
 	return nil
 }
 
-// endRecord writes how the run ended. It takes as long as other runs' records take, which share the document, and 3 seconds at most once
-// the process was told to end.
+// endRecord writes how the run ended. It takes as long as other runs' records take, which share the
+// document, and 3 seconds at most once the process was told to end.
 func endRecord(ctx context.Context, ran *wire.Ran) error {
 	stopped := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -160,7 +161,8 @@ func endRecord(ctx context.Context, ran *wire.Ran) error {
 	r.Ended = &ended
 	for _, res := range r.Results {
 		for _, g := range grouped(res.Errs) {
-			r.Errors = append(r.Errors, res.Job+": "+terminal.Text(g)) // so that whoever prints the ledger's JSON is safe from control characters
+			// So that whoever prints the ledger's JSON is safe from control characters.
+			r.Errors = append(r.Errors, res.Job+": "+terminal.Text(g))
 		}
 	}
 	for _, res := range r.Results {
@@ -171,9 +173,9 @@ func endRecord(ctx context.Context, ran *wire.Ran) error {
 	return keep(ctx, ran)
 }
 
-// checkClock compares this machine's clock with that of the ledger's bucket, and refuses to begin when they are far apart. The
-// client compares the service's clock with each answer. A folder has no clock of its own, so the date of its last run has to
-// do.
+// checkClock compares this machine's clock with that of the ledger's bucket, and refuses to begin
+// when they are far apart. The client compares the service's clock with each answer. A folder has
+// no clock of its own, so the date of its last run has to do.
 func checkClock(ctx context.Context, s *wire.Session) error {
 	theirs, known, err := s.Ledger.Clock(ctx)
 	if err != nil {
@@ -192,7 +194,8 @@ func checkClock(ctx context.Context, s *wire.Session) error {
 	}
 	last := past.Runs[0]
 	if now := time.Now(); last.Started.Sub(now) > transport.ClockRefuses {
-		s.Log.Warn("the ledger's last run began at "+last.Started.UTC().Format(time.RFC3339)+", which is in the future by this machine's clock: "+
+		s.Log.Warn("the ledger's last run began at "+last.Started.UTC().Format(time.RFC3339)+", which is in the "+
+			"future by this machine's clock: "+
 			"it is wrong now, or was then", "run", last.ID)
 	}
 	return nil

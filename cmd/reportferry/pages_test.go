@@ -9,8 +9,8 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// Every file of a config with parquet: {pages: v1} has data pages of that version, those of the tables of state too, and
-// those without the key of the other.
+// Every file of a config with parquet: {pages: v1} has data pages of that version, those of the
+// tables of state too, and those without the key of the other.
 func TestPagesOfEveryFile(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -21,7 +21,8 @@ func TestPagesOfEveryFile(t *testing.T) {
 		if out, code := p.run("run"); code != 0 {
 			t.Fatalf("exit code %d: %s", code, out)
 		}
-		for _, pattern := range []string{"out/installs/dt=*/part-0.parquet", "out/_reportferry_partitions/table=installs/dt=*/part-0.parquet"} {
+		for _, pattern := range []string{"out/installs/dt=*/part-0.parquet",
+			"out/_reportferry_partitions/table=installs/dt=*/part-0.parquet"} {
 			paths, err := filepath.Glob(filepath.Join(p.dir, pattern))
 			check(t, err)
 			if len(paths) == 0 {

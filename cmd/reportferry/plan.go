@@ -36,7 +36,10 @@ func newPlan(p *wire.Program) *cobra.Command {
 		Short:             "Show what run would do, and why, without asking the service",
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return showPlans(cmd, p, form, names, func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) { return s.Jobs(ctx, names, a) })
+			return showPlans(cmd, p, form, names, func(ctx context.Context, s *wire.Session) ([]jobs.Job,
+				error) {
+				return s.Jobs(ctx, names, a)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&a.Now, "now", false, "as run --now")
@@ -46,8 +49,10 @@ func newPlan(p *wire.Program) *cobra.Command {
 	return cmd
 }
 
-// showPlans shows what a run of the jobs that list gives would do. Nothing is asked of the service, leased or written.
-func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []string, list func(context.Context, *wire.Session) ([]jobs.Job, error)) error {
+// showPlans shows what a run of the jobs that list gives would do. Nothing is asked of the service,
+// leased or written.
+func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []string,
+	list func(context.Context, *wire.Session) ([]jobs.Job, error)) error {
 	return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 		list, err := list(ctx, s)
 		if err != nil {
@@ -95,8 +100,8 @@ func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []s
 	})
 }
 
-// quotas compares the load jobs of the plans with BigQuery's quotas. It warns of what a day's quota doesn't cover, and makes an error of a
-// plan that no quota ever covers.
+// quotas compares the load jobs of the plans with BigQuery's quotas. It warns of what a day's quota
+// doesn't cover, and makes an error of a plan that no quota ever covers.
 func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 	var all []bqsink.Load
 	var refused []error
@@ -167,7 +172,8 @@ func writePlan(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, l
 	}
 }
 
-// writeWindow writes a window and why it is due: on one line, or with a line for each reason when a terminal has no room for it.
+// writeWindow writes a window and why it is due: on one line, or with a line for each reason when a
+// terminal has no room for it.
 func writeWindow(w io.Writer, u jobs.Unit, lacking ledger.Lacking) {
 	line := fmt.Sprintf("  window %s  %s", u.Name, human.Range(u.Due[0].Partition, u.Due[len(u.Due)-1].Partition))
 	why := reasons(u.Due, lacking)
@@ -181,14 +187,17 @@ func writeWindow(w io.Writer, u jobs.Unit, lacking ledger.Lacking) {
 	}
 }
 
-// writeProblems says what is wrong with a job's table, and what is to be known of it. Which days are missing its windows say, where nothing
-// else is due in them.
+// writeProblems says what is wrong with a job's table, and what is to be known of it. Which days
+// are missing its windows say, where nothing else is due in them.
 func writeProblems(w io.Writer, again string, p jobs.Plan, in refresh.Inspection) {
 	if p.Table == nil {
 		human.Problems(w, "  ", again, in.Problems, 0)
 		return
 	}
-	list := slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool { return p.Condition == string(refresh.Absent) && !p.Wrong })
+	list := slices.DeleteFunc(in.Problems, func(p ledger.Problem) bool {
+		return p.Condition == string(refresh.Absent) &&
+			!p.Wrong
+	})
 	for i, problem := range list {
 		if problem.Condition == string(refresh.Absent) && problem.Partitions == missing(in.Period, p.Units) {
 			list[i].Days = nil
@@ -197,10 +206,12 @@ func writeProblems(w io.Writer, again string, p jobs.Plan, in refresh.Inspection
 	human.Problems(w, "  ", again, list, 0)
 }
 
-// missing counts the partitions of windows in which nothing is due but what is missing, all in a row.
+// missing counts the partitions of windows in which nothing is due but what is missing, all in a
+// row.
 func missing(period refresh.Period, units []jobs.Unit) (n int) {
 	for _, u := range units {
-		if why := reasons(u.Due, ledger.Lacking{}); len(why) == 1 && u.Due[0].Reason == refresh.Missing && len(refresh.Window{Period: period, Due: u.Due}.Runs()) == 1 {
+		if why := reasons(u.Due, ledger.Lacking{}); len(why) == 1 && u.Due[0].Reason == refresh.Missing &&
+			len(refresh.Window{Period: period, Due: u.Due}.Runs()) == 1 {
 			n += len(u.Due)
 		}
 	}
@@ -243,8 +254,8 @@ func writePlanJSON(w io.Writer, service config.Service, job jobs.Job, p jobs.Pla
 	return json.NewEncoder(w).Encode(plan)
 }
 
-// limiterTime is how long the rate limit alone makes so many requests last. The first burst goes at once, as the token bucket is
-// full at the start.
+// limiterTime is how long the rate limit alone makes so many requests last. The first burst goes at
+// once, as the token bucket is full at the start.
 func limiterTime(service config.Service, requests int) time.Duration {
 	wait := float64(requests-service.Burst) / service.Rate
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
@@ -253,11 +264,14 @@ func limiterTime(service config.Service, requests int) time.Duration {
 // reasonWords say a reason behind a number, where the reason by itself doesn't.
 var reasonWords = map[refresh.Reason]string{
 	refresh.Lookback: "in the lookback", refresh.Unsunk: "for a new sink", refresh.Rebased: "to rebaseline",
-	refresh.Doubtful: "to ask again, because they differ from the totals or are empty", refresh.Dropped: "with columns to drop or rename",
-	refresh.NewColumns: "for an added column", refresh.Drifted: "moved though final", refresh.Horizon: "whose numbers are final by now",
+	refresh.Doubtful:   "to ask again, because they differ from the totals or are empty",
+	refresh.Dropped:    "with columns to drop or rename",
+	refresh.NewColumns: "for an added column", refresh.Drifted: "moved though final",
+	refresh.Horizon: "whose numbers are final by now",
 }
 
-// reasons counts why partitions are due: "2 in the lookback", "5 missing". A column whose name may be misspelt isn't called an added one.
+// reasons counts why partitions are due: "2 in the lookback", "5 missing". A column whose name may
+// be misspelt isn't called an added one.
 func reasons(due []refresh.Due, lacking ledger.Lacking) []string {
 	unknown := slices.IndexFunc(lacking.Columns, func(name string) bool { return catalog.Doubt(name) != "" })
 	counts := map[refresh.Reason]int{}

@@ -34,7 +34,8 @@ type shelf struct {
 }
 
 // newShelf is a shelf that is reached at an address, which is the server's own or that of a wire.
-func newShelf(t *testing.T, server *sinktest.Postgres, addr string, s *service, days int, lease, settings string) *shelf {
+func newShelf(t *testing.T, server *sinktest.Postgres, addr string, s *service, days int, lease,
+	settings string) *shelf {
 	t.Helper()
 	w := &shelf{place: newPlace(t, s, days, 2, lease)}
 	var statement string
@@ -52,7 +53,9 @@ func newShelf(t *testing.T, server *sinktest.Postgres, addr string, s *service, 
 	_, err = w.pool.Exec(t.Context(), statement)
 	check(t, err)
 	w.env = []string{"SHELF_PASSWORD=" + url.PathEscape(server.Password)}
-	w.edit(t, "sinks: [file://"+w.dir+"/out]", fmt.Sprintf(`sinks: ["postgres://%s:${SHELF_PASSWORD}@%s/postgres/%s?sslmode=disable"]%s`, server.User, addr, w.schema, settings))
+	w.edit(t, "sinks: [file://"+w.dir+"/out]",
+		fmt.Sprintf(`sinks: ["postgres://%s:${SHELF_PASSWORD}@%s/postgres/%s?sslmode=disable"]%s`, server.User, addr,
+			w.schema, settings))
 	return w
 }
 
@@ -61,7 +64,8 @@ const swapped = "\n    postgres: {partitioned: true, indexes: [[app_token, netwo
 
 // rows are those of the job's table, as truth writes them.
 func (w *shelf) rows() ([][]string, error) {
-	found, err := w.pool.Query(context.Background(), `SELECT ARRAY[day::text, app_token, country_code, network, campaign, installs::text, clicks::text,
+	found, err := w.pool.Query(context.Background(),
+		`SELECT ARRAY[day::text, app_token, country_code, network, campaign, installs::text, clicks::text,
 		trim_scale(cost)::text, trim_scale(all_revenue)::text, trim_scale(ecpi_all)::text, purchase_events::text, trim_scale(purchase_revenue)::text]
 		FROM `+w.schema+".installs")
 	if err != nil {
@@ -79,7 +83,8 @@ func (w *shelf) holds(t *testing.T, want [][]string) {
 	if !slices.EqualFunc(got, want, slices.Equal) {
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || !slices.Equal(got[i], want[i]) {
-				t.Fatalf("%d rows, want %d; the first that differs:\n%q, want\n%q", len(got), len(want), got[min(i, len(got)-1)], want[min(i, len(want)-1)])
+				t.Fatalf("%d rows, want %d; the first that differs:\n%q, want\n%q", len(got), len(want),
+					got[min(i, len(got)-1)], want[min(i, len(want)-1)])
 			}
 		}
 	}
@@ -88,11 +93,13 @@ func (w *shelf) holds(t *testing.T, want [][]string) {
 // loads is all that is remembered of puts.
 func (w *shelf) loads(t *testing.T) (text string) {
 	t.Helper()
-	check(t, w.pool.QueryRow(t.Context(), "SELECT string_agg(l::text, ' ' ORDER BY l) FROM "+w.schema+"._reportferry_loads l").Scan(&text))
+	check(t, w.pool.QueryRow(t.Context(),
+		"SELECT string_agg(l::text, ' ' ORDER BY l) FROM "+w.schema+"._reportferry_loads l").Scan(&text))
 	return text
 }
 
-// settle runs the program until all is done. A run that lost a partition to a late commit leaves it to the next one.
+// settle runs the program until all is done. A run that lost a partition to a late commit leaves it
+// to the next one.
 func (w *shelf) settle(t *testing.T, args ...string) {
 	t.Helper()
 	var out string
@@ -109,8 +116,8 @@ func (w *shelf) settle(t *testing.T, args ...string) {
 	t.Fatalf("exit code %d: %s", code, out)
 }
 
-// Sixty days by twelve apps land equal to the service's own answer; a second run writes nothing; a day fetched again replaces only
-// itself, and leaves no row of campaigns that are gone.
+// Sixty days by twelve apps land equal to the service's own answer; a second run writes nothing; a
+// day fetched again replaces only itself, and leaves no row of campaigns that are gone.
 func TestPostgresHoldsTheTruth(t *testing.T) {
 	server := sinktest.StartPostgres(t)
 	const days = 60
@@ -119,7 +126,8 @@ func TestPostgresHoldsTheTruth(t *testing.T) {
 	today := civil.DateOf(time.Now().UTC())
 	first, day, last := today.AddDays(-days), today.AddDays(-5), today.AddDays(-1)
 	want := s.truth(t, first, last)
-	restated := slices.Concat(s.truth(t, first, day.AddDays(-1)), other.truth(t, day, day), s.truth(t, day.AddDays(1), last))
+	restated := slices.Concat(s.truth(t, first, day.AddDays(-1)), other.truth(t, day, day),
+		s.truth(t, day.AddDays(1), last))
 	for name, settings := range map[string]string{"deleted": asked, "swapped": swapped} {
 		t.Run(name, func(t *testing.T) {
 			w := newShelf(t, server, server.Addr, s, days, living, settings)
@@ -134,7 +142,8 @@ func TestPostgresHoldsTheTruth(t *testing.T) {
 			}
 			w.allNumbers(t)
 			w.edit(t, s.url, other.url)
-			if out, code := w.run("backfill", "installs", "--from", day.String(), "--to", day.String(), "--force"); code != 0 {
+			if out, code := w.run("backfill", "installs", "--from", day.String(), "--to", day.String(),
+				"--force"); code != 0 {
 				t.Fatalf("exit code %d: %s", code, out)
 			}
 			w.holds(t, restated)
@@ -145,9 +154,10 @@ func TestPostgresHoldsTheTruth(t *testing.T) {
 	}
 }
 
-// Runs with a fault at a random place, each followed by a clean one: a connection that breaks, an answer or a commit that is lost
-// or late, a server that crashes, a backend that is killed, a service that fails, or the program killed, and both at once. The
-// table equals the truth, and at no time a reader sees a partition that is neither empty nor whole.
+// Runs with a fault at a random place, each followed by a clean one: a connection that breaks, an
+// answer or a commit that is lost or late, a server that crashes, a backend that is killed, a
+// service that fails, or the program killed, and both at once. The table equals the truth, and at
+// no time a reader sees a partition that is neither empty nor whole.
 func TestPostgresWhateverBreaks(t *testing.T) {
 	server := sinktest.StartPostgres(t)
 	s := startService(t, "--days", "30", "--apps", "2", "--latency", "20ms")
@@ -215,7 +225,8 @@ func (w *shelf) poll(t *testing.T, whole map[string]int, done chan struct{}) {
 			return
 		case <-time.After(5 * time.Millisecond):
 		}
-		rows, err := w.pool.Query(context.Background(), "SELECT day::text, count(*)::bigint FROM "+w.schema+".installs GROUP BY day")
+		rows, err := w.pool.Query(context.Background(),
+			"SELECT day::text, count(*)::bigint FROM "+w.schema+".installs GROUP BY day")
 		if err != nil {
 			continue
 		}
@@ -234,10 +245,12 @@ func (w *shelf) poll(t *testing.T, whole map[string]int, done chan struct{}) {
 	}
 }
 
-// killBackend kills the process of one of the program's connections, upon which Postgres restarts all of them.
+// killBackend kills the process of one of the program's connections, upon which Postgres restarts
+// all of them.
 func (w *shelf) killBackend() bool {
 	var pid int
-	err := w.pool.QueryRow(context.Background(), "SELECT pid FROM pg_stat_activity WHERE application_name = 'reportferry' ORDER BY state_change DESC LIMIT 1").Scan(&pid)
+	err := w.pool.QueryRow(context.Background(),
+		"SELECT pid FROM pg_stat_activity WHERE application_name = 'reportferry' ORDER BY state_change DESC LIMIT 1").Scan(&pid)
 	return err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil // the run may have ended
 }
 
@@ -252,7 +265,8 @@ type shelfBreakage struct {
 func drawShelf(dice *rand.Rand) (b shelfBreakage) {
 	kinds := []string{sinktest.WireReset, sinktest.WireMute, sinktest.WireUnsent, sinktest.WireLost, sinktest.WireLate}
 	cable := func() {
-		b.wire = sinktest.WireFault{Kind: kinds[dice.IntN(len(kinds))], Nth: 1 + dice.IntN(7), Delay: time.Duration(100+dice.IntN(2500)) * time.Millisecond}
+		b.wire = sinktest.WireFault{Kind: kinds[dice.IntN(len(kinds))], Nth: 1 + dice.IntN(7),
+			Delay: time.Duration(100+dice.IntN(2500)) * time.Millisecond}
 		if b.wire.Kind == sinktest.WireReset || b.wire.Kind == sinktest.WireMute {
 			b.wire.Nth = 1 + dice.IntN(80)
 		}
@@ -272,7 +286,8 @@ func drawShelf(dice *rand.Rand) (b shelfBreakage) {
 	case 6:
 		later("backend")
 	case 7:
-		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultCut, AfterBytes: int64(dice.IntN(20_000))}}
+		b.service = []emulator.Fault{{Nth: 1 + dice.IntN(4), Kind: emulator.FaultCut,
+			AfterBytes: int64(dice.IntN(20_000))}}
 		cable()
 	default:
 		later("kill")
@@ -288,8 +303,8 @@ func (b shelfBreakage) String() string {
 	return text
 }
 
-// A run that is killed while its commit is under way, and a backfill of the same days at the same time: what was fetched last is
-// what the table holds, though the dead run's commit comes late.
+// A run that is killed while its commit is under way, and a backfill of the same days at the same
+// time: what was fetched last is what the table holds, though the dead run's commit comes late.
 func TestPostgresALateCommitOfADeadRun(t *testing.T) {
 	server := sinktest.StartPostgres(t)
 	old := startService(t, "--days", "30", "--apps", "2")
@@ -302,7 +317,8 @@ func TestPostgresALateCommitOfADeadRun(t *testing.T) {
 				t.Parallel()
 				wire := sinktest.NewWire(t, server)
 				w := newShelf(t, server, wire.Addr, old, 2, dying, settings)
-				late := time.Duration(2+i) * time.Second // when the next run's puts are under way, and when they are over
+				// When the next run's puts are under way, and when they are over.
+				late := time.Duration(2+i) * time.Second
 				wire.Break(sinktest.WireFault{Kind: sinktest.WireLate, Nth: nth, Delay: late})
 				night, _ := w.command(t.Context(), "run")
 				check(t, night.Start())
@@ -325,8 +341,9 @@ func TestPostgresALateCommitOfADeadRun(t *testing.T) {
 	}
 }
 
-// What somebody else did to the table, and a ledger that is lost, are noticed: rows of another meaning are refused, those of the same
-// are fetched again, and a table that was dropped comes back.
+// What somebody else did to the table, and a ledger that is lost, are noticed: rows of another
+// meaning are refused, those of the same are fetched again, and a table that was dropped comes
+// back.
 func TestPostgresNotices(t *testing.T) {
 	server := sinktest.StartPostgres(t)
 	s := startService(t, "--days", "30", "--apps", "2")
@@ -342,10 +359,13 @@ func TestPostgresNotices(t *testing.T) {
 	check(t, os.Rename(filepath.Join(w.dir, "ledger"), filepath.Join(w.dir, "lost")))
 	w.edit(t, "currency: USD", "currency: EUR")
 	out, code := w.run("run")
-	if code != 2 || !strings.Contains(unfolded(out), "already holds partitions of this table (3) that this ledger didn't put there") || !strings.Contains(unfolded(out), "drop the table") {
+	if code != 2 || !strings.Contains(unfolded(out),
+		"already holds partitions of this table (3) that this ledger didn't put there") ||
+		!strings.Contains(unfolded(out), "drop the table") {
 		t.Errorf("rows in another currency: exit code %d: %s", code, out)
 	}
-	golden(t, "postgres-fingerprint", strings.NewReplacer(w.schema, "SCHEMA", server.Addr, "HOST:PORT").Replace(refusedLine(out)))
+	golden(t, "postgres-fingerprint", strings.NewReplacer(w.schema, "SCHEMA", server.Addr,
+		"HOST:PORT").Replace(refusedLine(out)))
 	w.holds(t, want)
 	if out, code := w.run("run", "--rebaseline"); code != 0 { // a person has asked for it
 		t.Errorf("exit code %d: %s", code, out)
@@ -363,16 +383,19 @@ func TestPostgresNotices(t *testing.T) {
 	}
 	w.holds(t, want)
 	check(t, os.RemoveAll(filepath.Join(w.dir, "ledger")))
-	if out, code := w.run("run"); code != 0 || !strings.Contains(unfolded(out), "If the old ledger was lost, all is well") {
+	if out, code := w.run("run"); code != 0 || !strings.Contains(unfolded(out),
+		"If the old ledger was lost, all is well") {
 		t.Errorf("after a lost ledger: exit code %d: %s", code, out)
 	}
 	w.holds(t, want)
-	w.edit(t, "[installs, clicks, cost, all_revenue, ecpi_all]", "[installs, clicks, cost, all_revenue, ecpi_all, sessions]")
+	w.edit(t, "[installs, clicks, cost, all_revenue, ecpi_all]",
+		"[installs, clicks, cost, all_revenue, ecpi_all, sessions]")
 	w.settle(t, "run", "--now")
 	w.holds(t, want)
 }
 
-// The password is nowhere: not in what is printed, not in logs, errors, receipts, the ledger or pages.
+// The password is nowhere: not in what is printed, not in logs, errors, receipts, the ledger or
+// pages.
 func TestPostgresKeepsTheSecret(t *testing.T) {
 	server := sinktest.StartPostgres(t)
 	s := startService(t, "--days", "30", "--apps", "2")
@@ -388,7 +411,8 @@ func TestPostgresKeepsTheSecret(t *testing.T) {
 		}
 	}
 	each := func() {
-		for _, args := range []string{"run --now", "plan", "check", "status", "status --json --records", "runs last", "history installs", "show", "gaps", "views installs"} {
+		for _, args := range []string{"run --now", "plan", "check", "status", "status --json --records", "runs last",
+			"history installs", "show", "gaps", "views installs"} {
 			tell(strings.Fields(args)...)
 		}
 	}

@@ -26,7 +26,8 @@ func TestPostgresIsAsked(t *testing.T) {
 			}
 			for _, c := range []struct{ sql, fetched, says string }{
 				{"", "", "7 partitions, whose rows are as many as recorded"},
-				{"DELETE FROM " + w.schema + ".installs WHERE day = '" + today.AddDays(-3).String() + "'", "written 1", "1 not as recorded, of 7 partitions"},
+				{"DELETE FROM " + w.schema + ".installs WHERE day = '" + today.AddDays(-3).String() + "'", "written 1",
+					"1 not as recorded, of 7 partitions"},
 				{"TRUNCATE " + w.schema + ".installs", "written 7", "7 not as recorded, of 7 partitions"},
 				{"DROP TABLE " + w.schema + ".installs", "written 7", "is missing"},
 			} {
@@ -35,7 +36,8 @@ func TestPostgresIsAsked(t *testing.T) {
 					check(t, err)
 				}
 				out, code := w.run("check")
-				if !strings.Contains(unfolded(out), c.says) || (code == 0) != (c.sql == "") || (c.sql == "") != strings.Contains(unfolded(out), "All of it works.") {
+				if !strings.Contains(unfolded(out), c.says) || (code == 0) != (c.sql == "") ||
+					(c.sql == "") != strings.Contains(unfolded(out), "All of it works.") {
 					t.Errorf("%s: check ends with %d, want %q: %s", c.sql, code, c.says, out)
 				}
 				if out, code := w.run("run", "--now"); code != 0 || !strings.Contains(unfolded(out), c.fetched) {

@@ -31,8 +31,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// binary is what tests start as a process: this test binary, which TestMain makes the program. Benchmarks measure the
-// program as it is built for users.
+// binary is what tests start as a process: this test binary, which TestMain makes the program.
+// Benchmarks measure the program as it is built for users.
 func binary(t testing.TB) string {
 	t.Helper()
 	find := os.Executable
@@ -73,7 +73,8 @@ type service struct {
 
 func startService(t testing.TB, args ...string) *service {
 	t.Helper()
-	started := []string{"emulator", "--addr", "127.0.0.1:0", "--hostile-names", "--seed", "7", "--rate", "-1", "--reading", strings.Join(emutest.Chosen(), ",")}
+	started := []string{"emulator", "--addr", "127.0.0.1:0", "--hostile-names", "--seed", "7", "--rate", "-1",
+		"--reading", strings.Join(emutest.Chosen(), ",")}
 	cmd := exec.Command(binary(t), append(started, args...)...)
 	stderr, err := cmd.StderrPipe()
 	check(t, err)
@@ -93,8 +94,8 @@ func startService(t testing.TB, args ...string) *service {
 	return &service{address, cmd.Process.Pid}
 }
 
-// restated is the same account with all other numbers: reports come from an account of another seed, and lists of apps and events from
-// this one.
+// restated is the same account with all other numbers: reports come from an account of another
+// seed, and lists of apps and events from this one.
 func (s *service) restated(t testing.TB, seed string, args ...string) *service {
 	t.Helper()
 	other := startService(t, append(args, "--seed", seed)...)
@@ -178,15 +179,18 @@ jobs:
     events: [{name: Purchase, metrics: [events, revenue], as: purchase}]
 `
 
-// withoutFetch is a part without the text that makes every fetch's file another one, which its footer ends with.
+// withoutFetch is a part without the text that makes every fetch's file another one, which its
+// footer ends with.
 func withoutFetch(part []byte) string { return fetchText.ReplaceAllString(string(part), "") }
 
 var fetchText = regexp.MustCompile(`fetch(?s:.){1,3}[A-Z2-7]{26}`)
 
-// Leases: short where a run is to be killed and followed, long where a busy machine must not take a run for dead.
+// Leases: short where a run is to be killed and followed, long where a busy machine must not take a
+// run for dead.
 const dying, racing, living = "1s", "10s", "1m"
 
-// leases gives the runs that follow another lease: the one that is to be killed a short one, those after it a long one.
+// leases gives the runs that follow another lease: the one that is to be killed a short one, those
+// after it a long one.
 func (p *place) leases(lease string) {
 	p.t.Helper()
 	path := filepath.Join(p.dir, "reportferry.yml")
@@ -235,11 +239,14 @@ func (p *place) run(args ...string) (string, int) {
 
 var (
 	partName = regexp.MustCompile(`^out/installs/dt=\d{4}-\d\d-\d\d/part-0\.parquet$`)
-	// Who fetched what when, which no two runs have the same, and what the columns mean, which a killed run may have left out.
-	stateName = regexp.MustCompile(`^out/(_reportferry_(partitions|restatements)/table=installs/dt=\d{4}-\d\d-01/part-0\.parquet|installs\.dataset\.json)$`)
+	// Who fetched what when, which no two runs have the same, and what the columns mean, which a
+	// killed run may have left out.
+	stateName = regexp.MustCompile(
+		`^out/(_reportferry_(partitions|restatements)/table=installs/dt=\d{4}-\d\d-01/part-0\.parquet|installs\.dataset\.json)$`)
 )
 
-// files gives the parts of the job's table that are visible in the bucket; what is no part is an error.
+// files gives the parts of the job's table that are visible in the bucket; what is no part is an
+// error.
 func (p *place) files() map[string]string {
 	p.t.Helper()
 	found := map[string]string{}
@@ -247,7 +254,8 @@ func (p *place) files() map[string]string {
 		if os.IsNotExist(err) {
 			return nil
 		}
-		if err != nil || d.IsDir() || strings.HasSuffix(path, ".tmp") { // a killed writer's, no reader takes it for a part
+		// A killed writer's, no reader takes it for a part.
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".tmp") {
 			return err
 		}
 		rel, err := filepath.Rel(p.dir, path)

@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-// A file that is still being written is pushed by nobody who didn't name it, with the default of wait_until_quiet. Of a
-// half-written file the last amount may be cut in the middle of its digits.
+// A file that is still being written is pushed by nobody who didn't name it, with the default of
+// wait_until_quiet. Of a half-written file the last amount may be cut in the middle of its digits.
 func TestHalfWrittenFilesWait(t *testing.T) {
 	account, err := emulator.New(emutest.With(emulator.Options{}))
 	check(t, err)
@@ -22,7 +22,8 @@ func TestHalfWrittenFilesWait(t *testing.T) {
 	for _, x := range []struct{ kind, job, half, whole, want string }{
 		{
 			"spend", "constants: {cost_type: cpi, cost_currency: USD, tag: t}",
-			"cost_id,cost_amount\nlong-enough-id-1,1", "cost_id,cost_amount\nlong-enough-id-1,1250.55\nlong-enough-id-2,2\n", `"amount":125255000`,
+			"cost_id,cost_amount\nlong-enough-id-1,1",
+			"cost_id,cost_amount\nlong-enough-id-1,1250.55\nlong-enough-id-2,2\n", `"amount":125255000`,
 		},
 		{
 			"sharing", "constants: {app_token: " + app + "}",
@@ -33,7 +34,9 @@ func TestHalfWrittenFilesWait(t *testing.T) {
 			t.Chdir(t.TempDir())
 			write := func(path, text string) { check(t, os.WriteFile(path, []byte(text), 0o600)) }
 			check(t, os.Mkdir("in", 0o700))
-			write("reportferry.yml", "service: embedded\nledger: file://./ledger\njobs: [{name: p, kind: "+x.kind+", source: file://./in/*.csv, rejects: file://./rejects, max_rejects: 100%, "+x.job+"}]\n")
+			write("reportferry.yml",
+				"service: embedded\nledger: file://./ledger\njobs: [{name: p, kind: "+x.kind+", source: file://./in/"+
+					"*.csv, rejects: file://./rejects, max_rejects: 100%, "+x.job+"}]\n")
 			clock := 10 * 365 * 24 * time.Hour // of the next command, since the bubble's beginning
 			say := func(code int, args string, before func()) string {
 				t.Helper()
@@ -59,11 +62,13 @@ func TestHalfWrittenFilesWait(t *testing.T) {
 					t.Errorf("half of a file was pushed:\n%s", said)
 				}
 			}
-			if said := say(0, x.kind+" push", func() { write("in/a.csv", x.half) }); !strings.Contains(said, "1 file that may still be growing; due at 2009-12-29T00:05:0") {
+			if said := say(0, x.kind+" push", func() { write("in/a.csv", x.half) }); !strings.Contains(said,
+				"1 file that may still be growing; due at 2009-12-29T00:05:0") {
 				t.Errorf("nothing says that the file waits, and until when:\n%s", said)
 			}
 			none()
-			if said := say(0, x.kind+" check", nil); !strings.Contains(said, "may still be growing; a push without its name takes it at 2009-12-29T00:05:0") {
+			if said := say(0, x.kind+" check", nil); !strings.Contains(said,
+				"may still be growing; a push without its name takes it at 2009-12-29T00:05:0") {
 				t.Errorf("check doesn't say that the file waits:\n%s", said)
 			}
 			say(0, "run p", nil)
@@ -79,7 +84,8 @@ func TestHalfWrittenFilesWait(t *testing.T) {
 			say(0, x.kind+" push in/a.csv", func() {
 				write("in/a.csv", x.whole+strings.Replace(x.whole, "-1", "-3", 1)[strings.Index(x.whole, "\n")+1:])
 			})
-			if said := say(0, x.kind+" status", nil); strings.Count(said, "done ") < 1 || strings.Contains(said, "not finished") {
+			if said := say(0, x.kind+" status", nil); strings.Count(said, "done ") < 1 ||
+				strings.Contains(said, "not finished") {
 				t.Errorf("a file that is named waits:\n%s", said)
 			}
 		})

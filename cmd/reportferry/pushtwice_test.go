@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A scene is one folder in which commands are given one after the other, a minute apart, on the clock of a bubble.
+// A scene is one folder in which commands are given one after the other, a minute apart, on the
+// clock of a bubble.
 type scene struct {
 	t     *testing.T
 	clock time.Duration // of the next command, since the bubble's beginning
@@ -52,9 +53,11 @@ func (s *scene) say(code int, args string, want ...string) {
 	}
 }
 
-const spendJob = "kind: spend, rejects: file://./rejects, wait_until_quiet: 0, constants: {cost_type: cpi, cost_currency: USD, tag: t}"
+const spendJob = "kind: spend, rejects: file://./rejects, wait_until_quiet: 0, constants: {cost_type: cpi, " +
+	"cost_currency: USD, tag: t}"
 
-// A job without history sends no old files by itself: its ledger may have been lost, or its name may be another.
+// A job without history sends no old files by itself: its ledger may have been lost, or its name
+// may be another.
 func TestLostLedgerSendsNothingAgain(t *testing.T) {
 	s := newScene(t)
 	job := func(more string) { s.config("- {source: file://./in/*.csv, " + spendJob + ", " + more + "}\n") }
@@ -75,7 +78,8 @@ func TestLostLedgerSendsNothingAgain(t *testing.T) {
 	s.say(0, "spend status", "bad.csv")
 	s.say(3, "spend push --first", "sent 3, unchanged 0", "rows 4")
 	s.put("in/d.csv", "cost_id,cost_amount\nlong-enough-id-5,1\n", 48*time.Hour)
-	s.say(2, "spend push", "what it has pushed is on record since", "Files that are older by more than a day: 1 of 1; records that would go: 1,")
+	s.say(2, "spend push", "what it has pushed is on record since",
+		"Files that are older by more than a day: 1 of 1; records that would go: 1,")
 	s.say(0, "spend push --first", "sent 1, unchanged 0")
 	s.put("in/e.csv", "cost_id,cost_amount\nlong-enough-id-5,1\n", 20*time.Hour)
 	s.say(0, "spend push", "sent 1, unchanged 0") // there is history
@@ -88,7 +92,8 @@ func TestLostLedgerSendsNothingAgain(t *testing.T) {
 	check(t, os.RemoveAll("ledger"))
 	s.say(2, "spend push", "would go: 5,")
 	s.say(0, "spend push in/c.csv", "sent 1, unchanged 0")
-	s.say(2, "run", "what it has pushed is on record since", "Files that are older by more than a day: 3 of 3;") // one new file is no history of theirs
+	// One new file is no history of theirs.
+	s.say(2, "run", "what it has pushed is on record since", "Files that are older by more than a day: 3 of 3;")
 	check(t, os.RemoveAll("ledger"))
 	job("name: other, first: true")
 	s.say(3, "spend push", "sent 4, unchanged 0")
@@ -106,18 +111,21 @@ func TestLostLedgerSendsNothingAgain(t *testing.T) {
 // Choices are sent in their order, so that an older one that comes again would go over a newer one.
 func TestLostLedgerSendsNoChoicesAgain(t *testing.T) {
 	s := newScene(t)
-	s.config("- {name: c, kind: sharing, source: file://./in/*.csv, rejects: file://./rejects, wait_until_quiet: 0, constants: {app_token: abc123def456}}\n")
+	s.config("- {name: c, kind: sharing, source: file://./in/*.csv, rejects: file://./rejects, wait_until_quiet: 0, " +
+		"constants: {app_token: abc123def456}}\n")
 	s.put("in/a.csv", "idfa,sharing\ndevice-1,disable\n", 48*time.Hour)
 	s.say(2, "sharing push", "Files older than a day: 1 of 1; records that would go: 1,")
 	s.say(2, "run", "would go: 1,")
 	s.say(0, "sharing status", "nothing was pushed yet")
 }
 
-// Two jobs that find the same file and take Cost IDs from the same column would send each record twice.
+// Two jobs that find the same file and take Cost IDs from the same column would send each record
+// twice.
 func TestTwoJobsOfOneFile(t *testing.T) {
 	s := newScene(t)
 	s.put("in/new.csv", "cost_id,other_id,cost_amount\nlong-enough-id-1,long-enough-id-2,1\n", time.Hour)
-	all, some := "- {name: all, source: file://./in/*.csv, "+spendJob+"}\n", "- {name: some, source: file://./in/n*.csv, "+spendJob+"}\n"
+	all, some := "- {name: all, source: file://./in/*.csv, "+spendJob+"}\n",
+		"- {name: some, source: file://./in/n*.csv, "+spendJob+"}\n"
 	s.config(all + some)
 	twice := []string{"the job some finds new.csv, too", "the job all finds new.csv, too"}
 	s.say(2, "check", twice...)
@@ -155,27 +163,36 @@ func TestFileThatWaitsIsSaid(t *testing.T) {
 	s.say(0, "run", "sent 2, unchanged 0")
 }
 
-// A check says first what would be sent and how much that is, and then the same of what wouldn't be, sum by sum.
+// A check says first what would be sent and how much that is, and then the same of what wouldn't
+// be, sum by sum.
 func TestCheckSaysTheSums(t *testing.T) {
 	s := newScene(t)
 	s.config("- {name: sp, source: file://./in/*.csv, " + spendJob + "}\n")
 	s.put("in/a.csv", "cost_id,cost_amount\nlong-enough-id-1,1\nlong-enough-id-2,2\n", time.Hour)
-	s.say(0, "spend check", "a.csv to send 2 records: cpi USD 3 rows 2 read as CSV, utf-8, comma; decimal point the first")
+	s.say(0, "spend check", "a.csv to send 2 records: cpi USD 3 rows 2 read as CSV, utf-8, comma; decimal point the "+
+		"first")
 	s.say(0, "spend push")
-	s.put("in/b.csv", "cost_id,cost_amount\nlong-enough-id-1,1\nlong-enough-id-2,5\nlong-enough-id-3,4\nlong-enough-id-4,8.5\nshort,16\nlong-enough-id-6,1e3\n,\n", time.Hour)
-	s.say(3, "spend check", "b.csv to send 2 records: cpi USD 12.5 duplicates 1 row: cpi USD 1 conflicts 1 row: cpi USD 5; whose cost_id an earlier row or push has with other content "+
-		"refused 2 rows: cpi USD 16 in 1 of them skipped 1 row rows 6 read as CSV", "the first cost_id=(16 characters) cost_type=cpi cost_currency=usd cost_amount=4 tag=t")
+	s.put("in/b.csv", "cost_id,cost_amount\nlong-enough-id-1,1\nlong-enough-id-2,5\nlong-enough-id-3,"+
+		"4\nlong-enough-id-4,8.5\nshort,16\nlong-enough-id-6,1e3\n,\n", time.Hour)
+	s.say(3, "spend check", "b.csv to send 2 records: cpi USD 12.5 duplicates 1 row: cpi USD 1 conflicts 1 row: cpi "+
+		"USD 5; whose cost_id an earlier row or push has with other content "+
+		"refused 2 rows: cpi USD 16 in 1 of them skipped 1 row rows 6 read as CSV",
+		"the first cost_id=(16 characters) cost_type=cpi cost_currency=usd cost_amount=4 tag=t")
 	s.say(3, "spend push")
-	s.say(3, "spend check in/b.csv", "b.csv to send 0 records accepted 2 records: cpi USD 12.5; before duplicates 1 row: cpi USD 1 conflicts 1 row: cpi USD 5;")
+	s.say(3, "spend check in/b.csv", "b.csv to send 0 records accepted 2 records: cpi USD 12.5; before duplicates 1 "+
+		"row: cpi USD 1 conflicts 1 row: cpi USD 5;")
 	s.say(0, "spend check in/a.csv", "a.csv to send 0 records accepted 2 records: cpi USD 3; before rows 2")
 }
 
 // What a check or a push lacks in a file it names, unless the first row may be a record.
 func TestColumnsAreNamed(t *testing.T) {
 	s := newScene(t)
-	s.config("- {name: sp, source: file://./in/*.csv, " + spendJob + "}\n- {name: c, kind: sharing, source: file://./in/c*.csv, rejects: file://./rejects, constants: {app_token: abc123def456}}\n")
+	s.config("- {name: sp, source: file://./in/*.csv, " + spendJob +
+		"}\n- {name: c, kind: sharing, source: file://./in/c*.csv, rejects: file://./rejects, constants: " +
+		"{app_token: abc123def456}}\n")
 	s.put("in/a.csv", "cost_id,Kosten,Datum\nlong-enough-id-1,1,2\n", time.Hour)
-	s.say(3, "spend check", `none of its columns cost_id, Kosten, Datum is "cost_amount", which cost_amount is taken from`)
+	s.say(3, "spend check",
+		`none of its columns cost_id, Kosten, Datum is "cost_amount", which cost_amount is taken from`)
 	s.put("in/a.csv", "long-enough-id-1,1,2\n", time.Hour)
 	s.say(3, "spend check", `none of its 3 columns is "cost_id"`)
 	s.put("in/c.csv", "idfa,sharng\ndevice-1,disable\n", time.Hour)
@@ -188,7 +205,8 @@ func TestColumnsAreNamed(t *testing.T) {
 func TestStatusListsAFileOnce(t *testing.T) {
 	s := newScene(t)
 	s.config("- {name: sp, source: file://./in/*.csv, " + spendJob + "}\n")
-	for n, text := range []string{"long-enough-id-1,1\n", "long-enough-id-1,1\nlong-enough-id-2,1\n", "long-enough-id-1,1\nlong-enough-id-2,1\nlong-enough-id-3,1\n"} {
+	for n, text := range []string{"long-enough-id-1,1\n", "long-enough-id-1,1\nlong-enough-id-2,1\n",
+		"long-enough-id-1,1\nlong-enough-id-2,1\nlong-enough-id-3,1\n"} {
 		s.put("in/a.csv", "cost_id,cost_amount\n"+text, time.Duration(10-n)*time.Second)
 		s.say(0, "spend push", "sent 1, unchanged 0")
 	}

@@ -14,7 +14,8 @@ import (
 func TestQuietRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("REPORTFERRY_CONFIG", "")
-	const table = "run --to ./out --embedded --currency USD --dimensions day,network --metrics installs,cost --start -3d"
+	const table = "run --to ./out --embedded --currency USD --dimensions day,network --metrics installs,cost " +
+		"--start -3d"
 	if code, out, errs := ask(t, table+" --quiet"); code != 0 || out+errs != "" {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
@@ -35,9 +36,11 @@ func TestQuietTells(t *testing.T) {
 	p := program("", "text")
 	p.Quiet = true
 	d := newDisplay(p, &out, &out)
-	d.progress(jobs.Progress{Job: "good", Units: 1, Unit: "2026-01-04", Result: &ledger.Outcome{Windows: 1, Written: 1}})
+	d.progress(jobs.Progress{Job: "good", Units: 1, Unit: "2026-01-04",
+		Result: &ledger.Outcome{Windows: 1, Written: 1}})
 	d.log.Info("as usual")
-	if d.summary(ledger.Run{Results: []ledger.Result{{Job: "good", Outcome: ledger.Outcome{Windows: 1, Written: 1}}}}); out.Len() > 0 {
+	if d.summary(ledger.Run{Results: []ledger.Result{{Job: "good", Outcome: ledger.Outcome{Windows: 1,
+		Written: 1}}}}); out.Len() > 0 {
 		t.Errorf("says %s", &out)
 	}
 	d.log.Warn("odd")

@@ -21,12 +21,15 @@ func rawFiles(t *testing.T, table string) []string {
 	return names
 }
 
-// A run keeps what the service said, beside what it made of it; a job may have a place and a time of its own.
+// A run keeps what the service said, beside what it made of it; a job may have a place and a time
+// of its own.
 func TestRawAnswers(t *testing.T) {
 	slow.Test(t)
-	s := newShell(t, campaignsJob+strings.ReplaceAll(campaignsJob, "name: campaigns\n", "name: others\n    raw: file://./elsewhere\n"))
+	s := newShell(t, campaignsJob+strings.ReplaceAll(campaignsJob, "name: campaigns\n",
+		"name: others\n    raw: file://./elsewhere\n"))
 	change(t, "\njobs:", "\nraw: file://./raw\nraw_keep: 3d\njobs:")()
-	s.says("check", 0, "raw answers file://./raw: ok, a probe was written, read and deleted", "raw answers file://./elsewhere: ok")
+	s.says("check", 0, "raw answers file://./raw: ok, a probe was written, read and deleted",
+		"raw answers file://./elsewhere: ok")
 	s.says("run", 0, "written 12", "!raw")
 	names := rawFiles(t, "campaigns")
 	if len(names) != 3 || len(rawFiles(t, "others")) > 0 {
@@ -56,14 +59,15 @@ func TestRawAnswers(t *testing.T) {
 	}
 }
 
-// A place that takes nothing is said in the last lines, in JSON and by the exit code, and the rows are published. With
-// raw_required they aren't: the old ones stay.
+// A place that takes nothing is said in the last lines, in JSON and by the exit code, and the rows
+// are published. With raw_required they aren't: the old ones stay.
 func TestRawAnswersRefused(t *testing.T) {
 	s := newShell(t, campaignsJob)
 	change(t, "\njobs:", "\nraw: file://./raw\njobs:")()
 	check(t, os.MkdirAll("raw", 0o755))
 	check(t, os.WriteFile("raw/campaigns", nil, 0o600)) // no folder can have this name now, whoever asks
-	s.says("run", 3, "written 12", "raw         3 answers not kept", "a raw answer isn't kept", "keep the answer as", "file://./raw/campaigns/",
+	s.says("run", 3, "written 12", "raw         3 answers not kept", "a raw answer isn't kept", "keep the answer as",
+		"file://./raw/campaigns/",
 		"Something is left out, as said above.")
 	s.clock += 24 * time.Hour
 	s.says("run --log-format json", 3, `"unkept":1`, `"exit":3`, `"left_out":1`)
@@ -107,15 +111,17 @@ func TestRawPlaces(t *testing.T) {
 	}
 }
 
-// A bucket that refuses the credentials costs the rows nothing, unless the copies are required: then it is exit code 5, as with
-// a sink.
+// A bucket that refuses the credentials costs the rows nothing, unless the copies are required:
+// then it is exit code 5, as with a sink.
 func TestRawRefusedByTheBucket(t *testing.T) {
 	slow.Test(t)
 	c := startCloud(t)
 	var refuses atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if refuses.Load() && r.Method == http.MethodPost {
-			http.Error(w, `{"error":{"code":403,"message":"no storage.objects.create access","errors":[{"reason":"forbidden"}]}}`, http.StatusForbidden)
+			http.Error(w,
+				`{"error":{"code":403,"message":"no storage.objects.create access","errors":[{"reason":"forbidden"}]}}`,
+				http.StatusForbidden)
 			return
 		}
 		r.Host = c.addr // by which it tells reads from calls

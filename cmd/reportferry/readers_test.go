@@ -19,8 +19,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
-// While a run meets faults of the service, a hundred readers look at pages of its ledger, each of them once a second: the run is
-// right, every page is answered, and the console has no more descriptors open afterwards. How much longer the run takes is logged.
+// While a run meets faults of the service, a hundred readers look at pages of its ledger, each of
+// them once a second: the run is right, every page is answered, and the console has no more
+// descriptors open afterwards. How much longer the run takes is logged.
 func TestReadersLeaveARunAlone(t *testing.T) {
 	t.Parallel()
 	days, latency := 9, "50ms"
@@ -29,7 +30,8 @@ func TestReadersLeaveARunAlone(t *testing.T) {
 	}
 	s := startService(t, "--apps", "3", "--days", "100", "--latency", latency)
 	s.admin(t, http.MethodPut, "faults", []emulator.Fault{
-		{Kind: emulator.FaultStatus, Status: 429, RetryAfter: 1, Every: 7}, {Kind: emulator.FaultStatus, Status: 503, Every: 11}, {Kind: emulator.FaultCut, AfterBytes: 300, Every: 13},
+		{Kind: emulator.FaultStatus, Status: 429, RetryAfter: 1, Every: 7},
+		{Kind: emulator.FaultStatus, Status: 503, Every: 11}, {Kind: emulator.FaultCut, AfterBytes: 300, Every: 13},
 	})
 	var alone, watched []time.Duration
 	var want map[string]string
@@ -58,7 +60,8 @@ func TestReadersLeaveARunAlone(t *testing.T) {
 		t.Logf("seed 1: %d pages in %v", answered.Load(), took.Round(time.Millisecond))
 	}
 	a, w := median(alone), median(watched)
-	t.Logf("interrupted by nobody %v, with readers %v: %+.1f%%", a.Round(time.Millisecond), w.Round(time.Millisecond), 100*(w.Seconds()/a.Seconds()-1))
+	t.Logf("interrupted by nobody %v, with readers %v: %+.1f%%", a.Round(time.Millisecond), w.Round(time.Millisecond),
+		100*(w.Seconds()/a.Seconds()-1))
 }
 
 func median(all []time.Duration) time.Duration {
@@ -66,7 +69,8 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// readers lets so many look at pages of a place's ledger, by a console of its own, until stop is called. It counts their pages.
+// readers lets so many look at pages of a place's ledger, by a console of its own, until stop is
+// called. It counts their pages.
 func readers(t *testing.T, p *place, n int) (stop func(), answered *atomic.Int64) {
 	t.Helper()
 	cmd, _ := p.command(t.Context(), "console", "--listen", "127.0.0.1:0")
@@ -100,7 +104,8 @@ func readers(t *testing.T, p *place, n int) (stop func(), answered *atomic.Int64
 		}
 		answered.Add(1)
 	}
-	paths := strings.Fields("index.html problems.html overnight.html runs/index.html jobs/installs/index.html jobs/installs/numbers/rows.html")
+	paths := strings.Fields("index.html problems.html overnight.html runs/index.html jobs/installs/index.html " +
+		"jobs/installs/numbers/rows.html")
 	for _, path := range paths {
 		get(path)
 	}

@@ -17,7 +17,8 @@ const readmeHead = `# The commands of reportferry
 
 <!-- Made by go test ./cmd/reportferry -run TestReadme -update from the commands, wording.Codes and exit.Reasons. -->
 
-The [README of the project](../../README.md) shows the everyday ones. ` + "`reportferry help COMMAND`" + ` prints what stands here.
+The [README of the project](../../README.md) shows the everyday ones. ` + "`reportferry help COMMAND`" +
+	` prints what stands here.
 
 `
 
@@ -43,15 +44,18 @@ func TestReadme(t *testing.T) {
 	b.WriteString(readmeHead)
 	b.WriteString("| command | what it does |\n|---|---|\n")
 	eachCommand(root, func(c *cobra.Command) {
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath()[len("reportferry "):], strings.ReplaceAll(c.CommandPath(), " ", "-"), inTable(c.Short))
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath()[len("reportferry "):],
+			strings.ReplaceAll(c.CommandPath(), " ", "-"), inTable(c.Short))
 	})
 	b.WriteString("\n## Flags of every command\n\n")
 	writeFlags(&b, root.PersistentFlags())
-	b.WriteString("\n## Exit codes\n\nOf several jobs, the first that applies of 2, 5, 1, 3, 4 and 0.\n\n| code | meaning |\n|---|---|\n")
+	b.WriteString("\n## Exit codes\n\nOf several jobs, the first that applies of 2, 5, 1, 3, 4 and 0.\n\n| code | " +
+		"meaning |\n|---|---|\n")
 	for _, c := range wording.Codes {
 		fmt.Fprintf(&b, "| %d | %s |\n", c.Code, inTable(c.Meaning))
 	}
-	b.WriteString("\n## Reasons\n\nWith `--log-format json` every error has a `reason`, for alerts: a word that never changes.\n\n| reason | meaning |\n|---|---|\n")
+	b.WriteString("\n## Reasons\n\nWith `--log-format json` every error has a `reason`, for alerts: a word that " +
+		"never changes.\n\n| reason | meaning |\n|---|---|\n")
 	for _, r := range exit.Reasons {
 		fmt.Fprintf(&b, "| %s | %s |\n", r.Word, inTable(r.Meaning))
 	}

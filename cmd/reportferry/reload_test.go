@@ -18,9 +18,12 @@ import (
 // reloaded is a config of these jobs, each of which asks for another dimension.
 func reloaded(s *service, dir string, jobs ...string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "service: {base_url: %s, token: \"${file:%s/token}\", rate: 1000, in_flight: 3}\nledger: file://%s/ledger\nspool_dir: %s/spool\nlease: 1m\njobs:\n", s.url, dir, dir, dir)
+	fmt.Fprintf(&b, "service: {base_url: %s, token: \"${file:%s/token}\", rate: 1000, in_flight: 3}\nledger: "+
+		"file://%s/ledger\nspool_dir: %s/spool\nlease: 1m\njobs:\n", s.url, dir, dir, dir)
 	for _, job := range jobs {
-		fmt.Fprintf(&b, "  - {name: %[1]s, kind: report, schedule: \"* * * * *\", sinks: [\"file://%[2]s/out\"], start: -20d, page: 1d, lookback: 0, currency: USD, dimensions: [day, %[1]s], metrics: [installs]}\n", job, dir)
+		fmt.Fprintf(&b, "  - {name: %[1]s, kind: report, schedule: \"* * * * *\", sinks: [\"file://%[2]s/out\"], "+
+			"start: -20d, page: 1d, lookback: 0, currency: USD, dimensions: [day, %[1]s], metrics: [installs]}\n", job,
+			dir)
 	}
 	return b.String()
 }
@@ -84,7 +87,8 @@ func (s *serving) reload(t *testing.T) {
 	case <-s.ended:
 		t.Fatalf("it has ended: %v: %s", s.stop(), &s.said)
 	}
-	for deadline := time.Now().Add(60 * time.Second); strings.Count(s.said.String(), "the config was ") < n; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); strings.Count(s.said.String(),
+		"the config was ") < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the config isn't read: %s", &s.said)
 		}
@@ -93,15 +97,16 @@ func (s *serving) reload(t *testing.T) {
 
 func (s *serving) until(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(s.said.String(), text); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(s.said.String(),
+		text); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never says %q: %s", text, &s.said)
 		}
 	}
 }
 
-// A hundred reloads while jobs run: jobs come and go, and wrong configs are refused. Each day of each job is fetched once all the same,
-// none is missing, and nothing stays open.
+// A hundred reloads while jobs run: jobs come and go, and wrong configs are refused. Each day of
+// each job is fetched once all the same, none is missing, and nothing stays open.
 func TestReloadsWhileJobsRun(t *testing.T) {
 	s := startService(t, "--apps", "2", "--days", "60", "--latency", "100ms", "--token", "the-token-of-the-test")
 	dir := t.TempDir()
@@ -112,7 +117,8 @@ func TestReloadsWhileJobsRun(t *testing.T) {
 	write(reloaded(s, dir, "app_token"))
 	d := startServing(t, "--config", file, "--listen=")
 	d.reload(t) // it has read the file, which is written over from here on
-	sets := [][]string{{"app_token", "network"}, {"network"}, {"country_code"}, {"network", "country_code", "app_token"}, {"app_token"}}
+	sets := [][]string{{"app_token", "network"}, {"network"}, {"country_code"},
+		{"network", "country_code", "app_token"}, {"app_token"}}
 	for i := range 100 {
 		text := reloaded(s, dir, sets[i%len(sets)]...)
 		if i%10 == 9 {
@@ -127,7 +133,8 @@ func TestReloadsWhileJobsRun(t *testing.T) {
 	for deadline := time.Now().Add(90 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		parts, err := filepath.Glob(filepath.Join(dir, "out/*/*/*.parquet"))
 		check(t, err)
-		// A part is there before its record is. Who ends the program in between leaves the partition to the next run.
+		// A part is there before its record is. Who ends the program in between leaves the
+		// partition to the next run.
 		if len(parts) >= 3*20 && execute(t.Context(), []string{"gaps", "--config", file}, io.Discard, io.Discard) == 0 {
 			break
 		}
@@ -136,16 +143,19 @@ func TestReloadsWhileJobsRun(t *testing.T) {
 		}
 	}
 	check(t, d.stop())
-	if n := strings.Count(d.said.String(), "the config was refused, and the one before stays; error: "+file+":6:"); n != 10 {
+	if n := strings.Count(d.said.String(), "the config was refused, and the one before stays; error: "+file+":6:"); n !=
+		10 {
 		t.Errorf("%d configs were refused, want 10: %s", n, &d.said)
 	}
 	if strings.Contains(d.said.String(), "failed 1") || strings.Contains(d.said.String(), "warn") {
 		t.Errorf("it says %s", &d.said)
 	}
-	for left := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines || open(t) > files; time.Sleep(20 * time.Millisecond) {
+	for left := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines ||
+		open(t) > files; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(left) {
 			stacks := make([]byte, 1<<20)
-			t.Fatalf("%d goroutines, there were %d; %d files, there were %d\n%s", runtime.NumGoroutine(), goroutines, open(t), files, stacks[:runtime.Stack(stacks, true)])
+			t.Fatalf("%d goroutines, there were %d; %d files, there were %d\n%s", runtime.NumGoroutine(), goroutines,
+				open(t), files, stacks[:runtime.Stack(stacks, true)])
 		}
 	}
 	asked := map[string]int{}
@@ -180,8 +190,8 @@ func open(t *testing.T) int {
 	return len(list)
 }
 
-// A run under way goes on with the token and the config that it began with; its job waits for its end, and one that is gone isn't begun
-// again. A token's file is read again.
+// A run under way goes on with the token and the config that it began with; its job waits for its
+// end, and one that is gone isn't begun again. A token's file is read again.
 func TestARunOutlivesItsConfig(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--apps", "1", "--days", "60", "--latency", "150ms", "--token", "the-token-of-the-test")
@@ -207,7 +217,8 @@ func TestARunOutlivesItsConfig(t *testing.T) {
 			t.Errorf("%q is said %d times, want 2: %s", want, n, said)
 		}
 	}
-	if i := strings.Index(said, "country_code ("); !strings.Contains(said[i:], "401") && !strings.Contains(said, "refused") {
+	if i := strings.Index(said, "country_code ("); !strings.Contains(said[i:], "401") &&
+		!strings.Contains(said, "refused") {
 		t.Errorf("the new token isn't used: %s", said)
 	}
 }

@@ -10,13 +10,16 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// What reads a table whose columns have other names reads these, and computes by what the service calls them: views, in long form too, and
-// the project for dbt are those of the table without other names, but for the names.
+// What reads a table whose columns have other names reads these, and computes by what the service
+// calls them: views, in long form too, and the project for dbt are those of the table without other
+// names, but for the names.
 func TestRenamedIsRead(t *testing.T) {
 	slow.Test(t)
-	const rename = "    rename: {day: date, network: channel, installs: Installed, cost: spend, ecpi_all: price, roas_d7: back}\n"
+	const rename = "    rename: {day: date, network: channel, installs: Installed, cost: spend, ecpi_all: price, " +
+		"roas_d7: back}\n"
 	names := strings.NewReplacer(
-		`"day"`, `"date"`, `"network"`, `"channel"`, `"installs"`, `"Installed"`, `"cost"`, `"spend"`, `"ecpi_all"`, `"price"`, `"roas_d7"`, `"back"`,
+		`"day"`, `"date"`, `"network"`, `"channel"`, `"installs"`, `"Installed"`, `"cost"`, `"spend"`, `"ecpi_all"`,
+		`"price"`, `"roas_d7"`, `"back"`,
 		"_by_day_network", "_by_date_channel",
 	)
 	said := func(more, by string) (text, models string) {
@@ -24,8 +27,11 @@ func TestRenamedIsRead(t *testing.T) {
 		path := writeModelled(t, dir, "file://"+dir+"/out")
 		config, err := os.ReadFile(path)
 		check(t, err)
-		check(t, os.WriteFile(path, []byte(strings.Replace(string(config), "    metrics: [installs, cost, ecpi_all,", more+"    metrics: [installs, cost, ecpi_all,", 1)), 0o600))
-		for _, args := range [][]string{{"run", "cohorts_daily", "--now"}, {"views", "cohorts_daily", "--by", by, "--cohorts"}, {"dbt", "--by", by, "--out", filepath.Join(dir, "dbt")}} {
+		check(t, os.WriteFile(path, []byte(strings.Replace(string(config), "    metrics: [installs, cost, ecpi_all,",
+			more+"    metrics: [installs, cost, ecpi_all,", 1)), 0o600))
+		for _, args := range [][]string{{"run", "cohorts_daily", "--now"},
+			{"views", "cohorts_daily", "--by", by, "--cohorts"},
+			{"dbt", "--by", by, "--out", filepath.Join(dir, "dbt")}} {
 			out, code := called(t, append(args, "--config", path)...)
 			if code != 0 {
 				t.Fatalf("%s: exit code %d: %s", args, code, out)
@@ -41,14 +47,16 @@ func TestRenamedIsRead(t *testing.T) {
 	if want := names.Replace(usual); got != want || !strings.Contains(got, `SUM("spend")`) {
 		t.Errorf("the views are\n%s\nwant\n%s", got, want)
 	}
-	for _, text := range []string{"- name: spend\n", "numerator: cohorts_daily_spend\n", "denominator: cohorts_daily_installed\n", "expr: channel\n", "expr: date\n"} {
+	for _, text := range []string{"- name: spend\n", "numerator: cohorts_daily_spend\n",
+		"denominator: cohorts_daily_installed\n", "expr: channel\n", "expr: date\n"} {
 		if !strings.Contains(models, text) {
 			t.Errorf("the project for dbt has no %q: %s", text, models)
 		}
 	}
 }
 
-// In BigQuery nobody gives rows back, so that partitions are fetched to rename a column of theirs; one that is frozen stays as it is.
+// In BigQuery nobody gives rows back, so that partitions are fetched to rename a column of theirs;
+// one that is frozen stays as it is.
 func TestRenamedInBigQuery(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -60,7 +68,9 @@ func TestRenamedInBigQuery(t *testing.T) {
 	before, err := w.Rows(warehouseTable)
 	check(t, err)
 	w.edit(t, "metrics: [", "contract: freeze\n    rename: {installs: downloads}\n    metrics: [")
-	if out, code := w.run("run"); code != 2 || !strings.Contains(unfolded(out), "downloads is new; installs is gone; undo the change, or let a run with contract: evolve take it into the table") {
+	if out, code := w.run("run"); code != 2 || !strings.Contains(unfolded(out),
+		"downloads is new; installs is gone; undo the change, or let a run with contract: evolve take it into the "+
+			"table") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	w.edit(t, "contract: freeze", "contract: evolve")

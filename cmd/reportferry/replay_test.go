@@ -26,9 +26,10 @@ func (p *place) keeps() {
 // lose deletes everything in the sink.
 func (p *place) lose() { p.t.Helper(); check(p.t, os.RemoveAll(filepath.Join(p.dir, "out"))) }
 
-// Four months of days, or two years, are made again from the raw answers, byte by byte but for the text that makes each file another one, after the sink
-// was deleted, and the service gets no request. With one answer damaged, all days but those of that answer come back. Replays that
-// are killed at random moments and done again come to the same.
+// Four months of days, or two years, are made again from the raw answers, byte by byte but for the
+// text that makes each file another one, after the sink was deleted, and the service gets no
+// request. With one answer damaged, all days but those of that answer come back. Replays that are
+// killed at random moments and done again come to the same.
 func TestReplayOfManyDays(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -77,7 +78,8 @@ func TestReplayOfManyDays(t *testing.T) {
 		_, day, _ := strings.Cut(filepath.Dir(name), "dt=")
 		lost := day >= first && day < until
 		if part, there := got[name]; there == lost || there && part != data {
-			t.Errorf("seed %d: %s with the answer about %s until %s damaged: there %v", *killSeed, name, first, until, there)
+			t.Errorf("seed %d: %s with the answer about %s until %s damaged: there %v", *killSeed, name, first, until,
+				there)
 		}
 	}
 	check(t, os.WriteFile(victim, whole, 0o600))
@@ -107,7 +109,8 @@ func TestReplayOfManyDays(t *testing.T) {
 		}
 		p.same(want)
 	}
-	t.Logf("seed %d: a replay of %d days takes %v; %d of %d kills hit one that had put some days", *killSeed, days, took, partly, (*kills+1)/2)
+	t.Logf("seed %d: a replay of %d days takes %v; %d of %d kills hit one that had put some days", *killSeed, days,
+		took, partly, (*kills+1)/2)
 	if n := len(s.requests(t)); n > 0 {
 		t.Errorf("the service got %d requests", n)
 	}

@@ -84,7 +84,8 @@ func TestTheResultOfARun(t *testing.T) {
 	says(r, "map[written:4]")
 	recorded := p.recorded()
 	for _, part := range r.Jobs[0].Partitions {
-		if recorded[part.Partition] != r.Run || part.Rows == 0 || part.Sums["installs"] == "" || part.Hash == "" || part.Reconciled != "reconciled" || part.Finality == "" ||
+		if recorded[part.Partition] != r.Run || part.Rows == 0 || part.Sums["installs"] == "" || part.Hash == "" ||
+			part.Reconciled != "reconciled" || part.Finality == "" ||
 			len(part.Sinks) != 1 || part.Sinks[0].Size == 0 || part.Due == "" {
 			t.Errorf("%+v", part)
 		}
@@ -92,16 +93,21 @@ func TestTheResultOfARun(t *testing.T) {
 	says(p.resulting(t, 0, "run"), "map[]")
 	says(p.resulting(t, 0, "run", "--force"), "map[unchanged:4]")
 
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "status", "status": 400, "path": "csv_report", "query": "dimensions=day,app", "nth": 2}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(
+			`[{"kind": "status", "status": 400, "path": "csv_report", "query": "dimensions=day,app", "nth": 2}]`))
 	r = p.resulting(t, 3, "run", "--force")
-	if n := states(r); n["failed"] == 0 || n["unchanged"] == 0 || n["failed"]+n["unchanged"] != 4 || len(r.Jobs[0].Failures) == 0 || r.Jobs[0].Failures[0].Reason != "service" {
+	if n := states(r); n["failed"] == 0 || n["unchanged"] == 0 || n["failed"]+n["unchanged"] != 4 ||
+		len(r.Jobs[0].Failures) == 0 || r.Jobs[0].Failures[0].Reason != "service" {
 		t.Errorf("a run with a failure: %v %+v", n, r.Jobs[0].Failures)
 	}
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "status", "status": 403, "path": "csv_report", "every": 1}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(`[{"kind": "status", "status": 403, "path": "csv_report", "every": 1}]`))
 	if r = p.resulting(t, 5, "run", "--force"); r.Jobs[0].Failures[0].Reason != "denied" {
 		t.Errorf("%+v", r.Jobs[0].Failures)
 	}
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "slow", "delay": "20s", "path": "csv_report", "every": 1}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(`[{"kind": "slow", "delay": "20s", "path": "csv_report", "every": 1}]`))
 	r = p.resulting(t, 130, "run", "--force", "--deadline", "3s")
 	if n := states(r); n["left"] != 4 || !r.Jobs[0].Stopped {
 		t.Errorf("a run that is stopped: %v %+v", n, r)
@@ -123,7 +129,8 @@ func TestWhereAResultGoes(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	p := newPlace(t, startService(t), 2, 2, racing)
-	if out, code := p.run("run", "--result", "nowhere/result.json"); code != 2 || !strings.Contains(out, "the folder nowhere isn't there") || len(p.files()) != 0 {
+	if out, code := p.run("run", "--result", "nowhere/result.json"); code != 2 ||
+		!strings.Contains(out, "the folder nowhere isn't there") || len(p.files()) != 0 {
 		t.Errorf("a folder that isn't there: %d %s", code, out)
 	}
 	if out, code := p.run("run", "--result-format", "xml"); code != 2 || !strings.Contains(out, "want json or kestra") {
@@ -131,7 +138,8 @@ func TestWhereAResultGoes(t *testing.T) {
 	}
 	xcom := filepath.Join(p.dir, "airflow", "xcom")
 	check(t, os.MkdirAll(filepath.Join(xcom, "return.json"), 0o755)) // a folder is in the way
-	if out, code := p.run("run", "--result", filepath.Join(xcom, "return.json")); code != 1 || !strings.Contains(out, "--result") || len(p.files()) != 2 {
+	if out, code := p.run("run", "--result", filepath.Join(xcom, "return.json")); code != 1 ||
+		!strings.Contains(out, "--result") || len(p.files()) != 2 {
 		t.Errorf("a file that can't be written: %d %s", code, out)
 	}
 	check(t, os.Remove(filepath.Join(xcom, "return.json")))
@@ -140,7 +148,8 @@ func TestWhereAResultGoes(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(xcom, "return.json"))
 	check(t, err)
-	if valid(t, text); strings.Count(string(text), "\n") != 1 || !json.Valid(text) { // the sidecar of Airflow prints it with a line's end
+	// The sidecar of Airflow prints it with a line's end.
+	if valid(t, text); strings.Count(string(text), "\n") != 1 || !json.Valid(text) {
 		t.Errorf("%s", text)
 	}
 
@@ -176,11 +185,13 @@ func TestWhereAResultGoes(t *testing.T) {
 	}
 }
 
-// A listener that fails after a run that has failed is named, too: the exit code of the run alone would hide it.
+// A listener that fails after a run that has failed is named, too: the exit code of the run alone
+// would hide it.
 func TestAResultThatIsLostIsSaid(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "status", "status": 400, "path": "csv_report", "every": 1}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(`[{"kind": "status", "status": 400, "path": "csv_report", "every": 1}]`))
 	p := newPlace(t, s, 2, 2, racing)
 	lost := filepath.Join(p.dir, "return.json")
 	check(t, os.Mkdir(lost, 0o755)) // a folder is in the way

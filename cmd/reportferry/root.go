@@ -37,8 +37,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/pgsink"
 )
 
-// kinds lists every kind of job by its name in the config. Each has a folder under jobs/ and a file in wire/; a test walks the
-// folders, so that none can be forgotten here.
+// kinds lists every kind of job by its name in the config. Each has a folder under jobs/ and a file
+// in wire/; a test walks the folders, so that none can be forgotten here.
 var kinds = map[string]wire.Maker{
 	"report":  wire.Report,
 	"events":  wire.Events,
@@ -47,8 +47,9 @@ var kinds = map[string]wire.Maker{
 	"apps":    wire.Apps,
 }
 
-// openers lists every sink by the schemes of its URLs. Each has a folder under sinks/. mem:// is missing on purpose: its
-// content is gone when the process ends, while the ledger says that it is there.
+// openers lists every sink by the schemes of its URLs. Each has a folder under sinks/. mem:// is
+// missing on purpose: its content is gone when the process ends, while the ledger says that it is
+// there.
 var openers = map[string]sinks.Opener{
 	"file":   blobsink.Open,
 	"gs":     blobsink.Open,
@@ -66,14 +67,16 @@ var began = time.Now()
 // newProgram makes what every command is given. The flags fill in the rest.
 func newProgram() *wire.Program {
 	p := &wire.Program{
-		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: began, Version: version(), LookupEnv: lookupEnv, Hangups: hangups.take,
-		Kinds: kinds, Sinks: openers,
+		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: began, Version: version(), LookupEnv: lookupEnv,
+		Hangups: hangups.take,
+		Kinds:   kinds, Sinks: openers,
 	}
 	p.Run = func(cmd *cobra.Command, r wire.Request) error { return runJobs(cmd, p, r) }
 	return p
 }
 
-// lookupEnv is os.LookupEnv. The service's own clients call the token ADJUST_API_TOKEN, which is understood where ADJUST_TOKEN isn't set.
+// lookupEnv is os.LookupEnv. The service's own clients call the token ADJUST_API_TOKEN, which is
+// understood where ADJUST_TOKEN isn't set.
 func lookupEnv(name string) (value string, set bool) {
 	if value, set = os.LookupEnv(name); value == "" && name == config.DefaultTokenEnv {
 		if other, has := os.LookupEnv("ADJUST_API_TOKEN"); has {
@@ -117,23 +120,31 @@ relative, in place of the config's own folder.
 	addFlags(p, root)
 	// Cobra's own template doesn't wrap the flags for a terminal of 80 columns.
 	root.SetUsageTemplate(strings.NewReplacer(
-		".FlagUsages", ".FlagUsagesWrapped 80", "{{if .Runnable}}", "{{if and .Runnable (not .Annotations.group)}}", `Use "{{.CommandPath}} [command] --help" for more information about a command.`,
+		".FlagUsages", ".FlagUsagesWrapped 80", "{{if .Runnable}}", "{{if and .Runnable (not .Annotations.group)}}",
+		`Use "{{.CommandPath}} [command] --help" for more information about a command.`,
 		`"{{.CommandPath}} [command] --help" says more about a command.`,
 	).Replace(root.UsageTemplate()))
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), accept.New(p), newPlan(p), inspect.Status(p), runs.New(p), objects.New(p), inspect.Gaps(p), history.New(p), history.Changes(p), inspect.Check(p), inspect.Views(p),
+	root.AddCommand(setup.New(p), newRun(p), newBackfill(p), replay.New(p), replay.Diff(p), accept.New(p), newPlan(p),
+		inspect.Status(p), runs.New(p), objects.New(p), inspect.Gaps(p), history.New(p), history.Changes(p),
+		inspect.Check(p), inspect.Views(p),
 		dbt.New(p),
-		serve.New(p, scheduled), notify.New(p), console.New(p, freeHeap), query.Events(p), query.Report(p), fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), show.New(p), emulate.New(p, freeHeap), newMan(), newVersion(p))
+		serve.New(p, scheduled), notify.New(p), console.New(p, freeHeap), query.Events(p), query.Report(p),
+		fields.New(p), push.Spend(p), push.Sharing(p), apps.New(p), newSchema(p), show.New(p), emulate.New(p, freeHeap),
+		newMan(), newVersion(p))
 	complete.Flags(p, root)
 	usage.Explain(root)
 	return root
 }
 
-// addFlags adds the flags that every command has. Their defaults come from the environment, because an execution of a Cloud
-// Run job can override arguments and environment only, and overrides all arguments at once.
+// addFlags adds the flags that every command has. Their defaults come from the environment, because
+// an execution of a Cloud Run job can override arguments and environment only, and overrides all
+// arguments at once.
 func addFlags(p *wire.Program, root *cobra.Command) {
 	set := root.PersistentFlags()
 	set.StringVar(&p.ConfigFile, "config", p.DefaultConfig(), "config `file`")
-	set.StringVar(&p.LogFormat, "log-format", cmp.Or(os.Getenv("REPORTFERRY_LOG_FORMAT"), "text"), "`format`: text or json")
-	set.StringVar(&p.LogLevel, "log-level", cmp.Or(os.Getenv("REPORTFERRY_LOG_LEVEL"), "info"), "`level`: debug, info, warn or error")
+	set.StringVar(&p.LogFormat, "log-format", cmp.Or(os.Getenv("REPORTFERRY_LOG_FORMAT"), "text"),
+		"`format`: text or json")
+	set.StringVar(&p.LogLevel, "log-level", cmp.Or(os.Getenv("REPORTFERRY_LOG_LEVEL"), "info"),
+		"`level`: debug, info, warn or error")
 }

@@ -17,8 +17,9 @@ jobs:
   - {name: daily, kind: report, sinks: [file://./out], start: -5d, codec: snappy, currency: USD, dimensions: [day], metrics: [installs]}
 `
 
-// A command finds the same ledger and the same tables from wherever it is begun: they are in the config's folder, with which they may move,
-// or in the root that the environment names. An earlier version's ledger in the working directory isn't passed over.
+// A command finds the same ledger and the same tables from wherever it is begun: they are in the
+// config's folder, with which they may move, or in the root that the environment names. An earlier
+// version's ledger in the working directory isn't passed over.
 func TestPathsAreRelativeToTheConfig(t *testing.T) {
 	base := t.TempDir()
 	at := func(names ...string) string { return filepath.Join(append([]string{base}, names...)...) }
@@ -56,17 +57,22 @@ func TestPathsAreRelativeToTheConfig(t *testing.T) {
 	check(t, os.Rename(at("conf"), at("moved")))
 	step(".", "run --config moved/c.yml", 0, "written 0, unchanged 5")
 
-	step("old", "run --config ../new/c.yml", 2, "open the ledger: refused: file://./ledger is relative to the config's folder", at("new", "ledger"), "root: "+at("old"))
+	step("old", "run --config ../new/c.yml", 2,
+		"open the ledger: refused: file://./ledger is relative to the config's folder", at("new", "ledger"),
+		"root: "+at("old"))
 	if left, err := os.ReadDir(at("new")); err != nil || len(left) != 1 {
 		t.Errorf("beside the config lie %v, %v", left, err)
 	}
 	t.Setenv("REPORTFERRY_ROOT", at("none"))
-	step("old", "run --config ../new/c.yml", 2, "no such file or directory; make the folder, or name another by root in the config")
+	step("old", "run --config ../new/c.yml", 2,
+		"no such file or directory; make the folder, or name another by root in the config")
 	t.Setenv("REPORTFERRY_ROOT", at("old"))
 	step("new", "run --config c.yml", 0, "written 5")
 	step("new", "status --config c.yml --json", 0, `"ledger": "`+at("old", "ledger")+`"`)
-	step("other", "run --to ./out --embedded --currency USD --dimensions day --metrics installs --start -2d", 0, "written 2")
-	for name, there := range map[string]bool{"old/out/daily": true, "new/out": false, "other/out/day": true, "other/out/.reportferry": true} {
+	step("other", "run --to ./out --embedded --currency USD --dimensions day --metrics installs --start -2d", 0,
+		"written 2")
+	for name, there := range map[string]bool{"old/out/daily": true, "new/out": false, "other/out/day": true,
+		"other/out/.reportferry": true} {
 		if _, err := os.Stat(at(name)); (err == nil) != there {
 			t.Errorf("%s: %v", name, err)
 		}

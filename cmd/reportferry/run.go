@@ -63,7 +63,8 @@ commands want a file with what --print-config prints.
 	cmd.Flags().SortFlags = false
 	cmd.Flags().BoolVar(&a.Now, "now", false, "ignore the schedule: what is missing or in the lookback is due")
 	cmd.Flags().BoolVar(&a.Force, "force", false, "ignore the ledger: fetch everything from start to now again")
-	cmd.Flags().BoolVar(&a.Rebaseline, "rebaseline", false, "after a change of what numbers mean (currency, filters, dimensions, ...): replace every partition, one by one")
+	cmd.Flags().BoolVar(&a.Rebaseline, "rebaseline", false,
+		"after a change of what numbers mean (currency, filters, dimensions, ...): replace every partition, one by one")
 	deadline = p.AddRun(cmd)
 	table = want.AddTable(cmd, p)
 	return cmd
@@ -107,7 +108,8 @@ shows them; nothing is asked of the service, leased or written.
 					return err
 				}
 				if !asked {
-					return errors.New("the step of Dagster asks for no partition, so --from, --gaps or --missing-columns is needed")
+					return errors.New("the step of Dagster asks for no partition, so --from, --gaps or " +
+						"--missing-columns is needed")
 				}
 			}
 			r := b.request(names, deadline)
@@ -168,7 +170,8 @@ func (b backfill) request(names []string, d *wire.Deadline) wire.Request {
 	return r
 }
 
-// orchestrated gives the days that an orchestrator asks for in the environment; false when none does.
+// orchestrated gives the days that an orchestrator asks for in the environment; false when none
+// does.
 func orchestrated(p *wire.Program) (from, to string, asked bool, err error) {
 	pipes, err := dagster.Open(p.LookupEnv, nil, nil)
 	if err != nil {
@@ -237,9 +240,10 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	return nil
 }
 
-// scheduled does one run of the jobs whose schedules ask for it, with an engine that stays open. Nobody sits at a terminal, so lines are
-// written and no bars.
-func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []string, over func(job string, code int)) (code int, err error) {
+// scheduled does one run of the jobs whose schedules ask for it, with an engine that stays open.
+// Nobody sits at a terminal, so lines are written and no bars.
+func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []string,
+	over func(job string, code int)) (code int, err error) {
 	out, lines := cmd.OutOrStdout(), io.Writer(&stamped{to: cmd.ErrOrStderr()})
 	if !e.JSON() {
 		out = &stamped{to: out}

@@ -20,8 +20,8 @@ var (
 	records  = flag.Int("records", 0, "records that are pushed meanwhile; 0: a few thousand")
 )
 
-// The program is killed at random moments and run again: it ends equal to a run that wasn't, nothing half-written is
-// ever visible, and what was recorded isn't asked for again.
+// The program is killed at random moments and run again: it ends equal to a run that wasn't,
+// nothing half-written is ever visible, and what was recorded isn't asked for again.
 func TestKilledAtAnyMoment(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -92,7 +92,8 @@ func (p *place) untilDone() {
 	p.t.Fatal("windows of a dead run are held for ever")
 }
 
-// A task that is told to end at any moment ends within ten seconds, and the next attempt ends equal to the truth.
+// A task that is told to end at any moment ends within ten seconds, and the next attempt ends equal
+// to the truth.
 func TestATaskIsTerminatedAtAnyMoment(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -142,5 +143,6 @@ func TestATaskIsTerminatedAtAnyMoment(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d of %d were interrupted; the slowest ended after %v", interrupted, *kills, longest.Round(time.Millisecond))
+	t.Logf("%d of %d were interrupted; the slowest ended after %v", interrupted, *kills,
+		longest.Round(time.Millisecond))
 }

@@ -53,7 +53,8 @@ func served(t *testing.T) string {
 	return dir
 }
 
-// Three days of serving: what fired before the start is done at the start, then a day more with every night.
+// Three days of serving: what fired before the start is done at the start, then a day more with
+// every night.
 func TestServeByTheSchedule(t *testing.T) {
 	dir := served(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -92,10 +93,13 @@ func TestServePushesWithoutTheReportsToken(t *testing.T) {
 	s := startService(t, "--apps", "1", "--days", "5")
 	dir := t.TempDir()
 	check(t, os.MkdirAll(filepath.Join(dir, "in"), 0o755))
-	check(t, os.WriteFile(filepath.Join(dir, "in", "a.csv"), fmt.Appendf(nil, "cost_id,cost_amount,time\nclick-000000001,1.25,%s\n", time.Now().UTC().Format(time.RFC3339)), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "in", "a.csv"),
+		fmt.Appendf(nil, "cost_id,cost_amount,time\nclick-000000001,1.25,%s\n", time.Now().UTC().Format(time.RFC3339)),
+		0o600))
 	earlier := time.Now().Add(-10 * time.Minute)
 	check(t, os.Chtimes(filepath.Join(dir, "in", "a.csv"), earlier, earlier)) // its schedule has fired since
-	config := fmt.Sprintf(`service: {base_url: %[1]s, cost_url: %[1]s, token: "${file:%[2]s/none}", spend: {token: "${TEST_KEY}"}}
+	config := fmt.Sprintf(
+		`service: {base_url: %[1]s, cost_url: %[1]s, token: "${file:%[2]s/none}", spend: {token: "${TEST_KEY}"}}
 ledger: file://%[2]s/ledger
 spool_dir: %[2]s/spool
 jobs:
@@ -118,8 +122,9 @@ jobs:
 	}
 }
 
-// The process answers /healthz and /readyz on the loopback, and ends with 0 when it is told to; until then it says that it ends.
-// What is due at a tick is one run with one record, and a job whose bucket can't be opened keeps none of the others from it.
+// The process answers /healthz and /readyz on the loopback, and ends with 0 when it is told to;
+// until then it says that it ends. What is due at a tick is one run with one record, and a job
+// whose bucket can't be opened keeps none of the others from it.
 func TestServeDoesATickAsOneRun(t *testing.T) {
 	dir := t.TempDir()
 	check(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
@@ -130,7 +135,9 @@ func TestServeDoesATickAsOneRun(t *testing.T) {
 		if i == 7 {
 			out = "file/out"
 		}
-		fmt.Fprintf(&text, "  - {name: job%02d, kind: report, schedule: \"0 6 * * *\", sinks: [\"file://%s/%s\"], start: -3d, lookback: 0, codec: snappy, currency: USD, dimensions: [day], metrics: [installs]}\n", i, dir, out)
+		fmt.Fprintf(&text, "  - {name: job%02d, kind: report, schedule: \"0 6 * * *\", sinks: [\"file://%s/%s\"], "+
+			"start: -3d, lookback: 0, codec: snappy, currency: USD, dimensions: [day], metrics: [installs]}\n", i, dir,
+			out)
 	}
 	check(t, os.WriteFile(filepath.Join(dir, "c.yml"), []byte(text.String()), 0o600))
 	synctest.Test(t, func(t *testing.T) {
@@ -183,7 +190,8 @@ func TestServeEndsWell(t *testing.T) {
 	path := filepath.Join(p.dir, "reportferry.yml")
 	data, err := os.ReadFile(path)
 	check(t, err)
-	check(t, os.WriteFile(path, []byte(strings.Replace(string(data), "kind: report", "kind: report\n    schedule: \"* * * * *\"", 1)), 0o600))
+	check(t, os.WriteFile(path, []byte(strings.Replace(string(data), "kind: report",
+		"kind: report\n    schedule: \"* * * * *\"", 1)), 0o600))
 
 	cmd, _ := p.command(t.Context(), "serve", "--listen", "127.0.0.1:0")
 	cmd.Stderr = nil
@@ -200,7 +208,8 @@ func TestServeEndsWell(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
 	url, _, _ = strings.Cut(url, "/")
 	var h struct{ Jobs []struct{ Running bool } }
-	for deadline := time.Now().Add(20 * time.Second); len(h.Jobs) == 0 || !h.Jobs[0].Running; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); len(h.Jobs) == 0 ||
+		!h.Jobs[0].Running; time.Sleep(20 * time.Millisecond) {
 		res, err := http.Get("http://" + url + "/healthz")
 		check(t, err)
 		check(t, json.NewDecoder(res.Body).Decode(&h))
@@ -231,21 +240,25 @@ func TestServeRefuses(t *testing.T) {
 		text := strings.Replace(fmt.Sprintf(servedConfig, dir), c.old, c.new, 1)
 		check(t, os.WriteFile("c.yml", []byte(text), 0o600))
 		var out strings.Builder
-		if code := execute(t.Context(), []string{"serve", "--config", "c.yml", "--listen", c.listen}, &out, &out); code != 2 || !strings.Contains(out.String(), c.says) {
+		if code := execute(t.Context(), []string{"serve", "--config", "c.yml", "--listen", c.listen}, &out,
+			&out); code != 2 || !strings.Contains(out.String(), c.says) {
 			t.Errorf("%s: exit code %d: %s", c.name, code, &out)
 		}
 	}
 }
 
-// answersOnlyToItsHosts asks under several names for what is at the URL. A page in a browser on this machine can have a name
-// of its own lead here, but not change the name that the browser says it asks for.
+// answersOnlyToItsHosts asks under several names for what is at the URL. A page in a browser on
+// this machine can have a name of its own lead here, but not change the name that the browser says
+// it asks for.
 func answersOnlyToItsHosts(t *testing.T, url string, good int) {
 	t.Helper()
 	own := strings.Split(url, "/")[2]
 	for host, want := range map[string]int{
-		own: good, "localhost": good, "LocalHost:1": good, "127.0.0.1": good, "127.8.9.1:8080": good, "[::1]": good, "[::1]:8081": good,
-		"evil.example": 421, "evil.example:8081": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example:8081": 421,
-		"192.0.2.1": 421, "[2001:db8::1]:8081": 421, "0.0.0.0:8081": 421, "1": 421,
+		own: good, "localhost": good, "LocalHost:1": good, "127.0.0.1": good, "127.8.9.1:8080": good, "[::1]": good,
+		"[::1]:8081":   good,
+		"evil.example": 421, "evil.example:8081": 421, "localhost.evil.example": 421,
+		"127.0.0.1.evil.example:8081": 421,
+		"192.0.2.1":                   421, "[2001:db8::1]:8081": 421, "0.0.0.0:8081": 421, "1": 421,
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		check(t, err)
@@ -258,7 +271,8 @@ func answersOnlyToItsHosts(t *testing.T, url string, good int) {
 		check(t, res.Body.Close())
 		if res.StatusCode != want {
 			t.Errorf("Host %q: %s %s", host, res.Status, body)
-		} else if want == 421 && (!strings.Contains(string(body), "want localhost") || strings.Contains(string(body), "jobs")) {
+		} else if want == 421 && (!strings.Contains(string(body), "want localhost") ||
+			strings.Contains(string(body), "jobs")) {
 			t.Errorf("Host %q: %s", host, body)
 		}
 	}

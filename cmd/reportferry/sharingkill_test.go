@@ -37,17 +37,19 @@ jobs:
     in_flight: 32
 `
 
-// Three days of choices are pushed, killed at random moments, among lost answers, resets, 429, 503 and delays: every
-// record arrives, those of a device in order and one at a time, none again whose answer was on record, none after a later one
-// whatever was killed in between, and the service's final state is that of the files replayed in order. No device's ID is in an
-// output or in the ledger.
+// Three days of choices are pushed, killed at random moments, among lost answers, resets, 429, 503
+// and delays: every record arrives, those of a device in order and one at a time, none again whose
+// answer was on record, none after a later one whatever was killed in between, and the service's
+// final state is that of the files replayed in order. No device's ID is in an output or in the
+// ledger.
 func TestSharingKilledAtAnyMoment(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	n := cmp.Or(*records, 1500**kills)
 	s := startService(t, "--apps", "3", "--days", "40")
 	dir := t.TempDir()
-	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, sharingKillConfig, s.url, s.url, dir, dir, living, dir, dir), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, sharingKillConfig, s.url, s.url, dir,
+		dir, living, dir, dir), 0o600))
 	p := &place{t: t, dir: dir, token: "secret-token-of-the-test", service: s}
 	account, err := emulator.New(emutest.With(emulator.Options{Seed: 7, Apps: 3, Days: 40}))
 	check(t, err)
@@ -59,7 +61,8 @@ func TestSharingKilledAtAnyMoment(t *testing.T) {
 	var names, paths []string
 	offset := map[string]int{}
 	for i, start := 0, 0; i < 3; i++ {
-		names = append(names, time.Now().AddDate(0, 0, i-2).UTC().Format(time.DateOnly)+"/choices"+[]string{".csv", ".jsonl", ".csv"}[i])
+		names = append(names, time.Now().AddDate(0, 0, i-2).UTC().Format(time.DateOnly)+"/choices"+[]string{".csv",
+			".jsonl", ".csv"}[i])
 		paths = append(paths, filepath.Join(dir, "in", names[i]))
 		offset[names[i]], start = start, start+c.files[i]
 	}
@@ -71,9 +74,12 @@ func TestSharingKilledAtAnyMoment(t *testing.T) {
 		at++
 	})
 	s.admin(t, http.MethodPut, "faults", []emulator.Fault{
-		{Path: "third_party_sharing", Kind: "lost", Every: 1501}, {Path: "third_party_sharing", Kind: emulator.FaultStatus, Status: 429, Every: 1997},
-		{Path: "third_party_sharing", Kind: emulator.FaultStatus, Status: 503, Every: 1701}, {Path: "third_party_sharing", Kind: "lost", Status: 504, Every: 2201},
-		{Path: "third_party_sharing", Kind: emulator.FaultReset, Every: 1301}, {Path: "third_party_sharing", Kind: emulator.FaultSlow, Random: true, Delay: 20 * time.Millisecond, Every: 97},
+		{Path: "third_party_sharing", Kind: "lost", Every: 1501},
+		{Path: "third_party_sharing", Kind: emulator.FaultStatus, Status: 429, Every: 1997},
+		{Path: "third_party_sharing", Kind: emulator.FaultStatus, Status: 503, Every: 1701},
+		{Path: "third_party_sharing", Kind: "lost", Status: 504, Every: 2201},
+		{Path: "third_party_sharing", Kind: emulator.FaultReset, Every: 1301},
+		{Path: "third_party_sharing", Kind: emulator.FaultSlow, Random: true, Delay: 20 * time.Millisecond, Every: 97},
 	})
 	t.Logf("seed %d, %d kills, %d records of %d devices", *killSeed, *kills, n, c.devices)
 	level := "debug"
@@ -170,7 +176,8 @@ func TestSharingKilledAtAnyMoment(t *testing.T) {
 			back++
 			wrong++
 		case settled[i] != 0 && arrivals > int(settled[i]):
-			t.Errorf("arrival %d: number %d of device %d, whose answer was on record after %d arrivals", arrivals, number, device, settled[i])
+			t.Errorf("arrival %d: number %d of device %d, whose answer was on record after %d arrivals", arrivals,
+				number, device, settled[i])
 			wrong++
 		}
 		if wrong > 10 {
@@ -203,15 +210,18 @@ func TestSharingKilledAtAnyMoment(t *testing.T) {
 		t.Errorf("the service knows %d devices, %d of the files", i, len(want))
 	}
 	books := s.choices(t)
-	t.Logf("%d of %d kills hit a run; %d arrivals, %d of them again (%d doubtful), %d steps back, in %v, %.0f/s; overlaps %d; peak %d MiB",
-		hits, *kills, arrivals, again, doubtful, back, took.Round(time.Second), float64(n)/took.Seconds(), books.Overlaps, peak>>20)
+	t.Logf("%d of %d kills hit a run; %d arrivals, %d of them again (%d doubtful), %d steps back, in %v, %.0f/s; "+
+		"overlaps %d; peak %d MiB",
+		hits, *kills, arrivals, again, doubtful, back, took.Round(time.Second), float64(n)/took.Seconds(),
+		books.Overlaps, peak>>20)
 	if peak > 150<<20 {
 		t.Errorf("peak of %d MiB, want 150 at most", peak>>20)
 	}
 	p.private(said)
 }
 
-// private looks for IDs of devices and the token wherever they mustn't be, and at who may read the rejects.
+// private looks for IDs of devices and the token wherever they mustn't be, and at who may read the
+// rejects.
 func (p *place) private(said string) {
 	t := p.t
 	t.Helper()

@@ -29,8 +29,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/sharing"
 )
 
-// A consent is one record of a made-up file of choices. Its number among those of its device is in a free option, so that
-// the service's log shows the order.
+// A consent is one record of a made-up file of choices. Its number among those of its device is in
+// a free option, so that the service's log shows the order.
 type consent struct {
 	device, number             int
 	app, idType, id            string
@@ -147,7 +147,8 @@ func (c *consents) write(t *testing.T, paths []string) {
 			b = bufio.NewWriter(f)
 			if w = nil; strings.HasSuffix(paths[file], ".csv") {
 				w = csv.NewWriter(b)
-				check(t, w.Write([]string{"app_token", "idfa", "gps_adid", "sharing", "partner_sharing_settings", "granular_third_party_sharing_options"}))
+				check(t, w.Write([]string{"app_token", "idfa", "gps_adid", "sharing", "partner_sharing_settings",
+					"granular_third_party_sharing_options"}))
 			}
 		}
 		if w != nil {
@@ -174,7 +175,8 @@ func (c *consents) write(t *testing.T, paths []string) {
 	end()
 }
 
-// replay sends the records to another emulator, those of a device one after the other, and gives its final state.
+// replay sends the records to another emulator, those of a device one after the other, and gives
+// its final state.
 func (c *consents) replay(t *testing.T) []string {
 	t.Helper()
 	other, err := emulator.New(emutest.With(emulator.Options{Seed: 7, Apps: 3, Days: 40, Rate: -1}))
@@ -199,7 +201,8 @@ func (c *consents) replay(t *testing.T) []string {
 		})
 	}
 	c.each(func(_, _ int, r consent) {
-		v := url.Values{"s2s": {"1"}, "app_token": {r.app}, r.idType: {r.id}, "granular_third_party_sharing_options": {r.options}}
+		v := url.Values{"s2s": {"1"}, "app_token": {r.app}, r.idType: {r.id},
+			"granular_third_party_sharing_options": {r.options}}
 		if r.also != "" {
 			v.Set("gps_adid", r.also)
 		}
@@ -262,23 +265,25 @@ func numberOf(t *testing.T, options string) int {
 	return n
 }
 
-// endLease has the lease of a process that is dead be over, so that the next run needn't wait for it.
+// endLease has the lease of a process that is dead be over, so that the next run needn't wait for
+// it.
 func endLease(t *testing.T, ledgerURL, table string) {
 	t.Helper()
 	b, err := bucket.Open(t.Context(), ledgerURL)
 	check(t, err)
 	defer b.Close() //nolint:errcheck // all is written
 	l := ledger.Open(ledger.Options{Store: b, URL: ledgerURL})
-	check(t, ledger.NewDocument[map[string]any](l, "pushes/"+table+".json", "").Change(t.Context(), ledger.Change[map[string]any]{
-		Apply: func(c *map[string]any) error {
-			lease, held := (*c)["lease"].(map[string]any)
-			if !held {
-				return ledger.ErrNothing
-			}
-			lease["until"] = time.Time{}
-			return nil
-		},
-	}))
+	check(t, ledger.NewDocument[map[string]any](l, "pushes/"+table+".json", "").Change(t.Context(),
+		ledger.Change[map[string]any]{
+			Apply: func(c *map[string]any) error {
+				lease, held := (*c)["lease"].(map[string]any)
+				if !held {
+					return ledger.ErrNothing
+				}
+				lease["until"] = time.Time{}
+				return nil
+			},
+		}))
 }
 
 // settledRows reads from the ledger itself which rows of which files are on record as settled.

@@ -24,8 +24,8 @@ type hangup struct {
 	to    chan struct{}
 }
 
-// take lets SIGHUP be told on a channel from now on. Of several that nobody has received yet one is told, because the last one
-// stands for all.
+// take lets SIGHUP be told on a channel from now on. Of several that nobody has received yet one is
+// told, because the last one stands for all.
 func (h *hangup) take() <-chan struct{} {
 	h.taken.Store(true)
 	return h.to
@@ -43,8 +43,8 @@ func (h *hangup) pass() bool {
 	return true
 }
 
-// untilSignal is a context that ends with the first signal that stops the process. A second one ends the process at once, and so do 9
-// seconds, because platforms kill after 10.
+// untilSignal is a context that ends with the first signal that stops the process. A second one
+// ends the process at once, and so do 9 seconds, because platforms kill after 10.
 func untilSignal() context.Context {
 	ctx, stop := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 8)
@@ -62,7 +62,8 @@ func untilSignal() context.Context {
 		}
 		time.Sleep(9 * time.Second)
 		if p := running.Load(); p != nil {
-			p.Note(os.Stderr, "reportferry: still busy 9 s after the signal; ending anyway, the next run goes on from the ledger")
+			p.Note(os.Stderr, "reportferry: still busy 9 s after the signal; ending anyway, the next run goes on "+
+				"from the ledger")
 		}
 		os.Exit(jobs.ExitInterrupted)
 	}()

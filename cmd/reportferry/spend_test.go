@@ -35,7 +35,8 @@ jobs:
 
 var logLine = regexp.MustCompile(`(?m)^(\S+ warn .*) job=.*\n`)
 
-// spendFileOf makes a partner's file of the made-up account's engagements, from the first-th to before the last-th.
+// spendFileOf makes a partner's file of the made-up account's engagements, from the first-th to
+// before the last-th.
 func spendFileOf(t *testing.T, first, last int, more ...string) string {
 	t.Helper()
 	server, err := emulator.New(emutest.With(emulator.Options{}))
@@ -47,7 +48,8 @@ func spendFileOf(t *testing.T, first, last int, more ...string) string {
 	n := 0
 	for e := range server.Engagements(time.Now().AddDate(0, 0, -3), time.Now(), 10) {
 		if n++; n >= first && n < last {
-			check(t, w.Write([]string{e.CostID, []string{"USD", "EUR"}[n%2], fmt.Sprintf("%d.50", n%5), e.Time.Format(time.RFC3339)}))
+			check(t, w.Write([]string{e.CostID, []string{"USD", "EUR"}[n%2], fmt.Sprintf("%d.50", n%5),
+				e.Time.Format(time.RFC3339)}))
 		}
 	}
 	w.Flush()
@@ -57,7 +59,8 @@ func spendFileOf(t *testing.T, first, last int, more ...string) string {
 	return b.String()
 }
 
-// What people see of every command on spend, one after the other in one folder. The clock is the bubble's.
+// What people see of every command on spend, one after the other in one folder. The clock is the
+// bubble's.
 func TestSpendText(t *testing.T) {
 	slow.Test(t)
 	dir := t.TempDir()
@@ -79,7 +82,8 @@ func TestSpendText(t *testing.T) {
 		before func()
 	}{
 		{"none", "spend status", 0, nil},
-		{"check", "spend check", 3, put(today+"partner.csv", 1, 61, "tooshort,USD,1,2009-12-29T00:00:00Z", "long-enough-but-old,USD,1,2009-01-01T00:00:00Z",
+		{"check", "spend check", 3, put(today+"partner.csv", 1, 61, "tooshort,USD,1,2009-12-29T00:00:00Z",
+			"long-enough-but-old,USD,1,2009-01-01T00:00:00Z",
 			"long-enough-id,USD,1e3,2009-12-29T00:00:00Z", "long-enough-ie,USD,1e3,2009-12-29T00:00:00Z")},
 		{"plan", "plan --now", 0, nil},
 		{"push", "spend push", 3, nil},
@@ -117,14 +121,16 @@ func TestSpendText(t *testing.T) {
 			said := strings.ReplaceAll(err.String()+out.String(), dir, "/dir")
 			said = logLine.ReplaceAllString(said, "$1 ...\n") // wider than people's lines
 			golden(t, "spend-"+s.name, "$ reportferry "+wrapped(s.args)+steady(said))
-			if all := err.String() + out.String(); strings.Contains(all, "long-enough") || strings.Contains(all, "emu-") {
+			if all := err.String() + out.String(); strings.Contains(all, "long-enough") ||
+				strings.Contains(all, "emu-") {
 				t.Errorf("a Cost ID is shown:\n%s", all)
 			}
 		})
 	}
 	rejects, err := os.ReadFile("rejects/2009-12-29/partner.csv.rejects.csv")
 	check(t, err)
-	want := "\ufeff" + `click_id,cost_currency,spend,click_time,rejected_field,rejected_because,write_instead,rejected_row,rejected_file
+	want := "\ufeff" +
+		`click_id,cost_currency,spend,click_time,rejected_field,rejected_because,write_instead,rejected_row,rejected_file
 tooshort,USD,1,2009-12-29T00:00:00Z,cost_id,has 8 characters; want 12 to 256,"the Cost ID that the click or impression was served with, of 12 to 256 characters",61,2009-12-29/partner.csv
 long-enough-but-old,USD,1,2009-01-01T00:00:00Z,engaged_at,is more than seven days ago (362 days): expired,"nothing: the service takes spend for seven days after the click or impression, and this row comes too late",62,2009-12-29/partner.csv
 long-enough-id,USD,1e3,2009-12-29T00:00:00Z,cost_amount,isn't a plain decimal number such as 1.25,"a number such as 1.25, not below zero, of at most five decimals",63,2009-12-29/partner.csv
@@ -135,13 +141,15 @@ long-enough-ie,USD,1e3,2009-12-29T00:00:00Z,cost_amount,isn't a plain decimal nu
 	}
 }
 
-// A job of spend has no table whose age would tell: its last success does, however many runs of other jobs came after it.
+// A job of spend has no table whose age would tell: its last success does, however many runs of
+// other jobs came after it.
 func TestSpendGrowsStale(t *testing.T) {
 	slow.Test(t)
 	t.Chdir(t.TempDir())
 	clock := 10 * 365 * 24 * time.Hour // of the next command, since the bubble's beginning
 	check(t, os.MkdirAll("in", 0o755))
-	check(t, os.WriteFile("reportferry.yml", []byte(spendConfig+"  - {name: other, kind: spend, source: file://./in/*.csv, rejects: file://./rejects}\n"), 0o600))
+	check(t, os.WriteFile("reportferry.yml", []byte(spendConfig+"  - {name: other, kind: spend, source: "+
+		"file://./in/*.csv, rejects: file://./rejects}\n"), 0o600))
 	for _, s := range []struct {
 		args  string
 		times int
@@ -149,7 +157,9 @@ func TestSpendGrowsStale(t *testing.T) {
 		code  int
 		want  string
 	}{
-		{"status nightly_spend --max-age 26h", 1, time.Minute, 3, "nightly_spend: no run of it has succeeded yet\n  stale: no run of it that ended without a failure is recorded of the last 26h0m0s\n"},
+		{"status nightly_spend --max-age 26h", 1, time.Minute, 3,
+			"nightly_spend: no run of it has succeeded yet\n  stale: no run of it that ended without a failure is " +
+				"recorded of the last 26h0m0s\n"},
 		{"status nightly_spend", 1, time.Minute, 0, "nightly_spend: no run of it has succeeded yet\n"},
 		{"run nightly_spend", 1, time.Minute, 0, ""},
 		{"run other", 25, time.Minute, 0, ""},

@@ -44,8 +44,9 @@ func newSpendBench(b *testing.B, s *service, rate, inFlight int) *place {
 	return &place{t: b, dir: dir, token: "token", env: []string{"TEST_KEY=" + spendKey}, service: s}
 }
 
-// BenchmarkSpend pushes files of spend with the program as it is, checkpoints on disk, and the emulator in a process of
-// its own on the same cores: at a rate, as fast as it goes, and beside 30 million records that were pushed before.
+// BenchmarkSpend pushes files of spend with the program as it is, checkpoints on disk, and the
+// emulator in a process of its own on the same cores: at a rate, as fast as it goes, and beside 30
+// million records that were pushed before.
 func BenchmarkSpend(b *testing.B) {
 	b.Run("rate=500/latency=50ms", func(b *testing.B) {
 		perSecond := benchmarkPush(b, 10_000, 500, 64, "--latency", "50ms")
@@ -54,13 +55,15 @@ func BenchmarkSpend(b *testing.B) {
 		}
 	})
 	b.Run("unlimited", func(b *testing.B) { benchmarkPush(b, 300_000, 1_000_000, 32) })
-	// What takes memory is the number of rows, or the length of one. Five gigabytes are sixty million short rows, which are
-	// only read and judged here, or five million long ones, which are pushed.
+	// What takes memory is the number of rows, or the length of one. Five gigabytes are sixty
+	// million short rows, which are only read and judged here, or five million long ones, which are
+	// pushed.
 	b.Run("5GB/check", func(b *testing.B) { benchmarkLarge(b, 5_000_000_000, 0, "check") })
 	b.Run("5GB/push", func(b *testing.B) { benchmarkLarge(b, 5_000_000_000, 900, "push") })
 }
 
-// benchmarkPush pushes a file of so many records, and gives records a second over the program's whole life.
+// benchmarkPush pushes a file of so many records, and gives records a second over the program's
+// whole life.
 func benchmarkPush(b *testing.B, records, rate, inFlight int, args ...string) (perSecond float64) {
 	const apps = 10
 	account, err := emulator.New(emutest.With(emulator.Options{Seed: 7, Apps: apps, Days: 10}))
@@ -97,8 +100,8 @@ func benchmarkPush(b *testing.B, records, rate, inFlight int, args ...string) (p
 	return perSecond
 }
 
-// benchmarkLarge works on a file of so many bytes when 30 million records were pushed before. pad is the length of a
-// column that isn't looked at.
+// benchmarkLarge works on a file of so many bytes when 30 million records were pushed before. pad
+// is the length of a column that isn't looked at.
 func benchmarkLarge(b *testing.B, bytes int64, pad int, command string) {
 	const prior = 30_000_000
 	var taken atomic.Int64
@@ -139,7 +142,8 @@ func writeLarge(b *testing.B, path string, bytes int64, pad string) (rows int64)
 	_, err = w.WriteString("cost_id,spend,tag,time,note\n")
 	// Written by hand: sixty million calls of Fprintf would take longer than what is measured.
 	const digits = len("00000000000000")
-	head, tail := []byte("0.25,nightly-2026-01-31,"), []byte(time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)+","+pad+"\n")
+	head, tail := []byte("0.25,nightly-2026-01-31,"),
+		[]byte(time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)+","+pad+"\n")
 	line := slices.Concat([]byte("click-of-a-partner-"), make([]byte, digits), []byte(","), head, tail)
 	id := line[len("click-of-a-partner-"):][:digits]
 	for n := int64(0); n < bytes && err == nil; n += int64(len(line)) {
@@ -155,7 +159,8 @@ func writeLarge(b *testing.B, path string, bytes int64, pad string) (rows int64)
 	return rows
 }
 
-// measure runs the program to its end, and gives how long it took, its processor time and its peak of memory, in bytes.
+// measure runs the program to its end, and gives how long it took, its processor time and its peak
+// of memory, in bytes.
 func (p *place) measure(b *testing.B, args ...string) (took, cpu time.Duration, peak int64) {
 	b.Helper()
 	cmd, out := p.command(b.Context(), args...)

@@ -32,9 +32,9 @@ const spendCircleConfig = `
 
 var spendColumns = []string{"click_cost", "impression_cost", "install_cost", "event_cost", "adjust_cost", "cost"}
 
-// The circle: what is pushed tonight is in the report's partitions of the days that it was for after the next run, to
-// the last micro and by app and campaign, and every other cell and every other day is as it was. A third run changes
-// nothing.
+// The circle: what is pushed tonight is in the report's partitions of the days that it was for
+// after the next run, to the last micro and by app and campaign, and every other cell and every
+// other day is as it was. A third run changes nothing.
 func TestSpendComesBackInTheReport(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -62,8 +62,8 @@ func TestSpendComesBackInTheReport(t *testing.T) {
 	check(t, err)
 	defer account.Close() //nolint:errcheck // it was only asked for a list
 	want, touched, records := p.spendOf(account, before)
-	// It pushes, and fetches the report in whichever order. What comes in between a day's rows and its totals makes them differ, which
-	// is exit code 3; the next run has it all.
+	// It pushes, and fetches the report in whichever order. What comes in between a day's rows and
+	// its totals makes them differ, which is exit code 3; the next run has it all.
 	if out, code := p.run("run"); code != 0 && code != 3 {
 		t.Fatalf("exit code %d: %s", code, out)
 	}
@@ -78,7 +78,8 @@ func TestSpendComesBackInTheReport(t *testing.T) {
 		case !maps.Equal(now.cells, want[day].cells):
 			for key, micros := range want[day].cells {
 				if now.cells[key] != micros {
-					t.Errorf("%s %s is %d, want %d; before, it was %d", day, key, now.cells[key], micros, part.cells[key])
+					t.Errorf("%s %s is %d, want %d; before, it was %d", day, key, now.cells[key], micros,
+						part.cells[key])
 				}
 			}
 			t.Errorf("%s has %d cells, want %d", day, len(now.cells), len(want[day].cells))
@@ -99,8 +100,10 @@ func TestSpendComesBackInTheReport(t *testing.T) {
 	t.Logf("%d records on %d of %d days", records, len(touched), len(before))
 }
 
-// spendOf writes a file of spend for engagements of the last seven days, and gives what it makes of the partitions.
-func (p *place) spendOf(account *emulator.Server, before map[string]part) (want map[string]part, touched map[string]bool, records int) {
+// spendOf writes a file of spend for engagements of the last seven days, and gives what it makes of
+// the partitions.
+func (p *place) spendOf(account *emulator.Server, before map[string]part) (want map[string]part,
+	touched map[string]bool, records int) {
 	want, touched = map[string]part{}, map[string]bool{}
 	for day, part := range before {
 		part.cells = maps.Clone(part.cells)
@@ -122,7 +125,8 @@ func (p *place) spendOf(account *emulator.Server, before map[string]part) (want 
 			amount *= 100
 			micros = amount * 10 / 1000
 		}
-		f.row(e.CostID, []string{"cpc", "cpm", "cpi", "cpe"}[kind], "USD", spelled(amount), "circle", e.Time.Format(time.RFC3339))
+		f.row(e.CostID, []string{"cpc", "cpm", "cpi", "cpe"}[kind], "USD", spelled(amount), "circle",
+			e.Time.Format(time.RFC3339))
 		for _, column := range []string{spendColumns[kind], "adjust_cost", "cost"} {
 			key := e.App + "|" + e.Campaign + "|" + column
 			if _, known := want[day].cells[key]; !known {
@@ -137,7 +141,8 @@ func (p *place) spendOf(account *emulator.Server, before map[string]part) (want 
 	return want, touched, records
 }
 
-// A part is what is visible of one partition: its bytes, and its cells by app, campaign and column; money in micros.
+// A part is what is visible of one partition: its bytes, and its cells by app, campaign and column;
+// money in micros.
 type part struct {
 	bytes string
 	cells map[string]int64

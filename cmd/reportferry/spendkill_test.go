@@ -43,13 +43,15 @@ const spendKey = "partner-key-of-the-test"
 func newSpendPlace(t testing.TB, s *service) *place {
 	t.Helper()
 	dir := t.TempDir()
-	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, spendKillConfig, s.url, s.url, dir, dir, dir, dir), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, spendKillConfig, s.url, s.url, dir,
+		dir, dir, dir), 0o600))
 	return &place{t: t, dir: dir, token: "secret-token-of-the-test", env: []string{"TEST_KEY=" + spendKey}, service: s}
 }
 
-// A push of several nights' files is killed at random moments, meets lost answers, resets, bursts of 429, and 503, and
-// goes on: every good record is taken with its own content, none came twice but for some of those that are counted as
-// doubtful, the sums are equal, and nothing that was said or kept holds a Cost ID or a credential.
+// A push of several nights' files is killed at random moments, meets lost answers, resets, bursts
+// of 429, and 503, and goes on: every good record is taken with its own content, none came twice
+// but for some of those that are counted as doubtful, the sums are equal, and nothing that was said
+// or kept holds a Cost ID or a credential.
 func TestSpendKilledAtAnyMoment(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -63,27 +65,32 @@ func TestSpendKilledAtAnyMoment(t *testing.T) {
 	dice := rand.New(rand.NewPCG(*killSeed, 0))
 	n := newNights(t, p.dir, account, rows, dice)
 	faults := []emulator.Fault{
-		{Path: "cost", Kind: emulator.FaultLost, Every: 501}, {Path: "cost", Kind: emulator.FaultLost, Status: 504, Every: 1201},
-		{Path: "cost", Kind: emulator.FaultReset, Every: 907}, {Path: "cost", Kind: emulator.FaultStatus, Status: 503, Every: 701},
+		{Path: "cost", Kind: emulator.FaultLost, Every: 501}, {Path: "cost", Kind: emulator.FaultLost, Status: 504,
+			Every: 1201},
+		{Path: "cost", Kind: emulator.FaultReset, Every: 907}, {Path: "cost", Kind: emulator.FaultStatus, Status: 503,
+			Every: 701},
 		{Path: "cost", Kind: emulator.FaultCut, Every: 1601}, {Path: "cost", Kind: emulator.FaultHTML, Every: 2003},
 		{Path: "cost", Kind: emulator.FaultStatus, Status: 429, RetryAfter: 1, Nth: rows / 3},
 	}
 	for i := range 12 { // a burst
-		faults = append(faults, emulator.Fault{Path: "cost", Kind: emulator.FaultStatus, Status: 429, Nth: 4001 + i, Every: 15_013})
+		faults = append(faults, emulator.Fault{Path: "cost", Kind: emulator.FaultStatus, Status: 429, Nth: 4001 + i,
+			Every: 15_013})
 	}
 	s.admin(t, http.MethodPut, "faults", faults)
 	start, said, partly, worst := time.Now(), &strings.Builder{}, 0, int64(0)
 	for left := *kills; left > 0; left-- {
 		before := s.books(t).Records
 		target := before + 1 + dice.IntN(max(1, 2*(rows-before)/(left+1)))
-		cmd, out := p.command(t.Context(), "run", "--log-level", "debug", "--log-format", []string{"text", "json"}[left%2])
+		cmd, out := p.command(t.Context(), "run", "--log-level", "debug", "--log-format",
+			[]string{"text", "json"}[left%2])
 		check(t, cmd.Start())
 		over := make(chan struct{})
 		go func() {
 			_ = cmd.Wait() // killed or refused
 			close(over)
 		}()
-		ended := waitFor(over, func() bool { return s.books(t).Records >= target }, time.Duration(dice.IntN(50))*time.Millisecond)
+		ended := waitFor(over, func() bool { return s.books(t).Records >= target },
+			time.Duration(dice.IntN(50))*time.Millisecond)
 		if !ended {
 			worst = max(worst, peakMemory(cmd.Process.Pid))
 			check(t, cmd.Process.Kill())
@@ -109,15 +116,18 @@ func TestSpendKilledAtAnyMoment(t *testing.T) {
 	}
 	p.keepsSecrets(said.String())
 	all := addUp(files)
-	t.Logf("%d of %d kills hit a push half way; %d rows, %d accepted, %d rejected, %d refused, %d duplicates, %d conflicts; "+
-		"%d records came more than once, %d are doubtful; %v, %d MiB at most", partly, *kills, all.Rows, all.Accepted, all.Rejected,
+	t.Logf("%d of %d kills hit a push half way; %d rows, %d accepted, %d rejected, %d refused, %d duplicates, %d "+
+		"conflicts; "+
+		"%d records came more than once, %d are doubtful; %v, %d MiB at most", partly, *kills, all.Rows, all.Accepted,
+		all.Rejected,
 		all.Refused, all.Duplicates, all.Conflicts, twice, all.Doubtful, took.Round(time.Second), worst>>20)
 	if partly < *kills/2 {
 		t.Errorf("only %d of %d kills hit a push half way", partly, *kills)
 	}
 }
 
-// waitFor waits until something holds, and then some more. It tells whether the process had ended by itself.
+// waitFor waits until something holds, and then some more. It tells whether the process had ended
+// by itself.
 func waitFor(over <-chan struct{}, holds func() bool, more time.Duration) (ended bool) {
 	for pause := time.Millisecond; ; {
 		select {
@@ -158,15 +168,17 @@ func (p *place) statusOf(kind string) (files []outbox.File) {
 	return files
 }
 
-// keepsSecrets looks for Cost IDs and credentials in what was said, in what every command on spend says now, and in all
-// files of the ledger and the spool. The rejects alone may hold Cost IDs, because they are for the partner.
+// keepsSecrets looks for Cost IDs and credentials in what was said, in what every command on spend
+// says now, and in all files of the ledger and the spool. The rejects alone may hold Cost IDs,
+// because they are for the partner.
 func (p *place) keepsSecrets(said string) {
 	p.t.Helper()
 	texts := map[string]string{}
 	day := time.Now().UTC()
 	for _, args := range []string{
 		"spend status", "spend status --json", "spend check", "status", "status --json --records", "plan --now", "gaps",
-		"spend requeue", "spend reconcile --from " + day.AddDate(0, 0, -6).Format(time.DateOnly) + " --to " + day.Format(time.DateOnly),
+		"spend requeue", "spend reconcile --from " + day.AddDate(0, 0, -6).Format(time.DateOnly) + " --to " +
+			day.Format(time.DateOnly),
 	} {
 		for _, format := range []string{"text", "json"} {
 			out, _ := p.run(append(strings.Fields(args), "--log-level", "debug", "--log-format", format)...)
@@ -189,7 +201,8 @@ func (p *place) keptSecrets(said string, texts map[string]string) {
 				return err
 			}
 			data, err := os.ReadFile(path)
-			if err == nil && bytes.HasPrefix(data, []byte("\x28\xb5\x2f\xfd")) { // https://datatracker.ietf.org/doc/html/rfc8878#section-3.1.1
+			// https://datatracker.ietf.org/doc/html/rfc8878#section-3.1.1
+			if err == nil && bytes.HasPrefix(data, []byte("\x28\xb5\x2f\xfd")) {
 				data, err = frames.DecodeAll(data, nil)
 			}
 			texts[path] = path + "\n" + string(data)
@@ -201,7 +214,8 @@ func (p *place) keptSecrets(said string, texts map[string]string) {
 		kinds[filepath.Ext(place)] += len(text)
 		text = strings.ToLower(text)
 		for what, mark := range map[string]string{
-			"a Cost ID": "emu-20", "a Cost ID of the partner's": strings.ToLower(ownID), "the token": p.token, "the partner's key": spendKey,
+			"a Cost ID": "emu-20", "a Cost ID of the partner's": strings.ToLower(ownID), "the token": p.token,
+			"the partner's key": spendKey,
 		} {
 			if i := strings.Index(text, mark); i >= 0 {
 				p.t.Errorf("%s holds %s: %q", place, what, text[max(0, i-200):min(len(text), i+100)])
@@ -214,8 +228,8 @@ func (p *place) keptSecrets(said string, texts map[string]string) {
 	p.t.Logf("looked through %d texts and files, %d kB of output", len(texts), len(said)/1000)
 }
 
-// peakMemory is the most that a process had in memory so far, in bytes; 0 where there is no /proc. Its usage as waited for
-// would be at least that of this process, which it is forked from.
+// peakMemory is the most that a process had in memory so far, in bytes; 0 where there is no /proc.
+// Its usage as waited for would be at least that of this process, which it is forked from.
 func peakMemory(pid int) (bytes int64) {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if _, after, found := strings.Cut(string(data), "VmHWM:"); found {

@@ -41,8 +41,8 @@ type costRecord struct{ kind, currency, amount, tag string }
 // nightFiles are written one a day, today's last, each in its own format.
 var nightFiles = []string{"a.csv", "b.jsonl", "c.csv.gz", "d.csv"}
 
-// newNights writes files of so many different good records below dir/in, and rows among them that repeat another one,
-// contradict one, or are wrong: some in a way that only the service sees.
+// newNights writes files of so many different good records below dir/in, and rows among them that
+// repeat another one, contradict one, or are wrong: some in a way that only the service sees.
 func newNights(t testing.TB, dir string, account *emulator.Server, records int, dice *rand.Rand) *nights {
 	t.Helper()
 	n := &nights{files: len(nightFiles), want: make(map[string]costRecord, records), sums: map[string]store.Sum{}}
@@ -60,7 +60,8 @@ func newNights(t testing.TB, dir string, account *emulator.Server, records int, 
 		}
 		for k := range per {
 			id, at := next()
-			r := costRecord{[]string{"cpi", "cpc", "cpm", "cpe"}[dice.IntN(4)], []string{"usd", "eur", "jpy"}[dice.IntN(3)],
+			r := costRecord{[]string{"cpi", "cpc", "cpm", "cpe"}[dice.IntN(4)],
+				[]string{"usd", "eur", "jpy"}[dice.IntN(3)],
 				spelled(int64(dice.IntN(9_000_000))), []string{"nightly", `a tag, "quoted" & <more>`}[dice.IntN(2)]}
 			n.want[id] = r
 			key := strings.Join([]string{at.UTC().Format(time.DateOnly), r.kind, r.currency, r.tag}, " ")
@@ -78,7 +79,8 @@ func newNights(t testing.TB, dir string, account *emulator.Server, records int, 
 				f.row(id, r.kind, r.currency, "9"+r.amount, r.tag, at.Format(time.RFC3339))
 				n.conflicts++
 			case k%401 == 400: // more than the service takes, and not more than it documents
-				f.row("too-much-"+ownID+strconv.Itoa(k)+name, r.kind, r.currency, "9999999999", r.tag, at.Format(time.RFC3339))
+				f.row("too-much-"+ownID+strconv.Itoa(k)+name, r.kind, r.currency, "9999999999", r.tag,
+					at.Format(time.RFC3339))
 				n.rejected++
 			case k%50 == 49:
 				earlier = append(earlier, row)
@@ -89,8 +91,8 @@ func newNights(t testing.TB, dir string, account *emulator.Server, records int, 
 	return n
 }
 
-// engagements gives Cost IDs with the times of their clicks, of the last four days: the account's, and between them some
-// that it doesn't know, with characters that a partner's may have.
+// engagements gives Cost IDs with the times of their clicks, of the last four days: the account's,
+// and between them some that it doesn't know, with characters that a partner's may have.
 func engagements(account *emulator.Server, now time.Time, records int) func() (string, time.Time) {
 	known := make(chan emulator.Engagement, 100)
 	go func() {
@@ -111,7 +113,8 @@ func engagements(account *emulator.Server, now time.Time, records int) func() (s
 				return e.CostID, e.Time
 			}
 		}
-		return fmt.Sprintf("%s/%d ü%%&+=<\"'%x", ownID, n, n*n), now.Add(-time.Duration(n%300_000) * time.Second).Truncate(time.Second)
+		return fmt.Sprintf("%s/%d ü%%&+=<\"'%x", ownID, n, n*n),
+			now.Add(-time.Duration(n%300_000) * time.Second).Truncate(time.Second)
 	}
 }
 
@@ -205,7 +208,8 @@ func addUp(files []outbox.File) (all ledgerOf) {
 		all.Pending += f.Pending
 		all.Doubtful += f.Doubtful
 		for key, sum := range f.Sums {
-			all.Sums[key] = store.Sum{Records: all.Sums[key].Records + sum.Records, Amount: plus(sum.Amount, spelled(amountOf(all.Sums[key])))}
+			all.Sums[key] = store.Sum{Records: all.Sums[key].Records + sum.Records,
+				Amount: plus(sum.Amount, spelled(amountOf(all.Sums[key])))}
 		}
 	}
 	return all
@@ -218,13 +222,14 @@ func amountOf(s store.Sum) int64 {
 	return s.Amount.Int64()
 }
 
-// agree compares what the service has with what was in the files, record by record, and both with what the ledger says.
-// It gives how many records came more than once.
+// agree compares what the service has with what was in the files, record by record, and both with
+// what the ledger says. It gives how many records came more than once.
 func (n *nights) agree(t testing.TB, s *service, files []outbox.File) (twice int64) {
 	t.Helper()
 	all := addUp(files)
 	if len(files) != n.files || all.open > 0 || all.Pending+all.Unknown > 0 {
-		t.Fatalf("%d files, %d of them open, %d records pending, %d unknown", len(files), all.open, all.Pending, all.Unknown)
+		t.Fatalf("%d files, %d of them open, %d records pending, %d unknown", len(files), all.open, all.Pending,
+			all.Unknown)
 	}
 	if got, want := [5]int64{all.Accepted, all.Refused, all.Rejected, all.Duplicates, all.Conflicts},
 		[5]int64{int64(len(n.want)), n.refused, n.rejected, n.duplicates, n.conflicts}; got != want {
@@ -263,12 +268,14 @@ func (n *nights) agree(t testing.TB, s *service, files []outbox.File) (twice int
 	}
 	books := s.books(t)
 	for _, total := range books.Totals {
-		if key := total.Day + " " + total.CostType + " " + total.Currency; matched[key] == nil || plus(nil, total.Amount).Cmp(matched[key]) != 0 {
+		if key := total.Day + " " + total.CostType + " " + total.Currency; matched[key] == nil ||
+			plus(nil, total.Amount).Cmp(matched[key]) != 0 {
 			t.Errorf("the service booked %s of %s, want %v units", total.Amount, key, matched[key])
 		}
 	}
 	if len(books.Totals) != len(matched) || books.Replaced+books.TooLate > 0 {
-		t.Errorf("the service has %d totals, want %d; %d replaced, %d late", len(books.Totals), len(matched), books.Replaced, books.TooLate)
+		t.Errorf("the service has %d totals, want %d; %d replaced, %d late", len(books.Totals), len(matched),
+			books.Replaced, books.TooLate)
 	}
 	if twice > all.Doubtful {
 		t.Errorf("%d records came more than once, and %d are said to be doubtful", twice, all.Doubtful)

@@ -41,12 +41,14 @@ jobs:
     rate: 1000
 `
 
-// What partners send, a text with semicolons and decimal commas in Windows-1252 and a sheet that LibreOffice wrote, is in the
-// service's books as they wrote it: each record once, with its umlauts.
+// What partners send, a text with semicolons and decimal commas in Windows-1252 and a sheet that
+// LibreOffice wrote, is in the service's books as they wrote it: each record once, with its
+// umlauts.
 func TestPartnersFilesArrive(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
-	s := startService(t, "--apps", "2", "--days", "10", "--reading", "spend-auth=parameter,spend-parameters=query") // the key is in the address
+	// The key is in the address.
+	s := startService(t, "--apps", "2", "--days", "10", "--reading", "spend-auth=parameter,spend-parameters=query")
 	dir := t.TempDir()
 	check(t, os.WriteFile(filepath.Join(dir, "reportferry.yml"), fmt.Appendf(nil, partnerConfig, s.url, s.url), 0o600))
 	p := &place{t: t, dir: dir, token: "secret-token-of-the-test", env: []string{"TEST_KEY=" + spendKey}, service: s}
@@ -58,13 +60,16 @@ func TestPartnersFilesArrive(t *testing.T) {
 	check(t, err)
 	defer account.Close() //nolint:errcheck // it was only asked for a list
 	text, want := "Klick-ID;Kostenart;Währung;Kosten;Kampagne;Zeit\r\n", []string{
-		"click-000000000001 cpi eur 12.5 Müller & Söhne", `click-000000000002 cpc eur 0.25 a;b "c"`, "click-000000000003 cpm eur 1234.56 Größe ≥ 3",
+		"click-000000000001 cpi eur 12.5 Müller & Söhne", `click-000000000002 cpc eur 0.25 a;b "c"`,
+		"click-000000000003 cpm eur 1234.56 Größe ≥ 3",
 	}
 	now := time.Now().UTC()
 	for e := range account.Engagements(now.AddDate(0, 0, -3), now.AddDate(0, 0, -1), 20) {
 		i := len(want)
-		text += fmt.Sprintf("%s;CPI;EUR;%d,%02d;Frühling „Süd“;%s\r\n", e.CostID, i, i%90+10, e.Time.Format("02.01.2006 15:04"))
-		want = append(want, fmt.Sprintf("%s cpi eur %s Frühling „Süd“", e.CostID, strings.TrimRight(fmt.Sprintf("%d.%02d", i, i%90+10), "0")))
+		text += fmt.Sprintf("%s;CPI;EUR;%d,%02d;Frühling „Süd“;%s\r\n", e.CostID, i, i%90+10,
+			e.Time.Format("02.01.2006 15:04"))
+		want = append(want, fmt.Sprintf("%s cpi eur %s Frühling „Süd“", e.CostID,
+			strings.TrimRight(fmt.Sprintf("%d.%02d", i, i%90+10), "0")))
 	}
 	data, err := charmap.Windows1252.NewEncoder().Bytes([]byte(text))
 	check(t, err)

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// What a partner in Germany sends is told beside what it was taken for, and adds up to what a push then records.
+// What a partner in Germany sends is told beside what it was taken for, and adds up to what a push
+// then records.
 func TestSpendReadText(t *testing.T) {
 	t.Chdir(t.TempDir())
 	check(t, os.WriteFile("reportferry.yml", []byte(`
@@ -41,7 +42,8 @@ jobs:
 				if s.name == "check" {
 					text := "Klick-ID;Kampagne;Kosten;Zeit\r\n"
 					for i := range 4 {
-						text += fmt.Sprintf("click-number-%d;Frühling;%d,5;%s 0%d:15\r\n", i, i, time.Now().AddDate(0, 0, -i/2).Format("02.01.2006"), i)
+						text += fmt.Sprintf("click-number-%d;Frühling;%d,5;%s 0%d:15\r\n", i, i,
+							time.Now().AddDate(0, 0, -i/2).Format("02.01.2006"), i)
 					}
 					data, err := charmap.Windows1252.NewEncoder().Bytes([]byte(text))
 					check(t, err)

@@ -20,13 +20,15 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// A gossip is a service that repeats in its answers what it was sent, the credential too, in every way it can.
+// A gossip is a service that repeats in its answers what it was sent, the credential too, in every
+// way it can.
 func gossip(w http.ResponseWriter, r *http.Request, way string) {
 	body, _ := io.ReadAll(r.Body)
 	form, _ := url.ParseQuery(string(body))
 	id, key := form.Get("cost_id"), r.Header.Get("Authorization")
 	quoted, _ := json.Marshal(id)
-	words := fmt.Sprintf("cost_id %s of %s (%s) by %s is malformed; %s", id, body, url.PathEscape(id), key, strings.ToUpper(id))
+	words := fmt.Sprintf("cost_id %s of %s (%s) by %s is malformed; %s", id, body, url.PathEscape(id), key,
+		strings.ToUpper(id))
 	answer := func(status int, kind, text string) {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
@@ -38,7 +40,9 @@ func gossip(w http.ResponseWriter, r *http.Request, way string) {
 		_, _ = fmt.Sscan(way, &status)
 		answer(status, "text/plain", words)
 	case "422-json":
-		answer(422, "application/json", fmt.Sprintf(`{"error_code":%s,"error":"no","error_desc":"by %s","detail":[{"loc":[%s],"msg":%s}]}`, quoted, key, quoted, quoted))
+		answer(422, "application/json",
+			fmt.Sprintf(`{"error_code":%s,"error":"no","error_desc":"by %s","detail":[{"loc":[%s],"msg":%s}]}`, quoted,
+				key, quoted, quoted))
 	case "html":
 		answer(200, "text/html", "<p>"+html.EscapeString(words))
 	case "redirect":
@@ -62,15 +66,17 @@ func gossip(w http.ResponseWriter, r *http.Request, way string) {
 	}
 }
 
-// ways are those in which a gossip answers, each to a place of its own. Those that are marked come to an end by themselves.
+// ways are those in which a gossip answers, each to a place of its own. Those that are marked come
+// to an end by themselves.
 var ways = map[string]bool{
-	"400": true, "401": false, "403": false, "404": false, "429": false, "500": false, "503": false, "201": false, "422-json": true, "html": true,
+	"400": true, "401": false, "403": false, "404": false, "429": false, "500": false, "503": false, "201": false,
+	"422-json": true, "html": true,
 	"redirect": false, "status-line": false, "cut": false, "lost": false, "silent": false,
 }
 
-// Whatever a service answers, and whatever is wrong with a file, nothing that the program says or keeps holds a Cost ID
-// or a credential: logs at debug as text and JSON, run records, the ledger, and what the commands say afterwards. The
-// rejects files alone hold rows.
+// Whatever a service answers, and whatever is wrong with a file, nothing that the program says or
+// keeps holds a Cost ID or a credential: logs at debug as text and JSON, run records, the ledger,
+// and what the commands say afterwards. The rejects files alone hold rows.
 func TestSpendOutputsKeepSecrets(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -91,18 +97,21 @@ func TestSpendOutputsKeepSecrets(t *testing.T) {
 					var text strings.Builder
 					text.WriteString(spendNames)
 					for n := range 6 {
-						fmt.Fprintf(&text, "\"%s-%s-%s-%d/a b&c=ü%%'\"\"<x>\",cpc,usd,1,t,%s\n", ownID, way, format, n, time.Now().UTC().Format(time.RFC3339))
+						fmt.Fprintf(&text, "\"%s-%s-%s-%d/a b&c=ü%%'\"\"<x>\",cpc,usd,1,t,%s\n", ownID, way, format, n,
+							time.Now().UTC().Format(time.RFC3339))
 					}
 					fmt.Fprintf(&text, "%s,cpc,usd,one,t,\n", ownID)
 					patience := 1500 * time.Millisecond
 					if ends && (way != "html" || format == "text") {
 						patience = time.Minute // until it is done, or gives up
 					}
-					g.say(patience, "spend", "push", g.write(way+"-"+format+".csv", text.String()), "--log-format", format)
+					g.say(patience, "spend", "push", g.write(way+"-"+format+".csv", text.String()), "--log-format",
+						format)
 				}
 				if way == "400" {
 					g.spoilt()
-					rejects, err := os.ReadFile(filepath.Join(g.dir, "rejects", filepath.Base(g.folder), "400-text.csv.rejects.csv"))
+					rejects, err := os.ReadFile(filepath.Join(g.dir, "rejects", filepath.Base(g.folder),
+						"400-text.csv.rejects.csv"))
 					if err != nil || !strings.Contains(string(rejects), ownID) {
 						t.Errorf("the rejects file has no rows: %v", err)
 					}
@@ -113,8 +122,10 @@ func TestSpendOutputsKeepSecrets(t *testing.T) {
 			})
 		}
 	})
-	for _, word := range []string{"the service answered 400", "401", "403", "503", "HTML", "isn't known", "2 attempts", "quote", "refused"} {
-		if !strings.Contains(said.String(), word) && !slices.ContainsFunc(ledgers, func(p *place) bool { return p.inLedger(word) }) {
+	for _, word := range []string{"the service answered 400", "401", "403", "503", "HTML", "isn't known", "2 attempts",
+		"quote", "refused"} {
+		if !strings.Contains(said.String(), word) && !slices.ContainsFunc(ledgers,
+			func(p *place) bool { return p.inLedger(word) }) {
 			t.Errorf("nothing says %q: the test shows little", word)
 		}
 	}
@@ -160,9 +171,12 @@ func (g *gossipPlace) say(patience time.Duration, args ...string) {
 func (g *gossipPlace) spoilt() {
 	good := ownID + "-of-a-good-row,cpc,usd,1,t," + time.Now().UTC().Format(time.RFC3339) + "\n"
 	for name, text := range map[string]string{
-		"no-names.csv": good + good, "quote.csv": spendNames + good + ownID + "\"-quoted,cpc,usd,1,t,\n", "open-quote.csv": spendNames + "\"" + good,
-		"odd.jsonl": `{"cost_id":"` + ownID + `-odd","cost_type":"` + ownID + `-type"}` + "\n{" + ownID, "wrong-column.csv": "cost_type,cost_id,cost_currency,spend,tag,time\n" + good,
-		"named.csv": ownID + ",b\n1,2\n", "nul.csv": spendNames + ownID + "-\x00-nul,cpc,usd,1,t,\n", "latin.csv": spendNames + ownID + "-caf\xe9-caf\xe9,cpc,usd,1,t,\n",
+		"no-names.csv": good + good, "quote.csv": spendNames + good + ownID + "\"-quoted,cpc,usd,1,t,\n",
+		"open-quote.csv":   spendNames + "\"" + good,
+		"odd.jsonl":        `{"cost_id":"` + ownID + `-odd","cost_type":"` + ownID + `-type"}` + "\n{" + ownID,
+		"wrong-column.csv": "cost_type,cost_id,cost_currency,spend,tag,time\n" + good,
+		"named.csv":        ownID + ",b\n1,2\n", "nul.csv": spendNames + ownID + "-\x00-nul,cpc,usd,1,t,\n",
+		"latin.csv": spendNames + ownID + "-caf\xe9-caf\xe9,cpc,usd,1,t,\n",
 	} {
 		g.say(time.Minute, "spend", "check", g.write(name, text))
 		g.say(time.Minute, "spend", "push", filepath.Join(g.folder, name), "--log-format", "json")

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What net/http says of an answer that nobody asked for goes through the program's log: as JSON for machines, in the log's form for people, and
-// where a run is shown.
+// What net/http says of an answer that nobody asked for goes through the program's log: as JSON for
+// machines, in the log's form for people, and where a run is shown.
 func TestWhatTheStandardLoggerSays(t *testing.T) {
 	for format, want := range map[string]string{
 		"json": `"severity":"WARNING","message":"Unsolicited response received on idle HTTP channel starting with \"HTTP/1.1 400`,
@@ -47,7 +47,8 @@ func TestWhatTheStandardLoggerSays(t *testing.T) {
 		}
 	}
 	flags, before := log.Flags(), log.Writer()
-	if code := execute(t.Context(), []string{"version"}, io.Discard, io.Discard); code != 0 || log.Flags() != flags || log.Writer() != before {
+	if code := execute(t.Context(), []string{"version"}, io.Discard, io.Discard); code != 0 || log.Flags() != flags ||
+		log.Writer() != before {
 		t.Errorf("exit code %d; the standard logger isn't as it was", code)
 	}
 }
@@ -65,7 +66,8 @@ func (w *aloud) Write(b []byte) (int, error) {
 
 // unsolicited asks a server that answers once more than it was asked, and waits until that is over.
 func unsolicited(ctx context.Context, over chan struct{}) error {
-	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn,
+		error) {
 		here, there := net.Pipe()
 		go func() {
 			_, _ = http.ReadRequest(bufio.NewReader(there))

@@ -25,9 +25,10 @@ jobs:
     metrics: [installs, cost, all_revenue, retained_users_d7]
 `
 
-// BenchmarkStart gives the time from the start of a process to the first byte that reaches the service: what a user
-// waits before anything is asked, and what every tick of a cron pays. The median, since one late tick says nothing.
-// The process is killed then, so each has a folder of its own.
+// BenchmarkStart gives the time from the start of a process to the first byte that reaches the
+// service: what a user waits before anything is asked, and what every tick of a cron pays. The
+// median, since one late tick says nothing. The process is killed then, so each has a folder of its
+// own.
 func BenchmarkStart(b *testing.B) {
 	for _, args := range [][]string{{"run", "--now"}, {"report", "--dimensions", "day", "--metrics", "installs"}} {
 		b.Run(args[0], func(b *testing.B) {

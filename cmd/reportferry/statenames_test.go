@@ -8,10 +8,12 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// named makes the names of the tables of states begin without an underscore, for readers that leave out what begins with one.
+// named makes the names of the tables of states begin without an underscore, for readers that leave
+// out what begins with one.
 const named = "state_tables: reportferry_\nledger: "
 
-// The tables of states have the names that the config asks for in files and in BigQuery, and so have the views that read them.
+// The tables of states have the names that the config asks for in files and in BigQuery, and so
+// have the views that read them.
 func TestNamesOfStateTables(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -31,7 +33,8 @@ func TestNamesOfStateTables(t *testing.T) {
 			names = append(names, e.Name())
 		}
 		want := map[string]string{
-			"":                        "installs installs.dataset.json reportferry_partitions reportferry_restatements slugs slugs.dataset.json",
+			"": "installs installs.dataset.json reportferry_partitions " +
+				"reportferry_restatements slugs slugs.dataset.json",
 			"/reportferry_partitions": "table=installs table=slugs", "/reportferry_restatements": "table=installs",
 		}[folder]
 		if got := strings.Join(names, " "); got != want {
@@ -39,7 +42,8 @@ func TestNamesOfStateTables(t *testing.T) {
 		}
 	}
 	out, code := p.run("views", "installs", "--dialect", "duckdb")
-	for _, want := range []string{"reportferry_partitions/table=installs", `VIEW "reportferry_partitions"`, `VIEW "reportferry_restatements"`, `VIEW "reportferry_freshness"`} {
+	for _, want := range []string{"reportferry_partitions/table=installs", `VIEW "reportferry_partitions"`,
+		`VIEW "reportferry_restatements"`, `VIEW "reportferry_freshness"`} {
 		if code != 0 || !strings.Contains(out, want) || strings.Contains(out, "_reportferry") {
 			t.Errorf("exit code %d, want %s: %s", code, want, out)
 		}
@@ -53,10 +57,12 @@ func TestNamesOfStateTables(t *testing.T) {
 	}
 	out, code = w.run("views", "installs", "--apply")
 	for name, want := range map[string]string{
-		"proj.ds.reportferry_partitions": "`proj.ds.reportferry_partitions_*`", "proj.ds.installs_final": "`proj.ds.reportferry_partitions_installs`",
-		"proj.ds.reportferry_freshness": " AND NOT STARTS_WITH(table_name, 'reportferry_')",
+		"proj.ds.reportferry_partitions": "`proj.ds.reportferry_partitions_*`",
+		"proj.ds.installs_final":         "`proj.ds.reportferry_partitions_installs`",
+		"proj.ds.reportferry_freshness":  " AND NOT STARTS_WITH(table_name, 'reportferry_')",
 	} {
-		if made := w.Tables()[name]; code != 0 || made == nil || made.View == nil || !strings.Contains(made.View.Query, want) {
+		if made := w.Tables()[name]; code != 0 || made == nil || made.View == nil ||
+			!strings.Contains(made.View.Query, want) {
 			t.Errorf("exit code %d, %s isn't made with %s: %s", code, name, want, out)
 		}
 	}
@@ -68,7 +74,8 @@ func TestATableNamedAsThoseOfStates(t *testing.T) {
 	p := newPlace(t, s, 3, 1, living)
 	p.edit(t, "ledger: ", "state_tables: inst_\nledger: ")
 	p.edit(t, "kind: report", "kind: report\n    table: inst_daily")
-	if out, code := p.run("plan"); code != 2 || !strings.Contains(out, "the table inst_daily of job installs begins with inst_ too") {
+	if out, code := p.run("plan"); code != 2 || !strings.Contains(out,
+		"the table inst_daily of job installs begins with inst_ too") {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/state"
 )
 
-// told wants the table of partitions to be made of the newest record of every partition, whatever became of earlier runs.
+// told wants the table of partitions to be made of the newest record of every partition, whatever
+// became of earlier runs.
 func (p *place) messages() {
 	p.t.Helper()
 	url := "file://" + filepath.Join(p.dir, "ledger")
@@ -34,7 +35,8 @@ func (p *place) messages() {
 	for _, e := range states.Sorted() {
 		month := e.Partition.String()
 		if e.State != ledger.Written || e.Rows != rows[month] || e.Sums["seq"] != strconv.Itoa(seqs[month]) {
-			p.t.Errorf("%s of %s: %s, %d rows, sum %s; the ledger has %d records, sum %d", state.Partitions, month, e.State, e.Rows, e.Sums["seq"], rows[month], seqs[month])
+			p.t.Errorf("%s of %s: %s, %d rows, sum %s; the ledger has %d records, sum %d", state.Partitions, month,
+				e.State, e.Rows, e.Sums["seq"], rows[month], seqs[month])
 		}
 		delete(rows, month)
 	}
@@ -43,7 +45,8 @@ func (p *place) messages() {
 	}
 }
 
-// A run that does nothing leaves the tables of states alone, and so does one with state_tables: false.
+// A run that does nothing leaves the tables of states alone, and so does one with state_tables:
+// false.
 func TestStatesAreWrittenOnce(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()

@@ -18,7 +18,8 @@ func (p *place) says(t *testing.T, code int, want string, args ...string) {
 	}
 }
 
-// The same URL with another layout, or another endpoint, is another store: it is filled, and not called up to date.
+// The same URL with another layout, or another endpoint, is another store: it is filled, and not
+// called up to date.
 func TestAnotherStoreIsFilled(t *testing.T) {
 	s := startService(t, "--apps", "2", "--days", "30")
 	p := newPlace(t, s, 5, 1, living)
@@ -68,8 +69,10 @@ func TestPartsChangedOutside(t *testing.T) {
 	before, err := os.ReadFile(names[3])
 	check(t, err)
 	p.says(t, 0, "written 5", "run", "--force")
-	// Each fetch makes another file of the same rows, so that a sum over its bytes, which S3's ETag is, never comes back.
-	if after, err := os.ReadFile(names[3]); err != nil || string(after) == string(before) || withoutFetch(after) != withoutFetch(before) {
+	// Each fetch makes another file of the same rows, so that a sum over its bytes, which S3's ETag
+	// is, never comes back.
+	if after, err := os.ReadFile(names[3]); err != nil || string(after) == string(before) ||
+		withoutFetch(after) != withoutFetch(before) {
 		t.Errorf("the same rows again, %d bytes and %d before (%v)", len(after), len(before), err)
 	}
 	p.says(t, 0, "all is up to date", "run")

@@ -22,7 +22,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/status"
 )
 
-// ended closes a run for people: what it did, and what comes next to a person who waits. Nobody looks at a daemon.
+// ended closes a run for people: what it did, and what comes next to a person who waits. Nobody
+// looks at a daemon.
 func (d *display) ended(ctx context.Context, r *wire.Ran) error {
 	d.summary(r.Record)
 	if r.Unrecorded != "" && !d.json {
@@ -34,8 +35,8 @@ func (d *display) ended(ctx context.Context, r *wire.Ran) error {
 	return nil
 }
 
-// summary closes a run: a table per job, or a line of JSON each, and a last line that says whether something is left out. With
-// --quiet only jobs that leave something out have a table.
+// summary closes a run: a table per job, or a line of JSON each, and a last line that says whether
+// something is left out. With --quiet only jobs that leave something out have a table.
 func (d *display) summary(r ledger.Run) {
 	if d.bars != nil {
 		d.bars.Close()
@@ -59,20 +60,23 @@ func (d *display) summary(r ledger.Run) {
 	case left == 1 && len(r.Results) == 1:
 		fmt.Fprintln(d.out, "Something is left out, as said above.")
 	case left > 0:
-		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left, human.Plural(len(r.Results), "job"))
+		fmt.Fprintf(d.out, "Something is left out in %d of %s, as said above.\n", left,
+			human.Plural(len(r.Results), "job"))
 	}
 	if d.json {
 		return
 	}
 	if refused := d.refused(r.Results); len(refused) > 0 {
-		fmt.Fprintln(d.out, human.Fold(fmt.Sprintf("The service refused %s: %s. See token and account_id under accounts in the config. Jobs of other accounts weren't held up by it.",
+		fmt.Fprintln(d.out, human.Fold(fmt.Sprintf("The service refused %s: %s. See token and account_id under "+
+			"accounts in the config. Jobs of other accounts weren't held up by it.",
 			human.Plural(len(refused), "account"), strings.Join(refused, ", ")), 80))
 	}
 	wrong := 0
 	for _, res := range r.Results {
 		wrong += status.Wrong(res.Problems)
 		if res.Outcome.AllBlank() {
-			fmt.Fprintln(d.out, human.Fold(res.Job+": the first run has found no row at all. Are its filters, its start and the token's apps right? See check.", 80))
+			fmt.Fprintln(d.out, human.Fold(res.Job+": the first run has found no row at all. Are its filters, its "+
+				"start and the token's apps right? See check.", 80))
 		}
 	}
 	if wrong > 0 {
@@ -94,18 +98,21 @@ func accountsOf(list []jobs.Job) map[string]string {
 // refused names the accounts whose credentials the service refused.
 func (d *display) refused(results []ledger.Result) (names []string) {
 	for _, res := range results {
-		if name := d.accounts[res.Job]; name != "" && errors.Is(errors.Join(res.Errs...), adjust.ErrAuth) && !slices.Contains(names, name) {
+		if name := d.accounts[res.Job]; name != "" && errors.Is(errors.Join(res.Errs...), adjust.ErrAuth) &&
+			!slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// leaving counts the jobs that the run left incomplete, by failure or because others hold their units, kept old rows, lack
-// columns or raw answers. Periods that nobody can fetch any more don't count.
+// leaving counts the jobs that the run left incomplete, by failure or because others hold their
+// units, kept old rows, lack columns or raw answers. Periods that nobody can fetch any more don't
+// count.
 func leaving(results []ledger.Result) (n int) {
 	for _, r := range results {
-		if !r.Succeeded() || r.Outcome.NotTaken() > 0 || r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Outcome.Unseen+r.Rest.Lacking.Partitions > 0 {
+		if !r.Succeeded() || r.Outcome.NotTaken() > 0 ||
+			r.Outcome.Held+r.Outcome.Kept+r.Outcome.Unkept+r.Outcome.Unseen+r.Rest.Lacking.Partitions > 0 {
 			n++
 		}
 	}
@@ -117,10 +124,14 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 	o := res.Outcome
 	args := []any{
 		"job", res.Job, "run", r.ID, "windows", o.Windows, "held", o.Held, "written", o.Written,
-		"unchanged", o.Unchanged, "empty", o.Empty, "blank", o.Blank, "kept", o.Kept, "failed", o.Failed, "held_back", o.HeldBack + o.StillHeld, "standing", o.StillHeld + o.StillDiffers, "wrong", status.Wrong(res.Problems), "unreconciled", o.Unreconciled,
-		"compared", o.Compared, "moved", o.Moved, "moved_and_left", o.Drifted, "not_compared", o.Unseen, "left", res.Left,
+		"unchanged", o.Unchanged, "empty", o.Empty, "blank", o.Blank, "kept", o.Kept, "failed", o.Failed, "held_back",
+		o.HeldBack + o.StillHeld, "standing", o.StillHeld + o.StillDiffers, "wrong", status.Wrong(res.Problems),
+		"unreconciled", o.Unreconciled,
+		"compared", o.Compared, "moved", o.Moved, "moved_and_left", o.Drifted, "not_compared", o.Unseen, "left",
+		res.Left,
 		"stopped", res.Stopped, "lacking", res.Rest.Lacking.Partitions, "lost", res.Rest.Lost, "requests", o.Requests,
-		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded", o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
+		"retries", o.Retries, "wait", o.Limiter.Seconds(), "backoff", o.Backoff.Seconds(), "rows", o.Rows, "rounded",
+		o.Rounded, "nulls", o.Nulls, "csv_bytes", o.CSVBytes,
 		"parquet_bytes", o.ParquetBytes, "took", res.Took.Seconds(),
 	}
 	if account := d.accounts[res.Job]; account != "" {
@@ -136,13 +147,15 @@ func (d *display) logResult(r ledger.Run, res ledger.Result) {
 		args = append(args, "probed", o.Probed)
 	}
 	if o.NotTaken()+o.Skipped > 0 {
-		args = append(args, "refused", o.Refused, "rejected", o.Rejected, "partly", o.Partly, "conflicts", o.Conflicts, "skipped", o.Skipped)
+		args = append(args, "refused", o.Refused, "rejected", o.Rejected, "partly", o.Partly, "conflicts", o.Conflicts,
+			"skipped", o.Skipped)
 	}
 	if o.Waiting > 0 {
 		args = append(args, "waiting", o.Waiting, "due", runs.DueAt(o.Due))
 	}
 	if len(res.Errs) > 0 {
-		d.log.Error("job failed", append(args, "error", strings.Join(grouped(res.Errs), "\n"), "reason", exit.Reason(errors.Join(res.Errs...)))...)
+		d.log.Error("job failed", append(args, "error", strings.Join(grouped(res.Errs), "\n"), "reason",
+			exit.Reason(errors.Join(res.Errs...)))...)
 		return
 	}
 	d.log.Info("job over", args...)
@@ -158,11 +171,12 @@ func (d *display) logEnd(r ledger.Run) {
 	for _, res := range r.Results {
 		unreconciled += res.Outcome.Unreconciled
 	}
-	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out", leaving(r.Results), "unreconciled", unreconciled, "took", r.Ended.Sub(r.Started).Seconds())
+	d.log.Log(context.Background(), level, "run ended", "run", r.ID, "trigger", r.Trigger, "exit", r.Exit, "left_out",
+		leaving(r.Results), "unreconciled", unreconciled, "took", r.Ended.Sub(r.Started).Seconds())
 }
 
-// grouped lists the messages of errors, each once and with its number, because one cause may fail every window. Of many that
-// differ by days and numbers alone it has the first one.
+// grouped lists the messages of errors, each once and with its number, because one cause may fail
+// every window. Of many that differ by days and numbers alone it has the first one.
 func grouped(errs []error) []string {
 	var order []string
 	times := map[string]int{}
@@ -197,7 +211,8 @@ func grouped(errs []error) []string {
 	return out
 }
 
-const fullDisk = "no space left on the device: a disk is full, that of spool_dir, of the ledger or of a sink in a folder; make room, and the next run goes on (check says how much is free)"
+const fullDisk = "no space left on the device: a disk is full, that of spool_dir, of the ledger or of a sink in a " +
+	"folder; make room, and the next run goes on (check says how much is free)"
 
 // few is how many messages of one kind people are shown before the rest is only counted.
 const few = 3
@@ -207,7 +222,8 @@ var figures = lazy.Regexp(`[0-9][0-9.:TZ-]*(s|ms|m)?`)
 // kindOf is what two messages have in common that differ by days, times and numbers alone.
 func kindOf(message string) string { return figures().ReplaceAllString(message, "#") }
 
-// flat replaces joined errors by their parts. An error that wraps several and adds words of its own stays as it is.
+// flat replaces joined errors by their parts. An error that wraps several and adds words of its own
+// stays as it is.
 func flat(errs []error) []error {
 	var out []error
 	for _, err := range errs {

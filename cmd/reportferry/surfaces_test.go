@@ -33,8 +33,9 @@ import (
 
 const rowsOnly = `"path": "csv_report", "query": "dimensions=day,app"`
 
-// Whatever is wrong with a table is said by every surface with the same word, the same days and the same command, and the exit codes agree.
-// Each state is made by what may happen to a service, a sink or a process, and never by writing a record.
+// Whatever is wrong with a table is said by every surface with the same word, the same days and the
+// same command, and the exit codes agree. Each state is made by what may happen to a service, a
+// sink or a process, and never by writing a record.
 func TestSurfacesAgree(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -53,13 +54,15 @@ func TestSurfacesAgree(t *testing.T) {
 		"all is well": {act: func(t *testing.T, p *surfaces) { p.last(t, 0, "[]") }},
 		"days that can't be fetched": {func(t *testing.T, p *surfaces) {
 			p.empty(t)
-			p.edit(t, "page: 2d", "page: 1d") // how many days of the grid's windows lie in the table differs from day to day
+			// How many days of the grid's windows lie in the table differs from day to day.
+			p.edit(t, "page: 2d", "page: 1d")
 			p.last(t, 3, `[{"kind": "status", "status": 400, "nth": 2, `+rowsOnly+`}]`)
 		}, refresh.Broken, "backfill installs --gaps", 1, false, false, false, false, "failed", "fresh"},
 		"rows that differ": {func(t *testing.T, p *surfaces) {
 			p.empty(t)
 			p.last(t, 3, `[{"kind": "drop_rows", "every_row": 3, "every": 1, `+rowsOnly+`}]`)
-		}, refresh.Differs, "backfill installs --from DAY --to DAY --force", 4, false, false, false, false, "unreconciled", "reconciled"},
+		}, refresh.Differs, "backfill installs --from DAY --to DAY --force", 4, false, false, false, false,
+			"unreconciled", "reconciled"},
 		"rows that differ on three days": {func(t *testing.T, p *surfaces) {
 			p.empty(t)
 			fault := `[{"kind": "drop_rows", "every_row": 3, "every": 1, ` + rowsOnly + `}]`
@@ -69,16 +72,19 @@ func TestSurfacesAgree(t *testing.T) {
 			if out, code := p.run("changes"); code != 0 || strings.Count(out, " differs, standing ") != 4 {
 				t.Errorf("changes: exit code %d: %s", code, out)
 			}
-		}, refresh.DiffersAlike, "accept installs --days DAY:DAY --reason TEXT", 4, false, false, false, false, "unreconciled", "reconciled"},
+		}, refresh.DiffersAlike, "accept installs --days DAY:DAY --reason TEXT", 4, false, false, false, false,
+			"unreconciled", "reconciled"},
 		"an answer that takes rows away": {func(t *testing.T, p *surfaces) {
 			fault, err := json.Marshal([]map[string]any{{"kind": "hide_app", "app": p.service.apps(t)[0], "every": 1}})
 			check(t, err)
 			p.last(t, 3, string(fault))
-		}, refresh.HeldBack, "accept installs --days DAY:DAY --reason TEXT", 3, false, false, false, false, "held_back", ""},
+		}, refresh.HeldBack, "accept installs --days DAY:DAY --reason TEXT", 3, false, false, false, false, "held_back",
+			""},
 		"a day without a row": {func(t *testing.T, p *surfaces) {
 			p.empty(t)
 			p.last(t, 3, fmt.Sprintf(`[{"kind": "drop_day", "of": "any", "day": "%s", "every": 1}]`, p.day(-3)))
-		}, refresh.Suspicious, "backfill installs --from DAY --to DAY --force", 1, false, false, false, false, "held_back", ""},
+		}, refresh.Suspicious, "backfill installs --from DAY --to DAY --force", 1, false, false, false, false,
+			"held_back", ""},
 		"half a rebaseline": {func(t *testing.T, p *surfaces) {
 			p.edit(t, "currency: USD", "currency: EUR")
 			p.edit(t, "page: 2d", "page: 1d")
@@ -88,9 +94,11 @@ func TestSurfacesAgree(t *testing.T) {
 			p.empty(t)
 			p.edit(t, "lookback: 3", "lookback: 0\n    final_after: 1d\n    drift: warn")
 			p.night(t, 1, 0, "[]")
-			p.service.admin(t, http.MethodPost, "restatements", []map[string]any{{"day": p.day(-3).String(), "metric": "cost", "factor": 0.75}})
+			p.service.admin(t, http.MethodPost, "restatements",
+				[]map[string]any{{"day": p.day(-3).String(), "metric": "cost", "factor": 0.75}})
 			p.last(t, 3, "[]")
-		}, refresh.MovedAndLeft, "backfill installs --from DAY --to DAY --force", 1, false, false, false, false, "changed_after_final", ""},
+		}, refresh.MovedAndLeft, "backfill installs --from DAY --to DAY --force", 1, false, false, false, false,
+			"changed_after_final", ""},
 		"days that no run has come to": {act: func(t *testing.T, p *surfaces) {
 			p.edit(t, "start: -4d", "start: -6d")
 		}, condition: refresh.Absent, command: "backfill installs --gaps", days: 2, killed: true},
@@ -99,12 +107,14 @@ func TestSurfacesAgree(t *testing.T) {
 		}, refresh.CutOff, "backfill installs --gaps", 1, false, true, false, false, "", ""},
 		"a file that no run has missed": {act: func(t *testing.T, p *surfaces) {
 			p.remove(t, -2)
-		}, condition: refresh.Deleted, command: "backfill installs --from DAY --to DAY --force", days: 1, killed: true, asked: true},
+		}, condition: refresh.Deleted, command: "backfill installs --from DAY --to DAY --force", days: 1, killed: true,
+			asked: true},
 		"a file that is gone": {func(t *testing.T, p *surfaces) {
 			p.edit(t, "lookback: 3", "lookback: 0")
 			p.remove(t, -3)
 			p.last(t, 1, `[{"kind": "status", "status": 400, "every": 1, `+rowsOnly+`}]`)
-		}, refresh.Deleted, "backfill installs --from DAY --to DAY --force", 1, false, false, false, false, "stale", ""},
+		}, refresh.Deleted, "backfill installs --from DAY --to DAY --force", 1, false, false, false, false, "stale",
+			""},
 		"days that the table has deleted": {func(t *testing.T, p *surfaces) {
 			p.empty(t)
 			p.edit(t, "lookback: 3", "lookback: 0")
@@ -112,7 +122,8 @@ func TestSurfacesAgree(t *testing.T) {
 			p.untilCode(0, "run", "--now")
 			p.edit(t, "kind: report", "kind: report\n    bigquery: {expire_days: 2}")
 			p.untilCode(0, "backfill", "installs", "--from", "yesterday", "--force")
-			if out, code := p.run("check"); code != 0 || !strings.Contains(out, "2 partitions, whose rows are as many as recorded") {
+			if out, code := p.run("check"); code != 0 || !strings.Contains(out,
+				"2 partitions, whose rows are as many as recorded") {
 				t.Errorf("check: exit code %d: %s", code, out)
 			}
 			p.last(t, 0, "[]")
@@ -128,7 +139,8 @@ func TestSurfacesAgree(t *testing.T) {
 			p.untilCode(0, "run", "--now")
 			warehouse.Advance(31 * time.Minute)
 			p.last(t, 1, `[{"kind": "status", "status": 400, "every": 1, `+rowsOnly+`}]`)
-		}, refresh.Deleted, "backfill installs --from DAY --to DAY --force", 4, false, false, false, false, "stale", ""},
+		}, refresh.Deleted, "backfill installs --from DAY --to DAY --force", 4, false, false, false, false, "stale",
+			""},
 		"a run that failed at days that are there": {act: func(t *testing.T, p *surfaces) {
 			p.last(t, 1, `[{"kind": "status", "status": 400, "every": 1, `+rowsOnly+`}]`, "--force")
 			if p.hook.mu.Lock(); !strings.Contains(strings.Join(p.hook.got, ""), `"reason":"failed"`) {
@@ -140,7 +152,8 @@ func TestSurfacesAgree(t *testing.T) {
 			folder := filepath.Join(p.dir, "out/_reportferry_partitions")
 			check(t, os.RemoveAll(folder))
 			check(t, os.WriteFile(folder, nil, 0o600))
-			p.service.admin(t, http.MethodPost, "restatements", []map[string]any{{"day": p.day(-1).String(), "metric": "cost", "factor": 0.75}})
+			p.service.admin(t, http.MethodPost, "restatements",
+				[]map[string]any{{"day": p.day(-1).String(), "metric": "cost", "factor": 0.75}})
 			p.last(t, 3, "[]")
 		}, condition: status.RunFailed, command: "run installs --now", killed: true, wholly: true},
 		"a column that older days lack": {func(t *testing.T, p *surfaces) {
@@ -169,7 +182,8 @@ func TestSurfacesAgree(t *testing.T) {
 				t.Fatalf("status: exit code %d, want %d: %s", code, exit, out)
 			}
 			want := p.wants(t, all.Tables[0].Problems, c.command)
-			if want.Condition != string(c.condition) || want.Partitions != c.days || want.Wrong != (exit == 3) || (len(want.Days) == 0) != (c.wholly || c.condition == "") {
+			if want.Condition != string(c.condition) || want.Partitions != c.days || want.Wrong != (exit == 3) ||
+				(len(want.Days) == 0) != (c.wholly || c.condition == "") {
 				t.Errorf("status: %+v, want %s of %d days", want, c.condition, c.days)
 			}
 			p.structured(t, want, exit, c.killed)
@@ -193,7 +207,8 @@ func TestSurfacesAgree(t *testing.T) {
 	}
 }
 
-// surfaces are a place of which everything is told that can be: to Dagster, to a webhook and to a collector.
+// surfaces are a place of which everything is told that can be: to Dagster, to a webhook and to a
+// collector.
 type surfaces struct {
 	*place
 	hook      *hook
@@ -203,7 +218,8 @@ type surfaces struct {
 func newSurfaces(t *testing.T) *surfaces {
 	s := startService(t, "--days", "20", "--apps", "3")
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Connection", "close") // no goroutine waits for another call, which a clock that is moved would wait for
+		// No goroutine waits for another call, which a clock that is moved would wait for.
+		w.Header().Set("Connection", "close")
 		at, err := url.Parse(s.url)
 		check(t, err)
 		httputil.NewSingleHostReverseProxy(at).ServeHTTP(w, r)
@@ -241,25 +257,29 @@ func (p *surfaces) faults(t *testing.T, list string) {
 	p.service.admin(t, http.MethodPut, "faults", json.RawMessage(list))
 }
 
-// last makes a run of which everybody hears, while the service has faults, which it then has no more.
+// last makes a run of which everybody hears, while the service has faults, which it then has no
+// more.
 func (p *surfaces) last(t *testing.T, want int, faults string, args ...string) {
 	t.Helper()
 	p.collected = collector.Start(t)
 	p.edit(t, "ledger: ", "notify: [{url: \"${HOOK}\"}]\nledger: ")
 	p.env = []string{
 		"HOOK=" + p.hook.URL, "OTEL_EXPORTER_OTLP_ENDPOINT=" + p.collected.URL,
-		"DAGSTER_PIPES_CONTEXT=" + packed(t, map[string]any{"data": map[string]any{"asset_keys": []string{"installs"}, "extras": map[string]any{"reportferry_checks": []string{"reconciled", "fresh"}}}}),
+		"DAGSTER_PIPES_CONTEXT=" + packed(t, map[string]any{"data": map[string]any{"asset_keys": []string{"installs"},
+			"extras": map[string]any{"reportferry_checks": []string{"reconciled", "fresh"}}}}),
 		"DAGSTER_PIPES_MESSAGES=" + packed(t, map[string]any{"path": filepath.Join(p.dir, "messages")}),
 	}
 	p.faults(t, faults)
-	if out, code := p.run(append([]string{"run", "--now", "--result", filepath.Join(p.dir, "result.json")}, args...)...); code != want {
+	if out, code := p.run(append([]string{"run", "--now", "--result", filepath.Join(p.dir, "result.json")},
+		args...)...); code != want {
 		t.Fatalf("exit code %d, want %d: %s", code, want, out)
 	}
 	p.faults(t, "[]")
 	p.env = nil
 }
 
-// night makes a run of so many nights ago, in this process, whose clock and the service's go wrong together.
+// night makes a run of so many nights ago, in this process, whose clock and the service's go wrong
+// together.
 func (p *surfaces) night(t *testing.T, ago, want int, faults string) {
 	t.Helper()
 	p.faults(t, faults)
@@ -273,7 +293,8 @@ func (p *surfaces) night(t *testing.T, ago, want int, faults string) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(at))
 		var out bytes.Buffer
-		if code := execute(context.WithoutCancel(t.Context()), []string{"run", "--force", "--config", filepath.Join(p.dir, "reportferry.yml")}, &out, &out); code != want {
+		if code := execute(context.WithoutCancel(t.Context()), []string{"run", "--force", "--config",
+			filepath.Join(p.dir, "reportferry.yml")}, &out, &out); code != want {
 			t.Fatalf("exit code %d: %s", code, &out)
 		}
 	})
@@ -354,13 +375,15 @@ func (p *surfaces) structured(t *testing.T, want ledger.Problem, exit int, kille
 		said["runs last --json"] = last.Results[0].Problems
 	}
 	for surface, problems := range said {
-		if want.Condition == "" && len(problems) > 0 || want.Condition != "" && !slices.ContainsFunc(problems, func(p ledger.Problem) bool { return spoken(p) == spoken(want) }) {
+		if want.Condition == "" && len(problems) > 0 || want.Condition != "" &&
+			!slices.ContainsFunc(problems, func(p ledger.Problem) bool { return spoken(p) == spoken(want) }) {
 			t.Errorf("%s has %+v, want %+v", surface, problems, want)
 		}
 	}
 }
 
-// decode reads the first JSON object of what a command has written, behind lines of the log that aren't.
+// decode reads the first JSON object of what a command has written, behind lines of the log that
+// aren't.
 func decode(t *testing.T, out string, into any) {
 	t.Helper()
 	at := 0
@@ -397,7 +420,8 @@ func (p *surfaces) texts(t *testing.T, want ledger.Problem, exit int, killed, as
 		}
 	}
 	for _, args := range []string{"status", "gaps", "check", "plan", "runs last"} {
-		if killed && args == "runs last" || want.Condition != "" && !want.Wrong && args == "check" { // check names only what is wrong
+		// Check names only what is wrong.
+		if killed && args == "runs last" || want.Condition != "" && !want.Wrong && args == "check" {
 			continue
 		}
 		out, code := p.run(strings.Fields(args)...)
@@ -417,7 +441,8 @@ func (p *surfaces) texts(t *testing.T, want ledger.Problem, exit int, killed, as
 				t.Errorf("%s doesn't name %s", surface, days.From)
 			}
 			rest := strings.NewReplacer(want.Command, "", "window "+days.From.String(), "window").Replace(line)
-			if once := surface == "check" && asked || surface == "plan" && want.Condition == string(refresh.Absent); once && strings.Count(rest, days.From.String()) != 1 {
+			if once := surface == "check" && asked || surface == "plan" &&
+				want.Condition == string(refresh.Absent); once && strings.Count(rest, days.From.String()) != 1 {
 				t.Errorf("%s names %s more than once: %s", surface, days.From, text)
 			}
 		}
@@ -471,7 +496,8 @@ func (p *surfaces) receivers(t *testing.T, want ledger.Problem, wrong int, reaso
 		if !m.Params.Passed {
 			broken = append(broken, m.Params.Name)
 		}
-		if differing := string(m.Params.Metadata["differing"].Value); failed == "reconciled" && m.Params.Name == failed && !strings.Contains(differing, want.Days[0].Through.String()) {
+		if differing := string(m.Params.Metadata["differing"].Value); failed == "reconciled" &&
+			m.Params.Name == failed && !strings.Contains(differing, want.Days[0].Through.String()) {
 			t.Errorf("Dagster's check names %s, want %s too", differing, want.Days[0].Through)
 		}
 		var problems []ledger.Problem

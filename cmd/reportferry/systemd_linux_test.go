@@ -43,7 +43,8 @@ func (l *listener) next(timeout time.Duration) (text string, fed int) {
 	}
 }
 
-// until wants these datagrams in this order, with any status between them, and gives the statuses. A state may end with *.
+// until wants these datagrams in this order, with any status between them, and gives the statuses.
+// A state may end with *.
 func (l *listener) until(wants ...string) (statuses []string) {
 	l.t.Helper()
 	for _, want := range wants {
@@ -62,10 +63,11 @@ func (l *listener) until(wants ...string) (statuses []string) {
 	return statuses
 }
 
-// The program tells systemd when it is ready, reloads and stops, in this order, and feeds the watchdog; by a socket in the file system
-// and by one of abstract name.
+// The program tells systemd when it is ready, reloads and stops, in this order, and feeds the
+// watchdog; by a socket in the file system and by one of abstract name.
 func TestServeTellsSystemd(t *testing.T) {
-	for _, socket := range []string{filepath.Join(t.TempDir(), "notify"), fmt.Sprintf("@reportferry-test-%d", os.Getpid())} {
+	for _, socket := range []string{filepath.Join(t.TempDir(), "notify"),
+		fmt.Sprintf("@reportferry-test-%d", os.Getpid())} {
 		t.Run(socket[:1], func(t *testing.T) {
 			t.Parallel()
 			dir := served(t)
@@ -78,14 +80,17 @@ func TestServeTellsSystemd(t *testing.T) {
 			good, err := os.ReadFile(file)
 			check(t, err)
 			for _, c := range []struct{ text, says string }{
-				{strings.Replace(string(good), "name: daily", "name: nightly", 1), `^1 job; (running: .*; )?next: nightly at \d{4}-\d\d-\d\d 06:00 UTC$`},
-				{strings.Replace(string(good), "kind: report", "kind: rport", 1), `^1 job; .*the config was refused, and the one before stays: c.yml:7:11: kind: unknown value "rport"`},
+				{strings.Replace(string(good), "name: daily", "name: nightly", 1),
+					`^1 job; (running: .*; )?next: nightly at \d{4}-\d\d-\d\d 06:00 UTC$`},
+				{strings.Replace(string(good), "kind: report", "kind: rport", 1),
+					`^1 job; .*the config was refused, and the one before stays: c.yml:7:11: kind: unknown value "rport"`},
 			} {
 				check(t, os.WriteFile(file, []byte(c.text), 0o600))
 				check(t, cmd.Process.Signal(syscall.SIGHUP))
 				l.until("RELOADING=1\nMONOTONIC_USEC=*", "READY=1")
 				said := ""
-				for deadline := time.Now().Add(20 * time.Second); !regexp.MustCompile(c.says).MatchString(said) && time.Now().Before(deadline); {
+				for deadline := time.Now().Add(20 * time.Second); !regexp.MustCompile(c.says).MatchString(said) &&
+					time.Now().Before(deadline); {
 					text, _ := l.next(20 * time.Second)
 					said = strings.TrimPrefix(text, "STATUS=")
 				}
@@ -103,15 +108,18 @@ func TestServeTellsSystemd(t *testing.T) {
 			}
 			check(t, cmd.Process.Signal(syscall.SIGTERM))
 			l.until("STOPPING=1")
-			if err := cmd.Wait(); err != nil || !regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d the config was read again; jobs: 1; new: nightly; gone: daily$`).MatchString(out.String()) {
+			if err := cmd.Wait(); err != nil ||
+				!regexp.MustCompile(
+					`(?m)^\d\d:\d\d:\d\d the config was read again; jobs: 1; new: nightly; gone: daily$`).MatchString(
+					out.String()) {
 				t.Errorf("it ends with %v: %s", err, out)
 			}
 		})
 	}
 }
 
-// A process that isn't systemd's is told apart from it: nothing is sent, and a watchdog of another process isn't fed. SIGHUP stops all
-// commands but serve.
+// A process that isn't systemd's is told apart from it: nothing is sent, and a watchdog of another
+// process isn't fed. SIGHUP stops all commands but serve.
 func TestOthersAreStoppedByAHangup(t *testing.T) {
 	t.Parallel()
 	s := startService(t, "--apps", "1", "--days", "30", "--latency", "20s")

@@ -29,7 +29,8 @@ func newCloudPlace(t *testing.T, s *service, days int, lease string) (*place, *c
 func (p *place) asTask(index, count, attempt int, args ...string) (*exec.Cmd, fmt.Stringer) {
 	cmd, out := p.command(p.t.Context(), args...)
 	cmd.Env = append(cmd.Env, "CLOUD_RUN_EXECUTION=night-x7", fmt.Sprint("CLOUD_RUN_TASK_INDEX=", index),
-		fmt.Sprint("CLOUD_RUN_TASK_COUNT=", count), fmt.Sprint("CLOUD_RUN_TASK_ATTEMPT=", attempt), "REPORTFERRY_LOG_FORMAT=json")
+		fmt.Sprint("CLOUD_RUN_TASK_COUNT=", count), fmt.Sprint("CLOUD_RUN_TASK_ATTEMPT=", attempt),
+		"REPORTFERRY_LOG_FORMAT=json")
 	return cmd, out
 }
 
@@ -69,9 +70,10 @@ func same(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// Eight tasks backfill half a year, or a year. One is killed and started again, one is stopped until its lease is long over, and started
-// again if it fails by that. Together they have every day once, ask for no window twice but those that the two were at, and keep to the
-// rate in every second.
+// Eight tasks backfill half a year, or a year. One is killed and started again, one is stopped
+// until its lease is long over, and started again if it fails by that. Together they have every day
+// once, ask for no window twice but those that the two were at, and keep to the rate in every
+// second.
 func TestEightTasksBackfill(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -155,9 +157,11 @@ func TestEightTasksBackfill(t *testing.T) {
 	for _, n := range seconds {
 		most = max(most, n)
 	}
-	t.Logf("%d windows, %d asked for again; at most %d requests in a second, over %d seconds", len(windows), twice, most, len(seconds))
+	t.Logf("%d windows, %d asked for again; at most %d requests in a second, over %d seconds", len(windows), twice,
+		most, len(seconds))
 	if twice > 2 {
-		t.Errorf("%d windows were asked for again, want at most those of the killed task and of the stopped one: %v", twice, windows)
+		t.Errorf("%d windows were asked for again, want at most those of the killed task and of the stopped one: %v",
+			twice, windows)
 	}
 	if most > perSecond+1 { // the task that was killed sends its first one anew
 		t.Errorf("%d requests in one second, want at most %d, and one", most, perSecond)
@@ -176,8 +180,10 @@ func TestRefusalsAreQuick(t *testing.T) {
 		{"a config that isn't one", func(p *place) { p.edit(t, "currency: USD", "curency: USD") }, 2, "config"},
 		{"no token", func(p *place) { p.edit(t, "${TEST_TOKEN}", "${NO_SUCH_TOKEN}") }, 2, "config"},
 		// Not even root may read this one inside a container.
-		{"a token file that may not be read", func(p *place) { p.edit(t, "${TEST_TOKEN}", "${file:/proc/1/mem}") }, 5, "denied"},
-		{"a ledger that is gone with the task", func(p *place) { p.edit(t, "gs://bkt/ledger", "file:///ledger") }, 2, "config"},
+		{"a token file that may not be read", func(p *place) { p.edit(t, "${TEST_TOKEN}", "${file:/proc/1/mem}") }, 5,
+			"denied"},
+		{"a ledger that is gone with the task", func(p *place) { p.edit(t, "gs://bkt/ledger", "file:///ledger") }, 2,
+			"config"},
 		{"a sink that is gone with the task", func(p *place) { p.edit(t, "gs://bkt/out", "file:///out") }, 2, "config"},
 		{"a deadline that is none", func(p *place) { p.env = append(p.env, "REPORTFERRY_DEADLINE=soon") }, 2, "config"},
 	} {
@@ -190,7 +196,8 @@ func TestRefusalsAreQuick(t *testing.T) {
 			_ = cmd.Run() // its exit code is looked at
 			took := time.Since(start)
 			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-			if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(out.String(), `"reason":"`+c.reason+`"`) || took > time.Second || len(lines) != 1 {
+			if code := cmd.ProcessState.ExitCode(); code != c.code ||
+				!strings.Contains(out.String(), `"reason":"`+c.reason+`"`) || took > time.Second || len(lines) != 1 {
 				t.Errorf("exit code %d after %v, want %d and %s: %s", code, took, c.code, c.reason, out)
 			}
 			if n := cloud.breaks(cloudFault{}); n > 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/internal/telemetry/collector"
 )
 
-// faultyNight is a night with a pause that the service asks for, a window that it is too slow for, and rows that it leaves out without
-// a word.
+// faultyNight is a night with a pause that the service asks for, a window that it is too slow for,
+// and rows that it leaves out without a word.
 const faultyNight = `[
 	{"kind": "status", "status": 429, "retry_after": 1, "path": "csv_report", "query": "dimensions=day,app", "nth": 1},
 	{"kind": "status", "status": 504, "path": "csv_report", "query": "dimensions=day,app", "min_days": 2, "nth": 2, "times": 2, "every": 1},
@@ -31,33 +31,41 @@ func watched(t *testing.T, s *service, days int) (*place, *collector.Collector) 
 	p, c := newPlace(t, s, days, 1, racing), collector.Start(t)
 	p.edit(t, "rate: 1000", "rate: 1000, burst: 1000") // what waits for the limiter depends on the machine
 	p.env = []string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=collectors-secret", "TRACEPARENT=00-" + traceID + "-" + parentID + "-01",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_EXPORTER_OTLP_HEADERS=authorization=collectors-secret",
+		"TRACEPARENT=00-" + traceID + "-" + parentID + "-01",
 		"JOB_COMPLETION_INDEX=0", "REPORTFERRY_TASK_COUNT=1", "REPORTFERRY_EXECUTION=nightly-x7",
 	}
 	return p, c
 }
 
-// A faulty run is told in whole: every step below its parent, each retry and wait with its reason, and no secret in any of it.
+// A faulty run is told in whole: every step below its parent, each retry and wait with its reason,
+// and no secret in any of it.
 func TestAFaultyRunIsATreeOfSteps(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	p, c := watched(t, s, 3)
 	s.admin(t, http.MethodPut, "faults", json.RawMessage(faultyNight))
 	p.edit(t, "start: -3d", "start: 2026-11-20")
-	if out, code := p.run("backfill", "installs", "--from", "2026-11-20", "--to", "2026-11-21", "--log-format", "json"); code != 3 {
+	if out, code := p.run("backfill", "installs", "--from", "2026-11-20", "--to", "2026-11-21", "--log-format",
+		"json"); code != 3 {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
-	tree := c.Tree("error.type", "http.response.status_code", "http.request.resend_count", "reportferry.exit_code", "reportferry.state")
-	golden(t, "trace", strings.ReplaceAll(tree, " [wait limiter]", "")) // whether an attempt waits there is a matter of the machine
+	tree := c.Tree("error.type", "http.response.status_code", "http.request.resend_count", "reportferry.exit_code",
+		"reportferry.state")
+	// Whether an attempt waits there is a matter of the machine.
+	golden(t, "trace", strings.ReplaceAll(tree, " [wait limiter]", ""))
 	for _, span := range c.Spans() {
-		if hex.EncodeToString(span.TraceId) != traceID || span.Name == "run" && hex.EncodeToString(span.ParentSpanId) != parentID {
+		if hex.EncodeToString(span.TraceId) != traceID || span.Name == "run" &&
+			hex.EncodeToString(span.ParentSpanId) != parentID {
 			t.Errorf("%s is in trace %x below %x", span.Name, span.TraceId, span.ParentSpanId)
 		}
-		if url := collector.Texts(span.Attributes)["url.full"]; span.Name == "GET" && (!strings.HasPrefix(url, s.url) || strings.Contains(url, "?") && !strings.Contains(url, "REDACTED")) {
+		if url := collector.Texts(span.Attributes)["url.full"]; span.Name == "GET" &&
+			(!strings.HasPrefix(url, s.url) || strings.Contains(url, "?") && !strings.Contains(url, "REDACTED")) {
 			t.Errorf("a request is said to go to %q", url)
 		}
 	}
-	for key, want := range map[string]string{"service.name": "reportferry", "k8s.job.name": "nightly-x7", "reportferry.task.index": "0"} {
+	for key, want := range map[string]string{"service.name": "reportferry", "k8s.job.name": "nightly-x7",
+		"reportferry.task.index": "0"} {
 		if got := c.Resource()[key]; got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
@@ -69,7 +77,8 @@ func TestAFaultyRunIsATreeOfSteps(t *testing.T) {
 	}
 }
 
-// A process that ends sends the gauges of the ledger before, which are those that a scrape would have.
+// A process that ends sends the gauges of the ledger before, which are those that a scrape would
+// have.
 func TestAShortRunSendsTheGauges(t *testing.T) {
 	t.Parallel()
 	p, c := watched(t, startService(t), 3)
@@ -78,7 +87,8 @@ func TestAShortRunSendsTheGauges(t *testing.T) {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
 	said := func(what string) int64 {
-		n, err := strconv.ParseInt(regexp.MustCompile(`"job over".*"` + what + `":(\d+)`).FindStringSubmatch(out)[1], 10, 64)
+		n, err := strconv.ParseInt(regexp.MustCompile(`"job over".*"` + what + `":(\d+)`).FindStringSubmatch(out)[1],
+			10, 64)
 		check(t, err)
 		return n
 	}
@@ -90,30 +100,38 @@ func TestAShortRunSendsTheGauges(t *testing.T) {
 			}
 		}
 	}
-	if age := got["reportferry.table.freshness"]; age <= 0 || age > 2*24*3600 || got["reportferry.job.last_success.timestamp"] < 1.7e9 {
+	if age := got["reportferry.table.freshness"]; age <= 0 || age > 2*24*3600 ||
+		got["reportferry.job.last_success.timestamp"] < 1.7e9 {
 		t.Errorf("the gauges are %v", got)
 	}
 	delete(got, "reportferry.table.freshness")
 	delete(got, "reportferry.job.last_success.timestamp")
 	want := map[string]float64{
-		"reportferry.table.readable": 1, "reportferry.table.wrong_partitions": 0, "reportferry.table.missing_partitions": 0, "reportferry.table.due_partitions": 0, "reportferry.table.unreconciled_partitions": 0, "reportferry.table.held_back_partitions": 0,
-		"reportferry.table.changed_after_final_partitions": 0, "reportferry.table.leased_partitions": 0, "reportferry.jobs.unlisted": 0,
+		"reportferry.table.readable": 1, "reportferry.table.wrong_partitions": 0,
+		"reportferry.table.missing_partitions": 0, "reportferry.table.due_partitions": 0,
+		"reportferry.table.unreconciled_partitions": 0, "reportferry.table.held_back_partitions": 0,
+		"reportferry.table.changed_after_final_partitions": 0, "reportferry.table.leased_partitions": 0,
+		"reportferry.jobs.unlisted": 0,
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("the gauges are %v, want %v", got, want)
 	}
-	for _, name := range []string{"http.client.request.duration", "reportferry.limiter.wait", "reportferry.convert.duration", "reportferry.put.duration", "reportferry.unit.duration"} {
+	for _, name := range []string{"http.client.request.duration", "reportferry.limiter.wait",
+		"reportferry.convert.duration", "reportferry.put.duration", "reportferry.unit.duration"} {
 		points := c.Metrics()[name].GetHistogram().GetDataPoints()
 		if len(points) == 0 || c.Metrics()[name].GetUnit() != "s" {
 			t.Errorf("%s has %d series in %q", name, len(points), c.Metrics()[name].GetUnit())
 		}
 		for _, point := range points {
-			if job := collector.Texts(point.Attributes)["job.name"]; (job == "installs") != (name == "reportferry.unit.duration") {
-				t.Errorf("%s is told of job %q: only a unit's duration is, so that a scrape of many jobs stays small", name, job)
+			if job := collector.Texts(point.Attributes)["job.name"]; (job == "installs") !=
+				(name == "reportferry.unit.duration") {
+				t.Errorf("%s is told of job %q: only a unit's duration is, so that a scrape of many jobs stays small",
+					name, job)
 			}
 		}
 	}
-	for name, want := range map[string]int64{"reportferry.requests": said("requests"), "reportferry.rows": said("rows"), "reportferry.io": said("csv_bytes") + said("parquet_bytes")} {
+	for name, want := range map[string]int64{"reportferry.requests": said("requests"), "reportferry.rows": said("rows"),
+		"reportferry.io": said("csv_bytes") + said("parquet_bytes")} {
 		var n int64
 		for _, point := range c.Metrics()[name].GetSum().GetDataPoints() {
 			n += point.GetAsInt()
@@ -124,7 +142,8 @@ func TestAShortRunSendsTheGauges(t *testing.T) {
 	}
 }
 
-// A run that is interrupted, and one whose credential is refused, send what they have come to, and end as they would alone.
+// A run that is interrupted, and one whose credential is refused, send what they have come to, and
+// end as they would alone.
 func TestRunsThatEndEarlySendTheirSteps(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
@@ -137,17 +156,22 @@ func TestRunsThatEndEarlySendTheirSteps(t *testing.T) {
 		t.Errorf("without a token:\n%s", tree)
 	}
 	p, c = watched(t, s, 3)
-	s.admin(t, http.MethodPut, "faults", json.RawMessage(`[{"kind": "slow", "delay": "30s", "path": "csv_report", "every": 1}]`))
+	s.admin(t, http.MethodPut, "faults",
+		json.RawMessage(`[{"kind": "slow", "delay": "30s", "path": "csv_report", "every": 1}]`))
 	cmd, out := p.command(t.Context(), "run")
 	check(t, cmd.Start())
 	asked := func() bool {
-		return slices.ContainsFunc(s.requests(t), func(r emulator.Request) bool { return strings.HasSuffix(r.Path, "csv_report") })
+		return slices.ContainsFunc(s.requests(t), func(r emulator.Request) bool {
+			return strings.HasSuffix(r.Path,
+				"csv_report")
+		})
 	}
 	waitFor(nil, asked, 0)
 	check(t, cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait()
 	tree := c.Tree("error.type", "reportferry.exit_code", "reportferry.stopped")
-	if code := cmd.ProcessState.ExitCode(); code != 130 || !strings.HasPrefix(tree, "run reportferry.exit_code=130 reportferry.stopped=true\n") || strings.Contains(tree, "ERROR") {
+	if code := cmd.ProcessState.ExitCode(); code != 130 || !strings.HasPrefix(tree,
+		"run reportferry.exit_code=130 reportferry.stopped=true\n") || strings.Contains(tree, "ERROR") {
 		t.Errorf("exit %d\n%s\n%s", code, out, tree)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// A gate stands before the service, the bucket and the watcher of a place. The nth call that looks like at hangs there, as all later
-// ones like it do, until it is opened.
+// A gate stands before the service, the bucket and the watcher of a place. The nth call that looks
+// like at hangs there, as all later ones like it do, until it is opened.
 type gate struct {
 	at     *regexp.Regexp // method and decoded address
 	nth    int
@@ -32,7 +32,8 @@ type gate struct {
 }
 
 func newGate(at string, nth int, half bool) *gate {
-	return &gate{at: regexp.MustCompile(at), nth: nth, half: half, struck: make(chan struct{}), opened: make(chan struct{})}
+	return &gate{at: regexp.MustCompile(at), nth: nth, half: half, struck: make(chan struct{}),
+		opened: make(chan struct{})}
 }
 
 // like counts a call that looks like at, and tells whether it hangs.
@@ -91,12 +92,14 @@ func newGatedPlace(t *testing.T, s *service, days int, lease string, g *gate) (*
 	p.edit(t, "in_flight: 8", "in_flight: 1")
 	p.edit(t, "page: 2d", "page: 1d") // how the grid lies on a day's windows makes no difference then
 	p.edit(t, "ledger:", "heartbeat: ${WATCHER}\nexport: gs://bkt/status\nledger:")
-	p.env = []string{"STORAGE_EMULATOR_HOST=" + strings.TrimPrefix(front.URL, "http://"), "WATCHER=" + front.URL + "/watcher", "OPENLINEAGE_URL=" + front.URL + "/lineage"}
+	p.env = []string{"STORAGE_EMULATOR_HOST=" + strings.TrimPrefix(front.URL, "http://"),
+		"WATCHER=" + front.URL + "/watcher", "OPENLINEAGE_URL=" + front.URL + "/lineage"}
 	return p, c
 }
 
-// SIGTERM in each phase of a run, of which the call that is under way hangs: the process ends in time, nothing is half done, and the next
-// run goes on at once. A run that has published and recorded everything before it was told to end has succeeded.
+// SIGTERM in each phase of a run, of which the call that is under way hangs: the process ends in
+// time, nothing is half done, and the next run goes on at once. A run that has published and
+// recorded everything before it was told to end has succeeded.
 func TestTerminatedInEachPhase(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -153,9 +156,12 @@ func TestTerminatedInEachPhase(t *testing.T) {
 			told := time.Now()
 			_ = cmd.Wait() // its exit code is looked at
 			took, parts := time.Since(told), c.parts(t)
-			t.Logf("exit code %d after %v, %d parts", cmd.ProcessState.ExitCode(), took.Round(time.Millisecond), len(parts))
-			if code := cmd.ProcessState.ExitCode(); code != phase.code || took > 10*time.Second || len(parts) != phase.parts {
-				t.Errorf("exit code %d after %v with %d parts, want %d and %d: %s", code, took, len(parts), phase.code, phase.parts, out)
+			t.Logf("exit code %d after %v, %d parts", cmd.ProcessState.ExitCode(), took.Round(time.Millisecond),
+				len(parts))
+			if code := cmd.ProcessState.ExitCode(); code != phase.code || took > 10*time.Second ||
+				len(parts) != phase.parts {
+				t.Errorf("exit code %d after %v with %d parts, want %d and %d: %s", code, took, len(parts), phase.code,
+					phase.parts, out)
 			}
 			for name, data := range parts {
 				if data != want[name] {
@@ -180,8 +186,8 @@ func TestTerminatedInEachPhase(t *testing.T) {
 	}
 }
 
-// A signal before the handlers stand ends the process as the system has it, before anything was begun; one while the config is read, which
-// nothing interrupts, ends it after nine seconds.
+// A signal before the handlers stand ends the process as the system has it, before anything was
+// begun; one while the config is read, which nothing interrupts, ends it after nine seconds.
 func TestTerminatedBeforeTheRun(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -218,7 +224,8 @@ func TestTerminatedBeforeTheRun(t *testing.T) {
 			told := time.Now()
 			_ = cmd.Wait() // how it ends is looked at
 			status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
-			if took := time.Since(told); status.ExitStatus() != c.code || status.Signaled() && status.Signal() != c.signal || took > 10*time.Second {
+			if took := time.Since(told); status.ExitStatus() != c.code || status.Signaled() &&
+				status.Signal() != c.signal || took > 10*time.Second {
 				t.Errorf("exit code %d, signal %d after %v: %s", status.ExitStatus(), status.Signal(), took, out)
 			}
 			for _, made := range []string{"ledger", "spool", "out"} {

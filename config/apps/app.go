@@ -9,25 +9,44 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// appObject is one app. Keys with a nil default tell what is declared from what is left as it is in the service.
+// appObject is one app. Keys with a nil default tell what is declared from what is left as it is in
+// the service.
 func appObject(a *App) strict.Object {
 	var sections []strict.Item
 	return strict.Object{What: "an app", Fields: []strict.Field{
-		strict.Optional("token", appToken, &a.Token, "abc123def456", "Token of an app that is in the account already, in place of store_id and platform where the store isn't known. Then name and bundle_id may be left out, and stay as they are. No app is made by its token: one that the account lacks is an error."),
+		strict.Optional("token", appToken, &a.Token, "abc123def456",
+			"Token of an app that is in the account already, in place of store_id and platform where the store "+
+				"isn't known. Then name and bundle_id may be left out, and stay as they are. No app is made by its "+
+				"token: one that the account lacks is an error."),
 		strict.Optional("name", name, &a.Name, "Puzzle Quest", "Name of the app. Required without token."),
-		strict.Optional("bundle_id", identifier, &a.BundleID, "com.example.puzzle", "Bundle ID of the app. Required without token."),
-		strict.Optional("store_id", identifier, &a.StoreID, "com.example.puzzle", "ID in the default store: the package of an Android app, the number of an iOS app. With the platform it says which app is meant. Required without token."),
-		strict.Optional("platform", strict.OneOf("android", "ios"), &a.Platform, "android", "Platform of the app. Required without token."),
-		strict.Optional("template_app_token", appToken, &a.Template, "abc123def456", "App whose settings are copied, instead of the account's template."),
-		strict.Optional("sections", strict.Items(strict.OneOf(sectionNames()...)), &sections, "[events, partners]", "Sections of settings that are copied from the template. Without the key, all of them are."),
-		strict.Optional("channel_setup", channelSetup, &a.Setup, "", "Parameters of partners. They replace all that the service has, because it merges nothing. Without the key the service's stay as they are, wherever it shows them; {} clears them."),
-		strict.Optional("override_settings", overrides, &a.Overrides, "", "Settings of this app in place of the template's, by section. They replace all that the service has. Without the key the service's stay as they are; {} clears them."),
-		strict.Optional("additional_stores", additionalStores, &a.Stores, "{amazon: B00EXAMPLE}", "IDs in other Android stores, by store type."),
-		strict.Optional("events", events(), &a.Events, "[{name: purchase, unique: false}]", "Events that the app must have. Its other events are left alone."),
+		strict.Optional("bundle_id", identifier, &a.BundleID, "com.example.puzzle",
+			"Bundle ID of the app. Required without token."),
+		strict.Optional("store_id", identifier, &a.StoreID, "com.example.puzzle",
+			"ID in the default store: the package of an Android app, the number of an iOS app. With the platform it "+
+				"says which app is meant. Required without token."),
+		strict.Optional("platform", strict.OneOf("android", "ios"), &a.Platform, "android",
+			"Platform of the app. Required without token."),
+		strict.Optional("template_app_token", appToken, &a.Template, "abc123def456",
+			"App whose settings are copied, instead of the account's template."),
+		strict.Optional("sections", strict.Items(strict.OneOf(sectionNames()...)), &sections, "[events, partners]",
+			"Sections of settings that are copied from the template. Without the key, all of them are."),
+		strict.Optional("channel_setup", channelSetup, &a.Setup, "",
+			"Parameters of partners. They replace all that the service has, because it merges nothing. Without the "+
+				"key the service's stay as they are, wherever it shows them; {} clears them."),
+		strict.Optional("override_settings", overrides, &a.Overrides, "",
+			"Settings of this app in place of the template's, by section. They replace all that the service has. "+
+				"Without the key the service's stay as they are; {} clears them."),
+		strict.Optional("additional_stores", additionalStores, &a.Stores, "{amazon: B00EXAMPLE}",
+			"IDs in other Android stores, by store type."),
+		strict.Optional("events", events(), &a.Events, "[{name: purchase, unique: false}]",
+			"Events that the app must have. Its other events are left alone."),
 		strict.Optional("signature", signature, &a.Signature, "", "SDK signature settings of an Android app."),
-		strict.Optional("editors", strict.TextsOf(email), &a.Editors, "[ana@example.com]", "E-mail addresses of users of custom roles who may edit the app."),
-		strict.Optional("ios_pv_shared_secret", secret, &a.IOSSecret, "${PV_SECRET}", "Where the shared secret of iOS purchase verification is kept, never the secret itself."),
-		strict.Optional("verification", strict.Bool, &a.Verify, "true", "Whether the verification of an iOS app is asked for."),
+		strict.Optional("editors", strict.TextsOf(email), &a.Editors, "[ana@example.com]",
+			"E-mail addresses of users of custom roles who may edit the app."),
+		strict.Optional("ios_pv_shared_secret", secret, &a.IOSSecret, "${PV_SECRET}",
+			"Where the shared secret of iOS purchase verification is kept, never the secret itself."),
+		strict.Optional("verification", strict.Bool, &a.Verify, "true",
+			"Whether the verification of an iOS app is asked for."),
 	}, Check: func(d *strict.Decoder, n strict.Node, at map[string]strict.Node) {
 		checkIdentity(d, n, at)
 		if sections != nil {
@@ -79,7 +98,8 @@ func checkPlatform(d *strict.Decoder, a *App, sections []strict.Item, at map[str
 	case "ios":
 		only("android", "additional_stores", "signature")
 		if a.StoreID != "" && !allDigits.MatchString(a.StoreID) {
-			d.Fail(at["store_id"], "store_id: want the number of an ios app such as 1234567890, got %q", clip(a.StoreID))
+			d.Fail(at["store_id"], "store_id: want the number of an ios app such as 1234567890, got %q",
+				clip(a.StoreID))
 		}
 	}
 }
@@ -101,7 +121,8 @@ func events() strict.Shape[[]Event] {
 	lines := map[string]int{}
 	return strict.ListOf(func(e *Event) strict.Object {
 		return strict.Object{What: "an event", Fields: []strict.Field{
-			strict.Required("name", name, &e.Name, "purchase", "Name of the event, which says which one of the app's events is meant."),
+			strict.Required("name", name, &e.Name, "purchase",
+				"Name of the event, which says which one of the app's events is meant."),
 			strict.Optional("unique", strict.Bool, &e.Unique, "true", "Whether the event is counted once a user."),
 		}}
 	}, func(d *strict.Decoder, n strict.Node, at map[string]strict.Node, e *Event) {
@@ -113,14 +134,19 @@ func events() strict.Shape[[]Event] {
 }
 
 // signature gives a pointer, because an empty declaration differs from none.
-var signature = strict.As(strict.ObjectOf(signatureObject), func(_ *strict.Decoder, _ strict.Node, _ string, s Signature) (*Signature, bool) { return &s, true })
+var signature = strict.As(strict.ObjectOf(signatureObject), func(_ *strict.Decoder, _ strict.Node, _ string,
+	s Signature) (*Signature, bool) {
+	return &s, true
+})
 
 // signatureObject keeps false apart from a key that isn't there.
 func signatureObject(s *Signature) strict.Object {
 	var enforce bool
 	return strict.Object{What: "signature", Fields: []strict.Field{
-		strict.Optional("enforce_install_signing", strict.Bool, &enforce, "true", "Whether installs without a good signature are rejected."),
-		strict.Optional("android_fingerprints", strict.TextsOf(fingerprint), &s.Fingerprints, "", "SHA-1 fingerprints of the certificates that sign the app."),
+		strict.Optional("enforce_install_signing", strict.Bool, &enforce, "true",
+			"Whether installs without a good signature are rejected."),
+		strict.Optional("android_fingerprints", strict.TextsOf(fingerprint), &s.Fingerprints, "",
+			"SHA-1 fingerprints of the certificates that sign the app."),
 	}, Check: func(_ *strict.Decoder, _ strict.Node, at map[string]strict.Node) {
 		if at["enforce_install_signing"] != nil {
 			s.Enforce = &enforce
@@ -135,9 +161,10 @@ var (
 
 	line       = plain(strict.Text, 4096)
 	name       = plain(strict.Word, 255)
-	identifier = form(plain(strict.Word, 255), strict.Expr(`^[^ \t/?#&]*$`), "an ID, which has no blank and none of / ? # &")
-	appToken   = form(plain(strict.Word, 64), strict.Expr(`^[a-z0-9]+$`), "an app token of small letters and digits")
-	email      = form(plain(strict.Text, 254), strict.Expr(`^[^@\s]+@[^@\s]+\.[^@\s]+$`), "an e-mail address")
+	identifier = form(plain(strict.Word, 255), strict.Expr(`^[^ \t/?#&]*$`),
+		"an ID, which has no blank and none of / ? # &")
+	appToken = form(plain(strict.Word, 64), strict.Expr(`^[a-z0-9]+$`), "an app token of small letters and digits")
+	email    = form(plain(strict.Text, 254), strict.Expr(`^[^@\s]+@[^@\s]+\.[^@\s]+$`), "an e-mail address")
 
 	fingerprint = form(plain(strict.Text, 255), strict.Expr(`^([0-9A-Fa-f]{2}:){19}[0-9A-Fa-f]{2}$`),
 		"a SHA-1 fingerprint of 20 bytes in hex with colons between")
@@ -188,6 +215,7 @@ var additionalStores = strict.MapOf(func(d *strict.Decoder, e strict.Entry, key 
 	return "", false
 }, func() *jsonschema.Schema {
 	return &jsonschema.Schema{
-		Type: "object", AdditionalProperties: identifier.Schema(), PropertyNames: &jsonschema.Schema{Pattern: storeType.String()},
+		Type: "object", AdditionalProperties: identifier.Schema(),
+		PropertyNames: &jsonschema.Schema{Pattern: storeType.String()},
 	}
 })

@@ -1,8 +1,10 @@
-// Package apps reads the file that declares an account's apps. Without it, a wrong platform, a partner's misspelt parameter or
-// a secret in clear would reach the service's app automation, and would be noticed there or never.
+// Package apps reads the file that declares an account's apps. Without it, a wrong platform, a
+// partner's misspelt parameter or a secret in clear would reach the service's app automation, and
+// would be noticed there or never.
 //
-// The file is a list of apps, each with the settings that it must have. What an app doesn't declare is left as it is in the
-// service. Secrets are never in the file: a [Reference] says where each one is kept.
+// The file is a list of apps, each with the settings that it must have. What an app doesn't declare
+// is left as it is in the service. Secrets are never in the file: a [Reference] says where each one
+// is kept.
 //
 //	apps.yaml ── Load ──> []App ──> jobs of kind apps, which compare them with the service's own
 //	    └────── Schema ─> JSON Schema, for editors
@@ -28,10 +30,13 @@ type App struct {
 	Template                string // token of the app to copy from; empty: the account's own template
 	Line                    int    // of the entry in the file
 
-	Sections  []string                  // to copy; none: all
-	Setup     map[string]map[string]any // channel_setup by partner and parameter: string, bool, Reference or []any; nil: not declared
-	Overrides map[string]any            // override_settings by section: map[string]any, []any, string, bool, int64, uint64, float64, nil, Reference
-	Stores    map[string]string         // additional Android stores: store type -> store ID
+	Sections []string // to copy; none: all
+	// channel_setup by partner and parameter: string, bool, Reference or []any; nil: not declared.
+	Setup map[string]map[string]any
+	// override_settings by section: map[string]any, []any, string, bool, int64, uint64, float64,
+	// nil, Reference.
+	Overrides map[string]any
+	Stores    map[string]string // additional Android stores: store type -> store ID
 	Events    []Event
 	Signature *Signature
 	Editors   []string // e-mail addresses
@@ -51,7 +56,8 @@ type Signature struct {
 	Fingerprints []string // of Android certificates, SHA-1; nil: not declared
 }
 
-// A Reference stands for a value that is kept elsewhere: ${NAME} of an environment variable, or ${file:/path}.
+// A Reference stands for a value that is kept elsewhere: ${NAME} of an environment variable, or
+// ${file:/path}.
 type Reference string
 
 const (
@@ -73,7 +79,8 @@ func Load(path string) ([]App, error) {
 	return Parse(path, data)
 }
 
-// Parse checks the content of a file; name is what errors call it. The error joins one *strict.Error for each mistake.
+// Parse checks the content of a file; name is what errors call it. The error joins one
+// *strict.Error for each mistake.
 func Parse(name string, data []byte) ([]App, error) {
 	var apps []App
 	_, err := strict.Read(data, fileObject(&apps), strict.Options{
@@ -99,7 +106,8 @@ func Schema() ([]byte, error) {
 
 func fileObject(apps *[]App) strict.Object {
 	return strict.Object{What: "the file", Fields: []strict.Field{
-		strict.Required("apps", list(), apps, "", "The account's apps, each once for its platform and store ID, or for its token."),
+		strict.Required("apps", list(), apps, "",
+			"The account's apps, each once for its platform and store ID, or for its token."),
 	}}
 }
 
@@ -126,7 +134,9 @@ func list() strict.Shape[[]App] {
 	shape.Schema = func() *jsonschema.Schema {
 		s := named()
 		s.Items.OneOf = []*jsonschema.Schema{
-			{Required: []string{"token"}, Not: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Required: []string{"store_id"}}, {Required: []string{"platform"}}}}},
+			{Required: []string{"token"},
+				Not: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Required: []string{"store_id"}},
+					{Required: []string{"platform"}}}}},
 			{Required: identity, Not: &jsonschema.Schema{Required: []string{"token"}}},
 		}
 		return s

@@ -30,8 +30,10 @@ func TestGood(t *testing.T) {
 	a := apps[0]
 	enforce := false
 	want := App{
-		Name: "Puzzle Quest", BundleID: "com.example.puzzle", StoreID: "com.example.puzzle", Platform: "android", Template: "abc123def456", Line: 2,
-		Sections: []string{"events", "partners", "trackers"}, Stores: map[string]string{"amazon": "B00", "huawei": "123"},
+		Name: "Puzzle Quest", BundleID: "com.example.puzzle", StoreID: "com.example.puzzle", Platform: "android",
+		Template: "abc123def456", Line: 2,
+		Sections: []string{"events", "partners", "trackers"}, Stores: map[string]string{"amazon": "B00",
+			"huawei": "123"},
 		Events:    []Event{{"purchase", false}, {"level", true}},
 		Signature: &Signature{&enforce, []string{"C4:BD:07:91:BC:09:F9:B6:15:CD:BC:A3:3F:BC:68:8B:C2:EF:4F:F5"}},
 		Editors:   []string{"a@example.com"}, Setup: a.Setup, Overrides: a.Overrides,
@@ -39,19 +41,23 @@ func TestGood(t *testing.T) {
 	if !reflect.DeepEqual(a, want) {
 		t.Errorf("got %+v", a)
 	}
-	if len(a.Setup) != 13 || !reflect.DeepEqual(a.Setup["applovin"], map[string]any{"sdk_keys": []any{Reference("${KEY_ONE}"), Reference("${file:/run/secrets/two}")}}) ||
-		!reflect.DeepEqual(a.Setup["facebook"], map[string]any{"app_id": "123", "adimpression_forwarding": true}) || a.Setup["inmobi"]["advertiser_id"] != Reference("${NOT_SECRET}") {
+	if len(a.Setup) != 13 || !reflect.DeepEqual(a.Setup["applovin"],
+		map[string]any{"sdk_keys": []any{Reference("${KEY_ONE}"), Reference("${file:/run/secrets/two}")}}) ||
+		!reflect.DeepEqual(a.Setup["facebook"], map[string]any{"app_id": "123", "adimpression_forwarding": true}) ||
+		a.Setup["inmobi"]["advertiser_id"] != Reference("${NOT_SECRET}") {
 		t.Errorf("channel_setup: %v", a.Setup)
 	}
 	if got := a.Overrides["attribution_settings"]; !reflect.DeepEqual(got, map[string]any{
-		"window": uint64(604800), "share": 0.5, "none": nil, "list": []any{uint64(1), "two", map[string]any{"three": uint64(3)}}, "empty": "",
+		"window": uint64(604800), "share": 0.5, "none": nil, "list": []any{uint64(1), "two",
+			map[string]any{"three": uint64(3)}}, "empty": "",
 	}) {
 		t.Errorf("override_settings: %#v", got)
 	}
 	if second := apps[1]; second.StoreID != "com.example.second" || !reflect.DeepEqual(second.Setup, a.Setup) {
 		t.Errorf("the second is %+v", second)
 	}
-	if ios := apps[2]; ios.Name != "2048" || ios.Setup == nil || ios.Overrides == nil || ios.IOSSecret != "${PV}" || !ios.Verify {
+	if ios := apps[2]; ios.Name != "2048" || ios.Setup == nil || ios.Overrides == nil || ios.IOSSecret != "${PV}" ||
+		!ios.Verify {
 		t.Errorf("the third is %+v", ios)
 	}
 }
@@ -74,7 +80,8 @@ func TestByToken(t *testing.T) {
 func TestLarge(t *testing.T) {
 	start := time.Now()
 	for name, data := range map[string]string{
-		"a value":         "apps:\n  - {name: a, bundle_id: b, store_id: c, platform: " + strings.Repeat("x", 100_000) + "}\n",
+		"a value": "apps:\n  - {name: a, bundle_id: b, store_id: c, platform: " + strings.Repeat("x",
+			100_000) + "}\n",
 		"a key":           "apps:\n  - {" + strings.Repeat("x", 100_000) + ": 1}\n",
 		"a literal":       "apps:\n  - name: |\n      " + strings.Repeat("x", 100_000) + "\n",
 		"a value of 10MB": "apps:\n  - {name: " + strings.Repeat("x", 10_000_000) + "}\n",
@@ -116,7 +123,8 @@ func TestReadme(t *testing.T) {
 
 // beyondSchema are the bad files whose mistake a schema can't see.
 var beyondSchema = map[string]bool{
-	"circle": true, "ios_only": true, "laughs": true, "not_utf8": true, "references": true, "syntax": true, "store_ids": true, "token_twice": true, "twice": true,
+	"circle": true, "ios_only": true, "laughs": true, "not_utf8": true, "references": true, "syntax": true,
+	"store_ids": true, "token_twice": true, "twice": true,
 }
 
 // The schema of apps takes what the decoder takes, and rejects what is wrong in structure.
@@ -173,7 +181,8 @@ func FuzzParse(f *testing.F) {
 			if err == nil && (a.Token == "") != (a.StoreID != "" && a.Platform != "") {
 				t.Fatalf("named by both its token and its store, or by neither: %+v", a)
 			}
-			if err == nil && a.Token == "" && (a.Name == "" || a.StoreID == "" || a.Platform != "android" && a.Platform != "ios" || strings.ContainsAny(a.StoreID, "\r\n&?#/")) {
+			if err == nil && a.Token == "" && (a.Name == "" || a.StoreID == "" || a.Platform != "android" &&
+				a.Platform != "ios" || strings.ContainsAny(a.StoreID, "\r\n&?#/")) {
 				t.Fatalf("%+v", a)
 			}
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// overrides are settings by section. The interface document leaves their structure open, so only their outline is checked:
-// one object, or a list of objects that say which item of the template each one means.
+// overrides are settings by section. The interface document leaves their structure open, so only
+// their outline is checked: one object, or a list of objects that say which item of the template
+// each one means.
 var overrides = strict.Shape[map[string]any]{
 	Read: func(d *strict.Decoder, n strict.Node, key string) (map[string]any, bool) {
 		all := map[string]any{}
@@ -43,7 +44,8 @@ func overridesObject(all map[string]any) strict.Object {
 	return o
 }
 
-// override reads one section, and sees that each item of a list says which item of the template it replaces.
+// override reads one section, and sees that each item of a list says which item of the template it
+// replaces.
 func override(d *strict.Decoder, s catalog.Section, n strict.Node) (any, bool) {
 	t := &tree{d: d, left: mostNodes}
 	if s.ID == "" {
@@ -61,7 +63,8 @@ func override(d *strict.Decoder, s catalog.Section, n strict.Node) (any, bool) {
 		}
 		item, isMap := v.(map[string]any)
 		if id, _ := item[s.ID].(string); !isMap || strings.TrimSpace(id) == "" {
-			d.Fail(element, "%s: want a mapping with the key %s, which says what of the template is meant", s.Name, s.ID)
+			d.Fail(element, "%s: want a mapping with the key %s, which says what of the template is meant", s.Name,
+				s.ID)
 			continue
 		}
 		list = append(list, item)

@@ -11,7 +11,8 @@ import (
 
 const wantReference = "a reference, never the secret itself: ${NAME} of an environment variable, or ${file:/path}"
 
-// referenceForm has no runtimevar URLs, which the service's own token may be, because an app has dozens of secrets.
+// referenceForm has no runtimevar URLs, which the service's own token may be, because an app has
+// dozens of secrets.
 var (
 	referenceForm = strict.Expr(`^\$\{([A-Za-z_][A-Za-z0-9_]*|file:[^}\x00-\x1f\x7f-\x9f]+)\}$`)
 
@@ -47,7 +48,8 @@ func setupObject(all map[string]map[string]any) strict.Object {
 	return o
 }
 
-// partnerObject has the parameters of one partner, of the types that the interface document gives them.
+// partnerObject has the parameters of one partner, of the types that the interface document gives
+// them.
 func partnerObject(p catalog.Partner, into map[string]any) strict.Object {
 	o := strict.Object{What: p.Slug}
 	for _, s := range p.Setup {

@@ -1,10 +1,11 @@
-// Package draft writes configs, as init and run --to make them of answers and flags. Without it, each of them would put YAML
-// together in its own way, and a name with a colon in it would break one of them.
+// Package draft writes configs, as init and run --to make them of answers and flags. Without it,
+// each of them would put YAML together in its own way, and a name with a colon in it would break
+// one of them.
 //
 //	answers, flags ── Config ── YAML ── text ── config.Parse
 //
-// A draft says only what its author chose: whatever it leaves out has the config's own default, so that there is one place for
-// defaults. The comments are for the person who opens the file next.
+// A draft says only what its author chose: whatever it leaves out has the config's own default, so
+// that there is one place for defaults. The comments are for the person who opens the file next.
 package draft
 
 import (
@@ -22,8 +23,8 @@ type Config struct {
 	Jobs    []Job
 }
 
-// A Service says whom to ask: the made-up account when Embedded is true, else a host with the token that an environment variable
-// holds.
+// A Service says whom to ask: the made-up account when Embedded is true, else a host with the token
+// that an environment variable holds.
 type Service struct {
 	Embedded bool
 	BaseURL  string // empty: the service's usual host
@@ -47,18 +48,20 @@ type Job struct {
 	More       []Key // any other keys, which follow those above
 }
 
-// A Key is one key of a mapping with its value: a text, a number, a bool, a list of texts, a mapping as []Key, or
-// a list of mappings as [][]Key.
+// A Key is one key of a mapping with its value: a text, a number, a bool, a list of texts, a
+// mapping as []Key, or a list of mappings as [][]Key.
 type Key struct {
 	Name    string
 	Value   any
 	Comment string // behind the value; for a mapping, above the key
 }
 
-// Off is a value that a person has to look at first: its key stands in a comment, without whose mark it counts.
+// Off is a value that a person has to look at first: its key stands in a comment, without whose
+// mark it counts.
 type Off struct{ Value any }
 
-// YAML is the config as text. ${NAME} in a text stays what it is in every config, the value of an environment variable.
+// YAML is the config as text. ${NAME} in a text stays what it is in every config, the value of an
+// environment variable.
 func (c Config) YAML() []byte {
 	w := &writer{}
 	w.comment(0, c.Comment)
@@ -106,8 +109,10 @@ func (j Job) keys() []Key {
 		kind = "report"
 	}
 	all := []Key{
-		{"name", j.Name, "also the name of the table"}, {"kind", kind, ""}, {"schedule", j.Schedule, "says only when to look"},
-		{"zone", j.Zone, "of the schedule"}, {"sinks", j.Sinks, ""}, {"start", j.Start, "the first day wanted"}, {"currency", j.Currency, ""},
+		{"name", j.Name, "also the name of the table"}, {"kind", kind, ""},
+		{"schedule", j.Schedule, "says only when to look"},
+		{"zone", j.Zone, "of the schedule"}, {"sinks", j.Sinks, ""}, {"start", j.Start, "the first day wanted"},
+		{"currency", j.Currency, ""},
 		{"dimensions", j.Dimensions, ""}, {"metrics", j.Metrics, ""},
 	}
 	var said []Key

@@ -50,13 +50,15 @@ func TestYAML(t *testing.T) {
 	c := Config{
 		Comment: []string{"One table of mine."}, Ledger: "file://./out/.ledger",
 		Jobs: []Job{{
-			Comment: []string{"What was paid."}, Name: "days", Schedule: "0 6 * * *", Zone: "Europe/Berlin", Sinks: []string{"file://./out"}, Start: "-30d",
+			Comment: []string{"What was paid."}, Name: "days", Schedule: "0 6 * * *", Zone: "Europe/Berlin",
+			Sinks: []string{"file://./out"}, Start: "-30d",
 			Currency: "USD", Dimensions: []string{"day", "network"},
 			Metrics: []string{"installs", "cost", "all_revenue_total_d7", "all_revenue_total_d30", "retention_rate_d7"},
 			More: []Key{
 				{"filters", []Key{{"app_token__in", []string{"abc", "0123"}, ""}}, ""},
 				{"events", [][]Key{
-					{{"name", "Purchase", ""}, {"metrics", []string{"events", "revenue"}, "of each"}}, {{"glob", "level_*", ""}, {"metrics", []string{"events"}, ""}},
+					{{"name", "Purchase", ""}, {"metrics", []string{"events", "revenue"}, "of each"}},
+					{{"glob", "level_*", ""}, {"metrics", []string{"events"}, ""}},
 				}, "Found by name."},
 				{"lookback", 14, "Days that are fetched again, because the service still restates them."},
 			},
@@ -70,7 +72,8 @@ func TestYAML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if j := parsed.Jobs[0]; j.Name != "days" || j.Report.Lookback != 14 || j.Report.Filters["app_token__in"][1] != "0123" || j.Zone != "Europe/Berlin" {
+	if j := parsed.Jobs[0]; j.Name != "days" || j.Report.Lookback != 14 ||
+		j.Report.Filters["app_token__in"][1] != "0123" || j.Zone != "Europe/Berlin" {
 		t.Errorf("%+v", j)
 	}
 }
@@ -78,7 +81,8 @@ func TestYAML(t *testing.T) {
 // What is off is a comment, line by line.
 func TestOff(t *testing.T) {
 	got := string(Config{Service: Service{Embedded: true}, Jobs: []Job{{Name: "a", More: []Key{
-		{"constants", Off{[]Key{{"tag", "nightly", "said"}}}, "The same in every record."}, {"columns", []Key{{"a", Off{"b"}, ""}, {"c", "d", ""}}, ""},
+		{"constants", Off{[]Key{{"tag", "nightly", "said"}}}, "The same in every record."},
+		{"columns", []Key{{"a", Off{"b"}, ""}, {"c", "d", ""}}, ""},
 	}}}}.YAML())
 	if want := `
     # The same in every record.
@@ -103,11 +107,16 @@ func TestEmbedded(t *testing.T) {
 func TestAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		drawn := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]{0,12}`), rapid.SampledFrom([]string{
-			"null", "~", "yes", "Off", "0x1f", "1_000", "12:30", "1e3", ".inf", "-30d", "2026-01-01", "- a", "a: b", "a #b", "@daily", "&a", "*a", "!a", "%a", "a,b", "[", "{}", "\ufeff", "",
+			"null", "~", "yes", "Off", "0x1f", "1_000", "12:30", "1e3", ".inf", "-30d", "2026-01-01", "- a", "a: b",
+			"a #b", "@daily", "&a", "*a", "!a", "%a", "a,b", "[", "{}", "\ufeff", "",
 		}))
-		s := drawn.Filter(func(s string) bool { return !strings.ContainsAny(s, "\x7f\u0085\u2028\u2029\ufeff") || s == "\ufeff" }).Draw(t, "text")
+		s := drawn.Filter(func(s string) bool {
+			return !strings.ContainsAny(s, "\x7f\u0085\u2028\u2029\ufeff") ||
+				s == "\ufeff"
+		}).Draw(t, "text")
 		w := &writer{}
-		w.keys(0, []Key{{"alone", s, "a comment"}, {"list", []string{s, s}, ""}, {"inner", []Key{{"deep", s, ""}}, "a comment"}})
+		w.keys(0, []Key{{"alone", s, "a comment"}, {"list", []string{s, s}, ""},
+			{"inner", []Key{{"deep", s, ""}}, "a comment"}})
 		var got struct {
 			Alone string
 			List  []string

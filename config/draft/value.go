@@ -82,8 +82,9 @@ func value(v any) string {
 	return fmt.Sprint(v)
 }
 
-// plain is a text that YAML takes for that text without quotes, in a list as elsewhere: it begins with a letter or a path, and
-// holds nothing that could end it. A colon is followed by a slash, as in a URL.
+// plain is a text that YAML takes for that text without quotes, in a list as elsewhere: it begins
+// with a letter or a path, and holds nothing that could end it. A colon is followed by a slash, as
+// in a URL.
 var plain = lazy.Regexp(`^(-?[0-9]+[dhmqswy]|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
 
 // word is what YAML takes for something else than a text.

@@ -1,11 +1,12 @@
-// Package preset has the tables that most people want first, as data. Without it, everybody would choose dimensions and metrics
-// from a list of hundreds, and learn from wrong dashboards which of them can't be added up.
+// Package preset has the tables that most people want first, as data. Without it, everybody would
+// choose dimensions and metrics from a list of hundreds, and learn from wrong dashboards which of
+// them can't be added up.
 //
 //	Preset ── Jobs ── init ── config/draft ── the config of a person, who changes it from there
 //
-// A preset says what a table holds, and leaves out whatever depends on the person: sinks, currency, schedule, zone and apps.
-// Almost all metrics are amounts and counts, because these add up over any rows; a ratio is a division of two sums, and the
-// comments above a job say which.
+// A preset says what a table holds, and leaves out whatever depends on the person: sinks, currency,
+// schedule, zone and apps. Almost all metrics are amounts and counts, because these add up over any
+// rows; a ratio is a division of two sums, and the comments above a job say which.
 package preset
 
 import "github.com/reportferry/reportferry/config/draft"
@@ -42,7 +43,8 @@ func spend() Preset {
 		Name: "network_spend_daily", Start: "-60d",
 		Dimensions: []string{"day", "app", "app_token", "os_name", "country_code", "network"},
 		Metrics: []string{
-			"impressions", "clicks", "installs", "reattributions", "paid_installs", "cost", "adjust_cost", "network_cost", "all_revenue",
+			"impressions", "clicks", "installs", "reattributions", "paid_installs", "cost", "adjust_cost",
+			"network_cost", "all_revenue",
 		},
 		More: []draft.Key{mixed},
 	}, {
@@ -52,10 +54,12 @@ func spend() Preset {
 		},
 		Name: "campaign_spend_daily", Start: "-60d",
 		Dimensions: []string{
-			"day", "app", "app_token", "os_name", "network", "campaign_network", "campaign_id_network", "adgroup_network", "adgroup_id_network",
+			"day", "app", "app_token", "os_name", "network", "campaign_network", "campaign_id_network",
+			"adgroup_network", "adgroup_id_network",
 		},
-		Metrics: []string{"impressions", "clicks", "installs", "paid_installs", "cost", "adjust_cost", "network_cost", "all_revenue"},
-		More:    []draft.Key{mixed},
+		Metrics: []string{"impressions", "clicks", "installs", "paid_installs", "cost", "adjust_cost", "network_cost",
+			"all_revenue"},
+		More: []draft.Key{mixed},
 	}}}
 }
 
@@ -72,7 +76,8 @@ func cohorts() Preset {
 		Dimensions: []string{"day", "app", "app_token", "os_name", "country_code", "network", "campaign"},
 		Metrics: []string{
 			"installs", "cost",
-			"cohort_size_d1", "retained_users_d1", "cohort_size_d7", "retained_users_d7", "cohort_size_d30", "retained_users_d30",
+			"cohort_size_d1", "retained_users_d1", "cohort_size_d7", "retained_users_d7", "cohort_size_d30",
+			"retained_users_d30",
 			"all_revenue_total_d0", "all_revenue_total_d3", "all_revenue_total_d7", "all_revenue_total_d30",
 			"ad_revenue_total_d7", "revenue_total_d7", "first_paying_users_total_d7",
 		},
@@ -86,7 +91,8 @@ func cohorts() Preset {
 		Name: "roas_weekly", Start: "-112d",
 		Dimensions: []string{"week", "app", "app_token", "network"},
 		Metrics: []string{
-			"installs", "cost", "all_revenue_total_d7", "all_revenue_total_d30", "roas_d0", "roas_d7", "roas_d30", "retention_rate_d1", "retention_rate_d7",
+			"installs", "cost", "all_revenue_total_d7", "all_revenue_total_d30", "roas_d0", "roas_d7", "roas_d30",
+			"retention_rate_d1", "retention_rate_d7",
 			"retention_rate_d30", "lifetime_value_d30",
 		},
 		More: []draft.Key{mixed},
@@ -133,7 +139,8 @@ func adRevenue() Preset {
 		Name: "ad_revenue_campaigns_daily", Start: "-60d",
 		Dimensions: []string{"day", "app", "app_token", "os_name", "network", "campaign"},
 		Metrics: []string{
-			"installs", "cost", "ad_revenue", "ad_impressions", "ad_revenue_total_d0", "ad_revenue_total_d7", "ad_revenue_total_d30", "ad_impressions_total_d7",
+			"installs", "cost", "ad_revenue", "ad_impressions", "ad_revenue_total_d0", "ad_revenue_total_d7",
+			"ad_revenue_total_d30", "ad_impressions_total_d7",
 		},
 		More: []draft.Key{mixed},
 	}}}

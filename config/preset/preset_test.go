@@ -31,8 +31,8 @@ func file(presets ...preset.Preset) []byte {
 	return c.YAML()
 }
 
-// Each preset, and all of them in one config, are read without an error and without a warning: no name is unknown to the
-// catalogue, and no two tables have one name.
+// Each preset, and all of them in one config, are read without an error and without a warning: no
+// name is unknown to the catalogue, and no two tables have one name.
 func TestParsed(t *testing.T) {
 	all := preset.All()
 	for _, set := range append([][]preset.Preset{all}, slices.Collect(slices.Chunk(all, 1))...) {

@@ -8,11 +8,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// A Node is a place in the file: a value, or a key. A nil Node stands for the beginning of the file.
+// A Node is a place in the file: a value, or a key. A nil Node stands for the beginning of the
+// file.
 type Node = ast.Node
 
-// A Decoder walks the nodes of one file and notes its mistakes. Whatever reads a node gives a zero value and false when the
-// node is wrong, and the mistake has been noted by then.
+// A Decoder walks the nodes of one file and notes its mistakes. Whatever reads a node gives a zero
+// value and false when the node is wrong, and the mistake has been noted by then.
 type Decoder struct {
 	opts    Options
 	body    Node
@@ -66,8 +67,8 @@ func (d *Decoder) at(p *token.Position, format string, args ...any) *Error {
 	return e
 }
 
-// position is where a node begins. The parser's own place of a block mapping is its first colon, so the first key's place is
-// taken instead.
+// position is where a node begins. The parser's own place of a block mapping is its first colon, so
+// the first key's place is taken instead.
 func position(n Node) *token.Position {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		return position(m.Values[0].Key)

@@ -1,22 +1,27 @@
-// Package strict reads a YAML file by tables of keys, and says of every mistake in which line and column it stands. Without
-// it, a misspelt key would be ignored, a wrong value would surface at night, and an editor couldn't complete the file.
+// Package strict reads a YAML file by tables of keys, and says of every mistake in which line and
+// column it stands. Without it, a misspelt key would be ignored, a wrong value would surface at
+// night, and an editor couldn't complete the file.
 //
-// A caller describes its file once, as an [Object]: a table of [Field]s, each with a [Shape] that says what the value must
-// look like. The table is used twice, so that the reader and an editor can't disagree about a key:
+// A caller describes its file once, as an [Object]: a table of [Field]s, each with a [Shape] that
+// says what the value must look like. The table is used twice, so that the reader and an editor
+// can't disagree about a key:
 //
 //	               ┌── Read ───> Go values, with defaults
 //	Object ────────┤                and all mistakes at once, in the order of the file
 //	  Field: Shape └── Schema ─> JSON Schema, with descriptions and examples
 //
-// Read goes through the file like this. After a mistake it goes on, so that all of them are reported together:
+// Read goes through the file like this. After a mistake it goes on, so that all of them are
+// reported together:
 //
 //	bytes ──> UTF-8? ──> one YAML document ──> anchors, aliases, merge keys ──> keys known? ──> Shape ──> Check
 //	                                                                                             │
 //	                                           ${NAME} is filled in from the environment ────────┘
 //
-// Messages never repeat what may be a secret: neither a token, nor what a variable stands for, nor the query of a URL.
+// Messages never repeat what may be a secret: neither a token, nor what a variable stands for, nor
+// the query of a URL.
 //
-// Show reads as Read does, and gives back every key with the value that it has by then, also of keys that the file leaves out.
+// Show reads as Read does, and gives back every key with the value that it has by then, also of
+// keys that the file leaves out.
 //
 // The package knows YAML and JSON Schema, and nothing of jobs or the service.
 package strict
@@ -37,8 +42,9 @@ type Options struct {
 	MaxValue int    // bytes of one text; 0: any number
 }
 
-// Read reads data into the variables that the object's fields point to. The error joins one *Error for each mistake, in the
-// order of the file; of very many of one kind it has the first few, and their number. The warnings are what is allowed and yet likely a slip.
+// Read reads data into the variables that the object's fields point to. The error joins one *Error
+// for each mistake, in the order of the file; of very many of one kind it has the first few, and
+// their number. The warnings are what is allowed and yet likely a slip.
 func Read(data []byte, o Object, opts Options) (warnings []*Error, err error) {
 	_, warnings, err = read(data, o, opts)
 	return warnings, err
@@ -57,7 +63,8 @@ func read(data []byte, o Object, opts Options) (d *Decoder, warnings []*Error, e
 	return d, inOrder(d.warned), errors.Join(errs...)
 }
 
-// An Error is one mistake or one warning, and its place. Line and Col count from 1, and Col counts characters, not bytes.
+// An Error is one mistake or one warning, and its place. Line and Col count from 1, and Col counts
+// characters, not bytes.
 type Error struct {
 	File      string
 	Line, Col int
@@ -83,8 +90,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// So many mistakes of one kind are listed one by one; of more than that only the first few are, because one slip may be made on
-// every line of a long list.
+// So many mistakes of one kind are listed one by one; of more than that only the first few are,
+// because one slip may be made on every line of a long list.
 const (
 	mostListed = 8
 	fewListed  = 3

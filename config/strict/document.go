@@ -10,7 +10,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// document gives the one YAML document of a file; nil: there is none, and the mistake has been noted.
+// document gives the one YAML document of a file; nil: there is none, and the mistake has been
+// noted.
 func (d *Decoder) document(data []byte) Node {
 	if most := d.opts.MaxFile; most > 0 && len(data) > most {
 		d.failAt(nil, "the file has more than %d bytes, which is the most that it may have", most)
@@ -20,7 +21,8 @@ func (d *Decoder) document(data []byte) Node {
 	if !ok {
 		return nil
 	}
-	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey()) // Entries finds doubled keys, with all other mistakes
+	// Entries finds doubled keys, with all other mistakes.
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		d.failSyntax(data, err)
 		return nil
@@ -41,7 +43,8 @@ func (d *Decoder) document(data []byte) Node {
 	return body
 }
 
-// plain drops a byte order mark and refuses what isn't text, which the parser would read as something else.
+// plain drops a byte order mark and refuses what isn't text, which the parser would read as
+// something else.
 func (d *Decoder) plain(data []byte) ([]byte, bool) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	line, col := 1, 1
@@ -63,7 +66,8 @@ func (d *Decoder) plain(data []byte) ([]byte, bool) {
 	return data, true
 }
 
-// failSyntax notes what the parser says. Its messages come without their excerpt of the file, which may hold a secret.
+// failSyntax notes what the parser says. Its messages come without their excerpt of the file, which
+// may hold a secret.
 func (d *Decoder) failSyntax(data []byte, err error) {
 	var e interface {
 		error
@@ -78,8 +82,8 @@ func (d *Decoder) failSyntax(data []byte, err error) {
 	d.failAt(nil, "not YAML: %s", err)
 }
 
-// findAnchors notes what each anchor (&name) stands for. A name that is used twice is refused, because an alias between the
-// two would be read as the later one.
+// findAnchors notes what each anchor (&name) stands for. A name that is used twice is refused,
+// because an alias between the two would be read as the later one.
 func (d *Decoder) findAnchors(body Node) {
 	d.anchors = map[string]Node{}
 	for _, n := range ast.Filter(ast.AnchorType, body) {

@@ -33,7 +33,8 @@ func Items(element Shape[string]) Shape[[]Item] {
 				}
 				if i := slices.IndexFunc(out, func(o Item) bool { return o.Text == s }); i >= 0 {
 					if plainWord.MatchString(s) {
-						d.Fail(e, "%s: %s stands twice, first on line %d; leave one of them out", key, s, Line(out[i].Node))
+						d.Fail(e, "%s: %s stands twice, first on line %d; leave one of them out", key, s,
+							Line(out[i].Node))
 					} else { // a URL, which may hold a secret
 						d.Fail(e, "%s: the same again as on line %d; leave one of them out", key, Line(out[i].Node))
 					}
@@ -56,15 +57,18 @@ func TextsOf(element Shape[string]) Shape[[]string] {
 
 // ArrayOf describes a list of at least one element.
 func ArrayOf(element *jsonschema.Schema) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "array", Items: element, MinItems: AtLeastOne, UniqueItems: element.Type == "string" || element.Enum != nil}
+	return &jsonschema.Schema{Type: "array", Items: element, MinItems: AtLeastOne,
+		UniqueItems: element.Type == "string" || element.Enum != nil}
 }
 
-// Elements gives the elements of a list. It notes a mistake when the list is empty, or when the node is something else.
+// Elements gives the elements of a list. It notes a mistake when the list is empty, or when the
+// node is something else.
 func (d *Decoder) Elements(n Node, key string) []Node {
 	elements, ok := d.List(n)
 	switch {
 	case !ok:
-		d.Fail(n, "%s: want a list, in brackets as in [one, two], or with a - in front of each element; got %s", key, d.Describe(n))
+		d.Fail(n, "%s: want a list, in brackets as in [one, two], or with a - in front of each element; got %s", key,
+			d.Describe(n))
 	case len(elements) == 0:
 		d.Fail(n, "%s: the list is empty", key)
 	}

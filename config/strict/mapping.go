@@ -17,8 +17,9 @@ type Entry struct {
 	Value   Node
 }
 
-// Entries lists the keys of a mapping, each once, with those that a merge key (<<) brings in; what names the mapping in
-// messages. It notes a key that stands twice, and a node that is something else than a mapping; it gives false then.
+// Entries lists the keys of a mapping, each once, with those that a merge key (<<) brings in; what
+// names the mapping in messages. It notes a key that stands twice, and a node that is something
+// else than a mapping; it gives false then.
 func (d *Decoder) Entries(n Node, what string) ([]Entry, bool) { return d.entries(n, what, "", 0) }
 
 // mostMerged bounds how deep merge keys may bring in mappings that have merge keys themselves.
@@ -32,7 +33,8 @@ func (d *Decoder) entries(n Node, what, like string, depth int) ([]Entry, bool) 
 	}
 	m, ok := d.resolve(n).(ast.MapNode)
 	if !ok {
-		d.Fail(n, "%s: want a mapping of keys to values, such as %s, got %s", what, cmp.Or(like, "{key: value}"), d.Describe(n))
+		d.Fail(n, "%s: want a mapping of keys to values, such as %s, got %s", what, cmp.Or(like, "{key: value}"),
+			d.Describe(n))
 		return nil, false
 	}
 	var own, merged []Entry
@@ -57,7 +59,8 @@ func (d *Decoder) entries(n Node, what, like string, depth int) ([]Entry, bool) 
 		seen[key] = Line(it.Key())
 		own = append(own, Entry{key, it.Key(), it.Value()})
 	}
-	// A mapping's own keys win over merged ones, and earlier sources win over later ones (yaml.org/type/merge).
+	// A mapping's own keys win over merged ones, and earlier sources win over later ones
+	// (yaml.org/type/merge).
 	for _, e := range merged {
 		if _, taken := seen[e.Key]; !taken {
 			seen[e.Key] = Line(e.KeyNode)
@@ -152,7 +155,8 @@ func (o Object) unknown(key string) string {
 	return fmt.Sprintf("unknown key %q in %s%s", key, o.What, hint)
 }
 
-// DidYouMean is the tail of a message about an unknown name, such as "; did you mean until?"; empty: no name is near.
+// DidYouMean is the tail of a message about an unknown name, such as "; did you mean until?";
+// empty: no name is near.
 func DidYouMean(name string, names []string) string {
 	near := catalog.Nearest(name, names)
 	if len(near) == 0 {

@@ -22,7 +22,8 @@ type Field struct {
 	Schema   func() *jsonschema.Schema // describes the value
 }
 
-// Optional is a key whose value goes to *to. What is there before is the default, and the schema says so.
+// Optional is a key whose value goes to *to. What is there before is the default, and the schema
+// says so.
 func Optional[T any](key string, s Shape[T], to *T, example, doc string) Field {
 	byDefault := Default(*to)
 	return Field{
@@ -101,13 +102,16 @@ type Object struct {
 	What    string // what messages call it
 	Like    string // an example of one, for messages; may be empty
 	Fields  []Field
-	Refused map[string]string                            // a key that is known and not allowed -> the reason
-	Unknown func(key string) string                      // says of any other key what it is in truth; empty: nothing is known of it; may be nil
-	Check   func(d *Decoder, n Node, at map[string]Node) // looks across keys, by the nodes of those that have a value; may be nil
-	Rules   func(s *jsonschema.Schema)                   // adds what a schema can say of Check; may be nil
+	Refused map[string]string // a key that is known and not allowed -> the reason
+	// Says of any other key what it is in truth; empty: nothing is known of it; may be nil.
+	Unknown func(key string) string
+	// Looks across keys, by the nodes of those that have a value; may be nil.
+	Check func(d *Decoder, n Node, at map[string]Node)
+	Rules func(s *jsonschema.Schema) // adds what a schema can say of Check; may be nil
 }
 
-// Object reads a mapping. It gives the nodes of the keys that have a value; nil: n is something else than a mapping.
+// Object reads a mapping. It gives the nodes of the keys that have a value; nil: n is something
+// else than a mapping.
 func (d *Decoder) Object(n Node, o Object) map[string]Node {
 	at := d.mapping(n, o)
 	if at != nil && o.Check != nil {
@@ -138,7 +142,8 @@ func (o Object) Schema() *jsonschema.Schema {
 	return s
 }
 
-// valueOf is an example as JSON has it. An example that isn't YAML stays text; the test of examples finds it.
+// valueOf is an example as JSON has it. An example that isn't YAML stays text; the test of examples
+// finds it.
 func valueOf(example string) any {
 	var v any
 	if err := yaml.Unmarshal([]byte(example), &v); err != nil {
@@ -158,8 +163,8 @@ func ObjectOf[T any](of func(*T) Object) Shape[T] {
 	}
 }
 
-// ListOf is a list of mappings, at least one. each looks at a mapping that has been read, with its node and the nodes of its
-// keys; it may be nil.
+// ListOf is a list of mappings, at least one. each looks at a mapping that has been read, with its
+// node and the nodes of its keys; it may be nil.
 func ListOf[T any](of func(*T) Object, each func(d *Decoder, n Node, at map[string]Node, v *T)) Shape[[]T] {
 	return Shape[[]T]{
 		func(d *Decoder, n Node, key string) ([]T, bool) {
@@ -178,8 +183,10 @@ func ListOf[T any](of func(*T) Object, each func(d *Decoder, n Node, at map[stri
 	}
 }
 
-// MapOf is a mapping whose keys the file chooses. one reads an entry, and notes what is wrong with it.
-func MapOf[T any](one func(d *Decoder, e Entry, key string) (T, bool), schema func() *jsonschema.Schema) Shape[map[string]T] {
+// MapOf is a mapping whose keys the file chooses. one reads an entry, and notes what is wrong with
+// it.
+func MapOf[T any](one func(d *Decoder, e Entry, key string) (T, bool),
+	schema func() *jsonschema.Schema) Shape[map[string]T] {
 	return Shape[map[string]T]{
 		func(d *Decoder, n Node, key string) (map[string]T, bool) {
 			entries, ok := d.Entries(n, key)

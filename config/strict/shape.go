@@ -13,8 +13,9 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// A Shape is what one value must look like. How it is read and how the JSON Schema describes it stand side by side. The
-// schema may allow more than Read does, never less: a time zone or a cron expression needs more than a schema can say.
+// A Shape is what one value must look like. How it is read and how the JSON Schema describes it
+// stand side by side. The schema may allow more than Read does, never less: a time zone or a cron
+// expression needs more than a schema can say.
 type Shape[T any] struct {
 	Read   func(d *Decoder, n Node, key string) (T, bool) // key names the value in messages
 	Schema func() *jsonschema.Schema
@@ -33,7 +34,8 @@ var Text = Shape[string]{
 var Word = Shape[string]{
 	(*Decoder).word,
 	func() *jsonschema.Schema {
-		return &jsonschema.Schema{MinLength: AtLeastOne, Extras: map[string]any{"type": []string{"string", "number", "boolean"}}}
+		return &jsonschema.Schema{MinLength: AtLeastOne, Extras: map[string]any{"type": []string{"string", "number",
+			"boolean"}}}
 	},
 }
 
@@ -54,13 +56,15 @@ func Whole(low, high int) Shape[int] {
 	return Shape[int]{
 		func(d *Decoder, n Node, key string) (int, bool) { return d.whole(n, key, low, high) },
 		func() *jsonschema.Schema {
-			return &jsonschema.Schema{Type: "integer", Minimum: json.Number(strconv.Itoa(low)), Maximum: json.Number(strconv.Itoa(high))}
+			return &jsonschema.Schema{Type: "integer", Minimum: json.Number(strconv.Itoa(low)),
+				Maximum: json.Number(strconv.Itoa(high))}
 		},
 	}
 }
 
-// An Expression is a regular expression that is compiled when it is first needed. A file needs few of those that there are,
-// and compiling them all, with their long repetitions, would take 2 ms of every start.
+// An Expression is a regular expression that is compiled when it is first needed. A file needs few
+// of those that there are, and compiling them all, with their long repetitions, would take 2 ms of
+// every start.
 type Expression struct {
 	text     string
 	compiled func() *regexp.Regexp
@@ -79,8 +83,8 @@ func (e Expression) MatchString(s string) bool { return e.compiled().MatchString
 // Submatch gives the match of the text and of the expression's groups; nil: there is none.
 func (e Expression) Submatch(s string) []string { return e.compiled().FindStringSubmatch(s) }
 
-// Matching is text of one form. want names the form, for messages and as the title of the schema: "a length of time such as
-// 90s".
+// Matching is text of one form. want names the form, for messages and as the title of the schema:
+// "a length of time such as 90s".
 func Matching(form Expression, want string) Shape[string] {
 	return Shape[string]{
 		func(d *Decoder, n Node, key string) (string, bool) {
@@ -107,8 +111,9 @@ const notFilled = "Variables aren't filled in here."
 // bareVariable is a reference as a shell takes it too. No token begins with a $.
 var bareVariable = Expr(`^\$[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Reference is text of one form that stands for a secret. It is taken as it stands in the file, with no variable filled in.
-// The message doesn't repeat a wrong one, which may be the secret itself.
+// Reference is text of one form that stands for a secret. It is taken as it stands in the file,
+// with no variable filled in. The message doesn't repeat a wrong one, which may be the secret
+// itself.
 func Reference(form Expression, want string) Shape[string] {
 	return Shape[string]{
 		func(d *Decoder, n Node, key string) (string, bool) {
@@ -130,7 +135,8 @@ func Reference(form Expression, want string) Shape[string] {
 	}
 }
 
-// As is s, whose value stands for another one. What makes it notes a mistake that a schema can't find, and gives false.
+// As is s, whose value stands for another one. What makes it notes a mistake that a schema can't
+// find, and gives false.
 func As[S, T any](s Shape[S], made func(d *Decoder, n Node, key string, value S) (T, bool)) Shape[T] {
 	return Shape[T]{
 		func(d *Decoder, n Node, key string) (v T, ok bool) {
@@ -143,7 +149,8 @@ func As[S, T any](s Shape[S], made func(d *Decoder, n Node, key string, value S)
 	}
 }
 
-// Checked is s, with a look at what has been read that a schema can't take. The look notes the mistake and gives false.
+// Checked is s, with a look at what has been read that a schema can't take. The look notes the
+// mistake and gives false.
 func Checked[T any](s Shape[T], look func(d *Decoder, n Node, key string, value T) bool) Shape[T] {
 	return As(s, func(d *Decoder, n Node, key string, v T) (T, bool) { return v, look(d, n, key, v) })
 }
@@ -174,24 +181,25 @@ var durationForm = Expr(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
 
 // Duration is a length of time, at least low.
 func Duration(low time.Duration) Shape[time.Duration] {
-	return As(Matching(durationForm, "a length of time such as 90s, 2m or 1h30m"), func(d *Decoder, n Node, key, s string) (time.Duration, bool) {
-		v, err := time.ParseDuration(s)
-		switch {
-		case err != nil:
-			d.Fail(n, "%s: %q is too long a time", key, s)
-		case v < low:
-			d.Fail(n, "%s: want at least %s, got %s", key, low, s)
-		default:
-			return v, true
-		}
-		return 0, false
-	})
+	return As(Matching(durationForm, "a length of time such as 90s, 2m or 1h30m"),
+		func(d *Decoder, n Node, key, s string) (time.Duration, bool) {
+			v, err := time.ParseDuration(s)
+			switch {
+			case err != nil:
+				d.Fail(n, "%s: %q is too long a time", key, s)
+			case v < low:
+				d.Fail(n, "%s: want at least %s, got %s", key, low, s)
+			default:
+				return v, true
+			}
+			return 0, false
+		})
 }
 
 var controlCharacter = Expr(`\p{Cc}`)
 
-// OneLine is s without control characters, which would end a line or a header, without blanks at its ends, and of at most so
-// many bytes. Messages don't repeat the text.
+// OneLine is s without control characters, which would end a line or a header, without blanks at
+// its ends, and of at most so many bytes. Messages don't repeat the text.
 func OneLine(s Shape[string], most int) Shape[string] {
 	return Checked(s, func(d *Decoder, n Node, key, text string) bool {
 		switch {

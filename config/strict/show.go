@@ -17,9 +17,10 @@ type Shown struct {
 // Spelled is a number, true, false or null as YAML spells it.
 type Spelled string
 
-// Show reads as Read does, and gives the keys in the order of the tables: those of the file with variables filled in and merge
-// keys merged, and those that the file leaves out with what they are then. References to secrets stay references. redact
-// takes out of any other text what may be secret; a key that lost something of it says so in its note.
+// Show reads as Read does, and gives the keys in the order of the tables: those of the file with
+// variables filled in and merge keys merged, and those that the file leaves out with what they are
+// then. References to secrets stay references. redact takes out of any other text what may be
+// secret; a key that lost something of it says so in its note.
 func Show(data []byte, o Object, opts Options, redact func(string) string) ([]Shown, []*Error, error) {
 	d, warnings, err := read(data, o, opts)
 	if err != nil {
@@ -61,7 +62,8 @@ func (d *Decoder) shown(n Node, redact func(string) string) any {
 	return d.escaped(redact(d.filled(n, s)))
 }
 
-// shownMapping gives the keys of a table in its order, and those that the file chooses in the file's.
+// shownMapping gives the keys of a table in its order, and those that the file chooses in the
+// file's.
 func (d *Decoder) shownMapping(n Node, redact func(string) string) any {
 	entries, _ := d.entries(n, "", "", 0)
 	o, isTable := d.objects[n]
@@ -116,7 +118,8 @@ func isText(v any) bool {
 	return false
 }
 
-// safe is a value that the file leaves out, which may be a text of the file all the same: a job may take it from elsewhere.
+// safe is a value that the file leaves out, which may be a text of the file all the same: a job may
+// take it from elsewhere.
 func (d *Decoder) safe(v any, redact func(string) string) any {
 	switch v := v.(type) {
 	case string:

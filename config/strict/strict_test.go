@@ -108,8 +108,10 @@ func TestValues(t *testing.T) {
 	if err == nil {
 		t.Errorf("%+v, %v", b, warnings)
 	}
-	b, warnings, err = read("crew: [ana, 7, true]\nspeed: 6\nport: {<<: {no: Oslo, dk: x}, dk: Ribe}\n", strict.Options{})
-	if err != nil || b.name != "kestrel" || strings.Join(b.crew, " ") != "ana 7 true" || b.port["no"] != "Oslo" || b.port["dk"] != "Ribe" || b.rest != 2*time.Minute {
+	b, warnings, err = read("crew: [ana, 7, true]\nspeed: 6\nport: {<<: {no: Oslo, dk: x}, dk: Ribe}\n",
+		strict.Options{})
+	if err != nil || b.name != "kestrel" || strings.Join(b.crew, " ") != "ana 7 true" || b.port["no"] != "Oslo" ||
+		b.port["dk"] != "Ribe" || b.rest != 2*time.Minute {
 		t.Errorf("%+v, %v", b, err)
 	}
 	if len(warnings) != 1 || warnings[0].Error() != "boat.yml:2:8: speed: fast for a boat without sails" {
@@ -145,7 +147,8 @@ func TestLimits(t *testing.T) {
 		"crew: |\n  " + long:      "boat.yml:1:7: a value has 100 bytes; it may have at most 50",
 		strings.Repeat("#\n", 99): "boat.yml:1:1: the file has more than 150 bytes, which is the most that it may have",
 	} {
-		if _, _, err := read(text, strict.Options{MaxFile: 150, MaxValue: 50}); err == nil || strings.TrimSpace(err.Error()) != want {
+		if _, _, err := read(text, strict.Options{MaxFile: 150, MaxValue: 50}); err == nil ||
+			strings.TrimSpace(err.Error()) != want {
 			t.Errorf("%.20q: got %v, want %s", text, err, want)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// resolve follows aliases and anchors to the node that holds the value. The bound ends a chain that names itself.
+// resolve follows aliases and anchors to the node that holds the value. The bound ends a chain that
+// names itself.
 func (d *Decoder) resolve(n Node) Node {
 	for range 32 {
 		switch v := n.(type) {
@@ -34,7 +35,8 @@ func missing(n Node) bool {
 	return n == nil || (n.Type() == ast.NullType && n.GetToken().Type == token.ImplicitNullType)
 }
 
-// Describe says what a node is, for the end of "want ..., got ...". It never gives the node's text, which may be a secret.
+// Describe says what a node is, for the end of "want ..., got ...". It never gives the node's text,
+// which may be a secret.
 func (d *Decoder) Describe(n Node) string {
 	v := d.resolve(n)
 	if missing(v) {
@@ -78,8 +80,8 @@ func (d *Decoder) List(n Node) ([]Node, bool) {
 	return s.Values, true
 }
 
-// Scalar gives a single value: a bool, an int64, a uint64, a float64, a string with its variables filled in, or nil for
-// null. false: the node is something else.
+// Scalar gives a single value: a bool, an int64, a uint64, a float64, a string with its variables
+// filled in, or nil for null. false: the node is something else.
 func (d *Decoder) Scalar(n Node) (any, bool) {
 	switch v := d.resolve(n).(type) {
 	case *ast.BoolNode:

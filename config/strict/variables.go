@@ -18,9 +18,9 @@ var (
 	variableName = lazy.Regexp(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
-// filled puts the values of environment variables into the text of a node: ${NAME} is replaced, and $${ becomes the text ${.
-// A mistake is noted at the node, and no other one of that node. Messages show ${NAME} instead of its value, which may be a
-// secret.
+// filled puts the values of environment variables into the text of a node: ${NAME} is replaced, and
+// $${ becomes the text ${. A mistake is noted at the node, and no other one of that node. Messages
+// show ${NAME} instead of its value, which may be a secret.
 func (d *Decoder) filled(n Node, raw string) string {
 	if d.opts.Env == nil || !strings.Contains(raw, "${") {
 		return raw
@@ -43,7 +43,8 @@ func (d *Decoder) filled(n Node, raw string) string {
 		}
 		value, set := d.opts.Env(name[1])
 		if !set {
-			complain("the environment variable %[1]s isn't set; set it by export %[1]s=...; the text ${ itself is written $${", name[1])
+			complain("the environment variable %[1]s isn't set; set it by export %[1]s=...; the text ${ itself is "+
+				"written $${", name[1])
 		}
 		d.hide(value, found)
 		return value
@@ -62,8 +63,8 @@ func (d *Decoder) hide(text, shown string) {
 	}
 }
 
-// shownPlain is the length in bytes from which a hidden text is replaced in a message even without quotes around it. A
-// shorter one would be found in words that have nothing to do with it.
+// shownPlain is the length in bytes from which a hidden text is replaced in a message even without
+// quotes around it. A shorter one would be found in words that have nothing to do with it.
 const shownPlain = 6
 
 func (d *Decoder) scrub(msg string) string {
@@ -78,8 +79,8 @@ func (d *Decoder) scrub(msg string) string {
 
 const variableForm = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
 
-// AllowVariables lets a schema take ${NAME} wherever it wants a text of one form or one of some words. References stay as
-// they are.
+// AllowVariables lets a schema take ${NAME} wherever it wants a text of one form or one of some
+// words. References stay as they are.
 func AllowVariables(s *jsonschema.Schema) {
 	if s == nil {
 		return

@@ -1,6 +1,8 @@
-// Command licenses prints the licences of all that the binary is built from: of Go's standard library, of each module, and of the folders
-// in modules that have a licence of their own. The image and the archives of a release hold what it prints, because most of these licences
-// ask for that; the MPL-2.0 asks besides to say where the source is, so each module is printed with its address at Go's module proxy.
+// Command licenses prints the licences of all that the binary is built from: of Go's standard
+// library, of each module, and of the folders in modules that have a licence of their own. The
+// image and the archives of a release hold what it prints, because most of these licences ask for
+// that; the MPL-2.0 asks besides to say where the source is, so each module is printed with its
+// address at Go's module proxy.
 //
 //	go run ./deploy/licenses -tags disable_grpc_modules ./cmd/reportferry >third-party-licenses.txt
 //
@@ -48,7 +50,8 @@ func run(args []string) (string, error) {
 			return "", err
 		}
 		if len(files) == 0 {
-			return "", fmt.Errorf("%s %s has no licence in %s; a binary that holds it can't be handed on", m.path, m.version, m.dir)
+			return "", fmt.Errorf("%s %s has no licence in %s; a binary that holds it can't be handed on", m.path,
+				m.version, m.dir)
 		}
 		fmt.Fprintf(&out, "%s\n%s %s\n", strings.Repeat("=", 100), m.path, m.version)
 		if m.path != standard {
@@ -63,7 +66,8 @@ func run(args []string) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			fmt.Fprintf(&out, "%s\n%s\n\n%s\n", strings.Repeat("-", 100), filepath.ToSlash(within), bytes.TrimSpace(text))
+			fmt.Fprintf(&out, "%s\n%s\n\n%s\n", strings.Repeat("-", 100), filepath.ToSlash(within),
+				bytes.TrimSpace(text))
 		}
 	}
 	return out.String(), nil
@@ -72,10 +76,12 @@ func run(args []string) (string, error) {
 // standard is Go's standard library.
 const standard = "Go"
 
-// list asks the go command for the modules, sorted by path; the standard library comes first, and the main module isn't among them.
+// list asks the go command for the modules, sorted by path; the standard library comes first, and
+// the main module isn't among them.
 func list(args []string) ([]module, error) {
 	cmd := exec.Command("go", append([]string{"list", "-deps", "-f",
-		`{{if .Standard}}` + standard + "\t\t\t" + `{{else if not .Module.Main}}{{with .Module}}{{.Path}}{{"\t"}}{{.Version}}{{"\t"}}{{.Dir}}{{end}}{{"\t"}}{{.Dir}}{{end}}`},
+		`{{if .Standard}}` + standard + "\t\t\t" +
+			`{{else if not .Module.Main}}{{with .Module}}{{.Path}}{{"\t"}}{{.Version}}{{"\t"}}{{.Dir}}{{end}}{{"\t"}}{{.Dir}}{{end}}`},
 		args...)...)
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
@@ -108,8 +114,8 @@ func list(args []string) ([]module, error) {
 
 var licence = lazy.Regexp(`(?i)^((un)?licen[cs]e|copying|notice|patents)([-._].*)?$`)
 
-// licences are the files that say under which conditions a module may be handed on: of its top, and of each folder on the way to a package
-// that the binary holds.
+// licences are the files that say under which conditions a module may be handed on: of its top, and
+// of each folder on the way to a package that the binary holds.
 func licences(m module) (files []string, err error) {
 	folders := map[string]bool{m.dir: true}
 	for _, folder := range m.packages {

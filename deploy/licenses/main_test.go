@@ -42,7 +42,8 @@ func TestNoLicence(t *testing.T) {
 	write("other/go.mod", "module other.example/O\n")
 	write("other/inner/o.go", "package inner\n")
 	t.Chdir(dir)
-	if _, err := run([]string{"."}); err == nil || !strings.Contains(err.Error(), "other.example/O v1.0.0 has no licence in ") {
+	if _, err := run([]string{"."}); err == nil || !strings.Contains(err.Error(),
+		"other.example/O v1.0.0 has no licence in ") {
 		t.Error(err)
 	}
 	write("other/inner/COPYING.txt", "do as you like")

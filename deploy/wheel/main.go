@@ -1,9 +1,11 @@
-// Command wheel packs the program into a wheel, so that pip and uvx install it: a zip whose only script is the binary. Without it, a
-// person with Python and no Go would need an archive. Two wheels of the same files are the same, byte by byte.
+// Command wheel packs the program into a wheel, so that pip and uvx install it: a zip whose only
+// script is the binary. Without it, a person with Python and no Go would need an archive. Two
+// wheels of the same files are the same, byte by byte.
 //
 //	go run ./deploy/wheel -version 1.2.3 -os linux -arch amd64 -time 1767225600 -out dist/wheels BINARY LICENCE...
 //
-// The files are described at https://packaging.python.org/en/latest/specifications/binary-distribution-format/.
+// The files are described at
+// https://packaging.python.org/en/latest/specifications/binary-distribution-format/.
 package main
 
 import (
@@ -43,8 +45,8 @@ type wheel struct {
 	time              time.Time
 }
 
-// platforms are the systems on which pip takes a wheel. The binaries are static: on Linux they run with any libc, and on macOS from the
-// version on that Go 1.26 wants.
+// platforms are the systems on which pip takes a wheel. The binaries are static: on Linux they run
+// with any libc, and on macOS from the version on that Go 1.26 wants.
 var platforms = map[string]string{
 	"linux/amd64":  "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
 	"linux/arm64":  "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
@@ -56,7 +58,8 @@ var platforms = map[string]string{
 func write(w wheel, folder string, files []string) error {
 	platform := platforms[w.os+"/"+w.arch]
 	if platform == "" || len(files) < 2 {
-		return fmt.Errorf("want -os and -arch of %d platforms, a binary and its licences; got %s/%s and %q", len(platforms), w.os, w.arch, files)
+		return fmt.Errorf("want -os and -arch of %d platforms, a binary and its licences; got %s/%s and %q",
+			len(platforms), w.os, w.arch, files)
 	}
 	version, err := public(w.version)
 	if err != nil {
@@ -77,7 +80,8 @@ func write(w wheel, folder string, files []string) error {
 		return err
 	}
 	about := "Metadata-Version: 2.4\nName: reportferry\nVersion: " + version +
-		"\nSummary: Ferries reports of a mobile-measurement service into partitioned tables\nLicense-Expression: Apache-2.0\n" +
+		"\nSummary: Ferries reports of a mobile-measurement service into partitioned tables\nLicense-Expression: " +
+		"Apache-2.0\n" +
 		"Project-URL: Source, https://github.com/reportferry/reportferry\nRequires-Python: >=3.8\n"
 	for i, file := range files {
 		data, err := os.ReadFile(file)
@@ -119,7 +123,8 @@ func write(w wheel, folder string, files []string) error {
 
 var form = lazy.Regexp(`^(\d+\.\d+\.\d+)(?:-rc\.?(\d+)|-([0-9a-z]+))?$`)
 
-// public gives a version as Python writes it: 1.2.3-rc.1 is 1.2.3rc1, and a snapshot's is one of its own that PyPI refuses.
+// public gives a version as Python writes it: 1.2.3-rc.1 is 1.2.3rc1, and a snapshot's is one of
+// its own that PyPI refuses.
 func public(version string) (string, error) {
 	m := form().FindStringSubmatch(version)
 	switch {

@@ -18,13 +18,15 @@ import (
 func pack(t *testing.T, w wheel) (name string, data []byte, err error) {
 	t.Helper()
 	dir := t.TempDir()
-	for file, text := range map[string]string{"reportferry": "the program", "LICENSE": "do as you like", "third-party.txt": "as they like"} {
+	for file, text := range map[string]string{"reportferry": "the program", "LICENSE": "do as you like",
+		"third-party.txt": "as they like"} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	out := filepath.Join(dir, "out")
-	if err := write(w, out, []string{filepath.Join(dir, "reportferry"), filepath.Join(dir, "LICENSE"), filepath.Join(dir, "third-party.txt")}); err != nil {
+	if err := write(w, out, []string{filepath.Join(dir, "reportferry"), filepath.Join(dir, "LICENSE"),
+		filepath.Join(dir, "third-party.txt")}); err != nil {
 		return "", nil, err
 	}
 	made, err := os.ReadDir(out)
@@ -73,20 +75,24 @@ func TestWheel(t *testing.T) {
 		t.Errorf("the record is\n%s\nwant\n%s", got, sums)
 	}
 	for file, want := range map[string]string{
-		"reportferry-1.2.3.data/scripts/reportferry": "the program", info + "licenses/LICENSE": "do as you like", info + "licenses/third-party.txt": "as they like",
-		info + "WHEEL": "Tag: py3-none-musllinux_1_1_aarch64\n", info + "METADATA": "\nVersion: 1.2.3\n",
+		"reportferry-1.2.3.data/scripts/reportferry": "the program", info + "licenses/LICENSE": "do as you like",
+		info + "licenses/third-party.txt": "as they like",
+		info + "WHEEL":                    "Tag: py3-none-musllinux_1_1_aarch64\n",
+		info + "METADATA":                 "\nVersion: 1.2.3\n",
 	} {
 		if !strings.Contains(texts[file], want) {
 			t.Errorf("%s: %q; want %q", file, texts[file], want)
 		}
 	}
-	if about := texts[info+"METADATA"]; !strings.Contains(about, "License-File: LICENSE\nLicense-File: third-party.txt\n") {
+	if about := texts[info+"METADATA"]; !strings.Contains(about,
+		"License-File: LICENSE\nLicense-File: third-party.txt\n") {
 		t.Error(about)
 	}
 }
 
 func TestVersions(t *testing.T) {
-	for version, want := range map[string]string{"1.2.3": "1.2.3", "1.2.3-rc.1": "1.2.3rc1", "1.2.3-rc2": "1.2.3rc2", "0.0.0-52f1371": "0.0.0+52f1371", "v1.2.3": "", "1.2": "", "": ""} {
+	for version, want := range map[string]string{"1.2.3": "1.2.3", "1.2.3-rc.1": "1.2.3rc1", "1.2.3-rc2": "1.2.3rc2",
+		"0.0.0-52f1371": "0.0.0+52f1371", "v1.2.3": "", "1.2": "", "": ""} {
 		if got, err := public(version); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v; want %q", version, got, err, want)
 		}
@@ -95,13 +101,15 @@ func TestVersions(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for want, w := range map[string]wheel{
-		"got plan9/amd64": {version: "1.2.3", os: "plan9", arch: "amd64"}, `the version "latest"`: {version: "latest", os: "linux", arch: "amd64"},
+		"got plan9/amd64":      {version: "1.2.3", os: "plan9", arch: "amd64"},
+		`the version "latest"`: {version: "latest", os: "linux", arch: "amd64"},
 	} {
 		if _, _, err := pack(t, w); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}
-	if err := write(wheel{version: "1.2.3", os: "linux", arch: "amd64"}, t.TempDir(), []string{"reportferry"}); err == nil {
+	if err := write(wheel{version: "1.2.3", os: "linux", arch: "amd64"}, t.TempDir(), []string{"reportferry"}); err ==
+		nil {
 		t.Error("a wheel without licences is made")
 	}
 }

@@ -1,5 +1,6 @@
-// Package address has what is true of every URL to which rows, reports or secrets go. Without it a sink, a bucket and a sender of notices
-// would each have its own idea of what may be shown of a URL, and of when plain HTTP is safe.
+// Package address has what is true of every URL to which rows, reports or secrets go. Without it a
+// sink, a bucket and a sender of notices would each have its own idea of what may be shown of a
+// URL, and of when plain HTTP is safe.
 package address
 
 import (
@@ -11,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/rooted"
 )
 
-// Redact removes from a URL what may be secret: user name, password, query and fragment. A folder that a config names by a relative path is
-// named as it is there.
+// Redact removes from a URL what may be secret: user name, password, query and fragment. A folder
+// that a config names by a relative path is named as it is there.
 func Redact(rawURL string) string {
 	u, err := url.Parse(rooted.Written(rawURL))
 	if err != nil {
@@ -37,7 +38,8 @@ func Encrypted(address *url.URL) error {
 	if address.Scheme != "http" || Loopback(address.Hostname()) {
 		return nil
 	}
-	return errors.New("http:// would send rows or secrets unencrypted; want https://, or a server on this machine; insecure=true in the URL allows it all the same")
+	return errors.New("http:// would send rows or secrets unencrypted; want https://, or a server on this machine; " +
+		"insecure=true in the URL allows it all the same")
 }
 
 // Loopback reports whether a host is this machine, which a secret in clear text doesn't leave.

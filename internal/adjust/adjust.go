@@ -1,5 +1,6 @@
-// Package adjust is the typed client of the measurement service; without it every caller would spell the service's paths,
-// parameters and answers by itself, and each would read what the documents leave open in its own way.
+// Package adjust is the typed client of the measurement service; without it every caller would
+// spell the service's paths, parameters and answers by itself, and each would read what the
+// documents leave open in its own way.
 //
 // It holds all four areas of the service, an endpoint a file, and nothing of jobs:
 //
@@ -8,29 +9,35 @@
 //	sharing      a device's choice on third-party sharing  s2s_url     ShareThirdParty
 //	ad spend     what an engagement has cost               cost_url    SubmitSpend
 //
-// Each method makes one [transport.Request] and hands it to the one attempt loop, in package transport, which paces and
-// repeats requests, keeps tokens out of errors, and checks that an answer is whole. What is sent again after a lost answer:
-// reads, and every write of app automation, because each of them sets what it names and finds what an earlier attempt made;
-// records of third-party sharing, because the same choice twice is the same; records of ad spend only when the caller says
-// so. Each method says why.
+// Each method makes one [transport.Request] and hands it to the one attempt loop, in package
+// transport, which paces and repeats requests, keeps tokens out of errors, and checks that an
+// answer is whole. What is sent again after a lost answer: reads, and every write of app
+// automation, because each of them sets what it names and finds what an earlier attempt made;
+// records of third-party sharing, because the same choice twice is the same; records of ad spend
+// only when the caller says so. Each method says why.
 //
-// Shapes come from the interface document kept with the emulator, and where that shows none from the pages of
-// dev.adjust.com named beside each type. What may be in fields of other names is looked for in Unknown.
+// Shapes come from the interface document kept with the emulator, and where that shows none from
+// the pages of dev.adjust.com named beside each type. What may be in fields of other names is
+// looked for in Unknown.
 //
-// What the documents leave open of ad spend is guessed here: the key is a Bearer token unless SpendAuth names another
-// header or a parameter, and none is sent without one; 429 and 503, which aren't among the documented answers, mean that nothing was taken;
-// any 200, 201, 202 or 204 but a page of HTML means that the record was; 409, and a 400 in such words, that its Cost ID was.
+// What the documents leave open of ad spend is guessed here: the key is a Bearer token unless
+// SpendAuth names another header or a parameter, and none is sent without one; 429 and 503, which
+// aren't among the documented answers, mean that nothing was taken; any 200, 201, 202 or 204 but a
+// page of HTML means that the record was; 409, and a 400 in such words, that its Cost ID was.
 //
-// Of app automation: X-Account-ID chooses the account there too; more Android stores are additional_stores, by store type;
-// AppByStore's filter is store; SettingsCSV's parameters are app_tokens and sections; a signature's settings are
-// enforce_install_signing and android_fingerprints, the answer all of them; RevokeSecret sends an empty object,
-// ReactivateSecret a scope, and both answer like RevokeOutdatedSecrets; a failure in a ticket is a text or has a name and a
-// detail; 404 and a 400 that says "not found" are ErrNotFound; another 4xx about one thing, and an answer of another shape,
-// are Unclear; 408, 429, 503 and 504 pass, although the documents have none of them; an answer begins within a minute.
+// Of app automation: X-Account-ID chooses the account there too; more Android stores are
+// additional_stores, by store type; AppByStore's filter is store; SettingsCSV's parameters are
+// app_tokens and sections; a signature's settings are enforce_install_signing and
+// android_fingerprints, the answer all of them; RevokeSecret sends an empty object,
+// ReactivateSecret a scope, and both answer like RevokeOutdatedSecrets; a failure in a ticket is a
+// text or has a name and a detail; 404 and a 400 that says "not found" are ErrNotFound; another 4xx
+// about one thing, and an answer of another shape, are Unclear; 408, 429, 503 and 504 pass,
+// although the documents have none of them; an answer begins within a minute.
 //
-// Of third-party sharing: the credential is optional, and a Bearer token unless SharingAuth names another header; all is
-// sent in a form, settings and options as JSON text in it; a 202 about the authentication token, and a 400 that says
-// "failed to authorize request", are ErrAuth; more than 1 MiB is refused; 408, 429 and 5xx pass.
+// Of third-party sharing: the credential is optional, and a Bearer token unless SharingAuth names
+// another header; all is sent in a form, settings and options as JSON text in it; a 202 about the
+// authentication token, and a 400 that says "failed to authorize request", are ErrAuth; more than 1
+// MiB is refused; 408, 429 and 5xx pass.
 package adjust
 
 import (
@@ -68,11 +75,12 @@ var (
 	ErrUnknown = transport.ErrUnknown
 )
 
-// Options say how to reach the service and how hard to press it. FirstByte is 30 seconds by default in a client for
-// records alone, because one record is no report.
+// Options say how to reach the service and how hard to press it. FirstByte is 30 seconds by default
+// in a client for records alone, because one record is no report.
 type Options struct {
 	transport.Options
-	BaseURL     string                // reporting and automation, such as https://automate.adjust.com; may be empty beside another
+	// Reporting and automation, such as https://automate.adjust.com; may be empty beside another
+	BaseURL     string
 	S2SURL      string                // third-party sharing, such as https://s2s.adjust.com
 	CostURL     string                // ad spend, such as https://app.adjust.com
 	MaxURL      int                   // most bytes of a report's address; 0: UsualMaxURL
@@ -82,9 +90,12 @@ type Options struct {
 	SharingAuth RecordAuth            // for S2SURL; without a key nothing is proved there
 }
 
-// RecordAuth is how the caller proves itself at cost_url, and at s2s_url. The service's documents leave the form open.
+// RecordAuth is how the caller proves itself at cost_url, and at s2s_url. The service's documents
+// leave the form open.
 type RecordAuth struct {
-	Header    string                // default Authorization, where the key is a Bearer token; of any other header it is the whole value
+	// Default Authorization, where the key is a Bearer token; of any other header it is the whole
+	// value.
+	Header    string
 	Parameter string                // where a parameter carries the key, and no header: its name
 	Key       transport.TokenSource // the reports' token is never sent there unless it is given here
 }
@@ -101,11 +112,12 @@ func (a RecordAuth) check() error {
 
 // credential is a with the header's name in full; denied is ErrAuth in the endpoint's words.
 func (a RecordAuth) credential(denied error) *transport.Credential {
-	return &transport.Credential{Header: http.CanonicalHeaderKey(cmp.Or(a.Header, "Authorization")), Parameter: a.Parameter, Source: a.Key, Denied: denied}
+	return &transport.Credential{Header: http.CanonicalHeaderKey(cmp.Or(a.Header, "Authorization")),
+		Parameter: a.Parameter, Source: a.Key, Denied: denied}
 }
 
-// Client asks the service. It is safe for concurrent use. A read function given to it must not ask through the same
-// client: it holds a slot.
+// Client asks the service. It is safe for concurrent use. A read function given to it must not ask
+// through the same client: it holds a slot.
 type Client struct {
 	transport *transport.Client
 	base      *url.URL // nil: not for reports and app automation
@@ -137,7 +149,8 @@ func newClient(o Options) (*Client, error) {
 	case base == nil && o.FirstByte == 0:
 		o.FirstByte = 30 * time.Second
 	}
-	c := &Client{base: base, maxURL: cmp.Or(o.MaxURL, UsualMaxURL), mostHeld: mostHeld, account: o.AccountID, token: o.Token}
+	c := &Client{base: base, maxURL: cmp.Or(o.MaxURL, UsualMaxURL), mostHeld: mostHeld, account: o.AccountID,
+		token: o.Token}
 	if cost != nil {
 		denied := errSpendAuth
 		if o.SpendAuth.Key == nil {
@@ -155,23 +168,25 @@ func newClient(o Options) (*Client, error) {
 // InFlight is how many attempts may be under way at once.
 func (c *Client) InFlight() int { return c.transport.InFlight() }
 
-// Account is the client of another account at the same address. They share the limiter, and each has its in-flight cap; 0: that of the
-// options. What either has sent as a token is in no error of the other.
+// Account is the client of another account at the same address. They share the limiter, and each
+// has its in-flight cap; 0: that of the options. What either has sent as a token is in no error of
+// the other.
 func (c *Client) Account(id string, token transport.TokenSource, inFlight int) *Client {
 	d := c.over(c.transport.Apart(inFlight))
 	d.account, d.token = id, token
 	return d
 }
 
-// After makes the client press no harder together with one that was there before it, of the same service and the same rate, than one of
-// them alone. It is called before anything is asked.
+// After makes the client press no harder together with one that was there before it, of the same
+// service and the same rate, than one of them alone. It is called before anything is asked.
 func (c *Client) After(before *Client) {
 	if c.base != nil && before.base != nil && *c.base == *before.base {
 		c.transport.After(before.transport)
 	}
 }
 
-// CloseIdle closes the connections that no request uses. A client that is asked for nothing any more needs no more than that.
+// CloseIdle closes the connections that no request uses. A client that is asked for nothing any
+// more needs no more than that.
 func (c *Client) CloseIdle() { c.transport.CloseIdle() }
 
 // ClockWarning says that this machine's clock is somewhat off, by the last answer; empty: it isn't.
@@ -180,11 +195,13 @@ func (c *Client) ClockWarning() string { return c.transport.ClockWarning() }
 // Metered is the same client, with the same limiter and transport, that counts into m.
 func (c *Client) Metered(m *Meter) *Client { return c.over(c.transport.Metered(m)) }
 
-// Watched is the same client, with the same limiter and transport, that shows in w what it waits for.
+// Watched is the same client, with the same limiter and transport, that shows in w what it waits
+// for.
 func (c *Client) Watched(w *Waits) *Client { return c.over(c.transport.Watched(w)) }
 
-// Asking is the same client, with the same limiter and transport, that asks may before each attempt leaves the process,
-// after all waiting. An error of may ends the request, and nothing of that attempt is sent.
+// Asking is the same client, with the same limiter and transport, that asks may before each attempt
+// leaves the process, after all waiting. An error of may ends the request, and nothing of that
+// attempt is sent.
 func (c *Client) Asking(may func(context.Context) error) *Client {
 	return c.over(c.transport.Asking(may))
 }
@@ -210,7 +227,8 @@ func (o Options) addresses() (base, cost, s2s *url.URL, err error) {
 		s2s.Path += "/third_party_sharing"
 	}
 	if o.BaseURL != "" || cost == nil && s2s == nil {
-		base, err = parseBase("base_url", o.BaseURL, "https://automate.adjust.com", "/reports-service", "/app-automation")
+		base, err = parseBase("base_url", o.BaseURL, "https://automate.adjust.com", "/reports-service",
+			"/app-automation")
 	}
 	return base, cost, s2s, err
 }

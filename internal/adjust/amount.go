@@ -45,7 +45,8 @@ func (a *amount) addNumber(cell string) error {
 		_, ok = n.SetString(cell)
 	}
 	if !ok {
-		return fmt.Errorf("%.80q is no number, and can't be added up over the hours of a day on which clocks change", cell)
+		return fmt.Errorf("%.80q is no number, and can't be added up over the hours of a day on which clocks change",
+			cell)
 	}
 	if a.digits = max(a.digits, len(cell)-1-strings.Index(cell+".", ".")); strings.ContainsAny(cell, "eE") {
 		digits, _ := n.FloatPrec()

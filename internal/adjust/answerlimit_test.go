@@ -37,7 +37,8 @@ func TestLongAnswers(t *testing.T) {
 	}))
 	defer s.Close()
 	web := &http.Client{Transport: &http.Transport{}}
-	c, err := New(Options{BaseURL: s.URL, Token: &fixed{tokens: []string{secretToken}}, S2SURL: s.URL, Options: transport.Options{Attempts: 1, Rate: 1000, HTTP: web}})
+	c, err := New(Options{BaseURL: s.URL, Token: &fixed{tokens: []string{secretToken}}, S2SURL: s.URL,
+		Options: transport.Options{Attempts: 1, Rate: 1000, HTTP: web}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +49,16 @@ func TestLongAnswers(t *testing.T) {
 		do               func() error
 		text             string // of the error; empty: none
 	}{
-		{"a field", "application/json", `{"name":"`, 200, func() error { _, err := c.App(t.Context(), "a"); return err }, "the answer isn't an app: the answer is longer than 64 MiB"},
-		{"many values", "application/json", `{}`, 200, func() error { _, err := c.CreateApp(t.Context(), App{}); return err }, "more follows"},
+		{"a field", "application/json", `{"name":"`, 200, func() error {
+			_,
+				err := c.App(t.Context(), "a")
+			return err
+		}, "the answer isn't an app: the answer is longer than 64 MiB"},
+		{"many values", "application/json", `{}`, 200, func() error {
+			_,
+				err := c.CreateApp(t.Context(), App{})
+			return err
+		}, "more follows"},
 		{"CSV", "text/csv", "", 200, func() error {
 			var b strings.Builder
 			err := c.SettingsCSV(t.Context(), &b, nil, nil)
@@ -58,16 +67,20 @@ func TestLongAnswers(t *testing.T) {
 			}
 			return err
 		}, "the answer is longer than 64 MiB"},
-		{"an error", "application/json", `{"error_desc":"`, 422, func() error { _, err := c.CreateApp(t.Context(), App{}); return err }, ": 422 Unprocessable"},
-		{"sharing, taken", "application/json", `{"status":"`, 200, func() error { return share(t.Context(), c, choice()) }, ""},
-		{"sharing, refused", "text/plain", "", 400, func() error { return share(t.Context(), c, choice()) }, "400 Bad Request: the record is refused"},
+		{"an error", "application/json", `{"error_desc":"`, 422,
+			func() error { _, err := c.CreateApp(t.Context(), App{}); return err }, ": 422 Unprocessable"},
+		{"sharing, taken", "application/json", `{"status":"`, 200,
+			func() error { return share(t.Context(), c, choice()) }, ""},
+		{"sharing, refused", "text/plain", "", 400, func() error { return share(t.Context(), c, choice()) },
+			"400 Bad Request: the record is refused"},
 	} {
 		kind, head, code = a.kind, a.head, a.code
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		err := a.do()
 		runtime.ReadMemStats(&after)
-		if (err == nil) != (a.text == "") || err != nil && (!strings.Contains(err.Error(), a.text) || len(err.Error()) > errorLimit) {
+		if (err == nil) != (a.text == "") || err != nil && (!strings.Contains(err.Error(), a.text) ||
+			len(err.Error()) > errorLimit) {
 			t.Errorf("%s: %.300v", a.name, err)
 		}
 		if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 8*answerLimit>>20 || a.code != 200 && used > 4 {
@@ -76,7 +89,8 @@ func TestLongAnswers(t *testing.T) {
 	}
 }
 
-// A report without end, however small it is packed, ends at MaxAnswer. Who can ask for less does so at once, and nobody asks the same again.
+// A report without end, however small it is packed, ends at MaxAnswer. Who can ask for less does so
+// at once, and nobody asks the same again.
 func TestReportsWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 1 << 20
@@ -103,7 +117,8 @@ func TestReportsWithoutEnd(t *testing.T) {
 				read, err = io.Copy(io.Discard, r)
 				return err
 			})
-			if err == nil || !strings.Contains(err.Error(), "longer than 1048576 bytes unpacked (service.max_answer)") || errors.Is(err, ErrTooSlow) != splittable {
+			if err == nil || !strings.Contains(err.Error(),
+				"longer than 1048576 bytes unpacked (service.max_answer)") || errors.Is(err, ErrTooSlow) != splittable {
 				t.Errorf("splittable %v: %v", splittable, err)
 			}
 			if read > most || asked != 1 {

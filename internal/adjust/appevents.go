@@ -13,8 +13,8 @@ type EventSpec struct {
 	Unique bool   `json:"unique"` // counted once for each user
 }
 
-// SubmittedEvents is what came of SubmitEvents, a row for each event of each app. Its shape is that of
-// dev.adjust.com/en/api/app-automation-api/events-endpoint.
+// SubmittedEvents is what came of SubmitEvents, a row for each event of each app. Its shape is that
+// of dev.adjust.com/en/api/app-automation-api/events-endpoint.
 type SubmittedEvents struct {
 	Successes []EventSuccess `json:"successes"`
 	Failures  []EventFailure `json:"failures"`
@@ -47,10 +47,10 @@ type EventFailure struct {
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// SubmitEvents makes or updates events in apps: POST /events. The service tells events apart by name within an app. A
-// part may fail while the rest is taken, which is no error. The answer may be one list of both, and may tell nothing,
-// which means that all were taken. It is sent again after a lost answer: by then the events are there, and are updated to
-// the same.
+// SubmitEvents makes or updates events in apps: POST /events. The service tells events apart by
+// name within an app. A part may fail while the rest is taken, which is no error. The answer may be
+// one list of both, and may tell nothing, which means that all were taken. It is sent again after a
+// lost answer: by then the events are there, and are updated to the same.
 func (c *Client) SubmitEvents(ctx context.Context, appTokens []string, events []EventSpec) (SubmittedEvents, error) {
 	raw, err := anything(ctx, c, call{
 		op: "submit events", method: http.MethodPost, path: []string{"events"}, what: "lists of successes and failures",
@@ -65,7 +65,8 @@ func (c *Client) SubmitEvents(ctx context.Context, appTokens []string, events []
 	return submitted(raw), nil
 }
 
-// submitted reads what came of events. A row that has no event has failed; so has an item of failures, whatever it is.
+// submitted reads what came of events. A row that has no event has failed; so has an item of
+// failures, whatever it is.
 func submitted(raw json.RawMessage) (s SubmittedEvents) {
 	raw = inside(raw, []string{"successes", "failures"}, "events")
 	o := object(raw)
@@ -73,7 +74,8 @@ func submitted(raw json.RawMessage) (s SubmittedEvents) {
 		var row EventSuccess
 		switch fields := object(item); {
 		case fields == nil:
-		case field(fields, "event") == nil && field(fields, "name") != nil && !hasAny(fields, []string{"details", "detail", "error"}):
+		case field(fields, "event") == nil && field(fields, "name") != nil &&
+			!hasAny(fields, []string{"details", "detail", "error"}):
 			if Unmarshal(item, &row.Event) == nil { // the event itself
 				row.AppToken = textOf(row.Event.Unknown, "app_token")
 				s.Successes = append(s.Successes, row)

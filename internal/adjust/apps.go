@@ -12,22 +12,32 @@ import (
 	"strings"
 )
 
-// An App is what CreateApp and UpdateApp send. Zero values aren't sent; empty maps and lists are, and so empty what is
-// there. Its shape is that of dev.adjust.com/en/api/app-automation-api/app-endpoint, except AdditionalStores.
+// An App is what CreateApp and UpdateApp send. Zero values aren't sent; empty maps and lists are,
+// and so empty what is there. Its shape is that of
+// dev.adjust.com/en/api/app-automation-api/app-endpoint, except AdditionalStores.
 type App struct {
-	Name              string                    `json:"name,omitempty"`
-	BundleID          string                    `json:"bundle_id,omitempty"`
-	StoreID           string                    `json:"store_id,omitempty"`             // iOS: digits; Android: the package's name
-	Platform          string                    `json:"platform,omitempty"`             // android or ios
-	TemplateAppToken  string                    `json:"template_app_token,omitempty"`   // default: the account's template
-	Sections          []string                  `json:"sections,omitempty"`             // to be copied from the template; none: all
-	ForceUpdate       bool                      `json:"force_update,omitempty"`         // make a job although nothing changed
-	ChannelSetup      map[string]map[string]any `json:"channel_setup,omitzero"`         // by partner; always all of it, the service merges nothing
-	OverrideSettings  map[string]any            `json:"override_settings,omitzero"`     // by section; the service keeps them for later jobs
-	Editors           []string                  `json:"editors,omitzero"`               // e-mail addresses of users with a role of their own
-	IOSPVSharedSecret string                    `json:"ios_pv_shared_secret,omitempty"` // of purchase verification; in no error and no log
-	Verification      bool                      `json:"verification,omitempty"`         // ask for iOS app verification
-	AdditionalStores  map[string]Store          `json:"additional_stores,omitzero"`     // Android, by store type such as huawei. A guess: the documents don't name the field
+	Name     string `json:"name,omitempty"`
+	BundleID string `json:"bundle_id,omitempty"`
+	// iOS: digits; Android: the package's name.
+	StoreID  string `json:"store_id,omitempty"`
+	Platform string `json:"platform,omitempty"` // android or ios
+	// Default: the account's template.
+	TemplateAppToken string `json:"template_app_token,omitempty"`
+	// To be copied from the template; none: all.
+	Sections []string `json:"sections,omitempty"`
+	// Make a job although nothing changed.
+	ForceUpdate bool `json:"force_update,omitempty"`
+	// By partner; always all of it, the service merges nothing.
+	ChannelSetup map[string]map[string]any `json:"channel_setup,omitzero"`
+	// By section; the service keeps them for later jobs.
+	OverrideSettings map[string]any `json:"override_settings,omitzero"`
+	// e-mail addresses of users with a role of their own.
+	Editors []string `json:"editors,omitzero"`
+	// Of purchase verification; in no error and no log.
+	IOSPVSharedSecret string `json:"ios_pv_shared_secret,omitempty"`
+	Verification      bool   `json:"verification,omitempty"` // ask for iOS app verification
+	// Android, by store type such as huawei. A guess: the documents don't name the field.
+	AdditionalStores map[string]Store `json:"additional_stores,omitzero"`
 }
 
 // A Store is where else an Android app is sold.
@@ -47,7 +57,8 @@ type CreatedApp struct {
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// AppDetails is an app as the reads of app automation tell it. Numbers of unknown meaning are json.Number.
+// AppDetails is an app as the reads of app automation tell it. Numbers of unknown meaning are
+// json.Number.
 type AppDetails struct {
 	Name           string                    `json:"name"`
 	BundleID       string                    `json:"bundle_id"` // not in the documented answer
@@ -67,19 +78,22 @@ type AdditionalInfo struct {
 	Unknown map[string]json.RawMessage `json:"-"`
 }
 
-// CreateApp makes the app of this store ID and platform, or updates it when it is there: POST /app. The job that copies
-// the template's settings runs later, see WaitTicket. Data that the service finds wrong is a *ValidationError. An answer
-// that tells nothing of the app means that the request was taken; the result is empty then.
+// CreateApp makes the app of this store ID and platform, or updates it when it is there: POST /app.
+// The job that copies the template's settings runs later, see WaitTicket. Data that the service
+// finds wrong is a *ValidationError. An answer that tells nothing of the app means that the request
+// was taken; the result is empty then.
 //
-// It is sent again after a lost answer: the service looks the app up by store ID and platform, so a repeat finds what
-// the first made. With ForceUpdate a repeat may make a second job, which copies the same once more.
+// It is sent again after a lost answer: the service looks the app up by store ID and platform, so a
+// repeat finds what the first made. With ForceUpdate a repeat may make a second job, which copies
+// the same once more.
 func (c *Client) CreateApp(ctx context.Context, app App) (CreatedApp, error) {
 	return c.postApp(ctx, call{op: "create app", path: []string{"app"}, body: app})
 }
 
-// UpdateApp changes an app of the account by its token: POST /app/{token}. Payload and answer are those of CreateApp, as
-// far as the documents don't show them; store ID and platform needn't be known. It is sent again after a lost answer: it
-// sets values, and the same values twice are the same.
+// UpdateApp changes an app of the account by its token: POST /app/{token}. Payload and answer are
+// those of CreateApp, as far as the documents don't show them; store ID and platform needn't be
+// known. It is sent again after a lost answer: it sets values, and the same values twice are the
+// same.
 func (c *Client) UpdateApp(ctx context.Context, token string, app App) (CreatedApp, error) {
 	return c.postApp(ctx, call{op: "update app " + opPart(token), path: []string{"app", token}, body: app})
 }
@@ -105,21 +119,23 @@ func (c *Client) postApp(ctx context.Context, q call) (created CreatedApp, err e
 // appFields are fields that only an app itself has.
 var appFields = []string{"adjust_app_token", "app_token", "token", "store_id", "ticket_token"}
 
-// AppByStore finds an app by its default store ID and platform: GET /app. store narrows it to a type of store, under a
-// parameter's name that is a guess; it may be empty. An app that wasn't made or updated through app automation isn't
-// found: ErrNotManaged. An answer that doesn't tell, or is about another app, is Unclear.
+// AppByStore finds an app by its default store ID and platform: GET /app. store narrows it to a
+// type of store, under a parameter's name that is a guess; it may be empty. An app that wasn't made
+// or updated through app automation isn't found: ErrNotManaged. An answer that doesn't tell, or is
+// about another app, is Unclear.
 func (c *Client) AppByStore(ctx context.Context, storeID, platform, store string) (AppDetails, error) {
 	q := url.Values{"store_id": {storeID}, "platform": {platform}}
 	if store != "" {
 		q.Set("store", store)
 	}
 	return c.oneApp(ctx, call{op: "find app by store ID", path: []string{"app"}, query: q}, func(a AppDetails) bool {
-		return store != "" || (a.StoreID == "" || strings.EqualFold(a.StoreID, storeID)) && (a.Platform == "" || strings.EqualFold(a.Platform, platform))
+		return store != "" || (a.StoreID == "" || strings.EqualFold(a.StoreID, storeID)) &&
+			(a.Platform == "" || strings.EqualFold(a.Platform, platform))
 	})
 }
 
-// App reads one app: GET /app/{token}. An app that wasn't made or updated through app automation isn't found:
-// ErrNotManaged. An answer that doesn't tell, or is about another app, is Unclear.
+// App reads one app: GET /app/{token}. An app that wasn't made or updated through app automation
+// isn't found: ErrNotManaged. An answer that doesn't tell, or is about another app, is Unclear.
 func (c *Client) App(ctx context.Context, token string) (AppDetails, error) {
 	return c.oneApp(ctx, call{op: "read app " + opPart(token), path: []string{"app", token}}, func(a AppDetails) bool {
 		return a.AppToken == "" || a.AppToken == token
@@ -147,12 +163,14 @@ func (c *Client) oneApp(ctx context.Context, q call, meant func(AppDetails) bool
 	return mine[0], nil
 }
 
-// Apps lists the apps made or updated through app automation: GET /apps/list. The service's documents name no parameters
-// and no pages; a list is taken bare or in an object, and may be the first page of more, see MoreApps.
+// Apps lists the apps made or updated through app automation: GET /apps/list. The service's
+// documents name no parameters and no pages; a list is taken bare or in an object, and may be the
+// first page of more, see MoreApps.
 func (c *Client) Apps(ctx context.Context) ([]AppDetails, error) { return c.appList(ctx, nil) }
 
-// MoreApps asks for the apps of the list behind the first so many, limit at most. The parameters limit and offset are
-// guesses: a service that doesn't know them may refuse them, or give the list that Apps does.
+// MoreApps asks for the apps of the list behind the first so many, limit at most. The parameters
+// limit and offset are guesses: a service that doesn't know them may refuse them, or give the list
+// that Apps does.
 func (c *Client) MoreApps(ctx context.Context, offset, limit int) ([]AppDetails, error) {
 	return c.appList(ctx, url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}})
 }
@@ -170,8 +188,8 @@ func (c *Client) appList(ctx context.Context, query url.Values) ([]AppDetails, e
 	return all, nil
 }
 
-// appsIn reads the apps of an answer: one, a list of some, or either in an object, at any depth that is likely. Nothing
-// and null are no apps.
+// appsIn reads the apps of an answer: one, a list of some, or either in an object, at any depth
+// that is likely. Nothing and null are no apps.
 func appsIn(raw json.RawMessage) (all []AppDetails, ok bool) {
 	raw = inside(raw, appFields, "app", "apps", "application", "applications")
 	switch {

@@ -16,20 +16,29 @@ import (
 func TestAutomationReadings(t *testing.T) {
 	slow.Test(t)
 	usual := map[string]string{
-		"absent by store": "not there", "absent by token": "not there", "by store": "found", "by token": "found", "in a store": "found", "by a store's ID": "not there", "list": "3",
-		"the first ticket": "completed", "an unchanged app": "the same ticket", "update": "Runner 3", "events": "1 and 1 failed", "settings": "1 section", "signature": "enforced",
+		"absent by store": "not there", "absent by token": "not there", "by store": "found", "by token": "found",
+		"in a store": "found", "by a store's ID": "not there", "list": "3",
+		"the first ticket": "completed", "an unchanged app": "the same ticket", "update": "Runner 3",
+		"events": "1 and 1 failed", "settings": "1 section", "signature": "enforced",
 		"secrets": "1 told", "vault": "purchase_verification", "records": "1",
 	}
 	for choice, differs := range map[string]map[string]string{
-		"app-absent=400":          {},
-		"app-absent=400-words":    {"absent by store": "unclear", "absent by token": "unclear", "by a store's ID": "unclear"},
-		"app-absent=404":          {},
-		"app-absent=403":          {"absent by store": "unclear", "absent by token": "unclear", "by a store's ID": "unclear"},
-		"app-absent=204":          {"absent by store": "unclear", "absent by token": "unclear", "by a store's ID": "unclear"},
-		"app-absent=422":          {"absent by store": "unclear", "absent by token": "unclear", "by a store's ID": "unclear"},
-		"app-absent=empty-object": {"absent by store": "unclear", "absent by token": "unclear", "by a store's ID": "unclear"},
-		"app-absent=empty-list":   {"absent by store": "unclear", "absent by token": "unclear", "by a store's ID": "unclear"},
-		"app-absent=null":         {"absent by store": "unclear", "absent by token": "unclear", "by a store's ID": "unclear"},
+		"app-absent=400": {},
+		"app-absent=400-words": {"absent by store": "unclear", "absent by token": "unclear",
+			"by a store's ID": "unclear"},
+		"app-absent=404": {},
+		"app-absent=403": {"absent by store": "unclear", "absent by token": "unclear",
+			"by a store's ID": "unclear"},
+		"app-absent=204": {"absent by store": "unclear", "absent by token": "unclear",
+			"by a store's ID": "unclear"},
+		"app-absent=422": {"absent by store": "unclear", "absent by token": "unclear",
+			"by a store's ID": "unclear"},
+		"app-absent=empty-object": {"absent by store": "unclear", "absent by token": "unclear",
+			"by a store's ID": "unclear"},
+		"app-absent=empty-list": {"absent by store": "unclear", "absent by token": "unclear",
+			"by a store's ID": "unclear"},
+		"app-absent=null": {"absent by store": "unclear", "absent by token": "unclear",
+			"by a store's ID": "unclear"},
 
 		"app-answer=object": {}, "app-answer=list": {}, "app-answer=app": {}, "app-answer=apps": {},
 		"store-filter=default-id": {},
@@ -50,7 +59,8 @@ func TestAutomationReadings(t *testing.T) {
 		"update-answer=created": {}, "update-answer=details": {}, "update-answer=wrapped": {},
 		"update-answer=empty-object": {"update": "taken"},
 		"update-answer=204":          {"update": "taken"},
-		"events-answer=object":       {}, "events-answer=list": {}, "events-answer=empty-object": {}, "events-answer=204": {},
+		"events-answer=object":       {}, "events-answer=list": {}, "events-answer=empty-object": {},
+		"events-answer=204":        {},
 		"settings-answer=sections": {}, "settings-answer=settings": {}, "settings-answer=data": {},
 		"secrets-answer=combined": {}, "secrets-answer=bare": {}, "secrets-answer=list": {},
 		"secrets-answer=empty-object": {"secrets": "0 told"},
@@ -77,7 +87,8 @@ func TestAutomationReadings(t *testing.T) {
 	}
 }
 
-// automated calls every endpoint of app automation under a reading, and tells what the client made of the answers.
+// automated calls every endpoint of app automation under a reading, and tells what the client made
+// of the answers.
 func automated(t *testing.T, choice string) map[string]string {
 	t.Helper()
 	c, s := withEmulator(t, emulator.Options{Readings: alone(choice)}, nil)
@@ -123,7 +134,8 @@ func automated(t *testing.T, choice string) map[string]string {
 	list, err := c.Apps(ctx)
 	got["list"] = verdict(err, fmt.Sprint(len(list)))
 	again, err := c.CreateApp(ctx, runner(0))
-	got["an unchanged app"] = verdict(err, map[string]string{"": "no ticket", first.Ticket: "the same ticket"}[again.Ticket])
+	got["an unchanged app"] = verdict(err, map[string]string{"": "no ticket",
+		first.Ticket: "the same ticket"}[again.Ticket])
 	if got["an unchanged app"] == "" {
 		got["an unchanged app"] = "another ticket"
 	}
@@ -135,7 +147,8 @@ func automated(t *testing.T, choice string) map[string]string {
 	}
 	partly, err := c.SubmitEvents(ctx, []string{first.AppToken, "nosuchapp"}, []EventSpec{{"purchase", true}})
 	got["events"] = verdict(err, fmt.Sprintf("%d and %d failed", len(partly.Successes), len(partly.Failures)))
-	if all, err := c.SubmitEvents(ctx, []string{first.AppToken}, []EventSpec{{"level", false}}); err != nil || len(all.Failures) > 0 {
+	if all, err := c.SubmitEvents(ctx, []string{first.AppToken}, []EventSpec{{"level", false}}); err != nil ||
+		len(all.Failures) > 0 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	settings, err := c.Settings(ctx, first.AppToken, "events")
@@ -145,7 +158,8 @@ func automated(t *testing.T, choice string) map[string]string {
 	}
 	on := true
 	signature, err := c.UpdateSignature(ctx, first.AppToken, SignatureSettings{EnforceInstallSigning: &on})
-	got["signature"] = verdict(err, map[bool]string{true: "taken", false: "enforced"}[signature.EnforceInstallSigning == nil])
+	got["signature"] = verdict(err, map[bool]string{true: "taken",
+		false: "enforced"}[signature.EnforceInstallSigning == nil])
 	secrets, err := c.RevokeOutdatedSecrets(ctx, first.AppToken, Outdated{})
 	got["secrets"] = verdict(err, fmt.Sprintf("%d told", len(secrets.Combined.Secrets)))
 	record, err := c.PutVault(ctx, "purchase_verification", "google", "a key of Google's")

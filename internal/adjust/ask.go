@@ -14,7 +14,8 @@ import (
 // ask sends a request to base_url: reports and app automation.
 func (c *Client) ask(ctx context.Context, r transport.Request) (Answer, error) {
 	if c.base == nil {
-		return Answer{}, &Error{Op: r.Op, Err: errors.New("this client has no base_url, it is for ad spend or sharing only")}
+		return Answer{}, &Error{Op: r.Op,
+			Err: errors.New("this client has no base_url, it is for ad spend or sharing only")}
 	}
 	r.Header = http.Header{}
 	if r.Body != "" {
@@ -56,7 +57,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A beginning keeps the first bytes that are written to it, to show what an answer is that nobody can read.
+// A beginning keeps the first bytes that are written to it, to show what an answer is that nobody
+// can read.
 type beginning struct{ text []byte }
 
 func (b *beginning) Write(p []byte) (int, error) {

@@ -19,8 +19,8 @@ import (
 var errAutomationAuth = &transport.Refusal{Text: "check service.token, that its user is an Admin or Editor, " +
 	"that app automation is switched on for the account, and that the app belongs to it", As: ErrAuth}
 
-// pathPart is what may stand between two slashes: the tokens and numbers of the service do, and nothing that leads to
-// another endpoint.
+// pathPart is what may stand between two slashes: the tokens and numbers of the service do, and
+// nothing that leads to another endpoint.
 func pathPart(s string) bool { return len(s) <= 128 && pathWord().MatchString(s) }
 
 var pathWord = lazy.Regexp(`^[A-Za-z0-9_-]+$`)
@@ -54,7 +54,9 @@ func (c *Client) automation(q call) (transport.Request, error) {
 	}
 	for _, part := range q.path {
 		if !pathPart(part) {
-			return r, &Error{Op: q.op, Err: fmt.Errorf("%q can't be a token or an ID: only letters, digits, - and _ are, 128 at most", transport.Shorten(part))}
+			return r, &Error{Op: q.op,
+				Err: fmt.Errorf("%q can't be a token or an ID: only letters, digits, - and _ are, 128 at most",
+					transport.Shorten(part))}
 		}
 	}
 	r.URL = c.base.String() + "/app-automation/" + strings.Join(q.path, "/")
@@ -67,28 +69,33 @@ func (c *Client) automation(q call) (transport.Request, error) {
 	body, err := json.Marshal(q.body)
 	switch {
 	case err != nil:
-		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent has no form in JSON: %T", q.body)} // err may show a value
+		// Err may show a value.
+		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent has no form in JSON: %T", q.body)}
 	case len(body) > bodyLimit:
-		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent is %d bytes long, more than %d", len(body), bodyLimit)}
+		return r, &Error{Op: q.op, Err: fmt.Errorf("what is to be sent is %d bytes long, more than %d", len(body),
+			bodyLimit)}
 	}
 	r.Body, r.Hidden = string(body), append(r.Hidden, secretsIn(body)...)
 	return r, nil
 }
 
-// automationWait is the longest wait for the first byte of an answer: the work of app automation is done in jobs.
+// automationWait is the longest wait for the first byte of an answer: the work of app automation is
+// done in jobs.
 const automationWait = time.Minute
 
-// bodyLimit is what one request may send: far more than an app with a thousand events needs, and what a service that
-// refuses bodies says is 1 MB at a sibling endpoint (dev.adjust.com/en/api/s2s-api, "Request size too large").
+// bodyLimit is what one request may send: far more than an app with a thousand events needs, and
+// what a service that refuses bodies says is 1 MB at a sibling endpoint
+// (dev.adjust.com/en/api/s2s-api, "Request size too large").
 const bodyLimit = 1 << 20
 
-// ErrNotFound means that the service knows no such app, ticket or secret. Its documents name no status for that: it is a
-// 404, or a 400 that says "not found".
+// ErrNotFound means that the service knows no such app, ticket or secret. Its documents name no
+// status for that: it is a 404, or a 400 that says "not found".
 var ErrNotFound = errors.New("it isn't there")
 
-// ErrNotManaged is the ErrNotFound of an app's details: those of an app that wasn't made or updated through app automation
-// aren't there either.
-var ErrNotManaged error = &transport.Refusal{Text: "it isn't there, or wasn't made through app automation", As: ErrNotFound}
+// ErrNotManaged is the ErrNotFound of an app's details: those of an app that wasn't made or updated
+// through app automation aren't there either.
+var ErrNotManaged error = &transport.Refusal{Text: "it isn't there, or wasn't made through app automation",
+	As: ErrNotFound}
 
 // isAbsence tells whether an answer means that something isn't there.
 func isAbsence(status int, words string) bool {

@@ -29,13 +29,16 @@ func withSecrets() App {
 	return App{
 		Name: "Runner", BundleID: "com.example.runner", StoreID: "com.example.runner", Platform: "android",
 		Sections: []string{"partners", "events"}, ForceUpdate: true, IOSPVSharedSecret: pvSecret, Editors: []string{},
-		ChannelSetup:     map[string]map[string]any{"ironsource": {"advertiser_id": "77", "password": vungleToken}, "tiktok": {"app_id": "9", "enabled": false}},
-		OverrideSettings: map[string]any{"callbacks": []any{map[string]any{"id": "global", "url": "https://example.com/?a=1&b=<2>"}}},
+		ChannelSetup: map[string]map[string]any{"ironsource": {"advertiser_id": "77", "password": vungleToken},
+			"tiktok": {"app_id": "9", "enabled": false}},
+		OverrideSettings: map[string]any{"callbacks": []any{map[string]any{"id": "global",
+			"url": "https://example.com/?a=1&b=<2>"}}},
 		AdditionalStores: map[string]Store{"huawei": {"C1"}},
 	}
 }
 
-// A method is one of app automation's, what it sends, and what the service's documents show for an answer.
+// A method is one of app automation's, what it sends, and what the service's documents show for an
+// answer.
 type method struct {
 	name   string
 	do     func(context.Context, *Client) (any, error)
@@ -69,56 +72,71 @@ func methods() []method {
 	on := true
 	csv := "app_token,app_name,section,setting,value\np77,\"a, b\",events,x,1\n"
 	return []method{
-		{"CreateApp", func(ctx context.Context, c *Client) (any, error) { return c.CreateApp(ctx, withSecrets()) }, "POST /app", string(body),
+		{"CreateApp", func(ctx context.Context, c *Client) (any, error) { return c.CreateApp(ctx, withSecrets()) },
+			"POST /app", string(body),
 			fmt.Sprintf(created, "null"), "", fmt.Sprintf(createdWant, "")},
 		{"UpdateApp", func(ctx context.Context, c *Client) (any, error) {
 			return c.UpdateApp(ctx, "p77yk727r18g", App{Name: "Runner"})
 		}, "POST /app/p77yk727r18g", `{"name":"Runner"}`, fmt.Sprintf(created, "7"), "", fmt.Sprintf(createdWant, "7")},
-		{"MoreApps", func(ctx context.Context, c *Client) (any, error) { return c.MoreApps(ctx, 2, 50) }, "GET /apps/list?limit=50&offset=2", "", "[" + app + "]", "", "[" + appWant + "]"},
+		{"MoreApps", func(ctx context.Context, c *Client) (any, error) { return c.MoreApps(ctx, 2, 50) },
+			"GET /apps/list?limit=50&offset=2", "", "[" + app + "]", "", "[" + appWant + "]"},
 		{"AppByStore", func(ctx context.Context, c *Client) (any, error) {
 			return c.AppByStore(ctx, "a&b\r\nX: y", "ios", "huawei")
 		},
 			"GET /app?platform=ios&store=huawei&store_id=a%26b%0D%0AX%3A+y", "", app, "", appWant},
-		{"App", func(ctx context.Context, c *Client) (any, error) { return c.App(ctx, "p77yk727r18g") }, "GET /app/p77yk727r18g", "", app, "", appWant},
-		{"Apps", func(ctx context.Context, c *Client) (any, error) { return c.Apps(ctx) }, "GET /apps/list", "", "[" + app + "," + app + "]", "", "[" + appWant + " " + appWant + "]"},
-		{"Apps, as an object", func(ctx context.Context, c *Client) (any, error) { return c.Apps(ctx) }, "GET /apps/list", "", ` {"apps":[` + app + "]}", "", "[" + appWant + "]"},
+		{"App", func(ctx context.Context, c *Client) (any, error) { return c.App(ctx, "p77yk727r18g") },
+			"GET /app/p77yk727r18g", "", app, "", appWant},
+		{"Apps", func(ctx context.Context, c *Client) (any, error) { return c.Apps(ctx) }, "GET /apps/list", "",
+			"[" + app + "," + app + "]", "", "[" + appWant + " " + appWant + "]"},
+		{"Apps, as an object", func(ctx context.Context, c *Client) (any, error) { return c.Apps(ctx) },
+			"GET /apps/list", "", ` {"apps":[` + app + "]}", "", "[" + appWant + "]"},
 		{"Settings", func(ctx context.Context, c *Client) (any, error) {
 			m, err := c.Settings(ctx, "abc", "events", "partners")
 			return m, err
-		}, "GET /app/abc/settings?sections=events&sections=partners", "", `{"events":[{"name":"e","token":"abc1de"}],"later":{"x":null}}`, "", `map[events:[{"name":"e","token":"abc1de"}] later:{"x":null}]`},
+		}, "GET /app/abc/settings?sections=events&sections=partners", "",
+			`{"events":[{"name":"e","token":"abc1de"}],"later":{"x":null}}`, "",
+			`map[events:[{"name":"e","token":"abc1de"}] later:{"x":null}]`},
 		{"SettingsCSV", func(ctx context.Context, c *Client) (any, error) {
 			var b strings.Builder
 			return &b, c.SettingsCSV(ctx, &b, []string{"a", "b"}, []string{"events"})
 		}, "GET /settings/csv?app_tokens=a&app_tokens=b&sections=events", "", csv, "text/csv; charset=utf-8", csv},
-		{"Ticket", func(ctx context.Context, c *Client) (any, error) { return c.Ticket(ctx, ticket) }, "GET /status/" + ticket, "",
+		{"Ticket", func(ctx context.Context, c *Client) (any, error) { return c.Ticket(ctx, ticket) },
+			"GET /status/" + ticket, "",
 			`{"status":"failed","kind":"migration","result":{"events":{"successes":["a"],"failures":["odd",{"name":"b","detail":"no"},{"section":"c","details":[1]},7],"took":3},
 			"partners":{"section":"partners","detail":"Could not be started because events section has failed"}},"since":"x"}`, "",
 			`{failed migration map[events:{[a] [odd b: no c: [1] 7]  } partners:{[] [] partners Could not be started because events section has failed}] map[since:"x"]}`},
 		{"SubmitEvents", func(ctx context.Context, c *Client) (any, error) {
 			return c.SubmitEvents(ctx, []string{"abc123xyz", "ghi789rst"}, []EventSpec{{"purchase", true}, {Name: "x"}})
-		}, "POST /events", `{"app_tokens":["abc123xyz","ghi789rst"],"events":[{"name":"purchase","unique":true},{"name":"x","unique":false}]}`,
+		}, "POST /events",
+			`{"app_tokens":["abc123xyz","ghi789rst"],"events":[{"name":"purchase","unique":true},{"name":"x","unique":false}]}`,
 			`{"successes":[{"app_token":"abc123xyz","event":{"id":12345,"name":"purchase","token":"abc1de","unique":true,"autogenerated":false,"archived":true,"q":1},"r":2}],
 			"failures":[{"app_token":"ghi789rst","name":"purchase","details":"App not found","s":3}],"t":4}`, "",
 			`{[{abc123xyz {12345 purchase abc1de true false true map[q:1]}}] [{ghi789rst purchase App not found map[s:3]}]}`},
 		{"UpdateSignature", func(ctx context.Context, c *Client) (any, error) {
-			s, err := c.UpdateSignature(ctx, "abc", SignatureSettings{EnforceInstallSigning: &on, AndroidFingerprints: []string{}})
+			s, err := c.UpdateSignature(ctx, "abc", SignatureSettings{EnforceInstallSigning: &on,
+				AndroidFingerprints: []string{}})
 			if s.EnforceInstallSigning == nil {
 				return s, err
 			}
 			return []any{*s.EnforceInstallSigning, s.AndroidFingerprints, s.Unknown}, err
-		}, "PATCH /app/abc/signature", `{"enforce_install_signing":true,"android_fingerprints":[]}`, `{"enforce_install_signing":true,"android_fingerprints":["C4:BD"],"v":3}`, "", "[true [C4:BD] map[v:3]]"},
+		}, "PATCH /app/abc/signature", `{"enforce_install_signing":true,"android_fingerprints":[]}`,
+			`{"enforce_install_signing":true,"android_fingerprints":["C4:BD"],"v":3}`, "", "[true [C4:BD] map[v:3]]"},
 		{"RevokeOutdatedSecrets", func(ctx context.Context, c *Client) (any, error) {
 			return c.RevokeOutdatedSecrets(ctx, "abc", Outdated{MinActiveVersion: 2, Force: true})
-		}, "POST /app/abc/secrets/revoke_outdated", `{"min_active_version":2,"force":true}`, secretsAnswer, "", secretsWant},
-		{"RevokeSecret", func(ctx context.Context, c *Client) (any, error) { return c.RevokeSecret(ctx, "abc", "3") }, "POST /app/abc/secrets/3/revoke", `{}`, secretsAnswer, "", secretsWant},
+		}, "POST /app/abc/secrets/revoke_outdated", `{"min_active_version":2,"force":true}`, secretsAnswer, "",
+			secretsWant},
+		{"RevokeSecret", func(ctx context.Context, c *Client) (any, error) { return c.RevokeSecret(ctx, "abc", "3") },
+			"POST /app/abc/secrets/3/revoke", `{}`, secretsAnswer, "", secretsWant},
 		{"ReactivateSecret", func(ctx context.Context, c *Client) (any, error) {
 			return c.ReactivateSecret(ctx, "abc", "3", "all-traffic")
 		}, "POST /app/abc/secrets/3/reactivate", `{"scope":"all-traffic"}`, secretsAnswer, "", secretsWant},
 		{"PutVault", func(ctx context.Context, c *Client) (any, error) {
 			return c.PutVault(ctx, "csv_upload_settings", "", vaultDatum)
-		}, "POST /vault", `{"section":"csv_upload_settings","data":` + quote(vaultDatum) + `}`, `{"id":5,"section":"csv_upload_settings","store":null,"data":"Zm9v","created_at":"c","updated_at":"u","w":1}`, "",
+		}, "POST /vault", `{"section":"csv_upload_settings","data":` + quote(vaultDatum) + `}`,
+			`{"id":5,"section":"csv_upload_settings","store":null,"data":"Zm9v","created_at":"c","updated_at":"u","w":1}`, "",
 			"{5 csv_upload_settings  [secret] c u}"},
-		{"Vault", func(ctx context.Context, c *Client) (any, error) { return c.Vault(ctx) }, "GET /vault", "", `[{"section":"purchase_verification","store":"google","data":"Zm9v"}]`, "",
+		{"Vault", func(ctx context.Context, c *Client) (any, error) { return c.Vault(ctx) }, "GET /vault", "",
+			`[{"section":"purchase_verification","store":"google","data":"Zm9v"}]`, "",
 			"[{ purchase_verification google [secret]  }]"},
 	}
 }
@@ -133,7 +151,8 @@ func quote(s string) string {
 
 func (m method) reply() reply { return page(200, cmp.Or(m.kind, "application/json"), m.answer) }
 
-// Every method asks what the document says, and reads the answers that the service's documents show.
+// Every method asks what the document says, and reads the answers that the service's documents
+// show.
 func TestAutomation(t *testing.T) {
 	for _, m := range methods() {
 		synctest.Test(t, func(t *testing.T) {
@@ -205,8 +224,8 @@ func sameJSON(a, b string) bool {
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// What is sent again and what isn't, counted at the server: the same for reads and writes, since all writes may be
-// repeated, except that a write follows no redirect.
+// What is sent again and what isn't, counted at the server: the same for reads and writes, since
+// all writes may be repeated, except that a write follows no redirect.
 func TestAutomationRetries(t *testing.T) {
 	for _, m := range methods() {
 		good := m.reply()
@@ -219,7 +238,8 @@ func TestAutomationRetries(t *testing.T) {
 			code  int
 		}{
 			{"400", status(400), 1, errAny, 400},
-			{"400, not found", page(400, "application/json", `{"error_code":"request_error","error_desc":"App not found"}`), 1, ErrNotFound, 400},
+			{"400, not found", page(400, "application/json",
+				`{"error_code":"request_error","error_desc":"App not found"}`), 1, ErrNotFound, 400},
 			{"401", status(401), 1, ErrAuth, 401},
 			{"403", status(403), 1, ErrAuth, 403},
 			{"404", status(404), 1, ErrNotFound, 404},
@@ -272,7 +292,8 @@ func TestAutomationRetries(t *testing.T) {
 					t.Errorf("%s, %s: %v", m.name, c.name, err)
 				case c.name == "429, Retry-After" && time.Since(start) != 9*time.Second:
 					t.Errorf("%s, %s: after %v", m.name, c.name, time.Since(start))
-				case c.name == "silence" && (time.Since(start) < time.Minute || time.Since(start) > time.Minute+time.Second):
+				case c.name == "silence" && (time.Since(start) < time.Minute ||
+					time.Since(start) > time.Minute+time.Second):
 					t.Errorf("%s, %s: after %v", m.name, c.name, time.Since(start))
 				}
 			})
@@ -282,7 +303,8 @@ func TestAutomationRetries(t *testing.T) {
 				s := play(page(code, "text/plain", "", "Location", "http://elsewhere.test/app"), good)
 				client, _ := open(t, s, nil)
 				_, err := m.do(t.Context(), client)
-				if m.body == "" && (err != nil || len(s.when()) != 2) || m.body != "" && (!strings.Contains(fmt.Sprint(err), "redirect not followed") || len(s.when()) != 1) {
+				if m.body == "" && (err != nil || len(s.when()) != 2) || m.body != "" &&
+					(!strings.Contains(fmt.Sprint(err), "redirect not followed") || len(s.when()) != 1) {
 					t.Errorf("%s, %d: %d requests, %v", m.name, code, len(s.when()), err)
 				}
 			})
@@ -291,7 +313,8 @@ func TestAutomationRetries(t *testing.T) {
 			tokens := &fixed{tokens: []string{"old", secretToken, "newest"}}
 			s := play(status(401), good)
 			client, _ := open(t, s, func(o *Options) { o.Token = tokens })
-			if _, err := m.do(t.Context(), client); err != nil || len(s.when()) != 2 || s.heads[1].Get("Authorization") != "Bearer "+secretToken {
+			if _, err := m.do(t.Context(), client); err != nil || len(s.when()) != 2 ||
+				s.heads[1].Get("Authorization") != "Bearer "+secretToken {
 				t.Errorf("%s: %v after %d requests", m.name, err, len(s.when()))
 			}
 			s = play(status(401))
@@ -300,10 +323,12 @@ func TestAutomationRetries(t *testing.T) {
 				t.Errorf("%s: %v after %d requests", m.name, err, len(s.when()))
 			}
 		})
-		synctest.Test(t, func(t *testing.T) { // 204 tells nothing of one app or ticket, nor of settings, and is an answer otherwise
+		// 204 tells nothing of one app or ticket, nor of settings, and is an answer otherwise.
+		synctest.Test(t, func(t *testing.T) {
 			client, _ := open(t, play(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }), nil)
 			_, err := m.do(t.Context(), client)
-			if one := slices.Contains([]string{"AppByStore", "App", "Ticket", "Settings"}, m.name); (err != nil) != one || Unclear(err) != one {
+			if one := slices.Contains([]string{"AppByStore", "App", "Ticket", "Settings"},
+				m.name); (err != nil) != one || Unclear(err) != one {
 				t.Errorf("%s, 204: %v", m.name, err)
 			}
 		})
@@ -321,7 +346,8 @@ func TestAutomationRetries(t *testing.T) {
 
 var errAny = errors.New("any")
 
-// No error and no log shows a token, a vault datum or a channel's secret, whatever the service repeats.
+// No error and no log shows a token, a vault datum or a channel's secret, whatever the service
+// repeats.
 func TestAutomationHidesSecrets(t *testing.T) {
 	var hide []string
 	echo := vaultDatum + " " + pvSecret + " " + vungleToken + " Bearer " + secretToken
@@ -332,7 +358,9 @@ func TestAutomationHidesSecrets(t *testing.T) {
 		for i, r := range []reply{
 			page(400, "text/plain", echo),
 			page(500, "application/json", `{"error_desc":`+quote(echo)+`,"error_code":`+quote(pvSecret)+`}`),
-			page(422, "application/json", `{"error_desc":"x","error_desc_details":[{"loc":["body",`+quote(vungleToken)+`,`+quote(pvSecret)+`],"msg":`+quote(echo)+`}]}`),
+			page(422, "application/json",
+				`{"error_desc":"x","error_desc_details":[{"loc":["body",`+quote(vungleToken)+`,`+quote(
+					pvSecret)+`],"msg":`+quote(echo)+`}]}`),
 			page(422, "application/json", `{"input":`+quote(quote(echo))+`}`),
 			page(200, "text/html", echo),
 			page(200, "application/json", quote(echo)),
@@ -345,7 +373,8 @@ func TestAutomationHidesSecrets(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
 				c, _ := open(t, play(r), func(o *Options) {
-					o.Logger, o.Attempts = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), 2
+					o.Logger, o.Attempts = slog.New(slog.NewJSONHandler(&log,
+						&slog.HandlerOptions{Level: slog.LevelDebug})), 2
 				})
 				var err error
 				switch m.name { // each hides what it sends itself
@@ -360,7 +389,8 @@ func TestAutomationHidesSecrets(t *testing.T) {
 				if err == nil {
 					t.Fatalf("%s, %d: taken", m.name, i)
 				}
-				for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err), log.String()} {
+				for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err),
+					log.String()} {
 					if shows(text) {
 						t.Errorf("%s, %d: the token is in %s", m.name, i, text)
 					}
@@ -373,7 +403,8 @@ func TestAutomationHidesSecrets(t *testing.T) {
 			})
 		}
 	}
-	for _, kind := range []string{"text/html", "application/octet-stream", "application/json"} { // nor what an answer holds that isn't understood
+	// Nor what an answer holds that isn't understood.
+	for _, kind := range []string{"text/html", "application/octet-stream", "application/json"} {
 		synctest.Test(t, func(t *testing.T) {
 			c, _ := open(t, play(page(200, kind, `["`+secretsAnswer)), func(o *Options) { o.Attempts = 1 })
 			_, err := c.Settings(t.Context(), "abc")
@@ -391,20 +422,25 @@ func TestAutomationHidesSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := fmt.Sprintf("%v %+v %#v %s", s, s, s, out); strings.Contains(text, "222222") || s.Combined.Secrets[0].Value.Text() != `["111111","222222","333333","444444"]` {
+	if text := fmt.Sprintf("%v %+v %#v %s", s, s, s, out); strings.Contains(text, "222222") ||
+		s.Combined.Secrets[0].Value.Text() != `["111111","222222","333333","444444"]` {
 		t.Error(text)
 	}
 }
 
-// Of a record that has other types than documented, all is read that can be, also in records inside of it and in lists of them.
+// Of a record that has other types than documented, all is read that can be, also in records inside
+// of it and in lists of them.
 func TestUnmarshalTakesOtherTypes(t *testing.T) {
 	var s Secrets
-	err := Unmarshal([]byte(`{"combined_secrets":{"secrets":[{"id":1,"version":"two","name":7,"active":true},{"Label":"new"}]},"revoked":2}`), &s)
-	if list := s.Combined.Secrets; err != nil || len(list) != 2 || list[0].Name != "7" || list[0].Version != 0 || !list[0].Active || list[1].Label != "new" || s.Revoked != "2" {
+	err := Unmarshal([]byte(
+		`{"combined_secrets":{"secrets":[{"id":1,"version":"two","name":7,"active":true},{"Label":"new"}]},"revoked":2}`), &s)
+	if list := s.Combined.Secrets; err != nil || len(list) != 2 || list[0].Name != "7" || list[0].Version != 0 ||
+		!list[0].Active || list[1].Label != "new" || s.Revoked != "2" {
 		t.Errorf("%+v (%v)", s, err)
 	}
 	var a AppDetails
-	if err := Unmarshal([]byte(`{"name":["x"],"store_id":12,"more":1}`), &a); err != nil || a.Name != "" || a.StoreID != "12" || string(a.Unknown["name"])+string(a.Unknown["more"]) != `["x"]1` {
+	if err := Unmarshal([]byte(`{"name":["x"],"store_id":12,"more":1}`), &a); err != nil || a.Name != "" ||
+		a.StoreID != "12" || string(a.Unknown["name"])+string(a.Unknown["more"]) != `["x"]1` {
 		t.Errorf("%+v (%v)", a, err)
 	}
 	if err := Unmarshal([]byte(`"text"`), &a); err == nil {

@@ -27,7 +27,8 @@ func TestNewRefuses(t *testing.T) {
 		o := Options{BaseURL: "https://a.test", Token: &fixed{tokens: []string{"t"}}}
 		edit(&o)
 		c, err := New(o)
-		if c != nil || err == nil || !strings.HasPrefix(err.Error(), "open service: ") || !strings.Contains(err.Error(), want) || shows(err.Error()) {
+		if c != nil || err == nil || !strings.HasPrefix(err.Error(), "open service: ") ||
+			!strings.Contains(err.Error(), want) || shows(err.Error()) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -36,7 +37,8 @@ func TestNewRefuses(t *testing.T) {
 // The caller's HTTP client is not changed: its redirect policy is its own.
 func TestHTTPClientIsCopied(t *testing.T) {
 	mine := &http.Client{}
-	if _, err := New(Options{BaseURL: "https://a.test", Token: &fixed{tokens: []string{"t"}}, Options: transport.Options{HTTP: mine}}); err != nil || mine.CheckRedirect != nil {
+	if _, err := New(Options{BaseURL: "https://a.test", Token: &fixed{tokens: []string{"t"}},
+		Options: transport.Options{HTTP: mine}}); err != nil || mine.CheckRedirect != nil {
 		t.Errorf("redirect policy set: %v, %v", mine.CheckRedirect != nil, err)
 	}
 }
@@ -52,7 +54,8 @@ func TestUntrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, a, err := fetch(t.Context(), c, query())
-	if err == nil || a.Attempts != 1 || !strings.Contains(err.Error(), "certificate") || strings.Contains(err.Error(), "metrics=") {
+	if err == nil || a.Attempts != 1 || !strings.Contains(err.Error(), "certificate") ||
+		strings.Contains(err.Error(), "metrics=") {
 		t.Errorf("%d attempts, %v", a.Attempts, err)
 	}
 }

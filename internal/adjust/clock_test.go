@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// An answer whose Date is far from this machine's clock is refused before it is read; one that is somewhat off is a warning.
+// An answer whose Date is far from this machine's clock is refused before it is read; one that is
+// somewhat off is a warning.
 func TestClock(t *testing.T) {
 	dated := func(ahead time.Duration) reply {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -23,12 +24,13 @@ func TestClock(t *testing.T) {
 		warns   bool
 		refuses string
 	}{
-		"right":           {dated(0), false, ""},
-		"a little off":    {dated(-4 * time.Minute), false, ""},
-		"minutes behind":  {dated(20 * time.Minute), true, ""},
-		"minutes ahead":   {dated(-20 * time.Minute), true, ""},
-		"20 days behind":  {dated(20 * 24 * time.Hour), false, "this machine's 2000-01-01T00:00:00Z, 480h0m0s behind"},
-		"1000 days ahead": {dated(-1000 * 24 * time.Hour), false, "this machine's 2000-01-01T00:00:00Z, 24000h0m0s ahead"},
+		"right":          {dated(0), false, ""},
+		"a little off":   {dated(-4 * time.Minute), false, ""},
+		"minutes behind": {dated(20 * time.Minute), true, ""},
+		"minutes ahead":  {dated(-20 * time.Minute), true, ""},
+		"20 days behind": {dated(20 * 24 * time.Hour), false, "this machine's 2000-01-01T00:00:00Z, 480h0m0s behind"},
+		"1000 days ahead": {dated(-1000 * 24 * time.Hour), false,
+			"this machine's 2000-01-01T00:00:00Z, 24000h0m0s ahead"},
 		"no date that is one": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Date", "yesterday")
 			csv(w, r)

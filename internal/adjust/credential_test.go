@@ -45,7 +45,8 @@ func TestRefreshOn401(t *testing.T) {
 				if (err == nil) != tt.ok || errors.Is(err, ErrAuth) == tt.ok {
 					t.Errorf("error %v", err)
 				}
-				if len(s.when()) != tt.requests || a.Attempts != tt.requests || src.refreshes != tt.refreshes || m.Retries.Load() != int64(tt.requests-1) {
+				if len(s.when()) != tt.requests || a.Attempts != tt.requests || src.refreshes != tt.refreshes ||
+					m.Retries.Load() != int64(tt.requests-1) {
 					t.Errorf("%d requests, %+v, %d refreshes", len(s.when()), a, src.refreshes)
 				}
 				if s.when()[len(s.when())-1] > 100*time.Millisecond {
@@ -58,7 +59,8 @@ func TestRefreshOn401(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			src := &fixed{tokens: []string{"old", "older", "good"}}
 			c, _ := open(t, play(status(401), status(503), guarded401("good")), func(o *Options) { o.Token = src })
-			if _, a, err := fetch(t.Context(), c, query()); !errors.Is(err, ErrAuth) || a.Attempts != 3 || src.refreshes != 1 {
+			if _, a, err := fetch(t.Context(), c, query()); !errors.Is(err, ErrAuth) || a.Attempts != 3 ||
+				src.refreshes != 1 {
 				t.Errorf("%d attempts, %d refreshes, %v", a.Attempts, src.refreshes, err)
 			}
 		})
@@ -83,7 +85,8 @@ func TestNoToken(t *testing.T) {
 		}
 		c, _ := open(t, s, func(o *Options) { o.Token = src })
 		_, _, err = fetch(t.Context(), c, query())
-		if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "csv_report 2026-01-01:2026-01-07: read token from file /nowhere/at/all: ") || len(s.when()) > 0 {
+		if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(),
+			"csv_report 2026-01-01:2026-01-07: read token from file /nowhere/at/all: ") || len(s.when()) > 0 {
 			t.Errorf("%d requests, %v", len(s.when()), err)
 		}
 	})

@@ -47,16 +47,19 @@ func lastWeek() ReportQuery {
 	return q
 }
 
-// The emulator, written from the document alone, understands this client, and both agree on every fault.
+// The emulator, written from the document alone, understands this client, and both agree on every
+// fault.
 func TestEmulator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, s := withEmulator(t, emulator.Options{Readings: []string{"report-header=asked", "report-form=plain", "more-columns=none"}}, nil)
+		c, s := withEmulator(t, emulator.Options{Readings: []string{"report-header=asked", "report-form=plain",
+			"more-columns=none"}}, nil)
 		want, _, err := fetch(t.Context(), c, lastWeek())
 		if err != nil {
 			t.Fatal(err)
 		}
 		rows, err := stdcsv.NewReader(strings.NewReader(want)).ReadAll()
-		if err != nil || len(rows) < 8 || !slices.Equal(rows[0], []string{"day", "app_token", "campaign", "installs", "network_cost"}) {
+		if err != nil || len(rows) < 8 || !slices.Equal(rows[0], []string{"day", "app_token", "campaign", "installs",
+			"network_cost"}) {
 			t.Fatalf("%d rows, %v", len(rows), err)
 		}
 		days := map[string]bool{}
@@ -68,8 +71,10 @@ func TestEmulator(t *testing.T) {
 		}
 		for _, f := range []emulator.Fault{
 			{Kind: emulator.FaultStatus, Status: 429}, {Kind: emulator.FaultStatus, Status: 429, RetryAfter: 9},
-			{Kind: emulator.FaultStatus, Status: 503}, {Kind: emulator.FaultStatus, Status: 504}, {Kind: emulator.FaultSlow, Delay: 6 * time.Minute},
-			{Kind: emulator.FaultCut, AfterBytes: 200}, {Kind: emulator.FaultReset}, {Kind: emulator.FaultHTML}, {Kind: emulator.FaultEmpty},
+			{Kind: emulator.FaultStatus, Status: 503}, {Kind: emulator.FaultStatus, Status: 504},
+			{Kind: emulator.FaultSlow, Delay: 6 * time.Minute},
+			{Kind: emulator.FaultCut, AfterBytes: 200}, {Kind: emulator.FaultReset}, {Kind: emulator.FaultHTML},
+			{Kind: emulator.FaultEmpty},
 		} {
 			s.SetFaults([]emulator.Fault{f})
 			got, a, err := fetch(t.Context(), c, lastWeek())
@@ -82,7 +87,8 @@ func TestEmulator(t *testing.T) {
 
 func TestEmulatorRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := withEmulator(t, emulator.Options{MaxPairs: 9, Readings: []string{"error-body=model", "report-empty=204"}}, nil)
+		c, _ := withEmulator(t, emulator.Options{MaxPairs: 9, Readings: []string{"error-body=model",
+			"report-empty=204"}}, nil)
 		q := lastWeek()
 		q.Splittable = true
 		if _, _, err := fetch(t.Context(), c, q); !errors.Is(err, ErrTooSlow) {
@@ -94,7 +100,8 @@ func TestEmulatorRefusals(t *testing.T) {
 		}
 		q.Metrics = []string{"nonsense"}
 		var e *Error
-		if _, _, err := fetch(t.Context(), c, q); !errors.As(err, &e) || e.Status != 400 || e.Metric != "nonsense" || e.Attempts != 1 {
+		if _, _, err := fetch(t.Context(), c, q); !errors.As(err, &e) || e.Status != 400 || e.Metric != "nonsense" ||
+			e.Attempts != 1 {
 			t.Errorf("an unknown metric: %v", err)
 		}
 		q.Metrics = []string{"installs"}
@@ -103,7 +110,10 @@ func TestEmulatorRefusals(t *testing.T) {
 			t.Errorf("long ago: %+v, %v", a, err)
 		}
 		for name, edit := range map[string]func(*Options){
-			"token": func(o *Options) { o.Token = &fixed{tokens: []string{"wrong"}} }, "account": func(o *Options) { o.AccountID = "1" }} {
+			"token": func(o *Options) { o.Token = &fixed{tokens: []string{"wrong"}} }, "account": func(
+				o *Options) {
+				o.AccountID = "1"
+			}} {
 			c, _ := withEmulator(t, emulator.Options{}, edit)
 			if _, _, err := fetch(t.Context(), c, lastWeek()); !errors.Is(err, ErrAuth) {
 				t.Errorf("wrong %s: %v", name, err)
@@ -129,7 +139,8 @@ func TestEmulatorEvents(t *testing.T) {
 			t.Fatalf("%d events, %v", len(some), err)
 		}
 		for _, e := range some {
-			if e.ID == "" || e.Name == "" || !slices.Contains(e.AppTokens, app) || len(e.TokensByApp[app]) == 0 || len(e.AppTokens) != 1 || len(e.TokensByApp) != 1 {
+			if e.ID == "" || e.Name == "" || !slices.Contains(e.AppTokens, app) || len(e.TokensByApp[app]) == 0 ||
+				len(e.AppTokens) != 1 || len(e.TokensByApp) != 1 {
 				t.Errorf("event %+v", e)
 			}
 		}
@@ -172,7 +183,8 @@ func TestEmulatorFiltersData(t *testing.T) {
 			t.Fatalf("%v, %v", got, err)
 		}
 		i := slices.IndexFunc(got["overview_metrics"], func(f Filter) bool { return f.ID == "installs" })
-		if i < 0 || got["overview_metrics"][i].Formatting != "integer" || got["overview_metrics"][i].Name != "Installs" {
+		if i < 0 || got["overview_metrics"][i].Formatting != "integer" ||
+			got["overview_metrics"][i].Name != "Installs" {
 			t.Errorf("installs at %d: %v", i, got["overview_metrics"])
 		}
 		var e *Error

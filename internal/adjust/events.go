@@ -18,7 +18,8 @@ type EventsQuery struct {
 	TokensMapping bool     // fill Event.TokensByApp
 }
 
-// An Event is an event slug, under which the same-named events of several apps are reported together.
+// An Event is an event slug, under which the same-named events of several apps are reported
+// together.
 type Event struct {
 	ID          string              `json:"id"` // the slug
 	Name        string              `json:"name"`
@@ -54,8 +55,8 @@ func (c *Client) Events(ctx context.Context, q EventsQuery) ([]Event, error) {
 	return list, nil
 }
 
-// An eventList is read from an array, or from an object that has nothing but one, under the name events: further fields
-// might say that there is more than this.
+// An eventList is read from an array, or from an object that has nothing but one, under the name
+// events: further fields might say that there is more than this.
 type eventList []Event
 
 // UnmarshalJSON reads a list; null is none.
@@ -69,9 +70,9 @@ func (l *eventList) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]Event)(l))
 }
 
-// narrow leaves an event only those of these apps, because a service that was asked for them may name all that an event
-// has. No apps are all, and an event that names none of them stays as it is. Which of its tokens are whose is in
-// TokensByApp alone.
+// narrow leaves an event only those of these apps, because a service that was asked for them may
+// name all that an event has. No apps are all, and an event that names none of them stays as it is.
+// Which of its tokens are whose is in TokensByApp alone.
 func (e *Event) narrow(apps []string) {
 	asked := func(app string) bool {
 		return slices.ContainsFunc(apps, func(a string) bool { return strings.EqualFold(a, app) })

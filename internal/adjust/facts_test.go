@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// An endpointCall is one of the client's methods that asks the service, for what any answer must hold of every endpoint.
+// An endpointCall is one of the client's methods that asks the service, for what any answer must
+// hold of every endpoint.
 type endpointCall struct {
 	name   string // the method's
 	op     string // begins its errors
@@ -33,38 +34,49 @@ type endpointCall struct {
 // endpointCalls are those of app automation, as TestAutomation has them, and the others.
 func endpointCalls() []endpointCall {
 	ops := map[string]string{
-		"CreateApp": "create app", "UpdateApp": "update app", "MoreApps": "list apps", "AppByStore": "find app by store ID", "App": "read app p77yk727r18g", "Apps": "list apps", "Settings": "read settings of app abc",
-		"SettingsCSV": "export settings", "Ticket": "read ticket 5d1c7e3e-9a55-4d06-a6a7-6c2b0a3a6f7a", "SubmitEvents": "submit events", "UpdateSignature": "update signature of app abc",
-		"RevokeOutdatedSecrets": "revoke outdated secrets of app abc", "RevokeSecret": "revoke secret 3 of app abc", "ReactivateSecret": "reactivate secret 3 of app abc",
-		"PutVault": "put into vault", "Vault": "list vault",
+		"CreateApp": "create app", "UpdateApp": "update app", "MoreApps": "list apps",
+		"AppByStore": "find app by store ID", "App": "read app p77yk727r18g", "Apps": "list apps",
+		"Settings":    "read settings of app abc",
+		"SettingsCSV": "export settings", "Ticket": "read ticket 5d1c7e3e-9a55-4d06-a6a7-6c2b0a3a6f7a",
+		"SubmitEvents": "submit events", "UpdateSignature": "update signature of app abc",
+		"RevokeOutdatedSecrets": "revoke outdated secrets of app abc", "RevokeSecret": "revoke secret 3 of app abc",
+		"ReactivateSecret": "reactivate secret 3 of app abc",
+		"PutVault":         "put into vault", "Vault": "list vault",
 	}
-	writes := []string{"CreateApp", "UpdateApp", "SubmitEvents", "UpdateSignature", "RevokeOutdatedSecrets", "RevokeSecret", "ReactivateSecret", "PutVault"}
+	writes := []string{"CreateApp", "UpdateApp", "SubmitEvents", "UpdateSignature", "RevokeOutdatedSecrets",
+		"RevokeSecret", "ReactivateSecret", "PutVault"}
 	var calls []endpointCall
 	for _, m := range methods() {
 		name, _, _ := strings.Cut(m.name, ",")
-		calls = append(calls, endpointCall{name: name, op: ops[name], do: m.do, kind: cmp.Or(m.kind, "application/json"), answer: m.answer, want: m.want,
-			table: name == "SettingsCSV", write: slices.Contains(writes, name), none: slices.Contains([]string{"Apps", "MoreApps", "Vault", "SettingsCSV"}, name)})
+		calls = append(calls, endpointCall{name: name, op: ops[name], do: m.do,
+			kind: cmp.Or(m.kind, "application/json"), answer: m.answer, want: m.want,
+			table: name == "SettingsCSV", write: slices.Contains(writes, name),
+			none: slices.Contains([]string{"Apps", "MoreApps", "Vault", "SettingsCSV"}, name)})
 	}
 	return append(calls,
-		endpointCall{name: "WaitTicket", op: "read ticket abc", kind: "application/json", answer: `{"status":"completed","kind":"migration","result":{}}`, want: "{completed migration map[] map[]}",
+		endpointCall{name: "WaitTicket", op: "read ticket abc", kind: "application/json",
+			answer: `{"status":"completed","kind":"migration","result":{}}`, want: "{completed migration map[] map[]}",
 			do: func(ctx context.Context, c *Client) (any, error) { return c.WaitTicket(ctx, "abc", Wait{}) }},
 		endpointCall{name: "Events", op: "events", kind: "application/json", none: true,
 			answer: `[{"id":"purchase","name":"Purchase","short_name":"P","section":"Revenue","formatting":"MONEY","description":"d","app_token":["a"],"tokens":["t"],"is_skad_event":true}]`,
 			want:   "[{purchase Purchase P Revenue MONEY d [a] [t] true map[]}]",
 			do:     func(ctx context.Context, c *Client) (any, error) { return c.Events(ctx, EventsQuery{}) }},
-		endpointCall{name: "FiltersData", op: "filters_data", kind: "application/json", none: true, answer: `{"overview_metrics":[{"id":"installs","name":"Installs","section":"Installs"}]}`,
-			want: "map[overview_metrics:[{installs Installs  Installs  }]]",
+		endpointCall{name: "FiltersData", op: "filters_data", kind: "application/json", none: true,
+			answer: `{"overview_metrics":[{"id":"installs","name":"Installs","section":"Installs"}]}`,
+			want:   "map[overview_metrics:[{installs Installs  Installs  }]]",
 			do: func(ctx context.Context, c *Client) (any, error) {
 				return c.FiltersData(ctx, []string{"overview_metrics"})
 			}},
-		endpointCall{name: "CSVReport", op: "csv_report 2026-01-01:2026-01-07", kind: "text/csv", none: true, table: true, answer: truth, want: truth,
+		endpointCall{name: "CSVReport", op: "csv_report 2026-01-01:2026-01-07", kind: "text/csv", none: true,
+			table: true, answer: truth, want: truth,
 			do: func(ctx context.Context, c *Client) (any, error) {
 				text, _, err := fetch(ctx, c, query())
 				return text, err
 			}},
 		endpointCall{name: "SubmitSpend", op: "cost", kind: "text/plain", record: true, answer: "OK", want: "taken",
 			do: func(ctx context.Context, c *Client) (any, error) { return taken(submit(ctx, c, record())) }},
-		endpointCall{name: "ShareThirdParty", op: "third_party_sharing", kind: "application/json", record: true, answer: `{"status":"OK"}`, want: "taken",
+		endpointCall{name: "ShareThirdParty", op: "third_party_sharing", kind: "application/json", record: true,
+			answer: `{"status":"OK"}`, want: "taken",
 			do: func(ctx context.Context, c *Client) (any, error) { return taken(share(ctx, c, choice())) }},
 	)
 }
@@ -80,7 +92,8 @@ func taken(err error) (any, error) {
 // everywhere is a client for all areas of the service.
 func everywhere(o *Options) {
 	o.CostURL, o.S2SURL, o.Attempts = "http://service.test", "http://service.test", 2
-	o.SpendAuth, o.SharingAuth = RecordAuth{Key: &fixed{tokens: []string{secretToken}}}, RecordAuth{Key: &fixed{tokens: []string{secretToken}}}
+	o.SpendAuth, o.SharingAuth = RecordAuth{Key: &fixed{tokens: []string{secretToken}}},
+		RecordAuth{Key: &fixed{tokens: []string{secretToken}}}
 }
 
 // asked calls an endpoint that is answered by r.
@@ -97,7 +110,8 @@ func (e endpointCall) asked(t *testing.T, r reply) (got string, zero bool, err e
 		for v.Kind() == reflect.Pointer {
 			v = v.Elem()
 		}
-		zero = !v.IsValid() || v.IsZero() || fmt.Sprint(value) == "" || v.Kind() == reflect.Map && v.Len() == 0 || v.Kind() == reflect.Slice && v.Len() == 0
+		zero = !v.IsValid() || v.IsZero() || fmt.Sprint(value) == "" || v.Kind() == reflect.Map && v.Len() == 0 ||
+			v.Kind() == reflect.Slice && v.Len() == 0
 	})
 	return got, zero, err
 }
@@ -128,13 +142,17 @@ func TestAnswersOfEveryEndpoint(t *testing.T) {
 			"a type in capitals": page(200, strings.ToUpper(e.kind)+"; Charset=UTF-8", e.answer),
 			"without a type":     page(200, "", e.answer),
 			"as text":            page(200, "text/plain; charset=utf-8", e.answer),
-			"with blank lines":   page(200, e.kind, map[bool]string{false: "\n  "}[e.table]+e.answer+map[bool]string{false: "\n\n"}[e.table]),
+			"with blank lines": page(200, e.kind,
+				map[bool]string{false: "\n  "}[e.table]+e.answer+map[bool]string{false: "\n\n"}[e.table]),
 		} {
 			if got, _, err := e.asked(t, r); err != nil || got != e.want {
 				t.Errorf("%s, %s: %s, %v\nwant %s", e.name, name, got, err, e.want)
 			}
 		}
-		got, zero, err := e.asked(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+		got, zero, err := e.asked(t, func(w http.ResponseWriter,
+			_ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+		})
 		switch {
 		case err != nil:
 			if e.none || !strings.HasPrefix(err.Error(), e.op) || !strings.Contains(err.Error(), "204") {
@@ -151,7 +169,8 @@ func TestAnswersOfEveryEndpoint(t *testing.T) {
 // A status in capitals is the same one.
 func TestCapitalsOfAnswers(t *testing.T) {
 	for _, word := range []string{"completed", "COMPLETED", "Completed"} {
-		r := page(200, "application/json", `{"status":"`+word+`","kind":"MIGRATION","result":{"events":{"successes":["a"],"failures":[]}}}`)
+		r := page(200, "application/json",
+			`{"status":"`+word+`","kind":"MIGRATION","result":{"events":{"successes":["a"],"failures":[]}}}`)
 		synctest.Test(t, func(t *testing.T) {
 			c, _ := open(t, play(r), everywhere)
 			ticket, err := c.WaitTicket(t.Context(), "abc", Wait{})
@@ -162,23 +181,29 @@ func TestCapitalsOfAnswers(t *testing.T) {
 	}
 }
 
-// told are an error's words in every form that the service, or what stands before it, was seen to send.
+// told are an error's words in every form that the service, or what stands before it, was seen to
+// send.
 func told(words string) map[string]reply {
 	return map[string]reply{
-		"model":          page(0, "application/json", `{"error_code":"request_error","error_desc":"`+words+`"}`),
-		"in capitals":    page(0, "application/json", `{"Error_Code":"REQUEST_ERROR","Error_Desc":"`+words+`"}`),
-		"details":        page(0, "application/json", `{"error_code":"validation_error","error_desc":"Bad","error_desc_details":[{"loc":["body","name"],"msg":"`+words+`"}]}`),
-		"error":          page(0, "application/json", `{"error":"`+words+`"}`),
-		"error, object":  page(0, "application/json", `{"error":{"code":7,"message":"`+words+`"}}`),
-		"errors":         page(0, "application/json", `{"errors":[{"message":"`+words+`"}]}`),
-		"detail":         page(0, "application/json", `{"detail":"`+words+`"}`),
-		"detail, list":   page(0, "application/json", `{"detail":[{"loc":["body","name"],"msg":"`+words+`","type":"missing"}]}`),
-		"message":        page(0, "application/json", `{"timestamp":"x","status":500,"error":"Sorry","message":"`+words+`"}`),
-		"problem":        page(0, "application/problem+json", `{"type":"about:blank","title":"`+words+`"}`),
-		"text":           page(0, "text/plain", words),
-		"text, long":     page(0, "text/plain", words+strings.Repeat(" and so on", 9999)),
-		"no type":        page(0, "", words),
-		"HTML":           page(0, "text/html", "<!doctype html><html><head><style>p {color: red}</style><title>"+words+"</title></head><body><p>it&#39;s &lt;us&gt;</p></body></html>"),
+		"model":       page(0, "application/json", `{"error_code":"request_error","error_desc":"`+words+`"}`),
+		"in capitals": page(0, "application/json", `{"Error_Code":"REQUEST_ERROR","Error_Desc":"`+words+`"}`),
+		"details": page(0, "application/json",
+			`{"error_code":"validation_error","error_desc":"Bad","error_desc_details":[{"loc":["body","name"],"msg":"`+words+`"}]}`),
+		"error":         page(0, "application/json", `{"error":"`+words+`"}`),
+		"error, object": page(0, "application/json", `{"error":{"code":7,"message":"`+words+`"}}`),
+		"errors":        page(0, "application/json", `{"errors":[{"message":"`+words+`"}]}`),
+		"detail":        page(0, "application/json", `{"detail":"`+words+`"}`),
+		"detail, list": page(0, "application/json",
+			`{"detail":[{"loc":["body","name"],"msg":"`+words+`","type":"missing"}]}`),
+		"message": page(0, "application/json",
+			`{"timestamp":"x","status":500,"error":"Sorry","message":"`+words+`"}`),
+		"problem":    page(0, "application/problem+json", `{"type":"about:blank","title":"`+words+`"}`),
+		"text":       page(0, "text/plain", words),
+		"text, long": page(0, "text/plain", words+strings.Repeat(" and so on", 9999)),
+		"no type":    page(0, "", words),
+		"HTML": page(0, "text/html",
+			"<!doctype html><html><head><style>p {color: red}</style><title>"+words+"</title></head><body><p>it"+
+				"&#39;s &lt;us&gt;</p></body></html>"),
 		"HTML in prose":  page(0, "text/plain", "\n<html><script>var x = 1</script><h1>"+words+"</h1>"),
 		"half of JSON":   page(0, "application/json", `{"error_desc":"`+words+` and`),
 		"with its token": page(0, "application/json", `{"detail":"`+words+` Bearer `+secretToken+`"}`),
@@ -197,8 +222,8 @@ type statusWriter struct {
 
 func (w *statusWriter) WriteHeader(int) { w.ResponseWriter.WriteHeader(w.code) }
 
-// Whatever is answered instead of an answer, the error names what was asked, the status and the words, on one line, without
-// markup and without the token, and nothing is returned beside it.
+// Whatever is answered instead of an answer, the error names what was asked, the status and the
+// words, on one line, without markup and without the token, and nothing is returned beside it.
 func TestErrorsOfEveryEndpoint(t *testing.T) {
 	slow.Test(t)
 	const words = "The hamster is unwell"
@@ -264,7 +289,8 @@ func (e endpointCall) check(t *testing.T, name string, err error, zero bool, par
 			t.Errorf("%s: %s: %v\nwant %q in it", e.name, name, err, part)
 		}
 	}
-	if text := err.Error(); len(text) > 1500 || strings.Contains(text, "\n") || markup.MatchString(text) || strings.Contains(text, "T0ken") || strings.Contains(text, "color") {
+	if text := err.Error(); len(text) > 1500 || strings.Contains(text, "\n") || markup.MatchString(text) ||
+		strings.Contains(text, "T0ken") || strings.Contains(text, "color") {
 		t.Errorf("%s: %s: %v", e.name, name, err)
 	}
 }

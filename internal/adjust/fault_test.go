@@ -46,7 +46,8 @@ func spoilt(r *rand.Rand, truth []byte) reply {
 	}
 }
 
-// odd tells an error of an answer that was nothing of what was asked for, the second of its request.
+// odd tells an error of an answer that was nothing of what was asked for, the second of its
+// request.
 func odd(e *Error) bool {
 	return e.Attempts > 1 && (strings.Contains(e.Error(), "the answer is empty") || strings.Contains(e.Error(), "HTML"))
 }
@@ -68,7 +69,8 @@ func stream(truth []byte, n int, packed bool, then reply) reply {
 	}
 }
 
-// Whatever happens on the way, an answer is accepted exactly once and whole, or not at all and the error says why.
+// Whatever happens on the way, an answer is accepted exactly once and whole, or not at all and the
+// error says why.
 func TestFaultScripts(t *testing.T) {
 	good, bad := 0, 0
 	for seed := range uint64(*seeds) {
@@ -86,7 +88,8 @@ func TestFaultScripts(t *testing.T) {
 				for range r.IntN(r.IntN(10) + 1) {
 					scripts[name] = append(scripts[name], spoilt(r, truth))
 				}
-				scripts[name] = append(scripts[name], stream(truth, r.IntN(len(truth)), r.IntN(2) == 0, func(http.ResponseWriter, *http.Request) {}))
+				scripts[name] = append(scripts[name], stream(truth, r.IntN(len(truth)), r.IntN(2) == 0,
+					func(http.ResponseWriter, *http.Request) {}))
 				truths[name] = truth
 			}
 			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -129,8 +132,10 @@ func TestFaultScripts(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if free := slots(t.Context(), c); free != c.InFlight() || m.Requests.Load()-m.Retries.Load() != int64(len(truths)) {
-				t.Errorf("seed %d: %d of %d slots are free, %d requests, %d retries", seed, free, c.InFlight(), m.Requests.Load(), m.Retries.Load())
+			if free := slots(t.Context(), c); free != c.InFlight() ||
+				m.Requests.Load()-m.Retries.Load() != int64(len(truths)) {
+				t.Errorf("seed %d: %d of %d slots are free, %d requests, %d retries", seed, free, c.InFlight(),
+					m.Requests.Load(), m.Retries.Load())
 			}
 		})
 	}

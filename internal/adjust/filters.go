@@ -44,11 +44,12 @@ func (f *Filter) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// FiltersData lists what the service itself says of its metrics and other vocabularies, by name of the list asked for:
-// overview_metrics, cohort_metrics, event_metrics, cost_metrics, skad_metrics, dimensions, apps, currencies and others;
-// nil when there is nothing (204).
+// FiltersData lists what the service itself says of its metrics and other vocabularies, by name of
+// the list asked for: overview_metrics, cohort_metrics, event_metrics, cost_metrics, skad_metrics,
+// dimensions, apps, currencies and others; nil when there is nothing (204).
 //
-// The endpoint is outside the interface that this client is written to: source is the service's OpenAPI file of June
+// The endpoint is outside the interface that this client is written to: source is the service's
+// OpenAPI file of June
 // 2024. Nothing may depend on its being there.
 func (c *Client) FiltersData(ctx context.Context, filters []string) (map[string][]Filter, error) {
 	v := url.Values{}

@@ -12,7 +12,8 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// many is a query of more metrics than an address has room for. Its first metric is a sum, and its last is a ratio.
+// many is a query of more metrics than an address has room for. Its first metric is a sum, and its
+// last is a ratio.
 func many(from, until int) ReportQuery {
 	q := query()
 	q.Dimensions, q.Metrics = []string{"day", "campaign"}, []string{"installs"}
@@ -25,11 +26,13 @@ func many(from, until int) ReportQuery {
 	return q
 }
 
-// Groups of metrics are joined in full on the dimensions. What a row lacks is 0 where metrics add up, and empty where they don't.
+// Groups of metrics are joined in full on the dimensions. What a row lacks is 0 where metrics add
+// up, and empty where they don't.
 func TestGroupsOfMetricsAreJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := many(1, 3)
-		s := play(sameCells("2026-01-01,both=7", "2026-01-02,first=1"), sameCells("2026-01-01,both=3", "2026-01-01,last=2"))
+		s := play(sameCells("2026-01-01,both=7", "2026-01-02,first=1"),
+			sameCells("2026-01-01,both=3", "2026-01-01,last=2"))
 		c, _ := open(t, s, func(o *Options) { o.MaxURL = 3000 })
 		got, a, err := fetch(t.Context(), c, q)
 		if err != nil || a.Attempts != 2 || a.Status != 200 {
@@ -49,9 +52,11 @@ func TestGroupsOfMetricsAreJoined(t *testing.T) {
 			t.Errorf("%d requests for %d metrics of %d", len(s.urls), len(asked), len(q.Metrics))
 		}
 		lines := strings.Split(strings.TrimSpace(got), "\n")
-		for i, want := range []struct{ key, first, last string }{{"day,campaign", "installs", "ecpi_all"}, {"2026-01-01,both", "7", "3"}, {"2026-01-02,first", "1", ""}, {"2026-01-01,last", "0", "2"}} {
+		for i, want := range []struct{ key, first, last string }{{"day,campaign", "installs", "ecpi_all"},
+			{"2026-01-01,both", "7", "3"}, {"2026-01-02,first", "1", ""}, {"2026-01-01,last", "0", "2"}} {
 			cells := strings.Split(lines[i], ",")
-			if len(lines) != 4 || strings.Join(cells[:2], ",") != want.key || cells[2] != want.first || cells[len(cells)-1] != want.last {
+			if len(lines) != 4 || strings.Join(cells[:2], ",") != want.key || cells[2] != want.first ||
+				cells[len(cells)-1] != want.last {
 				t.Errorf("line %d of %d is %s, want %v", i, len(lines), lines[i], want)
 			}
 		}
@@ -71,13 +76,15 @@ func sameCells(rows ...string) reply {
 	}
 }
 
-// Two rows of the same dimensions can't be joined. That is the same on all days, and says what to do.
+// Two rows of the same dimensions can't be joined. That is the same on all days, and says what to
+// do.
 func TestRepeatedRowsAreNotJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := open(t, play(sameCells("2026-01-01,a=1", "2026-01-01,a=1")), func(o *Options) { o.MaxURL = 3000 })
 		_, _, err := fetch(t.Context(), c, many(1, 2))
 		var failed *Error
-		if !errors.As(err, &failed) || !failed.AnyDays || !strings.Contains(err.Error(), "(2026-01-01, a)") || !strings.Contains(err.Error(), "divide the metrics among several tables") {
+		if !errors.As(err, &failed) || !failed.AnyDays || !strings.Contains(err.Error(), "(2026-01-01, a)") ||
+			!strings.Contains(err.Error(), "divide the metrics among several tables") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -89,16 +96,19 @@ func TestJoinedRowsAreBounded(t *testing.T) {
 		for _, splittable := range []bool{true, false} {
 			q := many(1, 3)
 			q.Splittable = splittable
-			c, _ := open(t, play(sameCells("2026-01-01,a=1"), sameCells("2026-01-02,a=2")), func(o *Options) { o.MaxURL = 3000 })
+			c, _ := open(t, play(sameCells("2026-01-01,a=1"), sameCells("2026-01-02,a=2")),
+				func(o *Options) { o.MaxURL = 3000 })
 			c.mostHeld = 2*102*amountSize - 1 // one row fits, and two don't
-			if _, _, err := fetch(t.Context(), c, q); errors.Is(err, ErrTooSlow) != splittable || !splittable && err != nil {
+			if _, _, err := fetch(t.Context(), c, q); errors.Is(err, ErrTooSlow) != splittable || !splittable &&
+				err != nil {
 				t.Errorf("splittable %t: %v", splittable, err)
 			}
 		}
 	})
 }
 
-// What can't be joined is asked for as it is: where the caller wants an order, or another form of answer.
+// What can't be joined is asked for as it is: where the caller wants an order, or another form of
+// answer.
 func TestWhatIsNotJoined(t *testing.T) {
 	for name, change := range map[string]func(*ReportQuery){
 		"sort":   func(q *ReportQuery) { q.Sort = []string{"-installs"} },
@@ -109,7 +119,10 @@ func TestWhatIsNotJoined(t *testing.T) {
 			q.From, q.Until = civil.Date{}, civil.Date{}
 			q.DatePeriod = "-7d:-1d"
 		},
-		"other values": func(q *ReportQuery) { q.Filters = map[string][]string{"campaign__in": {strings.Repeat("x", 4000)}} },
+		"other values": func(q *ReportQuery) {
+			q.Filters = map[string][]string{"campaign__in": {strings.Repeat("x",
+				4000)}}
+		},
 	} {
 		q := many(1, 3)
 		change(&q)

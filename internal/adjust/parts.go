@@ -9,15 +9,15 @@ import (
 // appTokenIn is the filter that names the apps whose rows are wanted.
 const appTokenIn = "app_token__in"
 
-// UsualMaxURL is the most bytes of an address, unless the options say otherwise. Servers and proxies take 8,000, as RFC 9110, section 4.1,
-// asks them to; what a proxy adds finds room.
+// UsualMaxURL is the most bytes of an address, unless the options say otherwise. Servers and
+// proxies take 8,000, as RFC 9110, section 4.1, asks them to; what a proxy adds finds room.
 const UsualMaxURL = 6000
 
 // A part is what one address has room for: some of the apps, and some of the metrics.
 type part struct{ apps, metrics []string }
 
-// parts cuts the lists of apps and of metrics so that each address, with its query, has at most so many bytes. It is one part where all fits, and where
-// neither list is what makes the address long.
+// parts cuts the lists of apps and of metrics so that each address, with its query, has at most so
+// many bytes. It is one part where all fits, and where neither list is what makes the address long.
 func (q ReportQuery) parts(address, query string, most int) (list []part, err error) {
 	size := most - len(address)
 	apps, joins := q.Filters[appTokenIn], len(q.Sort)+len(q.Index) == 0 && q.PeriodOverPeriod == "" && !q.ReadableNames
@@ -37,8 +37,10 @@ func (q ReportQuery) parts(address, query string, most int) (list []part, err er
 	}
 	lists := inGroups(apps, room-ofMetrics)
 	if len(lists) > 1 && !q.Summable && !slices.Contains(q.Dimensions, "app_token") {
-		return nil, fmt.Errorf("the list of %d apps makes an address of %d bytes, and max_url is %d: add app_token to the dimensions or name "+
-			"fewer apps, because not all metrics here add up over apps, so that it can't be asked for in groups of them", len(apps), len(address)+len(query), most)
+		return nil, fmt.Errorf("the list of %d apps makes an address of %d bytes, and max_url is %d: add app_token "+
+			"to the dimensions or name "+
+			"fewer apps, because not all metrics here add up over apps, so that it can't be asked for in groups of "+
+			"them", len(apps), len(address)+len(query), most)
 	}
 	for _, apps := range lists {
 		for _, metrics := range groups {
@@ -48,7 +50,8 @@ func (q ReportQuery) parts(address, query string, most int) (list []part, err er
 	return list, nil
 }
 
-// inGroups cuts a list so that each group of it takes at most size bytes of an address, or is a single value.
+// inGroups cuts a list so that each group of it takes at most size bytes of an address, or is a
+// single value.
 func inGroups(list []string, size int) (groups [][]string) {
 	left := 0
 	for i, value := range list {

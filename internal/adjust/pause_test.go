@@ -21,7 +21,8 @@ func came(t *testing.T, what string, got []time.Duration, want ...time.Duration)
 	}
 }
 
-// A 429 with Retry-After to one request holds back all requests of the process, those of other meters too.
+// A 429 with Retry-After to one request holds back all requests of the process, those of other
+// meters too.
 func TestPauseIsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(status(429, "Retry-After", "30"), csv)
@@ -37,12 +38,14 @@ func TestPauseIsForAll(t *testing.T) {
 		// Halved to 5 a second for the time after the pause.
 		came(t, "came", s.when(), 0, 30*sec, 30*sec+sec/5, 30*sec+2*sec/5)
 		if other.Requests.Load() != 2 || other.Limiter.Load() < int64(58*sec) {
-			t.Errorf("the other meter: %d requests, %v at the limiter", other.Requests.Load(), time.Duration(other.Limiter.Load()))
+			t.Errorf("the other meter: %d requests, %v at the limiter", other.Requests.Load(),
+				time.Duration(other.Limiter.Load()))
 		}
 	})
 }
 
-// A pause longer than the patience fails none of the requests that it meets: they wait for their turn.
+// A pause longer than the patience fails none of the requests that it meets: they wait for their
+// turn.
 func TestLongPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := time.Now().Add(time.Hour)
@@ -69,8 +72,9 @@ func TestLongPause(t *testing.T) {
 	})
 }
 
-// However long the service asks to wait, the process isn't held back for longer than its patience: a request that can't wait for so long
-// fails, and whoever asks later, as the next firing of a schedule does, finds out whether the service is there again.
+// However long the service asks to wait, the process isn't held back for longer than its patience:
+// a request that can't wait for so long fails, and whoever asks later, as the next firing of a
+// schedule does, finds out whether the service is there again.
 func TestPauseIsBounded(t *testing.T) {
 	for name, first := range map[string]reply{
 		"429":                     status(429, "Retry-After", "999999"),
@@ -83,7 +87,8 @@ func TestPauseIsBounded(t *testing.T) {
 				s := play(first, csv)
 				c, _ := open(t, s, nil)
 				began := time.Now()
-				if _, _, err := fetch(t.Context(), c, query()); !errors.Is(err, ErrAway) || !strings.Contains(err.Error(), "Retry-After asks to wait 277h46m") {
+				if _, _, err := fetch(t.Context(), c, query()); !errors.Is(err, ErrAway) ||
+					!strings.Contains(err.Error(), "Retry-After asks to wait 277h46m") {
 					t.Errorf("the first request: %v", err)
 				}
 				if took := time.Since(began); took > sec {
@@ -101,7 +106,8 @@ func TestPauseIsBounded(t *testing.T) {
 	}
 }
 
-// A 503 with Retry-After holds everybody back as a 429 does (RFC 9110, section 10.2.3), and doesn't slow down what follows.
+// A 503 with Retry-After holds everybody back as a 429 does (RFC 9110, section 10.2.3), and doesn't
+// slow down what follows.
 func TestPauseOf503(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(status(503, "Retry-After", "30"), csv)

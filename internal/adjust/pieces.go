@@ -12,18 +12,21 @@ import (
 	"github.com/reportferry/reportferry/internal/zone"
 )
 
-// mostHeld is the bytes of rows that are held to be added or joined before less is asked for at once.
+// mostHeld is the bytes of rows that are held to be added or joined before less is asked for at
+// once.
 const mostHeld = 256 << 20
 
 // errFull means that less has to be asked for at once.
 var errFull = fmt.Errorf("%w: its rows, which are joined in memory, have too many bytes", ErrTooSlow)
 
 // errRepeated means that rows of two groups of metrics can't be joined.
-var errRepeated = errors.New("two rows have the same dimensions, so that groups of metrics can't be joined on them: divide the metrics among several tables")
+var errRepeated = errors.New("two rows have the same dimensions, so that groups of metrics can't be joined on them: " +
+	"divide the metrics among several tables")
 
-// Requests is how many requests CSVReport makes of a query, unless the service is too slow for one: more than one where the offset of its
-// zone changes in its days, or no address holds its metrics or its list of apps. Of a query that can't be sent it is 1. A nil client has the
-// usual length of addresses.
+// Requests is how many requests CSVReport makes of a query, unless the service is too slow for one:
+// more than one where the offset of its zone changes in its days, or no address holds its metrics
+// or its list of apps. Of a query that can't be sent it is 1. A nil client has the usual length of
+// addresses.
 func (c *Client) Requests(q ReportQuery) int {
 	query, err := q.Encode()
 	if err != nil {
@@ -54,10 +57,12 @@ func (q ReportQuery) split(parts []part) (pieces []piece) {
 	return pieces
 }
 
-// inPieces asks for a report by one offset after the other, by one group of apps after the other, and by one group of metrics after the
-// other. It adds and joins the rows, and read gets the result in the form of an answer. A piece of days that the service is too slow for
-// is asked for in halves of them.
-func (c *Client) inPieces(ctx context.Context, q ReportQuery, parts []part, read func(io.Reader) error) (Answer, error) {
+// inPieces asks for a report by one offset after the other, by one group of apps after the other,
+// and by one group of metrics after the other. It adds and joins the rows, and read gets the result
+// in the form of an answer. A piece of days that the service is too slow for is asked for in halves
+// of them.
+func (c *Client) inPieces(ctx context.Context, q ReportQuery, parts []part, read func(io.Reader) error) (Answer,
+	error) {
 	whole := newSum(q, c.mostHeld)
 	all := Answer{Empty: true, Status: 204}
 	for pieces := q.split(parts); len(pieces) > 0; pieces = pieces[1:] {
@@ -81,7 +86,8 @@ func (c *Client) inPieces(ctx context.Context, q ReportQuery, parts []part, read
 			case !errors.As(err, &failed):
 			case errors.Is(err, errRepeated):
 				failed.AnyDays = true
-			case len(failed.Apps) > 0 && len(failed.Apps) < len(q.Filters[appTokenIn]): // all of a group, and not of the list
+			case len(failed.Apps) > 0 &&
+				len(failed.Apps) < len(q.Filters[appTokenIn]): // all of a group, and not of the list
 				failed.AnyDays = false
 			}
 			return got, err

@@ -14,8 +14,9 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// A ReportQuery is everything that can change a report's numbers, said in full: the service's defaults have changed
-// before (attribution_types did in July 2026), so nothing that has a default is left to them.
+// A ReportQuery is everything that can change a report's numbers, said in full: the service's
+// defaults have changed before (attribution_types did in July 2026), so nothing that has a default
+// is left to them.
 type ReportQuery struct {
 	Dimensions, Metrics []string   // slugs, in column order; at least one of each
 	From, Until         civil.Date // half open: [From, Until); or else DatePeriod
@@ -24,24 +25,26 @@ type ReportQuery struct {
 	TimezoneID          string     // the service's number of a zone
 	HourBetween         string     // hours back from now, such as -10h:-0h; sent when not empty
 
-	// Zone is a zone by name, with From and Until. The service isn't known to take names, and what it doesn't take it may ignore, so that
-	// its offset is worked out and sent as utc_offset. The days may be several requests: see Offset.
+	// Zone is a zone by name, with From and Until. The service isn't known to take names, and what
+	// it doesn't take it may ignore, so that its offset is worked out and sent as utc_offset. The
+	// days may be several requests: see Offset.
 	Zone     *time.Location
 	Summable bool // all metrics add up over hours, and no filter of rows looks at one: pieces may be added
 
-	// Additive are the metrics that are 0 in a row without them. Where metrics are asked for in groups, because an address has no room for
-	// all, a row may be in the answer of one group alone. Other metrics are empty there.
+	// Additive are the metrics that are 0 in a row without them. Where metrics are asked for in
+	// groups, because an address has no room for all, a row may be in the answer of one group
+	// alone. Other metrics are empty there.
 	Additive []string
 
 	Currency         string // ISO 4217; may be empty beside a DatePeriod, for the account's own
 	PeriodOverPeriod string // previous_week and such; sent when not empty
 
-	// Parameters has values by name of a parameter that is sent as it stands, such as attribution_types. Those of
-	// needed must be there. One without values isn't sent.
+	// Parameters has values by name of a parameter that is sent as it stands, such as
+	// attribution_types. Those of needed must be there. One without values isn't sent.
 	Parameters map[string][]string
 
-	// Filters has values by parameter, which is a dimension or metric, two underscores and one of Operators. The two
-	// that compare with a list, in and not_in, take many values; the others one.
+	// Filters has values by parameter, which is a dimension or metric, two underscores and one of
+	// Operators. The two that compare with a list, in and not_in, take many values; the others one.
 	Filters map[string][]string
 
 	Sort          []string // columns, a leading - for falling order; empty: the dimensions, dates first
@@ -51,18 +54,22 @@ type ReportQuery struct {
 	Splittable    bool     // the caller can ask for less at once: see ErrTooSlow
 }
 
-// Operators are what filters compare with: the eight for dimensions, where case doesn't matter, and the six for metrics.
+// Operators are what filters compare with: the eight for dimensions, where case doesn't matter, and
+// the six for metrics.
 var Operators = []string{
 	"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with",
 	"lt", "lte", "gt", "gte", "eq", "ne",
 }
 
-// needed are the parameters that every query has, because the service has a default of its own for each.
+// needed are the parameters that every query has, because the service has a default of its own for
+// each.
 var needed = []string{
-	"cohort_maturity", "attribution_types", "attribution_source", "reattributed", "iap_revenue_mode", "ad_spend_mode", "sandbox",
+	"cohort_maturity", "attribution_types", "attribution_source", "reattributed", "iap_revenue_mode", "ad_spend_mode",
+	"sandbox",
 }
 
-// period is the service's date_period, whose both ends are included. It is made here and nowhere else.
+// period is the service's date_period, whose both ends are included. It is made here and nowhere
+// else.
 func (q ReportQuery) period() string {
 	if q.DatePeriod != "" {
 		return q.DatePeriod
@@ -70,8 +77,9 @@ func (q ReportQuery) period() string {
 	return q.From.String() + ":" + q.Until.AddDays(-1).String()
 }
 
-// Encode gives q as the query of a URL. No credential is in it. Commas stand as they are, which RFC 3986, section 3.4, allows: lists of
-// hundreds of metrics are shorter then, and addresses have a longest length.
+// Encode gives q as the query of a URL. No credential is in it. Commas stand as they are, which RFC
+// 3986, section 3.4, allows: lists of hundreds of metrics are shorter then, and addresses have a
+// longest length.
 func (q ReportQuery) Encode() (string, error) {
 	v, err := q.values()
 	return strings.ReplaceAll(v.Encode(), "%2C", ","), err
@@ -116,19 +124,22 @@ func (q ReportQuery) checkPeriod() error {
 	case q.DatePeriod == "" && (!q.From.IsValid() || !q.Until.IsValid() || !q.From.Before(q.Until)):
 		return fmt.Errorf("the period from %s until %s (not included) holds no day", q.From, q.Until)
 	case q.DatePeriod != "" && q.Zone != nil:
-		return fmt.Errorf("the query has the date_period %s in the zone %s, whose offset depends on the days", q.DatePeriod, q.Zone)
+		return fmt.Errorf("the query has the date_period %s in the zone %s, whose offset depends on the days",
+			q.DatePeriod, q.Zone)
 	case q.DatePeriod != "" && (q.From != civil.Date{} || q.Until != civil.Date{}):
-		return fmt.Errorf("the query has both the date_period %s and days, from %s until %s", q.DatePeriod, q.From, q.Until)
+		return fmt.Errorf("the query has both the date_period %s and days, from %s until %s", q.DatePeriod, q.From,
+			q.Until)
 	}
 	return nil
 }
 
-// setZone sends one zone: which of two the service prefers isn't documented. What is asked for in pieces is never sent as one query; as what
-// their sum is the answer to, it has the zone by name.
+// setZone sends one zone: which of two the service prefers isn't documented. What is asked for in
+// pieces is never sent as one query; as what their sum is the answer to, it has the zone by name.
 func (q ReportQuery) setZone(v url.Values) error {
 	if q.Zone != nil {
 		if q.UTCOffset+q.TimezoneID != "" {
-			return fmt.Errorf("the query has both an offset or the number of a zone, %s%s, and the zone %s by name", q.UTCOffset, q.TimezoneID, q.Zone)
+			return fmt.Errorf("the query has both an offset or the number of a zone, %s%s, and the zone %s by name",
+				q.UTCOffset, q.TimezoneID, q.Zone)
 		}
 		if q.UTCOffset = q.Offset(); q.UTCOffset == "" {
 			v.Set("timezone_id", q.Zone.String())
@@ -180,7 +191,8 @@ func (q ReportQuery) setFilters(v url.Values) error {
 		operator := name[at+2:]
 		switch {
 		case !slices.Contains(Operators, operator):
-			return fmt.Errorf("filter %q: the service has no comparison %q, only %s", name, operator, strings.Join(Operators, ", "))
+			return fmt.Errorf("filter %q: the service has no comparison %q, only %s", name, operator,
+				strings.Join(Operators, ", "))
 		case operator == "in" || operator == "not_in":
 			if err := set(v, name, values); err != nil {
 				return err
@@ -214,7 +226,8 @@ func one(value string) []string {
 	return []string{value}
 }
 
-// order is the report's order. Its default has the dates first, so that partitions come one after the other.
+// order is the report's order. Its default has the dates first, so that partitions come one after
+// the other.
 func (q ReportQuery) order() []string {
 	if len(q.Sort) > 0 {
 		return q.Sort

@@ -32,7 +32,8 @@ func readingsOf(t *testing.T, topics ...string) (choices []string) {
 	return choices
 }
 
-// alone is a choice beside the first reading of all other topics, whatever row of readings the tests run under.
+// alone is a choice beside the first reading of all other topics, whatever row of readings the
+// tests run under.
 func alone(choice string) (all []string) {
 	for _, topic := range emulator.ReadingTopics() {
 		all = append(all, topic.Name+"="+topic.Readings[0].Name)
@@ -54,38 +55,44 @@ func underEach(t *testing.T, o emulator.Options, topics []string, test func(t *t
 	}
 }
 
-// Whatever an error's body looks like, the error says the status and what there was to read, and a refusal isn't repeated.
+// Whatever an error's body looks like, the error says the status and what there was to read, and a
+// refusal isn't repeated.
 func TestErrorBodyReadings(t *testing.T) {
 	underEach(t, emulator.Options{}, []string{"error-body"}, func(t *testing.T, choice string, c *Client) {
 		q := lastWeek()
 		q.Metrics = []string{"nonsense"}
 		_, a, err := fetch(t.Context(), c, q)
 		var e *Error
-		if !errors.As(err, &e) || e.Status != http.StatusBadRequest || a.Attempts != 1 || a.Empty || !strings.Contains(err.Error(), "400 Bad Request") {
+		if !errors.As(err, &e) || e.Status != http.StatusBadRequest || a.Attempts != 1 || a.Empty ||
+			!strings.Contains(err.Error(), "400 Bad Request") {
 			t.Fatalf("%d attempts, %v", a.Attempts, err)
 		}
-		if says := choice != "error-body=empty"; e.AnyDays != says || (e.Metric == "nonsense") != says || strings.Contains(err.Error(), "Unsupported metric: nonsense") != says {
+		if says := choice != "error-body=empty"; e.AnyDays != says || (e.Metric == "nonsense") != says ||
+			strings.Contains(err.Error(), "Unsupported metric: nonsense") != says {
 			t.Errorf("%+v: %v", e, err)
 		}
 	})
 }
 
-// With a pause that the service asks for or without one, a request that came too soon is sent again later.
+// With a pause that the service asks for or without one, a request that came too soon is sent again
+// later.
 func TestRetryAfterReadings(t *testing.T) {
-	underEach(t, emulator.Options{Rate: 0.01, Burst: 1}, []string{"retry-after"}, func(t *testing.T, _ string, c *Client) {
-		if _, _, err := fetch(t.Context(), c, lastWeek()); err != nil {
-			t.Fatal(err)
-		}
-		_, a, err := fetch(t.Context(), c, lastWeek()) // a token comes after 100 seconds, and four attempts take less
-		var e *Error
-		if !errors.As(err, &e) || e.Status != http.StatusTooManyRequests || a.Attempts != 4 {
-			t.Errorf("%d attempts, %v", a.Attempts, err)
-		}
-		time.Sleep(2 * time.Minute)
-		if _, _, err := fetch(t.Context(), c, lastWeek()); err != nil {
-			t.Error(err)
-		}
-	})
+	underEach(t, emulator.Options{Rate: 0.01, Burst: 1}, []string{"retry-after"},
+		func(t *testing.T, _ string, c *Client) {
+			if _, _, err := fetch(t.Context(), c, lastWeek()); err != nil {
+				t.Fatal(err)
+			}
+			// A token comes after 100 seconds, and four attempts take less.
+			_, a, err := fetch(t.Context(), c, lastWeek())
+			var e *Error
+			if !errors.As(err, &e) || e.Status != http.StatusTooManyRequests || a.Attempts != 4 {
+				t.Errorf("%d attempts, %v", a.Attempts, err)
+			}
+			time.Sleep(2 * time.Minute)
+			if _, _, err := fetch(t.Context(), c, lastWeek()); err != nil {
+				t.Error(err)
+			}
+		})
 }
 
 // A limit by address or by token slows a client down and loses nothing.
@@ -110,35 +117,41 @@ func TestCountryCodes(t *testing.T) {
 		if choice == "country-code=lower" {
 			wanted, other = other, wanted
 		}
-		if err != nil || !strings.Contains(got, wanted) || strings.Contains(got, other) || strings.Contains(strings.ToLower(got), ",jp,") {
+		if err != nil || !strings.Contains(got, wanted) || strings.Contains(got, other) ||
+			strings.Contains(strings.ToLower(got), ",jp,") {
 			t.Errorf("%v: %.200q", err, got)
 		}
 	})
 }
 
-// The rows of a report are the same whatever its answer is called; a report without rows is one without a failure.
+// The rows of a report are the same whatever its answer is called; a report without rows is one
+// without a failure.
 func TestReportAnswers(t *testing.T) {
 	whole := ""
-	underEach(t, emulator.Options{}, []string{"report-type", "coding", "unknown-parameters"}, func(t *testing.T, _ string, c *Client) {
-		got, a, err := fetch(t.Context(), c, lastWeek())
-		if err != nil || a.Attempts != 1 || a.Empty || !strings.HasPrefix(got, "day,app_token,campaign,installs,network_cost\n") {
-			t.Fatalf("%+v, %v: %.80q", a, err, got)
-		}
-		if whole == "" {
-			whole = got
-		}
-		if got != whole {
-			t.Errorf("another answer than of the first reading: %.200q", got)
-		}
-	})
-	underEach(t, emulator.Options{}, []string{"report-empty", "unknown-apps"}, func(t *testing.T, choice string, c *Client) {
-		q := lastWeek()
-		q.From, q.Until = date(1990, 1, 1), date(1990, 1, 3)
-		got, a, err := fetch(t.Context(), c, q)
-		if header := choice == "report-empty=header"; err != nil || a.Empty == header || (got == "day,app_token,campaign,installs,network_cost\n") != header {
-			t.Errorf("%q, %+v, %v", got, a, err)
-		}
-	})
+	underEach(t, emulator.Options{}, []string{"report-type", "coding", "unknown-parameters"},
+		func(t *testing.T, _ string, c *Client) {
+			got, a, err := fetch(t.Context(), c, lastWeek())
+			if err != nil || a.Attempts != 1 || a.Empty || !strings.HasPrefix(got,
+				"day,app_token,campaign,installs,network_cost\n") {
+				t.Fatalf("%+v, %v: %.80q", a, err, got)
+			}
+			if whole == "" {
+				whole = got
+			}
+			if got != whole {
+				t.Errorf("another answer than of the first reading: %.200q", got)
+			}
+		})
+	underEach(t, emulator.Options{}, []string{"report-empty", "unknown-apps"},
+		func(t *testing.T, choice string, c *Client) {
+			q := lastWeek()
+			q.From, q.Until = date(1990, 1, 1), date(1990, 1, 3)
+			got, a, err := fetch(t.Context(), c, q)
+			if header := choice == "report-empty=header"; err != nil || a.Empty == header ||
+				(got == "day,app_token,campaign,installs,network_cost\n") != header {
+				t.Errorf("%q, %+v, %v", got, a, err)
+			}
+		})
 	underEach(t, emulator.Options{}, []string{"unknown-apps"}, func(t *testing.T, choice string, c *Client) {
 		q := lastWeek()
 		q.Filters = map[string][]string{"app_token__in": {"nosuchapp"}}
@@ -150,13 +163,15 @@ func TestReportAnswers(t *testing.T) {
 	})
 }
 
-// The list of events means the same in every form, and of apps that were asked for nothing else is told.
+// The list of events means the same in every form, and of apps that were asked for nothing else is
+// told.
 func TestEventsAnswers(t *testing.T) {
 	var whole []Event
 	texts := func(list []Event) []Event {
 		out := append([]Event{}, list...)
 		for i := range out {
-			out[i].Section, out[i].Formatting = strings.ToLower(strings.ReplaceAll(out[i].Section, " ", "_")), strings.ToLower(strings.ReplaceAll(out[i].Formatting, " ", "_"))
+			out[i].Section, out[i].Formatting = strings.ToLower(strings.ReplaceAll(out[i].Section, " ", "_")),
+				strings.ToLower(strings.ReplaceAll(out[i].Formatting, " ", "_"))
 		}
 		return out
 	}
@@ -178,7 +193,8 @@ func TestEventsAnswers(t *testing.T) {
 			t.Fatalf("%d events of %d, %v", len(some), len(all), err)
 		}
 		for _, e := range some {
-			if !reflect.DeepEqual(e.AppTokens, apps[:1]) || len(e.TokensByApp) != 1 || !reflect.DeepEqual(e.TokensByApp[apps[0]], e.Tokens) {
+			if !reflect.DeepEqual(e.AppTokens, apps[:1]) || len(e.TokensByApp) != 1 ||
+				!reflect.DeepEqual(e.TokensByApp[apps[0]], e.Tokens) {
 				t.Errorf("asked for %s: %+v", apps[0], e)
 			}
 		}
@@ -196,7 +212,8 @@ func TestEventsAnswers(t *testing.T) {
 	})
 }
 
-// What can't be a report is an error that says what came: its status, its type, its first bytes. It is never "no rows".
+// What can't be a report is an error that says what came: its status, its type, its first bytes. It
+// is never "no rows".
 func TestWhatIsNoReport(t *testing.T) {
 	send := func(status int, kind, body string) reply {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -215,18 +232,23 @@ func TestWhatIsNoReport(t *testing.T) {
 		"an error in JSON":             {send(200, "application/json", said), []string{"the data is being moved"}},
 		"an error in JSON, called CSV": {send(200, "text/csv", said), []string{"the data is being moved"}},
 		"an error of no type":          {send(200, "", said), []string{"the data is being moved"}},
-		"an error in HTML":             {send(200, "text/html", "<h1>Please stand by</h1>"), []string{"a page of HTML", "Please stand by"}},
-		"HTML, called CSV":             {send(200, "text/csv", "<h1>Please stand by</h1>"), []string{"begins with", "Please stand by"}},
-		"an empty list":                {send(200, "application/json", "[]"), []string{"begins with", "[]"}},
-		"nothing":                      {send(200, "text/csv", ""), []string{"the answer is empty"}},
-		"another charset":              {send(200, "text/csv; charset=utf-16le", "d\x00"), []string{`in "utf-16le" instead of UTF-8`}},
-		"accepted":                     {send(202, "application/json", `{"status":"queued"}`), []string{"202 Accepted", "queued"}},
-		"a reset":                      {send(205, "", ""), []string{"205 Reset Content"}},
-		"a part":                       {send(206, "text/csv", "day,installs\n"), []string{"206 Partial Content"}},
-		"not modified":                 {send(304, "", ""), []string{"304 Not Modified"}},
-		"not found in text":            {send(404, "text/plain", "no route"), []string{"404 Not Found", "no route"}},
-		"gone":                         {send(410, "", ""), []string{"410 Gone"}},
-		"denied in text":               {send(403, "text/plain", "not for you"), []string{"403 Forbidden", "not for you"}},
+		"an error in HTML": {send(200, "text/html", "<h1>Please stand by</h1>"),
+			[]string{"a page of HTML", "Please stand by"}},
+		"HTML, called CSV": {send(200, "text/csv", "<h1>Please stand by</h1>"),
+			[]string{"begins with", "Please stand by"}},
+		"an empty list": {send(200, "application/json", "[]"), []string{"begins with", "[]"}},
+		"nothing":       {send(200, "text/csv", ""), []string{"the answer is empty"}},
+		"another charset": {send(200, "text/csv; charset=utf-16le", "d\x00"),
+			[]string{`in "utf-16le" instead of UTF-8`}},
+		"accepted": {send(202, "application/json", `{"status":"queued"}`),
+			[]string{"202 Accepted", "queued"}},
+		"a reset":           {send(205, "", ""), []string{"205 Reset Content"}},
+		"a part":            {send(206, "text/csv", "day,installs\n"), []string{"206 Partial Content"}},
+		"not modified":      {send(304, "", ""), []string{"304 Not Modified"}},
+		"not found in text": {send(404, "text/plain", "no route"), []string{"404 Not Found", "no route"}},
+		"gone":              {send(410, "", ""), []string{"410 Gone"}},
+		"denied in text": {send(403, "text/plain", "not for you"),
+			[]string{"403 Forbidden", "not for you"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

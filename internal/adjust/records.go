@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
-// ErrRejected means that the service answered 400 to a record of ad spend or of third-party sharing: it will never take it.
+// ErrRejected means that the service answered 400 to a record of ad spend or of third-party
+// sharing: it will never take it.
 var ErrRejected = errors.New("the record is refused")
 
 // A rejectedError is an ErrRejected that says what the service's words were.
@@ -57,7 +58,8 @@ func (c *Client) post(ctx context.Context, h *recordHost, r transport.Request) (
 // A formField is a name and its value in a form.
 type formField struct{ name, value string }
 
-// formOf is the request's body. The documents show it so, and a query would be in the logs of every host on the way.
+// formOf is the request's body. The documents show it so, and a query would be in the logs of every
+// host on the way.
 func formOf(fields ...formField) string {
 	size := 0
 	for _, p := range fields {

@@ -13,7 +13,8 @@ import (
 
 // A metric that the service refuses is named, in every wording that was seen and in likely ones.
 func TestRefusedMetric(t *testing.T) {
-	asked := []string{"installs", "buy_events", "buy_d7_revenue_cohort", "general revenue_events_est", "general", "level_up_events"}
+	asked := []string{"installs", "buy_events", "buy_d7_revenue_cohort", "general revenue_events_est", "general",
+		"level_up_events"}
 	for message, want := range map[string]string{
 		"Unsupported metric: buy_events":                                             "buy_events",
 		"unsupported metric 'buy_events'.":                                           "buy_events",
@@ -51,7 +52,8 @@ func TestRefusedMetricInError(t *testing.T) {
 			c, _ := open(t, play(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(code)
-				body, err := json.Marshal(map[string]string{"error_code": "request_error", "error_desc": "buy_events: event doesn't exist or was renamed"})
+				body, err := json.Marshal(map[string]string{"error_code": "request_error",
+					"error_desc": "buy_events: event doesn't exist or was renamed"})
 				if err != nil {
 					t.Error(err)
 				}
@@ -92,13 +94,18 @@ func TestFiltersData(t *testing.T) {
 		err     string
 	}{
 		{"three lists", []string{"overview_metrics", "partners", "apps"}, []reply{answer(whole)}, want, ""},
-		{"cut once", []string{"apps"}, []reply{raw("HTTP/1.1 200 OK\nContent-Length: 9999", []byte(whole)), answer(`{"apps":[{"id":"a"}]}`)},
+		{"cut once", []string{"apps"}, []reply{raw("HTTP/1.1 200 OK\nContent-Length: 9999", []byte(whole)),
+			answer(`{"apps":[{"id":"a"}]}`)},
 			"map[apps:[{a     }]]", ""},
 		{"none", []string{"apps"}, []reply{gone}, "map[]", ""},
-		{"broken at the very end, then none", []string{"apps"}, []reply{raw("HTTP/1.1 200 OK\nContent-Length: 9999", []byte(whole)), gone}, "map[]", ""},
-		{"no lists", []string{"apps"}, []reply{answer(`[]`)}, "", "filters_data: the answer isn't an object of lists: json: "},
-		{"an odd id", []string{"apps"}, []reply{answer(`{"apps":[{"id":{"a":1}}]}`)}, "", `an item's id is {"a":1}; want a text or a number`},
-		{"refused", []string{"nonsense"}, []reply{status(400)}, "", "filters_data: 400 Bad Request: request_error: words of the service"},
+		{"broken at the very end, then none", []string{"apps"},
+			[]reply{raw("HTTP/1.1 200 OK\nContent-Length: 9999", []byte(whole)), gone}, "map[]", ""},
+		{"no lists", []string{"apps"}, []reply{answer(`[]`)}, "",
+			"filters_data: the answer isn't an object of lists: json: "},
+		{"an odd id", []string{"apps"}, []reply{answer(`{"apps":[{"id":{"a":1}}]}`)}, "",
+			`an item's id is {"a":1}; want a text or a number`},
+		{"refused", []string{"nonsense"}, []reply{status(400)}, "",
+			"filters_data: 400 Bad Request: request_error: words of the service"},
 		{"not there", []string{"apps"}, []reply{status(404)}, "", "filters_data: 404 Not Found"},
 		{"nothing asked", nil, nil, "", "filters_data: no list is named"},
 		{"a comma", []string{"a,b"}, nil, "", `filters_data: required_filters: the value "a,b" holds a comma`},
@@ -118,10 +125,12 @@ func TestFiltersData(t *testing.T) {
 					}
 					return
 				}
-				if text := fmt.Sprintf("%s", got); err != nil || text != tt.want || strings.Contains(tt.name, "none") != (got == nil) {
+				if text := fmt.Sprintf("%s", got); err != nil || text != tt.want ||
+					strings.Contains(tt.name, "none") != (got == nil) {
 					t.Errorf("%s, %v\nwant %s", text, err, tt.want)
 				}
-				if path, v := sent(t, s); path != "service.test/reports-service/filters_data" || len(v) != 1 || v.Get("required_filters") != strings.Join(tt.filters, ",") {
+				if path, v := sent(t, s); path != "service.test/reports-service/filters_data" || len(v) != 1 ||
+					v.Get("required_filters") != strings.Join(tt.filters, ",") {
 					t.Errorf("asked %s with %v", path, v)
 				}
 				if m.Bytes.Load() != 0 {
@@ -132,7 +141,8 @@ func TestFiltersData(t *testing.T) {
 	}
 }
 
-// A 400 and a 403 name the apps of the list that they are about. Only one that names some of them is about the list, and others may fare better.
+// A 400 and a 403 name the apps of the list that they are about. Only one that names some of them
+// is about the list, and others may fare better.
 func TestRefusedApps(t *testing.T) {
 	for _, c := range []struct {
 		status  int
@@ -156,7 +166,8 @@ func TestRefusedApps(t *testing.T) {
 			q.Filters = map[string][]string{"app_token__in": {"aaa111", "bbb222", "ccc333"}}
 			_, _, err := fetch(t.Context(), client, q)
 			var e *Error
-			if !errors.As(err, &e) || strings.Join(e.Apps, " ") != c.apps || e.AnyDays != c.anyDays || errors.Is(err, ErrAuth) != (c.status == 403) {
+			if !errors.As(err, &e) || strings.Join(e.Apps, " ") != c.apps || e.AnyDays != c.anyDays ||
+				errors.Is(err, ErrAuth) != (c.status == 403) {
 				t.Errorf("%d %s: %+v", c.status, c.words, e)
 			}
 		})

@@ -14,11 +14,13 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// CSVReport asks for one report and hands each attempt's body, CSV in UTF-8 under a header of slugs, to read. When the
-// answer breaks half way the whole attempt is repeated: read must start anew each time it is called, and what it made
-// of an earlier call is void. Nothing is accepted before read has returned nil and the end of the answer was seen.
-// An error of read that isn't the answer's fault ends the call at once. A 204 answers with Empty and never calls read.
-// Of a zone by name, and of more apps or metrics than an address has room for, read may get several answers joined.
+// CSVReport asks for one report and hands each attempt's body, CSV in UTF-8 under a header of
+// slugs, to read. When the answer breaks half way the whole attempt is repeated: read must start
+// anew each time it is called, and what it made of an earlier call is void. Nothing is accepted
+// before read has returned nil and the end of the answer was seen. An error of read that isn't the
+// answer's fault ends the call at once. A 204 answers with Empty and never calls read. Of a zone by
+// name, and of more apps or metrics than an address has room for, read may get several answers
+// joined.
 func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Reader) error) (Answer, error) {
 	op := "csv_report " + q.period()
 	query, err := q.Encode()
@@ -56,18 +58,22 @@ func (c *Client) CSVReport(ctx context.Context, q ReportQuery, read func(io.Read
 		e.Apps = q.appsIn(text)
 	case http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
 		e.AnyDays = true
-		e.Err = fmt.Errorf("the query has %d bytes, which is too long for the service: set a smaller max_url under service, or divide the metrics, or the apps of a filter, among several tables", len(query))
+		e.Err = fmt.Errorf("the query has %d bytes, which is too long for the service: set a smaller max_url under "+
+			"service, or divide the metrics, or the apps of a filter, among several tables", len(query))
 	}
 	return a, err
 }
 
-var csvTypes = []string{"text/csv", "application/csv", "text/comma-separated-values", "text/plain", "application/octet-stream"}
+var csvTypes = []string{"text/csv", "application/csv", "text/comma-separated-values", "text/plain",
+	"application/octet-stream"}
 
-// reportTypes are what a report may be called: the only published word on it is application/json. Its body says what it is.
+// reportTypes are what a report may be called: the only published word on it is application/json.
+// Its body says what it is.
 var reportTypes = append(slices.Clone(csvTypes), "application/json")
 
-// The service's words about a metric or dimension that it doesn't have, an app that isn't there, and a metric whose event
-// is gone. They are in no document: all were seen by authors of other clients.
+// The service's words about a metric or dimension that it doesn't have, an app that isn't there,
+// and a metric whose event is gone. They are in no document: all were seen by authors of other
+// clients.
 var (
 	unsupportedMetric = lazy.Regexp(`(?i)\bunsupported metrics?\b\W*(\w.*)`)
 	unsupportedOther  = lazy.Regexp(`(?i)\bunsupported (?:dimension|filter|attribute)s?\b|\bno apps? matching\b`)
@@ -76,11 +82,12 @@ var (
 
 // refusedQuery tells whether a 400 is about something that is the same whatever days are asked for.
 func refusedQuery(message string) bool {
-	return unsupportedMetric().MatchString(message) || lostEvent().MatchString(message) || unsupportedOther().MatchString(message)
+	return unsupportedMetric().MatchString(message) || lostEvent().MatchString(message) ||
+		unsupportedOther().MatchString(message)
 }
 
-// refusedMetric is the metric that a 400 is about, one of those asked for if possible; empty when it is about something
-// else.
+// refusedMetric is the metric that a 400 is about, one of those asked for if possible; empty when
+// it is about something else.
 func refusedMetric(message string, asked []string) string {
 	if m := unsupportedMetric().FindStringSubmatch(message); m != nil {
 		word, _, _ := strings.Cut(m[1], " ")
@@ -92,8 +99,8 @@ func refusedMetric(message string, asked []string) string {
 	return ""
 }
 
-// named finds the metric in the text: the one asked for that is named first, else one of the event that the word is the
-// slug of, else the word itself.
+// named finds the metric in the text: the one asked for that is named first, else one of the event
+// that the word is the slug of, else the word itself.
 func named(text, word string, asked []string) string {
 	first, at := "", len(text)
 	for _, slug := range asked {

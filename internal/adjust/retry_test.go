@@ -54,7 +54,8 @@ func stall(wait time.Duration) reply {
 	}
 }
 
-// Every row is one request, the exact fake moments at which its attempts reach the service, and what came of it.
+// Every row is one request, the exact fake moments at which its attempts reach the service, and
+// what came of it.
 func TestRetries(t *testing.T) {
 	j := jitter(8)
 	tests := []struct {
@@ -71,43 +72,67 @@ func TestRetries(t *testing.T) {
 		{name: "503 twice", replies: []reply{status(503), status(503), csv}, came: sums(j[:2])},
 		{name: "500, 502, 408", replies: []reply{status(500), status(502), status(408), csv}, came: sums(j[:3])},
 		{name: "429 without Retry-After", replies: []reply{status(429), csv}, came: sums(j[:1])},
-		{name: "429 with an empty promise", replies: []reply{status(429, "Retry-After", "0"), status(429, "Retry-After", "soon"), csv}, came: sums(j[:2])},
-		{name: "429 with seconds", replies: []reply{status(429, "Retry-After", "37"), csv}, came: sums([]time.Duration{37 * time.Second})},
-		{name: "429 with a date", replies: []reply{status(429, "Retry-After", time.Date(2000, 1, 1, 0, 1, 5, 0, time.UTC).Format(http.TimeFormat)), csv},
+		{name: "429 with an empty promise", replies: []reply{status(429, "Retry-After", "0"),
+			status(429, "Retry-After", "soon"), csv}, came: sums(j[:2])},
+		{name: "429 with seconds", replies: []reply{status(429, "Retry-After", "37"), csv},
+			came: sums([]time.Duration{37 * time.Second})},
+		{name: "429 with a date", replies: []reply{status(429, "Retry-After",
+			time.Date(2000, 1, 1, 0, 1, 5, 0, time.UTC).Format(http.TimeFormat)), csv},
 			came: sums([]time.Duration{65 * time.Second})},
-		{name: "a pause and then jitter", replies: []reply{status(429, "Retry-After", "3"), status(503), csv}, came: sums([]time.Duration{3 * time.Second, j[0]})},
-		{name: "a pause longer than the patience", replies: []reply{status(429, "Retry-After", "1000"), status(429, "Retry-After", "100"), csv},
+		{name: "a pause and then jitter", replies: []reply{status(429, "Retry-After", "3"), status(503), csv},
+			came: sums([]time.Duration{3 * time.Second, j[0]})},
+		{name: "a pause longer than the patience", replies: []reply{status(429, "Retry-After", "1000"),
+			status(429, "Retry-After", "100"), csv},
 			came: sums([]time.Duration{15 * time.Minute, 100 * time.Second})},
-		{name: "a pause that doesn't end", replies: []reply{status(429, "Retry-After", "901")}, came: sums(slices.Repeat([]time.Duration{15 * time.Minute}, 7)),
-			contains: []string{"429 Too Many Requests", "words of the service on 429", "Retry-After asks to wait 15m1s"}},
-		{name: "a pause that all attempts can't wait out", replies: []reply{status(429, "Retry-After", "7201")}, came: sums(nil),
-			contains: []string{"429 Too Many Requests", "words of the service on 429", "Retry-After asks to wait 2h0m1s"}},
+		{name: "a pause that doesn't end", replies: []reply{status(429, "Retry-After", "901")},
+			came: sums(slices.Repeat([]time.Duration{15 * time.Minute}, 7)),
+			contains: []string{"429 Too Many Requests", "words of the service on 429",
+				"Retry-After asks to wait 15m1s"}},
+		{name: "a pause that all attempts can't wait out", replies: []reply{status(429, "Retry-After", "7201")},
+			came: sums(nil),
+			contains: []string{"429 Too Many Requests", "words of the service on 429",
+				"Retry-After asks to wait 2h0m1s"}},
 		{name: "attempts used up", replies: []reply{status(503)}, came: sums(j[:7]),
-			contains: []string{"8 attempts over " + transport.Round(sums(j[:7])[7]).String(), "503 Service Unavailable", "words of the service on 503"}},
-		{name: "three attempts", replies: []reply{status(503)}, edit: func(o *Options) { o.Attempts = 3 }, came: sums(j[:2]), contains: []string{"3 attempts over"}},
-		{name: "patience used up", replies: []reply{status(503)}, edit: func(o *Options) { o.Patience = sums(j[:3])[3] + j[3] - 1 }, came: sums(j[:3]),
+			contains: []string{"8 attempts over " + transport.Round(sums(j[:7])[7]).String(), "503 Service Unavailable",
+				"words of the service on 503"}},
+		{name: "three attempts", replies: []reply{status(503)}, edit: func(o *Options) { o.Attempts = 3 },
+			came: sums(j[:2]), contains: []string{"3 attempts over"}},
+		{name: "patience used up", replies: []reply{status(503)},
+			edit: func(o *Options) { o.Patience = sums(j[:3])[3] + j[3] - 1 }, came: sums(j[:3]),
 			contains: []string{"4 attempts over", "words of the service on 503"}},
 		{name: "patience just enough", replies: []reply{status(503), status(503), status(503), status(503), csv},
 			edit: func(o *Options) { o.Patience = sums(j[:4])[4] + 1 }, came: sums(j[:4])},
 		{name: "resets", replies: []reply{reset, reset, csv}, came: sums(j[:2])},
 		{name: "cuts", replies: []reply{cut(5), cut(20), cut(len(truth)), csv}, came: sums(j[:3])},
 		{name: "504 once, can be split", replies: []reply{status(504), csv}, split: true, came: sums(j[:1])},
-		{name: "504 twice, can be split", replies: []reply{status(504), status(504), csv}, split: true, came: sums(j[:1]),
+		{name: "504 twice, can be split", replies: []reply{status(504), status(504), csv}, split: true,
+			came:    sums(j[:1]),
 			tooSlow: true, contains: []string{"2 attempts", "504 Gateway Timeout", "words of the service on 504"}},
-		{name: "504, 503, 504, can be split", replies: []reply{status(504), status(503), status(504), csv}, split: true, came: sums(j[:2]), tooSlow: true},
-		{name: "504 to the end, can't be split", replies: []reply{status(504)}, came: sums(j[:7]), contains: []string{"8 attempts", "504"}},
-		{name: "first byte late once", replies: []reply{late(6 * time.Minute), csv}, split: true, came: sums([]time.Duration{5*time.Minute + j[0]})},
-		{name: "first byte in time", replies: []reply{late(5*time.Minute - 1)}, came: sums(nil), over: 5*time.Minute - 1},
-		{name: "first byte in time, long after the header", replies: []reply{head(5*time.Minute - 1)}, came: sums(nil), over: 5*time.Minute - 1},
-		{name: "first byte late after a header", replies: []reply{head(6 * time.Minute), csv}, came: sums([]time.Duration{5*time.Minute + j[0]})},
-		{name: "first byte late twice", replies: []reply{late(6 * time.Minute)}, split: true, came: sums([]time.Duration{5*time.Minute + j[0]}), over: 10*time.Minute + j[0],
+		{name: "504, 503, 504, can be split", replies: []reply{status(504), status(503), status(504), csv}, split: true,
+			came: sums(j[:2]), tooSlow: true},
+		{name: "504 to the end, can't be split", replies: []reply{status(504)}, came: sums(j[:7]),
+			contains: []string{"8 attempts", "504"}},
+		{name: "first byte late once", replies: []reply{late(6 * time.Minute), csv}, split: true,
+			came: sums([]time.Duration{5*time.Minute + j[0]})},
+		{name: "first byte in time", replies: []reply{late(5*time.Minute - 1)}, came: sums(nil),
+			over: 5*time.Minute - 1},
+		{name: "first byte in time, long after the header", replies: []reply{head(5*time.Minute - 1)}, came: sums(nil),
+			over: 5*time.Minute - 1},
+		{name: "first byte late after a header", replies: []reply{head(6 * time.Minute), csv},
+			came: sums([]time.Duration{5*time.Minute + j[0]})},
+		{name: "first byte late twice", replies: []reply{late(6 * time.Minute)}, split: true,
+			came: sums([]time.Duration{5*time.Minute + j[0]}), over: 10*time.Minute + j[0],
 			tooSlow: true, contains: []string{"no first byte within 5m0s"}},
-		{name: "first byte late, can't be split", replies: []reply{late(6 * time.Minute)}, came: []time.Duration{0, 5*time.Minute + j[0], 10*time.Minute + j[0] + j[1]},
+		{name: "first byte late, can't be split", replies: []reply{late(6 * time.Minute)},
+			came: []time.Duration{0, 5*time.Minute + j[0], 10*time.Minute + j[0] + j[1]},
 			over: 15 * time.Minute, contains: []string{"3 attempts over 15m0s", "no whole answer within 15m0s"}},
-		{name: "idle once", replies: []reply{stall(3 * time.Minute), csv}, split: true, came: sums([]time.Duration{2*time.Minute + j[0]})},
-		{name: "idle twice", replies: []reply{stall(3 * time.Minute)}, split: true, came: sums([]time.Duration{2*time.Minute + j[0]}), over: 4*time.Minute + j[0],
+		{name: "idle once", replies: []reply{stall(3 * time.Minute), csv}, split: true,
+			came: sums([]time.Duration{2*time.Minute + j[0]})},
+		{name: "idle twice", replies: []reply{stall(3 * time.Minute)}, split: true,
+			came: sums([]time.Duration{2*time.Minute + j[0]}), over: 4*time.Minute + j[0],
 			tooSlow: true, contains: []string{"nothing more of the answer within 2m0s"}},
-		{name: "slow but not idle", replies: []reply{stall(2*time.Minute - 1)}, came: sums(nil), over: 2*time.Minute - 1},
+		{name: "slow but not idle", replies: []reply{stall(2*time.Minute - 1)}, came: sums(nil),
+			over: 2*time.Minute - 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -197,7 +222,8 @@ func TestReadersError(t *testing.T) {
 					}
 					return fmt.Errorf("%w, %w", mine, err) // whatever it says of a broken answer doesn't count
 				})
-				if len(s.when()) != tt.attempts || errors.Is(err, mine) != (tt.attempts == 1) || (err == nil) != (tt.attempts == 2) {
+				if len(s.when()) != tt.attempts || errors.Is(err, mine) != (tt.attempts == 1) ||
+					(err == nil) != (tt.attempts == 2) {
 					t.Fatalf("%d attempts, %v", len(s.when()), err)
 				}
 			})
@@ -230,7 +256,8 @@ func TestCutBehindTheReader(t *testing.T) {
 				s := play(cut(20), csv)
 				c, m := open(t, s, nil)
 				a, err := c.CSVReport(t.Context(), query(), read)
-				if err != nil || a.Attempts != 2 || a.Bytes != int64(len(truth)) || m.Bytes.Load() != 20+int64(len(truth)) {
+				if err != nil || a.Attempts != 2 || a.Bytes != int64(len(truth)) ||
+					m.Bytes.Load() != 20+int64(len(truth)) {
 					t.Fatalf("%+v, %d bytes metered, %v", a, m.Bytes.Load(), err)
 				}
 			})
@@ -292,7 +319,8 @@ func TestInFlight(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if want := []time.Duration{0, 0, 4 * time.Minute, 4 * time.Minute, 8 * time.Minute, 8 * time.Minute}; !slices.Equal(s.when(), want) {
+		if want := []time.Duration{0, 0, 4 * time.Minute, 4 * time.Minute, 8 * time.Minute,
+			8 * time.Minute}; !slices.Equal(s.when(), want) {
 			t.Errorf("came at %v, want %v", s.when(), want)
 		}
 	})
@@ -309,7 +337,8 @@ func TestMeterAndLog(t *testing.T) {
 		if n, again, _, l, b := m.Totals(); n != 3 || again != 2 || b != jitter(1)[0] || l != 20*time.Second {
 			t.Errorf("%d requests, %d of them again, backed off %v, waited %v for the limiter", n, again, b, l)
 		}
-		for _, w := range []string{"attempt 1 of 8 failed: 503 Service Unavailable", "status=503", "wait=" + jitter(1)[0].String(), "status=429", "wait=20s"} {
+		for _, w := range []string{"attempt 1 of 8 failed: 503 Service Unavailable", "status=503",
+			"wait=" + jitter(1)[0].String(), "status=429", "wait=20s"} {
 			if !strings.Contains(log.String(), w) {
 				t.Errorf("log doesn't say %q:\n%s", w, log.String())
 			}
@@ -317,7 +346,8 @@ func TestMeterAndLog(t *testing.T) {
 	})
 }
 
-// Of retries in a row that meet the same, people read the first and how it ended; the log for machines has each.
+// Of retries in a row that meet the same, people read the first and how it ended; the log for
+// machines has each.
 func TestRetriesAreSaidTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -327,10 +357,12 @@ func TestRetriesAreSaidTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		var said []string
-		for _, m := range regexp.MustCompile(`level=(\w+) .*attempt (\d) of 8 (failed: \d+|was answered)`).FindAllStringSubmatch(log.String(), -1) {
+		for _, m := range regexp.MustCompile(
+			`level=(\w+) .*attempt (\d) of 8 (failed: \d+|was answered)`).FindAllStringSubmatch(log.String(), -1) {
 			said = append(said, m[1]+" "+m[2]+" "+m[3])
 		}
-		want := []string{"WARN 1 failed: 503", "INFO 2 failed: 503", "INFO 3 failed: 503", "WARN 4 failed: 429", "INFO 5 failed: 429", "WARN 6 was answered"}
+		want := []string{"WARN 1 failed: 503", "INFO 2 failed: 503", "INFO 3 failed: 503", "WARN 4 failed: 429",
+			"INFO 5 failed: 429", "WARN 6 was answered"}
 		if !slices.Equal(said, want) {
 			t.Errorf("it says %q, want %q: %s", said, want, &log)
 		}

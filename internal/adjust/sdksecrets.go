@@ -11,7 +11,8 @@ import (
 // dev.adjust.com/en/api/app-automation-api/sdk-secrets-endpoint.
 type Secrets struct {
 	Combined CombinedSecrets `json:"combined_secrets"`
-	Revoked  Text            `json:"revoked"` // how many RevokeOutdatedSecrets has revoked: 0 when a repeat found it done; empty: not told
+	// How many RevokeOutdatedSecrets has revoked: 0 when a repeat found it done; empty: not told.
+	Revoked Text `json:"revoked"`
 }
 
 // CombinedSecrets are the secrets of all versions.
@@ -59,36 +60,44 @@ func (h *Hidden) UnmarshalJSON(b []byte) error {
 
 // Outdated says which SDK secrets RevokeOutdatedSecrets revokes.
 type Outdated struct {
-	MinActiveVersion int  `json:"min_active_version,omitempty"` // versions below are revoked; 0: the service's default, 3
-	Force            bool `json:"force,omitempty"`              // also when no active one would be left, which is refused otherwise
+	// Versions below are revoked; 0: the service's default, 3.
+	MinActiveVersion int `json:"min_active_version,omitempty"`
+	// Also when no active one would be left, which is refused otherwise.
+	Force bool `json:"force,omitempty"`
 }
 
-// RevokeOutdatedSecrets revokes an app's SDK secrets of old versions: POST /app/{token}/secrets/revoke_outdated. It is
-// sent again after a lost answer: what is revoked stays so.
+// RevokeOutdatedSecrets revokes an app's SDK secrets of old versions: POST
+// /app/{token}/secrets/revoke_outdated. It is sent again after a lost answer: what is revoked stays
+// so.
 func (c *Client) RevokeOutdatedSecrets(ctx context.Context, token string, o Outdated) (Secrets, error) {
-	return c.secretsCall(ctx, call{op: "revoke outdated secrets of app " + opPart(token), path: []string{"app", token, "secrets", "revoke_outdated"}, body: o})
+	return c.secretsCall(ctx, call{op: "revoke outdated secrets of app " + opPart(token),
+		path: []string{"app", token, "secrets", "revoke_outdated"}, body: o})
 }
 
-// RevokeSecret revokes one SDK secret: POST /app/{token}/secrets/{id}/revoke. The documents show neither payload nor
-// answer; nothing is sent, and the answer is taken for that of RevokeOutdatedSecrets. It is sent again after a lost
-// answer: what is revoked stays so.
+// RevokeSecret revokes one SDK secret: POST /app/{token}/secrets/{id}/revoke. The documents show
+// neither payload nor answer; nothing is sent, and the answer is taken for that of
+// RevokeOutdatedSecrets. It is sent again after a lost answer: what is revoked stays so.
 func (c *Client) RevokeSecret(ctx context.Context, token, id string) (Secrets, error) {
-	return c.secretsCall(ctx, call{op: "revoke secret " + opPart(id) + " of app " + opPart(token), path: []string{"app", token, "secrets", id, "revoke"}, body: struct{}{}})
+	return c.secretsCall(ctx, call{op: "revoke secret " + opPart(id) + " of app " + opPart(token),
+		path: []string{"app", token, "secrets", id, "revoke"}, body: struct{}{}})
 }
 
-// ReactivateSecret makes sure that an SDK secret is active and, when scope isn't empty, has that scope, which only
-// version 3 knows: POST /app/{token}/secrets/{id}/reactivate. Payload and answer are guesses. It is sent again after a
-// lost answer: it sets values, and the same values twice are the same.
+// ReactivateSecret makes sure that an SDK secret is active and, when scope isn't empty, has that
+// scope, which only version 3 knows: POST /app/{token}/secrets/{id}/reactivate. Payload and answer
+// are guesses. It is sent again after a lost answer: it sets values, and the same values twice are
+// the same.
 func (c *Client) ReactivateSecret(ctx context.Context, token, id, scope string) (Secrets, error) {
 	return c.secretsCall(ctx, call{
-		op: "reactivate secret " + opPart(id) + " of app " + opPart(token), path: []string{"app", token, "secrets", id, "reactivate"},
+		op:   "reactivate secret " + opPart(id) + " of app " + opPart(token),
+		path: []string{"app", token, "secrets", id, "reactivate"},
 		body: struct {
 			Scope string `json:"scope,omitempty"`
 		}{scope},
 	})
 }
 
-// secretsCall reads the secrets that an answer tells: those of all versions, a bare list, or none at all.
+// secretsCall reads the secrets that an answer tells: those of all versions, a bare list, or none
+// at all.
 func (c *Client) secretsCall(ctx context.Context, q call) (s Secrets, err error) {
 	q.method, q.what = http.MethodPost, "an object of secrets"
 	raw, err := anything(ctx, c, q)

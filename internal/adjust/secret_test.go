@@ -16,7 +16,8 @@ import (
 
 // shows tells whether text holds the token, or half of it, in any spelling.
 func shows(text string) bool {
-	for _, s := range []string{secretToken, url.QueryEscape(secretToken), strings.ReplaceAll(secretToken, "/", `\/`), secretToken[:8], secretToken[len(secretToken)-8:]} {
+	for _, s := range []string{secretToken, url.QueryEscape(secretToken), strings.ReplaceAll(secretToken, "/", `\/`),
+		secretToken[:8], secretToken[len(secretToken)-8:]} {
 		if strings.Contains(text, s) {
 			return true
 		}
@@ -24,7 +25,8 @@ func shows(text string) bool {
 	return false
 }
 
-// A server may echo the token wherever it likes: no error and no log shows it, however they are printed.
+// A server may echo the token wherever it likes: no error and no log shows it, however they are
+// printed.
 func TestTokenIsScrubbed(t *testing.T) {
 	const bearer = "Bearer " + secretToken
 	filler := strings.Repeat("x", errorBodyLimit-7-len("filler "))
@@ -39,14 +41,20 @@ func TestTokenIsScrubbed(t *testing.T) {
 		return func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Location", at); w.WriteHeader(302) }
 	}
 	for name, r := range map[string]reply{
-		"body":               body(400, "text/plain", "no good: "+bearer),
-		"body of a retry":    body(503, "text/plain", "no good: "+bearer),
-		"JSON":               body(401, "application/json", `{"error_code":"`+secretToken+`","error_desc":"`+bearer+` is unknown","error_desc_details":["`+secretToken+`"]}`),
-		"JSON, escaped":      body(403, "application/json", `{"oops":"`+strings.ReplaceAll(secretToken, "/", `\/`)+`"}`),
-		"JSON, Unicode":      body(403, "application/json", `{"error_desc":"`+strings.ReplaceAll(strings.ReplaceAll(secretToken, "+", `\u002b`), "=", `\u003d`)+`"}`),
-		"JSON, cut":          body(400, "application/json", `{"error_desc":"`+strings.Repeat("x", 380)+secretToken+`"}`),
-		"HTML, escaped":      body(400, "text/html", "<p>"+strings.ReplaceAll(strings.ReplaceAll(bearer, "+", "&#43;"), "=", "&#61;")),
-		"details":            body(400, "application/json", `{"error_desc":"x","error_desc_details":[{"loc":["`+secretToken+`"],"msg":"`+bearer+`"}]}`),
+		"body":            body(400, "text/plain", "no good: "+bearer),
+		"body of a retry": body(503, "text/plain", "no good: "+bearer),
+		"JSON": body(401, "application/json",
+			`{"error_code":"`+secretToken+`","error_desc":"`+bearer+` is unknown","error_desc_details":["`+secretToken+`"]}`),
+		"JSON, escaped": body(403, "application/json", `{"oops":"`+strings.ReplaceAll(secretToken, "/",
+			`\/`)+`"}`),
+		"JSON, Unicode": body(403, "application/json",
+			`{"error_desc":"`+strings.ReplaceAll(strings.ReplaceAll(secretToken, "+", `\u002b`), "=", `\u003d`)+`"}`),
+		"JSON, cut": body(400, "application/json", `{"error_desc":"`+strings.Repeat("x",
+			380)+secretToken+`"}`),
+		"HTML, escaped": body(400, "text/html", "<p>"+strings.ReplaceAll(strings.ReplaceAll(bearer, "+", "&#43;"),
+			"=", "&#61;")),
+		"details": body(400, "application/json",
+			`{"error_desc":"x","error_desc_details":[{"loc":["`+secretToken+`"],"msg":"`+bearer+`"}]}`),
 		"long content type":  body(200, "text/"+strings.Repeat("x", 1980)+secretToken, "x"),
 		"cut, escaped":       cutOff(strings.ReplaceAll(secretToken, "+", `\u002b`)[:20]),
 		"escaped":            body(400, "text/plain", url.QueryEscape(bearer)+" "+url.PathEscape(bearer)),
@@ -123,7 +131,8 @@ func chain(err error) func(func(error) bool) {
 	}
 }
 
-// A token source that fails, and the reader's own error, are scrubbed too, and still known by errors.Is.
+// A token source that fails, and the reader's own error, are scrubbed too, and still known by
+// errors.Is.
 func TestOtherErrorsAreScrubbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := open(t, play(csv), nil)
@@ -148,10 +157,13 @@ func TestRedirects(t *testing.T) {
 		{"another host", []string{"http://elsewhere.test/x"}, csv, []bool{true, false}, ""},
 		{"a subdomain", []string{"http://a.service.test/x"}, csv, []bool{true, false}, ""},
 		{"another port", []string{"http://service.test:81/x"}, csv, []bool{true, false}, ""},
-		{"there and back", []string{"http://elsewhere.test/x", "http://service.test/y"}, csv, []bool{true, false, false}, ""},
+		{"there and back", []string{"http://elsewhere.test/x", "http://service.test/y"}, csv,
+			[]bool{true, false, false}, ""},
 		{"another host wants a token", []string{"http://elsewhere.test/x"}, status(401), []bool{true, false},
-			"401 Unauthorized: request_error: words of the service on 401: answered by elsewhere.test after a redirect, where no token is sent: " + ErrAuth.Error()},
-		{"in circles", slices.Repeat([]string{"/r"}, 30), csv, slices.Repeat([]bool{true}, 10), "redirect not followed: ten in a row"},
+			"401 Unauthorized: request_error: words of the service on 401: answered by elsewhere.test after a " +
+				"redirect, where no token is sent: " + ErrAuth.Error()},
+		{"in circles", slices.Repeat([]string{"/r"}, 30), csv, slices.Repeat([]bool{true}, 10),
+			"redirect not followed: ten in a row"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -169,7 +181,8 @@ func TestRedirects(t *testing.T) {
 					o.Token = &fixed{tokens: []string{secretToken, "changed"}} // reading it again is no help elsewhere
 				})
 				_, _, err := fetch(t.Context(), c, query())
-				if tt.error == "" && err != nil || tt.error != "" && (err == nil || !strings.HasSuffix(err.Error(), tt.error)) {
+				if tt.error == "" && err != nil || tt.error != "" &&
+					(err == nil || !strings.HasSuffix(err.Error(), tt.error)) {
 					t.Errorf("error %v, want %q", err, tt.error)
 				}
 				var auth []bool

@@ -49,7 +49,8 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// serve runs h as an HTTP server until the test ends and returns a client of it, of whatever host it asks.
+// serve runs h as an HTTP server until the test ends and returns a client of it, of whatever host
+// it asks.
 func serve(t *testing.T, h http.HandlerFunc) *http.Client {
 	t.Helper()
 	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -72,7 +73,8 @@ func serve(t *testing.T, h http.HandlerFunc) *http.Client {
 // A reply answers one request.
 type reply func(w http.ResponseWriter, r *http.Request)
 
-// script answers the n-th request with the n-th reply, all further ones with the last, and notes when they came.
+// script answers the n-th request with the n-th reply, all further ones with the last, and notes
+// when they came.
 type script struct {
 	mu      sync.Mutex
 	start   time.Time
@@ -199,8 +201,10 @@ func query() ReportQuery {
 		Dimensions: []string{"day"}, Metrics: []string{"installs"},
 		From: civil.Date{Year: 2026, Month: 1, Day: 1}, Until: civil.Date{Year: 2026, Month: 1, Day: 8},
 		UTCOffset: "+00:00", Currency: "EUR", Parameters: map[string][]string{
-			"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression"}, "attribution_source": {"dynamic"},
-			"reattributed": {"all"}, "iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"network"}, "sandbox": {"false"},
+			"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression"},
+			"attribution_source": {"dynamic"},
+			"reattributed":       {"all"}, "iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"network"},
+			"sandbox": {"false"},
 		},
 	}
 }

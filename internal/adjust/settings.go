@@ -11,14 +11,16 @@ import (
 	"strings"
 )
 
-// Settings reads an app's settings by section, all sections when none is named: GET /app/{token}/settings. Any app of
-// the account has them. What is in a section is left as it is: see
-// dev.adjust.com/en/api/app-automation-api/app-settings-endpoint for those whose shape is known. Sections such as
-// sdk_secrets hold secrets. The sections may come in an object around them, and the one that was asked for may come
-// alone; an empty answer (204) is Unclear, and a list of anything else is under the name "settings".
+// Settings reads an app's settings by section, all sections when none is named: GET
+// /app/{token}/settings. Any app of the account has them. What is in a section is left as it is:
+// see dev.adjust.com/en/api/app-automation-api/app-settings-endpoint for those whose shape is
+// known. Sections such as sdk_secrets hold secrets. The sections may come in an object around them,
+// and the one that was asked for may come alone; an empty answer (204) is Unclear, and a list of
+// anything else is under the name "settings".
 func (c *Client) Settings(ctx context.Context, token string, sections ...string) (map[string]json.RawMessage, error) {
 	q := call{
-		op: "read settings of app " + opPart(token), path: []string{"app", token, "settings"}, query: url.Values{"sections": sections}, what: "an object of sections",
+		op: "read settings of app " + opPart(token), path: []string{"app", token, "settings"},
+		query: url.Values{"sections": sections}, what: "an object of sections",
 	}
 	raw, err := anything(ctx, c, q)
 	switch {
@@ -50,12 +52,14 @@ func (c *Client) Settings(ctx context.Context, token string, sections ...string)
 	return all, nil
 }
 
-// SettingsCSV writes the settings of apps to w, as CSV in UTF-8: GET /settings/csv. No tokens are all apps of the
-// account, no sections all sections; both parameters' names are guesses, and so are the columns. w gets the whole answer
-// or nothing; an answer of more than answerLimit bytes is an error. Nothing matching (204) writes nothing.
+// SettingsCSV writes the settings of apps to w, as CSV in UTF-8: GET /settings/csv. No tokens are
+// all apps of the account, no sections all sections; both parameters' names are guesses, and so are
+// the columns. w gets the whole answer or nothing; an answer of more than answerLimit bytes is an
+// error. Nothing matching (204) writes nothing.
 func (c *Client) SettingsCSV(ctx context.Context, w io.Writer, tokens, sections []string) error {
 	r, err := c.automation(call{
-		op: "export settings", path: []string{"settings", "csv"}, query: url.Values{"app_tokens": tokens, "sections": sections},
+		op: "export settings", path: []string{"settings", "csv"}, query: url.Values{"app_tokens": tokens,
+			"sections": sections},
 	})
 	if err != nil {
 		return err
@@ -76,11 +80,12 @@ func (c *Client) SettingsCSV(ctx context.Context, w io.Writer, tokens, sections 
 	return nil
 }
 
-// SignatureSettings are an Android app's settings of SDK signatures. The service's documents show no payload; the names
-// are those of its answers elsewhere, or guesses.
+// SignatureSettings are an Android app's settings of SDK signatures. The service's documents show
+// no payload; the names are those of its answers elsewhere, or guesses.
 type SignatureSettings struct {
-	EnforceInstallSigning *bool    `json:"enforce_install_signing,omitempty"` // nil: as it is
-	AndroidFingerprints   []string `json:"android_fingerprints,omitzero"`     // SHA-1 of certificates, 20 bytes such as C4:BD:07:...; nil: as they are
+	EnforceInstallSigning *bool `json:"enforce_install_signing,omitempty"` // nil: as it is
+	// SHA-1 of certificates, 20 bytes such as C4:BD:07:...; nil: as they are.
+	AndroidFingerprints []string `json:"android_fingerprints,omitzero"`
 	// Unknown holds the fields of an answer that this version doesn't know.
 	Unknown map[string]json.RawMessage `json:"-"`
 }
@@ -90,12 +95,14 @@ func (s SignatureSettings) Empty() bool {
 	return s.EnforceInstallSigning == nil && s.AndroidFingerprints == nil && len(s.Unknown) == 0
 }
 
-// UpdateSignature changes those settings of one app that aren't nil, and returns all, or none when the answer tells none:
-// PATCH /app/{token}/signature. It is sent again after a lost answer: it sets values, and the same values twice are the
-// same.
-func (c *Client) UpdateSignature(ctx context.Context, token string, s SignatureSettings) (now SignatureSettings, err error) {
+// UpdateSignature changes those settings of one app that aren't nil, and returns all, or none when
+// the answer tells none: PATCH /app/{token}/signature. It is sent again after a lost answer: it
+// sets values, and the same values twice are the same.
+func (c *Client) UpdateSignature(ctx context.Context, token string, s SignatureSettings) (now SignatureSettings,
+	err error) {
 	raw, err := anything(ctx, c, call{
-		op: "update signature of app " + opPart(token), method: http.MethodPatch, path: []string{"app", token, "signature"}, body: s, what: "signature settings",
+		op: "update signature of app " + opPart(token), method: http.MethodPatch,
+		path: []string{"app", token, "signature"}, body: s, what: "signature settings",
 	})
 	if err != nil {
 		return now, err

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// ErrUnclear means that the service answered, and that its answer tells neither what was asked for nor that it isn't there.
+// ErrUnclear means that the service answered, and that its answer tells neither what was asked for
+// nor that it isn't there.
 var ErrUnclear = errors.New("the answer doesn't tell")
 
 // An unclearError is an ErrUnclear that says what came.
@@ -20,9 +21,10 @@ type unclearError struct{ came string }
 func (e *unclearError) Error() string        { return ErrUnclear.Error() + ": it is " + e.came }
 func (e *unclearError) Is(target error) bool { return target == ErrUnclear }
 
-// Unclear tells whether the service answered, in order, and yet it isn't known whether what was asked for is there: any
-// 4xx that is about the one request, or an answer of another shape. A token that isn't good (401), too many requests and
-// trouble of the service are errors that aren't unclear.
+// Unclear tells whether the service answered, in order, and yet it isn't known whether what was
+// asked for is there: any 4xx that is about the one request, or an answer of another shape. A token
+// that isn't good (401), too many requests and trouble of the service are errors that aren't
+// unclear.
 func Unclear(err error) bool {
 	var e *Error
 	switch {
@@ -35,8 +37,8 @@ func Unclear(err error) bool {
 	return e.Status >= 400 || errors.Is(err, ErrUnclear)
 }
 
-// anything sends a call and gives its answer: an object or a list of any shape, null, or nothing when it is empty (204).
-// A plain value is no answer of any endpoint, and Unclear.
+// anything sends a call and gives its answer: an object or a list of any shape, null, or nothing
+// when it is empty (204). A plain value is no answer of any endpoint, and Unclear.
 func anything(ctx context.Context, c *Client, q call) (json.RawMessage, error) {
 	r, err := c.automation(q)
 	if err != nil {
@@ -49,7 +51,8 @@ func anything(ctx context.Context, c *Client, q call) (json.RawMessage, error) {
 	return raw, err
 }
 
-// unclear is the error of a call whose answer has another shape. It names the shape alone: what came may hold secrets.
+// unclear is the error of a call whose answer has another shape. It names the shape alone: what
+// came may hold secrets.
 func (q call) unclear(raw json.RawMessage, more ...string) error {
 	e := &Error{Op: q.op, Status: http.StatusOK, Attempts: 1, Err: &unclearError{shapeOf(raw) + strings.Join(more, "")}}
 	if len(raw) == 0 {
@@ -90,8 +93,8 @@ func elements(raw json.RawMessage) (list []json.RawMessage) {
 	return list
 }
 
-// inside takes an answer out of objects that it is wrapped in: those that have none of the answer's own fields, and one
-// of the names around it.
+// inside takes an answer out of objects that it is wrapped in: those that have none of the answer's
+// own fields, and one of the names around it.
 func inside(raw json.RawMessage, own []string, names ...string) json.RawMessage {
 	names = append(names, "data", "result", "results", "items")
 	for range 3 {
@@ -118,7 +121,8 @@ func hasAny(o map[string]json.RawMessage, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return field(o, name) != nil })
 }
 
-// field is the field of this name, in the case that it comes in: encoding/json reads names in any case too.
+// field is the field of this name, in the case that it comes in: encoding/json reads names in any
+// case too.
 func field(o map[string]json.RawMessage, name string) json.RawMessage { return o[keyOf(o, name)] }
 
 // keyOf is how o writes the name of a field; the name itself where o hasn't got it.
@@ -134,9 +138,10 @@ func keyOf(o map[string]json.RawMessage, name string) string {
 	return name
 }
 
-// Unmarshal reads JSON of an answer into what v points to. A struct's fields are taken one by one, also those of structs in it and in lists:
-// a number for a text is its digits, what doesn't fit is as if it weren't there, and numbers of unknown meaning are json.Number.
-// The field Unknown, where a struct has one, gets the fields that the struct has no place for.
+// Unmarshal reads JSON of an answer into what v points to. A struct's fields are taken one by one,
+// also those of structs in it and in lists: a number for a text is its digits, what doesn't fit is
+// as if it weren't there, and numbers of unknown meaning are json.Number. The field Unknown, where
+// a struct has one, gets the fields that the struct has no place for.
 func Unmarshal(raw []byte, v any) error { return read(raw, reflect.ValueOf(v).Elem()) }
 
 func read(raw []byte, v reflect.Value) error {

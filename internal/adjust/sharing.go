@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// ErrPartly means that the service found a part of a record of third-party sharing invalid (202), and has applied the
-// others. It is a *PartialError too.
+// ErrPartly means that the service found a part of a record of third-party sharing invalid (202),
+// and has applied the others. It is a *PartialError too.
 var ErrPartly = errors.New("only a part is applied")
 
 // A PartialError has the service's words about the parts of a record that it didn't apply.
@@ -33,8 +33,9 @@ func (e *PartialError) Refusal() string {
 // Is makes every PartialError an ErrPartly.
 func (e *PartialError) Is(target error) bool { return target == ErrPartly }
 
-// Sharing is one device's choice about its data, as it is sent: nothing is checked or changed here, and nothing is sent
-// of what is empty. The service wants an app token, at least one ID, and one of the three last.
+// Sharing is one device's choice about its data, as it is sent: nothing is checked or changed here,
+// and nothing is sent of what is empty. The service wants an app token, at least one ID, and one of
+// the three last.
 type Sharing struct {
 	AppToken string
 	GPSAdID  string // Android's advertising ID; in no error and no log
@@ -42,20 +43,23 @@ type Sharing struct {
 	Choice   string // enable or disable, for all partners
 	// Partners is partner_sharing_settings, a JSON object {"<partner>": {"<metric>": true|false}}.
 	Partners string
-	// Options is granular_third_party_sharing_options, a JSON object {"<group>": {"<key>": "<text>"}}.
+	// Options is granular_third_party_sharing_options, a JSON object {"<group>": {"<key>":
+	// "<text>"}}.
 	Options string
 }
 
-// ShareThirdParty sends one record: POST {s2s_url}/third_party_sharing, all of it in a form. The error is nil when the
-// service has applied all of it, which a 200, a 201 and a 204 say, whatever is in them.
+// ShareThirdParty sends one record: POST {s2s_url}/third_party_sharing, all of it in a form. The
+// error is nil when the service has applied all of it, which a 200, a 201 and a 204 say, whatever
+// is in them.
 //
-// A 202 is ErrPartly. A 400, 413, 422 and 451 are ErrRejected, as are a 403 and a 404 whose words are about the app or the
-// device, and a record of more than 1 MiB, which isn't sent; 401 and other 403 are ErrAuth, and so are a 202 and a 400
-// whose words are about the credential, which is read again once. All else is sent again, as
-// often as Attempts and for as long as Patience say: also what may have left a trace, because the same choice twice is the
-// same, and because no other record of the device may be sent meanwhile. The caller sees to that: what is given up is
-// ErrUnknown when any of its attempts may have been applied, and has to be sent again before the device's next record. All
-// errors are an *Error.
+// A 202 is ErrPartly. A 400, 413, 422 and 451 are ErrRejected, as are a 403 and a 404 whose words
+// are about the app or the device, and a record of more than 1 MiB, which isn't sent; 401 and other
+// 403 are ErrAuth, and so are a 202 and a 400 whose words are about the credential, which is read
+// again once. All else is sent again, as often as Attempts and for as long as Patience say: also
+// what may have left a trace, because the same choice twice is the same, and because no other
+// record of the device may be sent meanwhile. The caller sees to that: what is given up is
+// ErrUnknown when any of its attempts may have been applied, and has to be sent again before the
+// device's next record. All errors are an *Error.
 func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) (Answer, error) {
 	if c.sharing == nil {
 		return Answer{}, &Error{Op: sharingOp, Err: errors.New("this client has no s2s_url")}
@@ -66,24 +70,30 @@ func (c *Client) ShareThirdParty(ctx context.Context, s Sharing) (Answer, error)
 		return Answer{}, &Error{Op: sharingOp, Err: fmt.Errorf("%s: %w", why, &rejectedError{why})}
 	}
 	return c.post(ctx, c.sharing, transport.Request{
-		Op: sharingOp, Body: form, Hidden: []string{s.GPSAdID, s.IDFA}, Blot: "[device id]", Repeat: transport.Doubtful, Verdict: sharingError,
-		Taken: []int{http.StatusCreated, http.StatusNoContent},
+		Op: sharingOp, Body: form, Hidden: []string{s.GPSAdID, s.IDFA}, Blot: "[device id]", Repeat: transport.Doubtful,
+		Verdict: sharingError,
+		Taken:   []int{http.StatusCreated, http.StatusNoContent},
 	})
 }
 
 const sharingOp = "third_party_sharing"
 
 // errSharingAuth is ErrAuth in the words of third-party sharing.
-var errSharingAuth = &transport.Refusal{Text: "check the credential for s2s_url, the header that it is sent in, and whether the app wants one", As: ErrAuth}
+var errSharingAuth = &transport.Refusal{Text: "check the credential for s2s_url, the header that it is sent in, and " +
+	"whether the app wants one", As: ErrAuth}
 
-// aboutAuth is what a service that proves callers by an app's tokens is documented to say in a 202, where the record
-// isn't applied at all, and what the general table of its endpoints says of a 401 (dev.adjust.com/en/api/s2s-api).
-var aboutAuth = lazy.Regexp(`(?i)^(third party sharing failed \()?((missing|wrong) authentication token|failed to authorize request)\W*$`)
+// aboutAuth is what a service that proves callers by an app's tokens is documented to say in a 202,
+// where the record isn't applied at all, and what the general table of its endpoints says of a 401
+// (dev.adjust.com/en/api/s2s-api).
+var aboutAuth = lazy.Regexp(
+	`(?i)^(third party sharing failed \()?((missing|wrong) authentication token|failed to authorize request)\W*$`)
 
-// aboutRecord is what the service's server-to-server endpoints are documented to say, in a 403 or a 404, of one app or one
-// device: "App is inactive", "Tracking disabled", "App token not found", "Device not found". Another 403 is about the
-// credential, and another 404 about the address: no record is to blame for those.
-var aboutRecord = lazy.Regexp(`(?i)\b(app|device)\b.*\b(not found|inactive|disabled|unknown|opted out)\b|\btracking (is )?disabled\b`)
+// aboutRecord is what the service's server-to-server endpoints are documented to say, in a 403 or a
+// 404, of one app or one device: "App is inactive", "Tracking disabled", "App token not found",
+// "Device not found". Another 403 is about the credential, and another 404 about the address: no
+// record is to blame for those.
+var aboutRecord = lazy.Regexp(
+	`(?i)\b(app|device)\b.*\b(not found|inactive|disabled|unknown|opted out)\b|\btracking (is )?disabled\b`)
 
 // sharingError reads the answers whose words say what became of the record.
 func sharingError(status int, words string) error {

@@ -23,7 +23,8 @@ const (
 )
 
 func choice() Sharing {
-	return Sharing{AppToken: "abc123xyz", GPSAdID: adID, IDFA: idfa, Choice: "enable", Partners: `{"all":{"all":false},"facebook":{"install":true}}`, Options: `{"google_dma":{"eea":"1"}}`}
+	return Sharing{AppToken: "abc123xyz", GPSAdID: adID, IDFA: idfa, Choice: "enable",
+		Partners: `{"all":{"all":false},"facebook":{"install":true}}`, Options: `{"google_dma":{"eea":"1"}}`}
 }
 
 // openSharing makes a client for third-party sharing only, of h.
@@ -49,26 +50,34 @@ func TestSharingRequest(t *testing.T) {
 		header, value string
 		form          url.Values
 	}{
-		{choice(), RecordAuth{Key: key}, "http://s2s.test", "s2s.test/third_party_sharing", "Authorization", "Bearer " + secretToken, url.Values{
-			"s2s": {"1"}, "app_token": {"abc123xyz"}, "gps_adid": {adID}, "idfa": {idfa}, "sharing": {"enable"},
-			"partner_sharing_settings": {choice().Partners}, "granular_third_party_sharing_options": {choice().Options},
-		}},
-		{Sharing{AppToken: "a&b\r\nX-Evil: 1", IDFA: "x y&s2s=2", Choice: "dis\nable"}, RecordAuth{}, "http://s2s.test/eu/", "s2s.test/eu/third_party_sharing", "Authorization", "", url.Values{
-			"s2s": {"1"}, "app_token": {"a&b\r\nX-Evil: 1"}, "idfa": {"x y&s2s=2"}, "sharing": {"dis\nable"},
-		}},
-		{Sharing{}, RecordAuth{Key: key, Header: "x-s2s-token"}, "http://s2s.test", "s2s.test/third_party_sharing", "X-S2s-Token", secretToken, url.Values{"s2s": {"1"}}},
+		{choice(), RecordAuth{Key: key}, "http://s2s.test", "s2s.test/third_party_sharing", "Authorization",
+			"Bearer " + secretToken, url.Values{
+				"s2s": {"1"}, "app_token": {"abc123xyz"}, "gps_adid": {adID}, "idfa": {idfa}, "sharing": {"enable"},
+				"partner_sharing_settings":             {choice().Partners},
+				"granular_third_party_sharing_options": {choice().Options},
+			}},
+		{Sharing{AppToken: "a&b\r\nX-Evil: 1", IDFA: "x y&s2s=2", Choice: "dis\nable"}, RecordAuth{},
+			"http://s2s.test/eu/", "s2s.test/eu/third_party_sharing", "Authorization", "", url.Values{
+				"s2s": {"1"}, "app_token": {"a&b\r\nX-Evil: 1"}, "idfa": {"x y&s2s=2"}, "sharing": {"dis\nable"},
+			}},
+		{Sharing{}, RecordAuth{Key: key, Header: "x-s2s-token"}, "http://s2s.test", "s2s.test/third_party_sharing",
+			"X-S2s-Token", secretToken, url.Values{"s2s": {"1"}}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var body string
 			s := play(func(w http.ResponseWriter, r *http.Request) {
 				b, err := io.ReadAll(r.Body)
-				if err != nil || r.Method != "POST" || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" {
+				if err != nil || r.Method != "POST" || r.Header.Get("Content-Type") !=
+					"application/x-www-form-urlencoded" {
 					t.Errorf("%s %v %v", r.Method, r.Header, err)
 				}
 				body = string(b)
 				shared200(w, r)
 			})
-			client, m := openSharing(t, s, func(o *Options) { o.S2SURL, o.SharingAuth, o.AccountID = c.url, c.auth, "1" })
+			client, m := openSharing(t, s, func(o *Options) {
+				o.S2SURL, o.SharingAuth, o.AccountID = c.url, c.auth,
+					"1"
+			})
 			if err := share(t.Context(), client, c.record); err != nil {
 				t.Error(err)
 			}
@@ -76,7 +85,8 @@ func TestSharingRequest(t *testing.T) {
 			if err != nil || !maps.EqualFunc(v, c.form, slices.Equal) || s.urls[0] != c.path {
 				t.Errorf("%s %v, want %v", s.urls[0], v, c.form)
 			}
-			if h := s.heads[0]; h.Get(c.header) != c.value || h.Get("X-Evil") != "" || h.Get("X-Account-ID") != "" || len(h) > 6 || m.Requests.Load() != 1 {
+			if h := s.heads[0]; h.Get(c.header) != c.value || h.Get("X-Evil") != "" || h.Get("X-Account-ID") != "" ||
+				len(h) > 6 || m.Requests.Load() != 1 {
 				t.Errorf("%v", h)
 			}
 		})
@@ -103,12 +113,15 @@ func TestSharingAnswers(t *testing.T) {
 		{"200, another word", page(200, "application/json", `{"status":"success","message":"done"}`), 1, known, 0},
 		{"200 in JSON of another kind", page(200, "application/json", `null`), 1, known, 0},
 		{"202", said(202, "Third party sharing partially failed (Unknown partner: x)"), 1, partly, 202},
-		{"202, about a partner", said(202, "Third party sharing partially failed (Unknown partner: wrong authentication token)"), 1, partly, 202},
+		{"202, about a partner", said(202, "Third party sharing partially failed (Unknown partner: wrong "+
+			"authentication token)"), 1, partly, 202},
 		{"202, cut", cutSpend(202), 1, partly, 202},
-		{"202, other JSON", page(202, "application/json", `{"errors":[{"message":"Unknown partner: x"}]}`), 1, partly, 202},
+		{"202, other JSON", page(202, "application/json", `{"errors":[{"message":"Unknown partner: x"}]}`), 1, partly,
+			202},
 		{"202, HTML", page(202, "text/html", "<!doctype html><p>Unknown partner: x"), 1, partly, 202},
 		{"202, empty", page(202, "application/json", ""), 1, partly, 202},
-		{"202, no token, other JSON", page(202, "application/json", `{"detail":"Missing authentication token"}`), 1, denied, 202},
+		{"202, no token, other JSON", page(202, "application/json", `{"detail":"Missing authentication token"}`), 1,
+			denied, 202},
 		{"202, no token", said(202, "Missing authentication token"), 1, denied, 202},
 		{"202, wrong token", page(202, "text/plain", "Wrong authentication token."), 1, denied, 202},
 		{"203", page(203, "text/plain", ""), 2, known, 0},
@@ -130,7 +143,8 @@ func TestSharingAnswers(t *testing.T) {
 		{"404, of an app", page(404, "application/json", `{"detail":"App token not found"}`), 1, refused, 404},
 		{"408", page(408, "text/plain", ""), 2, known, 0},
 		{"413", page(413, "text/plain", ""), 1, refused, 413},
-		{"422", page(422, "application/json", `{"detail":[{"loc":["body"],"msg":"Unknown partner: x"}]}`), 1, refused, 422},
+		{"422", page(422, "application/json", `{"detail":[{"loc":["body"],"msg":"Unknown partner: x"}]}`), 1, refused,
+			422},
 		{"429", page(429, "text/plain", "slow down"), 2, known, 0},
 		{"429 with Retry-After", page(429, "text/plain", "", "Retry-After", "7"), 2, known, 0},
 		{"451", said(451, "Device is opted out"), 1, refused, 451},
@@ -156,25 +170,29 @@ func TestSharingAnswers(t *testing.T) {
 			client, _ := openSharing(t, s, nil)
 			start := time.Now()
 			err := share(t.Context(), client, choice())
-			for name, is := range map[string]error{maybe: ErrUnknown, refused: ErrRejected, denied: ErrAuth, partly: ErrPartly} {
+			for name, is := range map[string]error{maybe: ErrUnknown, refused: ErrRejected, denied: ErrAuth,
+				partly: ErrPartly} {
 				if errors.Is(err, is) != strings.Contains(c.want, name) {
 					t.Errorf("%s: %v, want %q", c.name, err, c.want)
 				}
 			}
 			var e *Error
-			if (err == nil) != (c.want == known) || err != nil && (!errors.As(err, &e) || e.Status != c.code || e.Op != "third_party_sharing" || e.Attempts != c.sent) {
+			if (err == nil) != (c.want == known) || err != nil && (!errors.As(err, &e) || e.Status != c.code ||
+				e.Op != "third_party_sharing" || e.Attempts != c.sent) {
 				t.Errorf("%s: %v, want %q", c.name, err, c.want)
 			}
 			var p *PartialError
-			if errors.As(err, &p) != (c.want == partly) || p != nil && p.Words != e.Message || c.name == "202" && (p.Words != "Third party sharing partially failed (Unknown partner: x)" ||
-				err.Error() != "third_party_sharing: 202 Accepted: "+p.Words+": only a part is applied") {
+			if errors.As(err, &p) != (c.want == partly) || p != nil && p.Words != e.Message || c.name == "202" &&
+				(p.Words != "Third party sharing partially failed (Unknown partner: x)" ||
+					err.Error() != "third_party_sharing: 202 Accepted: "+p.Words+": only a part is applied") {
 				t.Errorf("%s: %v", c.name, err)
 			}
 			if n := len(s.when()); n != c.sent {
 				t.Errorf("%s: %d requests, want %d", c.name, n, c.sent)
 			}
 			switch took := time.Since(start); {
-			case c.name == "429 with Retry-After" && took != 7*time.Second, c.name == "no answer" && (took < 30*time.Second || took > 31*time.Second):
+			case c.name == "429 with Retry-After" && took != 7*time.Second, c.name == "no answer" &&
+				(took < 30*time.Second || took > 31*time.Second):
 				t.Errorf("%s: after %v", c.name, took)
 			}
 		})
@@ -189,18 +207,22 @@ func TestSharingGivesUp(t *testing.T) {
 		unknown bool
 		text    string
 	}{
-		"busy":             {[]reply{page(503, "text/plain", "")}, 8, false, "503"},
-		"lost":             {[]reply{reset}, 8, true, "EOF"},
-		"lost, then busy":  {[]reply{page(500, "text/plain", ""), page(503, "text/plain", "")}, 8, true, "503 Service Unavailable: it isn't known"},
-		"lost, then full":  {[]reply{reset, page(429, "text/plain", "", "Retry-After", "7201")}, 2, true, "after an earlier attempt it isn't known"},
-		"full":             {[]reply{page(429, "text/plain", "", "Retry-After", "7201")}, 1, false, "429"},
-		"lost, then moved": {[]reply{reset, page(308, "text/plain", "", "Location", "/x")}, 2, true, "redirect not followed"},
+		"busy": {[]reply{page(503, "text/plain", "")}, 8, false, "503"},
+		"lost": {[]reply{reset}, 8, true, "EOF"},
+		"lost, then busy": {[]reply{page(500, "text/plain", ""), page(503, "text/plain", "")}, 8, true,
+			"503 Service Unavailable: it isn't known"},
+		"lost, then full": {[]reply{reset, page(429, "text/plain", "", "Retry-After", "7201")}, 2, true,
+			"after an earlier attempt it isn't known"},
+		"full": {[]reply{page(429, "text/plain", "", "Retry-After", "7201")}, 1, false, "429"},
+		"lost, then moved": {[]reply{reset, page(308, "text/plain", "", "Location", "/x")}, 2, true,
+			"redirect not followed"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := play(c.replies...)
 			client, _ := openSharing(t, s, nil)
 			err := share(t.Context(), client, choice())
-			if err == nil || errors.Is(err, ErrUnknown) != c.unknown || len(s.when()) != c.sent || !strings.Contains(err.Error(), c.text) {
+			if err == nil || errors.Is(err, ErrUnknown) != c.unknown || len(s.when()) != c.sent ||
+				!strings.Contains(err.Error(), c.text) {
 				t.Errorf("%s: %v after %d requests", name, err, len(s.when()))
 			}
 		})
@@ -220,25 +242,30 @@ func TestSharingGivesUp(t *testing.T) {
 			go func() { time.Sleep(5 * time.Second); cancel(stop) }()
 			start := time.Now()
 			err := share(ctx, client, choice())
-			if !errors.Is(err, context.Canceled) || !errors.Is(err, stop) || errors.Is(err, ErrUnknown) != c.unknown || time.Since(start) != 5*time.Second {
+			if !errors.Is(err, context.Canceled) || !errors.Is(err, stop) || errors.Is(err, ErrUnknown) != c.unknown ||
+				time.Since(start) != 5*time.Second {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
 	}
 }
 
-// A key that changed is read again once, after a 401 or what stands for one; without a key nothing is read.
+// A key that changed is read again once, after a 401 or what stands for one; without a key nothing
+// is read.
 func TestSharingKey(t *testing.T) {
-	for _, denied := range []reply{status(401), page(202, "text/plain", "Wrong authentication token"), page(400, "application/json", `{"error":"Third party sharing failed (Failed to authorize request)"}`)} {
+	for _, denied := range []reply{status(401), page(202, "text/plain", "Wrong authentication token"),
+		page(400, "application/json", `{"error":"Third party sharing failed (Failed to authorize request)"}`)} {
 		synctest.Test(t, func(t *testing.T) {
 			keys := &fixed{tokens: []string{"old-key", "new-key", "newest-key"}}
 			s := play(denied, shared200, denied)
 			client, _ := openSharing(t, s, func(o *Options) { o.SharingAuth.Key = keys })
-			if err := share(t.Context(), client, choice()); err != nil || len(s.when()) != 2 || s.heads[1].Get("Authorization") != "Bearer new-key" {
+			if err := share(t.Context(), client, choice()); err != nil || len(s.when()) != 2 ||
+				s.heads[1].Get("Authorization") != "Bearer new-key" {
 				t.Errorf("%v after %d requests", err, len(s.when()))
 			}
 			err := share(t.Context(), client, choice())
-			if !errors.Is(err, ErrAuth) || len(s.when()) != 4 || keys.refreshes != 2 || !strings.Contains(err.Error(), "s2s_url") {
+			if !errors.Is(err, ErrAuth) || len(s.when()) != 4 || keys.refreshes != 2 ||
+				!strings.Contains(err.Error(), "s2s_url") {
 				t.Errorf("%v after %d requests", err, len(s.when()))
 			}
 		})
@@ -258,7 +285,8 @@ func TestSharingForbidden(t *testing.T) {
 		keys := &fixed{tokens: []string{"old-key", "new-key"}}
 		s := play(page(403, "application/json", `{"error":"Insufficient scope"}`), shared200)
 		client, _ := openSharing(t, s, func(o *Options) { o.SharingAuth.Key = keys })
-		if err := share(t.Context(), client, choice()); !errors.Is(err, ErrAuth) || len(s.when()) != 1 || keys.refreshes != 0 {
+		if err := share(t.Context(), client, choice()); !errors.Is(err, ErrAuth) || len(s.when()) != 1 ||
+			keys.refreshes != 0 {
 			t.Errorf("%v after %d requests", err, len(s.when()))
 		}
 	})
@@ -268,7 +296,8 @@ func TestSharingInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(shared200)
 		client, _ := openSharing(t, s, nil)
-		if err := share(t.Context(), client, Sharing{IDFA: idfa, Partners: strings.Repeat("x", 10<<20)}); !errors.Is(err, ErrRejected) || len(err.Error()) > 200 || len(s.when()) != 0 {
+		if err := share(t.Context(), client, Sharing{IDFA: idfa, Partners: strings.Repeat("x",
+			10<<20)}); !errors.Is(err, ErrRejected) || len(err.Error()) > 200 || len(s.when()) != 0 {
 			t.Errorf("%v", err)
 		}
 		for _, err := range []error{
@@ -281,7 +310,8 @@ func TestSharingInput(t *testing.T) {
 			}
 		}
 		spend, _ := openSpend(t, s, nil)
-		if err := share(t.Context(), spend, choice()); fmt.Sprint(err) != "third_party_sharing: this client has no s2s_url" {
+		if err := share(t.Context(), spend, choice()); fmt.Sprint(err) !=
+			"third_party_sharing: this client has no s2s_url" {
 			t.Error(err)
 		}
 	})
@@ -290,24 +320,29 @@ func TestSharingInput(t *testing.T) {
 		"s2s_url must be a bare address":      {S2SURL: "https://a.test?x=y"},
 		"can't be the name of a header":       {S2SURL: "https://a.test", SharingAuth: RecordAuth{Header: "a: b"}},
 	} {
-		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), "open service: ") || !strings.Contains(err.Error(), want) {
+		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), "open service: ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
 
-// A service may repeat the record in its answer: no error and no log, at any level, shows a device's ID or the key.
+// A service may repeat the record in its answer: no error and no log, at any level, shows a
+// device's ID or the key.
 func TestDeviceIDIsScrubbed(t *testing.T) {
 	bare := strings.ReplaceAll(adID, "-", "")
-	all := adID + " " + strings.ToLower(idfa) + " " + strings.ToUpper(bare) + " " + adID[:20] + "... " + url.QueryEscape(choice().form()) + " Bearer " + secretToken
+	all := adID + " " + strings.ToLower(idfa) + " " + strings.ToUpper(bare) + " " + adID[:20] + "... " +
+		url.QueryEscape(choice().form()) + " Bearer " + secretToken
 	for name, r := range map[string]reply{
-		"words":          page(400, "text/plain", all),
-		"partly":         page(202, "application/json", `{"error":`+quote("Third party sharing partially failed ("+all+")")+`}`),
-		"of a retry":     page(503, "text/plain", all),
-		"of a pause":     page(429, "text/plain", all, "Retry-After", "1"),
-		"lost":           page(500, "application/json", `{"what":`+quote(quote(all))+`}`),
-		"HTML":           page(200, "text/html", "<p>"+all),
-		"details":        page(422, "application/json", `{"error_desc":"no","error_desc_details":[{"loc":["body",`+quote(adID)+`],"msg":`+quote(all)+`}]}`),
+		"words": page(400, "text/plain", all),
+		"partly": page(202, "application/json",
+			`{"error":`+quote("Third party sharing partially failed ("+all+")")+`}`),
+		"of a retry": page(503, "text/plain", all),
+		"of a pause": page(429, "text/plain", all, "Retry-After", "1"),
+		"lost":       page(500, "application/json", `{"what":`+quote(quote(all))+`}`),
+		"HTML":       page(200, "text/html", "<p>"+all),
+		"details": page(422, "application/json",
+			`{"error_desc":"no","error_desc_details":[{"loc":["body",`+quote(adID)+`],"msg":`+quote(all)+`}]}`),
 		"cut":            cutWords(403, "forbidden: "+adID[:12]),
 		"redirect":       page(302, "text/plain", "", "Location", "/sorry?id="+adID),
 		"status":         raw("HTTP/1.1 "+adID+" hm", nil),
@@ -320,14 +355,16 @@ func TestDeviceIDIsScrubbed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
 			client, _ := openSharing(t, play(r), func(o *Options) {
-				o.Logger, o.Attempts = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), 3
+				o.Logger, o.Attempts = slog.New(slog.NewJSONHandler(&log,
+					&slog.HandlerOptions{Level: slog.LevelDebug})), 3
 			})
 			err := share(t.Context(), client, choice())
 			var e *Error
 			if !errors.As(err, &e) {
 				t.Fatalf("%s: %v", name, err)
 			}
-			for _, s := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", e), fmt.Sprintf("%#v", e.Err), e.Message, fmt.Sprint(errors.Unwrap(err)), log.String()} {
+			for _, s := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", e),
+				fmt.Sprintf("%#v", e.Err), e.Message, fmt.Sprint(errors.Unwrap(err)), log.String()} {
 				if showsID(s, adID) || showsID(s, idfa) || showsID(s, bare) {
 					t.Errorf("%s: a device's ID is in %s", name, s)
 				}

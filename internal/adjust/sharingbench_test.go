@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
-// BenchmarkShareThirdParty sends records over loopback to a receiver in the same process that reads each form and says
-// OK: both sides' work on the same cores.
+// BenchmarkShareThirdParty sends records over loopback to a receiver in the same process that reads
+// each form and says OK: both sides' work on the same cores.
 func BenchmarkShareThirdParty(b *testing.B) {
 	for _, inFlight := range []int{1, 8, 32} {
 		b.Run(fmt.Sprintf("in_flight=%d", inFlight), func(b *testing.B) {
@@ -25,7 +25,8 @@ func BenchmarkShareThirdParty(b *testing.B) {
 			}))
 			defer s.Close()
 			web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: inFlight}}
-			c, err := New(Options{S2SURL: s.URL, SharingAuth: RecordAuth{Key: &fixed{tokens: []string{"s2s"}}}, Options: transport.Options{Rate: 1e6, InFlight: inFlight, HTTP: web}})
+			c, err := New(Options{S2SURL: s.URL, SharingAuth: RecordAuth{Key: &fixed{tokens: []string{"s2s"}}},
+				Options: transport.Options{Rate: 1e6, InFlight: inFlight, HTTP: web}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -37,7 +38,9 @@ func BenchmarkShareThirdParty(b *testing.B) {
 			for range inFlight {
 				wg.Go(func() {
 					for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-						if err := share(b.Context(), c, Sharing{AppToken: "abc123xyz", GPSAdID: fmt.Sprintf("38400000-8cf0-11bd-b23e-%012x", n), Partners: `{"all":{"all":false},"facebook":{"install":true}}`}); err != nil {
+						if err := share(b.Context(), c, Sharing{AppToken: "abc123xyz",
+							GPSAdID:  fmt.Sprintf("38400000-8cf0-11bd-b23e-%012x", n),
+							Partners: `{"all":{"all":false},"facebook":{"install":true}}`}); err != nil {
 							b.Error(err)
 							return
 						}

@@ -17,8 +17,8 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust/transport"
 )
 
-// The emulator, written from the document alone, takes what this client sends, and both agree on every fault: what comes
-// last holds, however often it came.
+// The emulator, written from the document alone, takes what this client sends, and both agree on
+// every fault: what comes last holds, however often it came.
 func TestSharingEmulator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := emulator.New(emutest.With(emulator.Options{Apps: 3, Days: 9, Readings: []string{
@@ -57,21 +57,26 @@ func TestSharingEmulator(t *testing.T) {
 			if got := s.SharingOf(app, "gps_adid", device); got.Arrivals != f.times || got.Sharing != "disable" {
 				t.Errorf("%s: %d times, %q", f.fault.String(), got.Arrivals, got.Sharing)
 			}
-			if err := send(Sharing{Choice: "enable", Partners: `{"all":{"session":false,"install":true}}`, Options: `{"google_dma":{"eea":"1","ad_user_data":"0"}}`}); err != nil {
+			if err := send(Sharing{Choice: "enable", Partners: `{"all":{"session":false,"install":true}}`,
+				Options: `{"google_dma":{"eea":"1","ad_user_data":"0"}}`}); err != nil {
 				t.Error(err)
 			}
 			got := s.SharingOf(app, "gps_adid", device)
-			if got.Sharing != "enable" || got.Partners["facebook"]["session"] || !got.Partners["facebook"]["install"] || got.Options["google_dma"]["eea"] != "1" {
+			if got.Sharing != "enable" || got.Partners["facebook"]["session"] || !got.Partners["facebook"]["install"] ||
+				got.Options["google_dma"]["eea"] != "1" {
 				t.Errorf("%s: %+v", f.fault.String(), got)
 			}
 		}
-		if books := s.Sharing(); books.Overlaps != 0 || books.Statuses[http.StatusOK]+books.Statuses[http.StatusNoContent] != 27 {
+		if books := s.Sharing(); books.Overlaps != 0 ||
+			books.Statuses[http.StatusOK]+books.Statuses[http.StatusNoContent] != 27 {
 			t.Errorf("%+v", books)
 		}
 		s.SetFaults(nil)
-		partly := Sharing{AppToken: app, IDFA: idfa, Partners: `{"facebook":{"install":false},"nobody":{"install":false}}`}
+		partly := Sharing{AppToken: app, IDFA: idfa,
+			Partners: `{"facebook":{"install":false},"nobody":{"install":false}}`}
 		var p *PartialError
-		if err := share(t.Context(), c, partly); !errors.As(err, &p) || !errors.Is(err, ErrPartly) || !strings.Contains(p.Words, "Unknown partner: nobody") {
+		if err := share(t.Context(), c, partly); !errors.As(err, &p) || !errors.Is(err, ErrPartly) ||
+			!strings.Contains(p.Words, "Unknown partner: nobody") {
 			t.Errorf("%v", err)
 		}
 		if s.SharingOf(app, "idfa", idfa).Partners["facebook"]["install"] {
@@ -85,7 +90,8 @@ func TestSharingEmulator(t *testing.T) {
 			"Missing parameter: sharing, partner": {AppToken: app, IDFA: idfa},
 		} {
 			var e *Error
-			if err := share(t.Context(), c, r); !errors.Is(err, ErrRejected) || !errors.As(err, &e) || e.Attempts != 1 || !strings.Contains(e.Message, words) {
+			if err := share(t.Context(), c, r); !errors.Is(err, ErrRejected) || !errors.As(err, &e) ||
+				e.Attempts != 1 || !strings.Contains(e.Message, words) {
 				t.Errorf("%s: %v", words, err)
 			}
 		}
@@ -95,11 +101,13 @@ func TestSharingEmulator(t *testing.T) {
 		time.Sleep(time.Second) // the emulator's log rests half a millisecond more
 	})
 	synctest.Test(t, func(t *testing.T) { // an app's own token
-		s, err := emulator.New(emutest.With(emulator.Options{Apps: 1, Days: 9, SharingTokens: map[string]string{secretToken: ""}}))
+		s, err := emulator.New(emutest.With(emulator.Options{Apps: 1, Days: 9,
+			SharingTokens: map[string]string{secretToken: ""}}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, keys := range []*fixed{{tokens: []string{secretToken}}, {tokens: []string{"old", secretToken}}, {tokens: []string{"wrong"}}, nil} {
+		for _, keys := range []*fixed{{tokens: []string{secretToken}}, {tokens: []string{"old", secretToken}},
+			{tokens: []string{"wrong"}}, nil} {
 			c, _ := openSharing(t, play(shared200), func(o *Options) {
 				o.HTTP, o.SharingAuth = s.Client(), RecordAuth{}
 				if keys != nil {
@@ -107,7 +115,8 @@ func TestSharingEmulator(t *testing.T) {
 				}
 			})
 			err := share(t.Context(), c, Sharing{AppToken: s.Apps()[0].Token, IDFA: idfa, Choice: "enable"})
-			if known := keys != nil && keys.tokens[0] == secretToken; (err == nil) != known || !known && !errors.Is(err, ErrAuth) {
+			if known := keys != nil && keys.tokens[0] == secretToken; (err == nil) != known || !known &&
+				!errors.Is(err, ErrAuth) {
 				t.Errorf("%v: %v", keys, err)
 			}
 		}
@@ -133,7 +142,9 @@ func BenchmarkShareThirdPartyEmulator(b *testing.B) {
 	for range 64 {
 		wg.Go(func() {
 			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-				if err := share(b.Context(), c, Sharing{AppToken: app, GPSAdID: fmt.Sprintf("38400000-8cf0-11bd-b23e-%012x", n), Partners: `{"all":{"all":false},"facebook":{"install":true}}`}); err != nil {
+				if err := share(b.Context(), c, Sharing{AppToken: app,
+					GPSAdID:  fmt.Sprintf("38400000-8cf0-11bd-b23e-%012x", n),
+					Partners: `{"all":{"all":false},"facebook":{"install":true}}`}); err != nil {
 					b.Error(err)
 					return
 				}

@@ -20,13 +20,16 @@ type Spend struct {
 }
 
 // errSpendAuth is ErrAuth in the words of ad spend.
-var errSpendAuth = &transport.Refusal{Text: "check the partner's key for cost_url, the header or parameter that it is sent in, and what the partner may post for", As: ErrAuth}
+var errSpendAuth = &transport.Refusal{Text: "check the partner's key for cost_url, the header or parameter that it " +
+	"is sent in, and what the partner may post for", As: ErrAuth}
 
 // errSpendKey is ErrAuth where no key was sent.
-var errSpendKey = &transport.Refusal{Text: "no credential was sent to cost_url, and the service asks for one; name it by service.spend.token, and by service.spend.header or service.spend.parameter when it isn't a Bearer token", As: ErrAuth}
+var errSpendKey = &transport.Refusal{Text: "no credential was sent to cost_url, and the service asks for one; name " +
+	"it by service.spend.token, and by service.spend.header or service.spend.parameter when it isn't a Bearer token",
+	As: ErrAuth}
 
-// ErrDuplicate means that the service refuses a record of ad spend because it has one of the same Cost ID. It is an
-// ErrRejected too.
+// ErrDuplicate means that the service refuses a record of ad spend because it has one of the same
+// Cost ID. It is an ErrRejected too.
 var ErrDuplicate = errors.New("the service has a record of this cost_id already")
 
 // A duplicateError is an ErrDuplicate with the service's words.
@@ -37,24 +40,29 @@ func (e *duplicateError) Is(target error) bool {
 	return target == ErrDuplicate || target == ErrRejected
 }
 
-// SubmitSpend sends one record: POST {cost_url}/cost. The error is nil when the service has taken it: 200, 201, 202, 204.
+// SubmitSpend sends one record: POST {cost_url}/cost. The error is nil when the service has taken
+// it: 200, 201, 202, 204.
 //
-// What surely left no trace is sent again, as often as Attempts and for as long as Patience say: after 429, 503, a 401 once
-// after reading the key again, and a connection that never came about. Anything else may have left one: a connection that
-// broke, a time-out, a cut answer, any other 5xx, a page of HTML, the end of ctx while an answer was awaited. After those
-// the record is sent again only when resend is true, since the service has no rule for duplicates; what is given up then,
-// or at once without resend, is ErrUnknown. A 400, a 422, and a 404 about the record are ErrRejected; 401 and 403 are
-// ErrAuth. A 409, and a 400 that says that the Cost ID was used, are ErrDuplicate, but after an attempt that may have left
-// a trace: that attempt was taken then, and the error is nil. Any other error means that the record wasn't taken. All errors
-// are an *Error. The answer's Resent counts the attempts that may have doubled the record.
+// What surely left no trace is sent again, as often as Attempts and for as long as Patience say:
+// after 429, 503, a 401 once after reading the key again, and a connection that never came about.
+// Anything else may have left one: a connection that broke, a time-out, a cut answer, any other
+// 5xx, a page of HTML, the end of ctx while an answer was awaited. After those the record is sent
+// again only when resend is true, since the service has no rule for duplicates; what is given up
+// then, or at once without resend, is ErrUnknown. A 400, a 422, and a 404 about the record are
+// ErrRejected; 401 and 403 are ErrAuth. A 409, and a 400 that says that the Cost ID was used, are
+// ErrDuplicate, but after an attempt that may have left a trace: that attempt was taken then, and
+// the error is nil. Any other error means that the record wasn't taken. All errors are an *Error.
+// The answer's Resent counts the attempts that may have doubled the record.
 //
-// The parameters are sent in a form, as the documents show it, until the service refuses one that the query is taken for. A key that is a
-// parameter goes with them, and a 401 may then mean that the form wasn't read.
+// The parameters are sent in a form, as the documents show it, until the service refuses one that
+// the query is taken for. A key that is a parameter goes with them, and a 401 may then mean that
+// the form wasn't read.
 func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer, error) {
 	if c.spend == nil {
 		return Answer{}, &Error{Op: "cost", Err: errors.New("this client has no cost_url")}
 	}
-	r := transport.Request{Op: "cost", Hidden: []string{s.CostID}, Blot: "[cost_id]", Repeat: transport.Once, Verdict: spendError, Taken: spendTaken}
+	r := transport.Request{Op: "cost", Hidden: []string{s.CostID}, Blot: "[cost_id]", Repeat: transport.Once,
+		Verdict: spendError, Taken: spendTaken}
 	if resend {
 		r.Repeat = transport.Doubtful
 	}
@@ -65,15 +73,17 @@ func (c *Client) SubmitSpend(ctx context.Context, s Spend, resend bool) (Answer,
 	return a, err
 }
 
-// spendTaken are the answers that a record was taken, beside 200. The documents have 200 alone; what is matched afterwards
-// may as well be accepted or created.
+// spendTaken are the answers that a record was taken, beside 200. The documents have 200 alone;
+// what is matched afterwards may as well be accepted or created.
 var spendTaken = []int{http.StatusCreated, http.StatusAccepted, http.StatusNoContent}
 
-// mostQueries is how many records are tried in the query after a form of theirs was refused, before a form is what the service wants.
+// mostQueries is how many records are tried in the query after a form of theirs was refused, before
+// a form is what the service wants.
 const mostQueries = 3
 
-// submitSpend sends a record in the way that the service has shown to take, and finds out which that is: a refused form left
-// no trace, and a query is tried in its place; what an earlier attempt left in doubt stays so. What is refused both ways is refused with the words about the form.
+// submitSpend sends a record in the way that the service has shown to take, and finds out which
+// that is: a refused form left no trace, and a query is tried in its place; what an earlier attempt
+// left in doubt stays so. What is refused both ways is refused with the words about the form.
 func (c *Client) submitSpend(ctx context.Context, form string, r transport.Request) (Answer, error) {
 	inQuery := func() (Answer, error) {
 		q := r
@@ -89,7 +99,8 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 		c.spend.tries.Store(mostQueries)
 	}
 	var e *Error
-	unread := c.spend.credential.Parameter != "" && errors.As(err, &e) && e.Status == http.StatusUnauthorized // the form with the key in it, perhaps
+	// The form with the key in it, perhaps.
+	unread := c.spend.credential.Parameter != "" && errors.As(err, &e) && e.Status == http.StatusUnauthorized
 	if !unread && !errors.Is(err, ErrRejected) || errors.Is(err, ErrDuplicate) || c.spend.tries.Load() >= mostQueries {
 		return a, err
 	}
@@ -102,7 +113,8 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 	case failed == nil, errors.Is(failed, ErrDuplicate):
 		c.spend.takesQuery.Store(true)
 	case errors.Is(failed, ErrAuth): // the query was read, and a refusal of all records is for a person
-	case errors.As(failed, &e) && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests && !errors.Is(failed, ErrUnknown):
+	case errors.As(failed, &e) && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests &&
+		!errors.Is(failed, ErrUnknown):
 		c.spend.tries.Add(1)
 		return a, err
 	}
@@ -111,9 +123,11 @@ func (c *Client) submitSpend(ctx context.Context, form string, r transport.Reque
 
 var (
 	// aboutDuplicate is what a service may say of a Cost ID that it has.
-	aboutDuplicate = lazy.Regexp(`(?i)duplicat|\balready (been )?(used|exists?|submitted|received|registered|recorded|reported|processed|taken|known|sent|posted|stored|present)\b|\b(not|be) unique\b`)
+	aboutDuplicate = lazy.Regexp(
+		`(?i)duplicat|\balready (been )?(used|exists?|submitted|received|registered|recorded|reported|processed|taken|known|sent|posted|stored|present)\b|\b(not|be) unique\b`)
 	// aboutSpend is in a 404 about a record; another one is about the address.
-	aboutSpend = lazy.Regexp(`(?i)\bcost[_ ]?id\b|\b(no|unknown) (such |known )?(engagement|click|impression)\b|\b(engagement|click|impression) (is |was )?(not |un)(found|known)\b`)
+	aboutSpend = lazy.Regexp(
+		`(?i)\bcost[_ ]?id\b|\b(no|unknown) (such |known )?(engagement|click|impression)\b|\b(engagement|click|impression) (is |was )?(not |un)(found|known)\b`)
 )
 
 func spendError(status int, words string) error {
@@ -135,6 +149,7 @@ func spendError(status int, words string) error {
 }
 
 func (s Spend) form() string {
-	return formOf(formField{"cost_type", s.Type}, formField{"cost_currency", s.Currency}, formField{"cost_amount", s.Amount},
+	return formOf(formField{"cost_type", s.Type}, formField{"cost_currency", s.Currency},
+		formField{"cost_amount", s.Amount},
 		formField{"cost_id", s.CostID}, formField{"tag", s.Tag})
 }

@@ -74,9 +74,12 @@ func TestSpendRequest(t *testing.T) {
 		header, value, none string
 	}{
 		{RecordAuth{}, "http://cost.test", "cost.test/cost", "Authorization", "Bearer " + secretToken, "X-Partner-Key"},
-		{RecordAuth{Header: "authorization"}, "http://cost.test/", "cost.test/cost", "Authorization", "Bearer " + secretToken, "X-Partner-Key"},
-		{RecordAuth{Header: "x-partner-key"}, "http://cost.test/v1/", "cost.test/v1/cost", "X-Partner-Key", secretToken, "Authorization"},
-		{RecordAuth{Parameter: "partner_key"}, "http://cost.test", "cost.test/cost", "X-Partner-Key", "", "Authorization"},
+		{RecordAuth{Header: "authorization"}, "http://cost.test/", "cost.test/cost", "Authorization",
+			"Bearer " + secretToken, "X-Partner-Key"},
+		{RecordAuth{Header: "x-partner-key"}, "http://cost.test/v1/", "cost.test/v1/cost", "X-Partner-Key", secretToken,
+			"Authorization"},
+		{RecordAuth{Parameter: "partner_key"}, "http://cost.test", "cost.test/cost", "X-Partner-Key", "",
+			"Authorization"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var got, method, kind string
@@ -104,13 +107,16 @@ func TestSpendRequest(t *testing.T) {
 					t.Errorf("the key isn't in %q", got)
 				}
 				v.Del(c.auth.Parameter)
-				if err != nil || method != "POST" || kind != "application/x-www-form-urlencoded" || len(v) != 5 || v.Get("cost_type") != r.Type ||
-					v.Get("cost_currency") != r.Currency || v.Get("cost_amount") != r.Amount || v.Get("cost_id") != r.CostID || v.Get("tag") != r.Tag {
+				if err != nil || method != "POST" || kind != "application/x-www-form-urlencoded" || len(v) != 5 ||
+					v.Get("cost_type") != r.Type ||
+					v.Get("cost_currency") != r.Currency || v.Get("cost_amount") != r.Amount ||
+					v.Get("cost_id") != r.CostID || v.Get("tag") != r.Tag {
 					t.Errorf("%s %s %q, %v", method, kind, got, err)
 				}
 			}
 			h := s.heads[1]
-			if s.urls[1] != c.path || h.Get(c.header) != c.value || h.Get(c.none) != "" || h.Get("X-Account-ID") != "" || h.Get("User-Agent") != "ferry/1" {
+			if s.urls[1] != c.path || h.Get(c.header) != c.value || h.Get(c.none) != "" ||
+				h.Get("X-Account-ID") != "" || h.Get("User-Agent") != "ferry/1" {
 				t.Errorf("%s %v", s.urls[1], h)
 			}
 			if m.Requests.Load() != 2 || m.Retries.Load() != 0 {
@@ -146,7 +152,8 @@ func TestSpendAnswers(t *testing.T) {
 		{"308", page(308, "text/plain", "", "Location", "/v2/cost"), 1, other, 308},
 		{"400", page(400, "text/plain", "Bad Request"), 2, refused, 400}, // in a form and in a query
 		{"400, cut", cutSpend(400), 2, refused, 400},
-		{"400 about a Cost ID that was used", page(400, "application/json", `{"error":"cost_id already used"}`), 1, refused, 400},
+		{"400 about a Cost ID that was used", page(400, "application/json", `{"error":"cost_id already used"}`), 1,
+			refused, 400},
 		{"401 twice", page(401, "text/plain", "Unauthorized"), 1, denied, 401},
 		{"403", page(403, "text/plain", "Forbidden"), 1, denied, 403},
 		{"404", page(404, "text/plain", "Not Found"), 1, other, 404},
@@ -188,7 +195,8 @@ func TestSpendAnswers(t *testing.T) {
 				t.Errorf("%s: %v, want %q", c.name, err, c.want)
 			}
 			var e *Error
-			if err != nil && (!errors.As(err, &e) || e.Status != c.code || e.Op != "cost" || e.Attempts != c.sent && c.want != refused || !strings.HasPrefix(err.Error(), "cost: ")) {
+			if err != nil && (!errors.As(err, &e) || e.Status != c.code || e.Op != "cost" || e.Attempts != c.sent &&
+				c.want != refused || !strings.HasPrefix(err.Error(), "cost: ")) {
 				t.Errorf("%s: %+v", c.name, e)
 			}
 			if n := len(s.when()); n != c.sent {
@@ -204,7 +212,8 @@ func TestSpendAnswers(t *testing.T) {
 	}
 }
 
-// A service that reads the query alone refuses a form, and takes the query; a form that was taken once is what it wants.
+// A service that reads the query alone refuses a form, and takes the query; a form that was taken
+// once is what it wants.
 func TestSpendInTheQuery(t *testing.T) {
 	refusedForm := page(400, "text/plain", "Bad Request")
 	for _, c := range []struct {
@@ -230,7 +239,8 @@ func TestSpendInTheQuery(t *testing.T) {
 			client, _ := openSpend(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
 				v, failed := url.ParseQuery(r.URL.RawQuery + string(body))
-				if want := record(); err != nil || failed != nil || len(v) != 5 || v.Get("cost_id") != want.CostID || v.Get("tag") != want.Tag {
+				if want := record(); err != nil || failed != nil || len(v) != 5 || v.Get("cost_id") != want.CostID ||
+					v.Get("tag") != want.Tag {
 					t.Errorf("%s: %v, %v, %v", c.name, v, err, failed)
 				}
 				sent = append(sent, map[bool]string{true: "q", false: "f"}[r.URL.RawQuery != ""])
@@ -252,7 +262,8 @@ func TestSpendInTheQuery(t *testing.T) {
 	}
 }
 
-// What a service that has a Cost ID already says of it is a refusal, unless an attempt whose answer was lost may have brought it.
+// What a service that has a Cost ID already says of it is a refusal, unless an attempt whose answer
+// was lost may have brought it.
 func TestSpendDuplicates(t *testing.T) {
 	lost := page(500, "text/plain", "")
 	for name, c := range map[string]struct {
@@ -264,15 +275,18 @@ func TestSpendDuplicates(t *testing.T) {
 		"409 at once":             {[]reply{page(409, "text/plain", "Conflict")}, true, true, 0},
 		"words at once":           {[]reply{page(400, "text/plain", "Duplicate cost_id")}, true, true, 0},
 		"409 after a lost answer": {[]reply{lost, page(409, "text/plain", "Conflict")}, false, false, 1},
-		"words after two":         {[]reply{lost, reset, page(422, "application/json", `{"detail":[{"loc":["body","cost_id"],"msg":"must be unique"}]}`)}, false, false, 2},
-		"409 after a busy one":    {[]reply{page(503, "text/plain", ""), page(409, "text/plain", "")}, true, true, 0},
-		"no words after a lost":   {[]reply{lost, page(400, "text/plain", "Bad Request")}, false, true, 1},
-		"late after a lost":       {[]reply{lost, page(400, "text/plain", "the window has already closed")}, false, true, 1},
+		"words after two": {[]reply{lost, reset, page(422, "application/json",
+			`{"detail":[{"loc":["body","cost_id"],"msg":"must be unique"}]}`)}, false, false, 2},
+		"409 after a busy one":  {[]reply{page(503, "text/plain", ""), page(409, "text/plain", "")}, true, true, 0},
+		"no words after a lost": {[]reply{lost, page(400, "text/plain", "Bad Request")}, false, true, 1},
+		"late after a lost": {[]reply{lost, page(400, "text/plain", "the window has already closed")}, false,
+			true, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client, _ := openSpend(t, play(c.answers...), nil)
 			a, err := client.SubmitSpend(t.Context(), record(), true)
-			if errors.Is(err, ErrDuplicate) != c.duplicate || errors.Is(err, ErrRejected) != c.rejected || (err == nil) == c.rejected || a.Resent != c.resent {
+			if errors.Is(err, ErrDuplicate) != c.duplicate || errors.Is(err, ErrRejected) != c.rejected ||
+				(err == nil) == c.rejected || a.Resent != c.resent {
 				t.Errorf("%s: %v, resent %d", name, err, a.Resent)
 			}
 		})
@@ -328,7 +342,8 @@ func TestSpendPausesFor503(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(page(503, "text/plain", "", "Retry-After", "10"), words200)
 		client, _ := openSpend(t, s, nil)
-		if err := submit(t.Context(), client, record()); err != nil || !slices.Equal(s.when(), []time.Duration{0, 10 * time.Second}) {
+		if err := submit(t.Context(), client, record()); err != nil ||
+			!slices.Equal(s.when(), []time.Duration{0, 10 * time.Second}) {
 			t.Errorf("requests at %v: %v", s.when(), err)
 		}
 	})
@@ -341,7 +356,8 @@ func TestSpendGivesUp(t *testing.T) {
 		client, m := openSpend(t, s, nil)
 		err := submit(t.Context(), client, record())
 		var e *Error
-		if !errors.As(err, &e) || e.Status != 503 || e.Attempts != 8 || errors.Is(err, ErrUnknown) || errors.Is(err, ErrRejected) {
+		if !errors.As(err, &e) || e.Status != 503 || e.Attempts != 8 || errors.Is(err, ErrUnknown) ||
+			errors.Is(err, ErrRejected) {
 			t.Errorf("%v", err)
 		}
 		if at := s.when(); !slices.Equal(at, sums(jitter(7))) {
@@ -355,7 +371,8 @@ func TestSpendGivesUp(t *testing.T) {
 		s := play(page(429, "text/plain", "", "Retry-After", "7201"))
 		client, _ := openSpend(t, s, nil)
 		start := time.Now()
-		if err := submit(t.Context(), client, record()); err == nil || !strings.Contains(err.Error(), "429") || len(s.when()) != 1 || time.Since(start) > time.Second {
+		if err := submit(t.Context(), client, record()); err == nil || !strings.Contains(err.Error(), "429") ||
+			len(s.when()) != 1 || time.Since(start) > time.Second {
 			t.Errorf("Retry-After beyond all patience: %v after %v", err, time.Since(start))
 		}
 	})
@@ -387,8 +404,12 @@ func TestSpendKeyIsReadAgain(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		s := play(page(401, "text/plain", "Unauthorized"))
-		client, _ := openSpend(t, s, func(o *Options) { o.SpendAuth.Key = &fixed{tokens: []string{"old-key", "new-key", "newest-key"}} })
-		if err := submit(t.Context(), client, record()); !errors.Is(err, ErrAuth) || len(s.when()) != 2 || !strings.Contains(err.Error(), "partner's key") {
+		client, _ := openSpend(t, s, func(o *Options) {
+			o.SpendAuth.Key = &fixed{tokens: []string{"old-key", "new-key",
+				"newest-key"}}
+		})
+		if err := submit(t.Context(), client, record()); !errors.Is(err, ErrAuth) || len(s.when()) != 2 ||
+			!strings.Contains(err.Error(), "partner's key") {
 			t.Errorf("%v after %d requests", err, len(s.when()))
 		}
 	})
@@ -396,7 +417,8 @@ func TestSpendKeyIsReadAgain(t *testing.T) {
 		keys := &fixed{tokens: []string{"old-key", "new-key", "newest-key"}}
 		s := play(page(401, "text/plain", ""), page(503, "text/plain", ""), page(401, "text/plain", ""), words200)
 		client, _ := openSpend(t, s, func(o *Options) { o.SpendAuth.Key = keys })
-		if err := submit(t.Context(), client, record()); !errors.Is(err, ErrAuth) || len(s.when()) != 3 || keys.refreshes != 1 {
+		if err := submit(t.Context(), client, record()); !errors.Is(err, ErrAuth) || len(s.when()) != 3 ||
+			keys.refreshes != 1 {
 			t.Errorf("%v after %d requests", err, len(s.when()))
 		}
 	})
@@ -429,7 +451,8 @@ func TestSpendKeyIsLost(t *testing.T) {
 				o.SpendAuth.Key = &lostKey{fixed{tokens: []string{"old-key"}}, again}
 			})
 			err := submit(t.Context(), client, record())
-			if err == nil || !strings.Contains(err.Error(), "the key's file is gone") || len(s.when()) != requests || time.Since(began) > 0 {
+			if err == nil || !strings.Contains(err.Error(), "the key's file is gone") || len(s.when()) != requests ||
+				time.Since(began) > 0 {
 				t.Errorf("%v after %d requests and %v", err, len(s.when()), time.Since(began))
 			}
 			if errors.Is(err, ErrAuth) != again || errors.Is(err, ErrUnknown) {
@@ -439,14 +462,16 @@ func TestSpendKeyIsLost(t *testing.T) {
 	}
 }
 
-// A connection that never came about has carried no record; one that broke while the record was written may have.
+// A connection that never came about has carried no record; one that broke while the record was
+// written may have.
 func TestSpendConnections(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	synctest.Test(t, func(t *testing.T) {
 		inner := serve(t, words200).Transport.(*http.Transport)
 		dials := 0
 		client, m := openSpend(t, play(words200), func(o *Options) {
-			o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network,
+				addr string) (net.Conn, error) {
 				if dials++; dials < 4 {
 					return nil, refused
 				}
@@ -457,7 +482,8 @@ func TestSpendConnections(t *testing.T) {
 			t.Errorf("%v after %d dials", err, dials)
 		}
 		dials = -100
-		if err := submit(t.Context(), client, record()); err == nil || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "refused") {
+		if err := submit(t.Context(), client, record()); err == nil || errors.Is(err, ErrUnknown) ||
+			!strings.Contains(err.Error(), "refused") {
 			t.Errorf("never connected: %v", err)
 		}
 	})
@@ -465,7 +491,8 @@ func TestSpendConnections(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			dials := 0
 			client, _ := openSpend(t, play(words200), func(o *Options) {
-				o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+				o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string,
+					string) (net.Conn, error) {
 					dials++
 					here, there := net.Pipe()
 					go func() { // takes a part of the request and breaks
@@ -516,7 +543,8 @@ func TestSpendIsInterrupted(t *testing.T) {
 		client, _ := openSpend(t, s, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := submit(ctx, client, record()); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnknown) || len(s.when()) != 0 {
+		if err := submit(ctx, client, record()); !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnknown) ||
+			len(s.when()) != 0 {
 			t.Errorf("before: %v, %d requests", err, len(s.when()))
 		}
 	})
@@ -528,10 +556,13 @@ func TestSpendOptions(t *testing.T) {
 		"base_url must look like":              {SpendAuth: RecordAuth{Key: key}},
 		"cost_url must look like https://app.": {CostURL: "a.test", SpendAuth: RecordAuth{Key: key}},
 		"cost_url must be a bare address":      {CostURL: "https://a.test?x=y", SpendAuth: RecordAuth{Key: key}},
-		"can't be the name of a parameter":     {CostURL: "https://a.test", SpendAuth: RecordAuth{Key: key, Parameter: "a=b"}},
-		"can't be the name of a header":        {CostURL: "https://a.test", SpendAuth: RecordAuth{Key: key, Header: "a: b"}},
+		"can't be the name of a parameter": {CostURL: "https://a.test",
+			SpendAuth: RecordAuth{Key: key, Parameter: "a=b"}},
+		"can't be the name of a header": {CostURL: "https://a.test",
+			SpendAuth: RecordAuth{Key: key, Header: "a: b"}},
 	} {
-		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), "open service: ") || !strings.Contains(err.Error(), want) {
+		if _, err := New(o); err == nil || !strings.HasPrefix(err.Error(), "open service: ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -542,21 +573,25 @@ func TestSpendOptions(t *testing.T) {
 	}
 	_, err = spend.Events(t.Context(), EventsQuery{})
 	_, _, err2 := fetch(t.Context(), spend, query())
-	if fmt.Sprint(err) != "events: this client has no base_url, it is for ad spend or sharing only" || !strings.Contains(fmt.Sprint(err2), "no base_url") {
+	if fmt.Sprint(err) != "events: this client has no base_url, it is for ad spend or sharing only" ||
+		!strings.Contains(fmt.Sprint(err2), "no base_url") {
 		t.Errorf("%v; %v", err, err2)
 	}
 	reports, err := New(Options{BaseURL: "http://127.0.0.1:1", Token: key})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := submit(t.Context(), reports, record()); err == nil || !strings.Contains(err.Error(), "no cost_url") || errors.Is(err, ErrUnknown) {
+	if err := submit(t.Context(), reports, record()); err == nil || !strings.Contains(err.Error(), "no cost_url") ||
+		errors.Is(err, ErrUnknown) {
 		t.Errorf("%v", err)
 	}
 }
 
-// Without a key none is sent, and not the reports' token either; a service that asks for one is answered with the setting's name.
+// Without a key none is sent, and not the reports' token either; a service that asks for one is
+// answered with the setting's name.
 func TestSpendWithoutKey(t *testing.T) {
-	for _, answer := range []reply{words200, page(401, "text/plain", "Unauthorized"), page(403, "text/plain", "Forbidden")} {
+	for _, answer := range []reply{words200, page(401, "text/plain", "Unauthorized"),
+		page(403, "text/plain", "Forbidden")} {
 		synctest.Test(t, func(t *testing.T) {
 			s := play(answer)
 			client, _ := openSpend(t, s, func(o *Options) {
@@ -564,10 +599,12 @@ func TestSpendWithoutKey(t *testing.T) {
 				o.BaseURL, o.Token = "http://reports.test", &fixed{tokens: []string{secretToken}}
 			})
 			err := submit(t.Context(), client, record())
-			if len(s.when()) != 1 || len(s.heads[0].Values("Authorization")) > 0 || strings.Contains(fmt.Sprint(s.heads[0]), secretToken) {
+			if len(s.when()) != 1 || len(s.heads[0].Values("Authorization")) > 0 ||
+				strings.Contains(fmt.Sprint(s.heads[0]), secretToken) {
 				t.Errorf("%d requests, %v", len(s.when()), s.heads)
 			}
-			if err != nil && (!errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), "service.spend.token") || !strings.Contains(err.Error(), "service.spend.header")) {
+			if err != nil && (!errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), "service.spend.token") ||
+				!strings.Contains(err.Error(), "service.spend.header")) {
 				t.Errorf("%v", err)
 			}
 		})

@@ -45,8 +45,8 @@ func loopback(tb testing.TB, o emulator.Options) (*emulator.Server, string) {
 	return s, "http://" + l.Addr().String()
 }
 
-// BenchmarkSubmitSpend sends records over loopback to an emulator in the same process: both sides' work on the same
-// cores. kept is an emulator that writes every record to a file before it answers.
+// BenchmarkSubmitSpend sends records over loopback to an emulator in the same process: both sides'
+// work on the same cores. kept is an emulator that writes every record to a file before it answers.
 func BenchmarkSubmitSpend(b *testing.B) {
 	for _, kept := range []bool{false, true} {
 		for _, inFlight := range []int{8, 32, 64} {
@@ -56,7 +56,8 @@ func BenchmarkSubmitSpend(b *testing.B) {
 					o.DB = b.TempDir() + "/facts.db"
 				}
 				s, at := loopback(b, o)
-				c, err := New(Options{CostURL: at, SpendAuth: RecordAuth{Key: &fixed{tokens: []string{"partner"}}}, Options: transport.Options{Rate: 1e6, InFlight: inFlight}})
+				c, err := New(Options{CostURL: at, SpendAuth: RecordAuth{Key: &fixed{tokens: []string{"partner"}}},
+					Options: transport.Options{Rate: 1e6, InFlight: inFlight}})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -71,7 +72,8 @@ func BenchmarkSubmitSpend(b *testing.B) {
 				for range inFlight {
 					wg.Go(func() {
 						for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-							if err := submit(b.Context(), c, Spend{"cpc", "usd", "0.25", ids[n%int64(len(ids))], "benchmark"}); err != nil {
+							if err := submit(b.Context(), c, Spend{"cpc", "usd", "0.25", ids[n%int64(len(ids))],
+								"benchmark"}); err != nil {
 								b.Error(err)
 								return
 							}

@@ -11,10 +11,12 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-// The emulator, written from the document alone, takes what this client sends, and both agree on every fault.
+// The emulator, written from the document alone, takes what this client sends, and both agree on
+// every fault.
 func TestSpendEmulator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := emulator.New(emutest.With(emulator.Options{Apps: 3, Days: 9, Partners: map[string]string{secretToken: "", "unity-key": "Unity Ads"},
+		s, err := emulator.New(emutest.With(emulator.Options{Apps: 3, Days: 9,
+			Partners: map[string]string{secretToken: "", "unity-key": "Unity Ads"},
 			Readings: []string{"spend-auth=bearer", "spend-duplicate=replaces"}})) // jobs/spend has the others
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +62,8 @@ func TestSpendEmulator(t *testing.T) {
 			{emulator.Fault{Kind: emulator.FaultEmpty}, false, 1},
 		} {
 			s.SetFaults([]emulator.Fault{f.fault})
-			rec := Spend{Type: "cpc", Currency: "eur", Amount: fmt.Sprintf("%d.00001", i), CostID: list[i].CostID, Tag: "t&t"}
+			rec := Spend{Type: "cpc", Currency: "eur", Amount: fmt.Sprintf("%d.00001", i), CostID: list[i].CostID,
+				Tag: "t&t"}
 			before := arrived()
 			err := submit(t.Context(), c, rec)
 			if errors.Is(err, ErrUnknown) != f.unknown || err != nil != f.unknown {
@@ -79,14 +82,17 @@ func TestSpendEmulator(t *testing.T) {
 			}
 		}
 		books := s.Spend()
-		if books.Records != taken || books.Duplicates != sent-taken || books.Replaced != 0 || books.States["matched"] != taken {
+		if books.Records != taken || books.Duplicates != sent-taken || books.Replaced != 0 ||
+			books.States["matched"] != taken {
 			t.Errorf("%d records sent %d times: %+v", taken, sent, books)
 		}
 		for name, rec := range map[string]Spend{
-			"a type": {Type: "cpa", Currency: "usd", Amount: "1", CostID: "nobodys-cost-id", Tag: "t"}, "an ID": {Type: "cpc", Currency: "usd", Amount: "1", CostID: "short", Tag: "t"},
+			"a type": {Type: "cpa", Currency: "usd", Amount: "1", CostID: "nobodys-cost-id", Tag: "t"},
+			"an ID":  {Type: "cpc", Currency: "usd", Amount: "1", CostID: "short", Tag: "t"},
 		} {
 			var e *Error
-			if err := submit(t.Context(), c, rec); !errors.Is(err, ErrRejected) || !errors.As(err, &e) || e.Status != 400 && e.Status != 422 || e.Attempts != 1 {
+			if err := submit(t.Context(), c, rec); !errors.Is(err, ErrRejected) || !errors.As(err, &e) ||
+				e.Status != 400 && e.Status != 422 || e.Attempts != 1 {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -15,13 +15,15 @@ import (
 	"testing/synctest"
 )
 
-// showsID tells whether text holds eight characters in a row of the record's Cost ID, in any spelling.
+// showsID tells whether text holds eight characters in a row of the record's Cost ID, in any
+// spelling.
 func showsID(text, id string) bool {
 	escaped, err := json.Marshal(id)
 	if err != nil {
 		panic(err)
 	}
-	for _, form := range []string{id, url.QueryEscape(id), url.PathEscape(id), html.EscapeString(id), string(escaped[1 : len(escaped)-1])} {
+	for _, form := range []string{id, url.QueryEscape(id), url.PathEscape(id), html.EscapeString(id),
+		string(escaped[1 : len(escaped)-1])} {
 		form, text := strings.ToLower(form), strings.ToLower(text)
 		for i := 0; i+8 <= len(form); i++ {
 			if strings.Contains(text, form[i:i+8]) {
@@ -32,9 +34,11 @@ func showsID(text, id string) bool {
 	return false
 }
 
-// A service may repeat the record in its answer: no error and no log, at any level, shows its Cost ID or the key.
+// A service may repeat the record in its answer: no error and no log, at any level, shows its Cost
+// ID or the key.
 func TestCostIDIsScrubbed(t *testing.T) {
-	for _, id := range []string{record().CostID, "3P4OXS8dMAQbqn4Y", "550e8400-e29b-41d4-a716-446655440000", "click=7&user=ä/b+c%20d<e>\"f\"", "ééééééééééééé"} {
+	for _, id := range []string{record().CostID, "3P4OXS8dMAQbqn4Y", "550e8400-e29b-41d4-a716-446655440000",
+		"click=7&user=ä/b+c%20d<e>\"f\"", "ééééééééééééé"} {
 		text := func(code int, body string) reply { return page(code, "text/plain", body) }
 		quoted, err := json.Marshal(id)
 		if err != nil {
@@ -42,29 +46,32 @@ func TestCostIDIsScrubbed(t *testing.T) {
 		}
 		long := strings.Repeat("x ", 195)
 		for name, r := range map[string]reply{
-			"words":               text(400, "cost_id "+id+" is malformed, key "+secretToken),
-			"of a retry":          text(503, "try "+id+" later"),
-			"of a pause":          page(429, "text/plain", id, "Retry-After", "1"),
-			"in capitals":         text(400, strings.ToUpper(id)+" "+strings.ToLower(id)),
-			"a query":             text(502, "POST /cost?cost_id="+url.QueryEscape(id)+"&tag=x"),
-			"a path":              text(404, "/cost/"+url.PathEscape(id)),
-			"HTML":                page(200, "text/html", "<p>"+html.EscapeString(id)+"</p>"),
-			"JSON":                page(422, "application/json", `{"error":"no such cost_id: `+string(quoted[1:])+`}`),
-			"JSON, other":         page(422, "application/json", `{"what":`+string(quoted)+`}`),
-			"JSON, in details":    page(422, "application/json", `{"error_desc":"no","error_desc_details":[{"loc":["body",`+string(quoted)+`],"msg":"no"}]}`),
-			"shortened":           text(400, "cost_id "+string([]rune(id)[:10])+"... is malformed"),
-			"twice":               text(500, id+id+" "+id),
-			"cut in the middle":   text(400, long+id),
-			"cut by the service":  cutWords(403, "forbidden: "+id),
-			"behind much":         text(400, strings.Repeat(" ", errorBodyLimit-9)+id),
-			"redirect":            page(302, "text/plain", "", "Location", "/sorry?id="+url.QueryEscape(id)),
-			"redirect, broken":    page(302, "text/plain", "", "Location", "http://[::1/"+id),
-			"status":              raw("HTTP/1.1 "+url.PathEscape(id)+" hm", nil),
-			"header":              raw("HTTP/1.1 200 OK\n"+id, nil),
-			"length":              raw("HTTP/1.1 200 OK\nContent-Length: "+url.PathEscape(id), nil),
-			"key of a 401":        text(401, "POST /cost?partner_key="+url.QueryEscape(secretToken)+"&cost_id="+url.QueryEscape(id)),
-			"key in a form":       text(400, record().form()+"&partner_key="+url.QueryEscape(secretToken)),
-			"key in a location":   page(302, "text/plain", "", "Location", "/sorry?partner_key="+url.QueryEscape(secretToken)),
+			"words":       text(400, "cost_id "+id+" is malformed, key "+secretToken),
+			"of a retry":  text(503, "try "+id+" later"),
+			"of a pause":  page(429, "text/plain", id, "Retry-After", "1"),
+			"in capitals": text(400, strings.ToUpper(id)+" "+strings.ToLower(id)),
+			"a query":     text(502, "POST /cost?cost_id="+url.QueryEscape(id)+"&tag=x"),
+			"a path":      text(404, "/cost/"+url.PathEscape(id)),
+			"HTML":        page(200, "text/html", "<p>"+html.EscapeString(id)+"</p>"),
+			"JSON":        page(422, "application/json", `{"error":"no such cost_id: `+string(quoted[1:])+`}`),
+			"JSON, other": page(422, "application/json", `{"what":`+string(quoted)+`}`),
+			"JSON, in details": page(422, "application/json",
+				`{"error_desc":"no","error_desc_details":[{"loc":["body",`+string(quoted)+`],"msg":"no"}]}`),
+			"shortened":          text(400, "cost_id "+string([]rune(id)[:10])+"... is malformed"),
+			"twice":              text(500, id+id+" "+id),
+			"cut in the middle":  text(400, long+id),
+			"cut by the service": cutWords(403, "forbidden: "+id),
+			"behind much":        text(400, strings.Repeat(" ", errorBodyLimit-9)+id),
+			"redirect":           page(302, "text/plain", "", "Location", "/sorry?id="+url.QueryEscape(id)),
+			"redirect, broken":   page(302, "text/plain", "", "Location", "http://[::1/"+id),
+			"status":             raw("HTTP/1.1 "+url.PathEscape(id)+" hm", nil),
+			"header":             raw("HTTP/1.1 200 OK\n"+id, nil),
+			"length":             raw("HTTP/1.1 200 OK\nContent-Length: "+url.PathEscape(id), nil),
+			"key of a 401": text(401,
+				"POST /cost?partner_key="+url.QueryEscape(secretToken)+"&cost_id="+url.QueryEscape(id)),
+			"key in a form": text(400, record().form()+"&partner_key="+url.QueryEscape(secretToken)),
+			"key in a location": page(302, "text/plain", "", "Location",
+				"/sorry?partner_key="+url.QueryEscape(secretToken)),
 			"key in HTML":         page(200, "text/html", "<p>Bearer "+secretToken),
 			"unknown answer":      text(203, "made "+id),
 			"the whole request":   text(400, record().form()+" "+Spend{CostID: id}.form()),
@@ -93,7 +100,8 @@ func hidesSpend(t *testing.T, name, id, parameter string, r reply) {
 		if !errors.As(err, &e) {
 			t.Fatalf("%s: %v", name, err)
 		}
-		for _, s := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", e), e.Message, e.Code, fmt.Sprint(errors.Unwrap(err)), log.String()} {
+		for _, s := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", e), e.Message, e.Code,
+			fmt.Sprint(errors.Unwrap(err)), log.String()} {
 			if showsID(s, id) {
 				t.Errorf("%s: the Cost ID %s is in %s", name, id, s)
 			}

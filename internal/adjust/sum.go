@@ -13,7 +13,8 @@ import (
 	"github.com/reportferry/reportferry/internal/zone"
 )
 
-// A sum adds rows up that have the same dimensions, and joins those of other metrics. It holds all of them in memory; see mostHeld.
+// A sum adds rows up that have the same dimensions, and joins those of other metrics. It holds all
+// of them in memory; see mostHeld.
 type sum struct {
 	q    ReportQuery
 	rows map[string]*sumRow

@@ -15,7 +15,8 @@ import (
 )
 
 var (
-	// ErrTicketFailed means that a job of app automation has failed. The ticket that comes with it says which sections.
+	// ErrTicketFailed means that a job of app automation has failed. The ticket that comes with it
+	// says which sections.
 	ErrTicketFailed = errors.New("the job has failed")
 	// ErrTicketOpen means that a job of app automation wasn't over when the wait for it was.
 	ErrTicketOpen = errors.New("the job isn't over yet, ask for its ticket later")
@@ -24,7 +25,8 @@ var (
 // A Ticket tells how a job of app automation goes. Its shape is that of
 // dev.adjust.com/en/api/app-automation-api/status-endpoint.
 type Ticket struct {
-	Status string   `json:"status"` // new, opened, completed or failed; the documents show only completed, so it may be any
+	// New, opened, completed or failed; the documents show only completed, so it may be any.
+	Status string   `json:"status"`
 	Kind   string   `json:"kind"`   // migration; there may be others
 	Result Sections `json:"result"` // by section, those that are finished
 	// Unknown holds the fields that this version doesn't know.
@@ -42,11 +44,12 @@ type SectionResult struct {
 	Detail    Text     `json:"detail"`  // why it never began
 }
 
-// Failures are the items of a section that weren't applied: a list, or an object with the reason by item.
+// Failures are the items of a section that weren't applied: a list, or an object with the reason by
+// item.
 type Failures []Failure
 
-// A Failure is an item that wasn't applied. The documents don't show one: a text, and an object with a name (or a
-// section) and a detail, are understood, and anything is kept.
+// A Failure is an item that wasn't applied. The documents don't show one: a text, and an object
+// with a name (or a section) and a detail, are understood, and anything is kept.
 type Failure struct {
 	Name   string
 	Detail string
@@ -56,7 +59,8 @@ type Failure struct {
 // Done tells whether the job is over, well or not.
 func (t Ticket) Done() bool { return t.Completed() || t.Failed() }
 
-// Completed tells whether the job is over and went well, which sections with failures don't contradict.
+// Completed tells whether the job is over and went well, which sections with failures don't
+// contradict.
 func (t Ticket) Completed() bool {
 	return t.is("completed", "complete", "done", "finished", "success", "succeeded")
 }
@@ -69,7 +73,8 @@ func (t Ticket) Failed() bool {
 // Said is the status in the service's own word.
 func (t Ticket) Said() string { return transport.Shorten(cmp.Or(t.Status, "none yet")) }
 
-// Open tells whether the status is one that is known for a job that isn't over. Any other may mean anything.
+// Open tells whether the status is one that is known for a job that isn't over. Any other may mean
+// anything.
 func (t Ticket) Open() bool { return t.is("new", "opened") }
 
 // is compares the status with words. The documents name completed alone.
@@ -77,7 +82,8 @@ func (t Ticket) is(words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return catalog.SameWord(t.Status, word) })
 }
 
-// Problems lists what wasn't applied, by section and item, in order: "events purchase: name is taken".
+// Problems lists what wasn't applied, by section and item, in order: "events purchase: name is
+// taken".
 func (t Ticket) Problems() []string {
 	var list []string
 	for _, section := range slices.Sorted(maps.Keys(t.Result)) {
@@ -112,7 +118,8 @@ func (f *Failure) UnmarshalJSON(b []byte) error {
 		Name, Section, Detail, Details Text
 	}
 	if json.Unmarshal(b, &item) == nil {
-		f.Name, f.Detail = cmp.Or(string(item.Name), string(item.Section)), cmp.Or(string(item.Detail), string(item.Details))
+		f.Name, f.Detail = cmp.Or(string(item.Name), string(item.Section)),
+			cmp.Or(string(item.Detail), string(item.Details))
 	}
 	return nil
 }
@@ -140,7 +147,8 @@ func (f *Failures) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// UnmarshalJSON takes an object by section, and a list of results that name their section. Anything else is none.
+// UnmarshalJSON takes an object by section, and a list of results that name their section. Anything
+// else is none.
 func (s *Sections) UnmarshalJSON(b []byte) error {
 	*s = Sections{}
 	for name, raw := range object(b) {
@@ -178,8 +186,8 @@ func (c *Client) Ticket(ctx context.Context, ticket string) (t Ticket, err error
 
 func ticketOp(ticket string) string { return "read ticket " + opPart(ticket) }
 
-// mostUnclear is how often WaitTicket asks about a job that was never seen. A ticket may be known a little later than it is
-// given out, and be forgotten when its job is over.
+// mostUnclear is how often WaitTicket asks about a job that was never seen. A ticket may be known a
+// little later than it is given out, and be forgotten when its job is over.
 const mostUnclear = 4
 
 // A Wait says how WaitTicket waits. Zero values stand for the defaults.
@@ -190,13 +198,15 @@ type Wait struct {
 	Seen    func(Ticket)  // hears of every look; may be nil
 }
 
-// WaitTicket looks at a job until it is over, at once and then after First, doubled up to Longest, each time shortened by
-// up to a half at random. It returns the ticket as it was seen last, with nil when the job is completed, ErrTicketFailed
-// when it has failed, ErrTicketOpen when it took longer than Most, or the error that Ticket or ctx ended with. A job whose
-// ticket isn't known, or not any more, or tells no status, is looked at a few times more when it was never seen, and then
+// WaitTicket looks at a job until it is over, at once and then after First, doubled up to Longest,
+// each time shortened by up to a half at random. It returns the ticket as it was seen last, with
+// nil when the job is completed, ErrTicketFailed when it has failed, ErrTicketOpen when it took
+// longer than Most, or the error that Ticket or ctx ended with. A job whose ticket isn't known, or
+// not any more, or tells no status, is looked at a few times more when it was never seen, and then
 // ends with what Ticket ended with. All errors are an *Error.
 func (c *Client) WaitTicket(ctx context.Context, ticket string, w Wait) (Ticket, error) {
-	wait, longest, most := cmp.Or(w.First, time.Second), cmp.Or(w.Longest, 30*time.Second), cmp.Or(w.Most, 30*time.Minute)
+	wait, longest, most := cmp.Or(w.First, time.Second), cmp.Or(w.Longest, 30*time.Second),
+		cmp.Or(w.Most, 30*time.Minute)
 	late := fmt.Errorf("%w, after %v", ErrTicketOpen, transport.Round(most))
 	bounded, cancel := context.WithTimeoutCause(ctx, most, late)
 	defer cancel()

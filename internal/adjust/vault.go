@@ -20,12 +20,14 @@ type VaultRecord struct {
 // vaultFields are fields that only a record itself has.
 var vaultFields = []string{"section", "store"}
 
-// PutVault stores a credential for later jobs, in place of the one for the same section and store: POST /vault. store may
-// be empty. data is in no error and no log. An answer that tells nothing of the record means that it was taken; the
-// result has no section then. It is sent again after a lost answer: the same data replaces itself.
+// PutVault stores a credential for later jobs, in place of the one for the same section and store:
+// POST /vault. store may be empty. data is in no error and no log. An answer that tells nothing of
+// the record means that it was taken; the result has no section then. It is sent again after a lost
+// answer: the same data replaces itself.
 func (c *Client) PutVault(ctx context.Context, section, store, data string) (VaultRecord, error) {
 	raw, err := anything(ctx, c, call{
-		op: "put into vault", method: http.MethodPost, path: []string{"vault"}, hidden: long(textsOf(data)), what: "a record of the vault",
+		op: "put into vault", method: http.MethodPost, path: []string{"vault"}, hidden: long(textsOf(data)),
+		what: "a record of the vault",
 		body: struct {
 			Section string `json:"section"`
 			Store   string `json:"store,omitempty"`
@@ -53,7 +55,8 @@ func (c *Client) Vault(ctx context.Context) ([]VaultRecord, error) {
 	return list, nil
 }
 
-// recordsIn reads the records of an answer: one, or a list, or either in an object. Nothing, null and {} are none.
+// recordsIn reads the records of an answer: one, or a list, or either in an object. Nothing, null
+// and {} are none.
 func recordsIn(raw json.RawMessage) (list []VaultRecord, ok bool) {
 	raw = inside(raw, vaultFields, "record", "records", "vault", "vault_record", "vault_records")
 	o := object(raw)

@@ -25,8 +25,9 @@ func autumn() ReportQuery {
 	return q
 }
 
-// The two pieces of a day on which clocks go back are added exactly, whatever the order and the case of an answer's columns, its blanks and
-// the form of its numbers. An attempt that breaks leaves nothing behind.
+// The two pieces of a day on which clocks go back are added exactly, whatever the order and the
+// case of an answer's columns, its blanks and the form of its numbers. An attempt that breaks
+// leaves nothing behind.
 func TestSumOfPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(
@@ -36,14 +37,18 @@ func TestSumOfPieces(t *testing.T) {
 				panic(http.ErrAbortHandler)
 			},
 			text("\ufeffCOST,INSTALLS,HOUR,CAMPAIGN",
-				"0.1,1,2026-10-25T00:00:00,\"a,1\"", ",2,2026-10-25T02:00:00,\"a,1\"", "0.25,4,2026-10-25T03:00:00,\"a,1\"", "null,3,2026-10-25T01:00:00,b"),
-			text("hour,campaign,installs,cost,extra", "2026-10-25T01:00:00,b,100,9,x", "2026-10-25 02:00:00,\"a,1\",1e1,1e-05,x", "2026-10-25T23:00:00,c,5.0,12345678901234567890.5,x"),
+				"0.1,1,2026-10-25T00:00:00,\"a,1\"", ",2,2026-10-25T02:00:00,\"a,1\"",
+				"0.25,4,2026-10-25T03:00:00,\"a,1\"", "null,3,2026-10-25T01:00:00,b"),
+			text("hour,campaign,installs,cost,extra", "2026-10-25T01:00:00,b,100,9,x",
+				"2026-10-25 02:00:00,\"a,1\",1e1,1e-05,x", "2026-10-25T23:00:00,c,5.0,12345678901234567890.5,x"),
 		)
 		c, _ := open(t, s, nil)
 		got, a, err := fetch(t.Context(), c, autumn())
 		const week = ",2026-10-25 - 2026-10-31,2026-10-25,"
-		want := "campaign,week,day,installs,cost\n\"a,1\"" + week + "13,0.10001\nb" + week + "3,\nc" + week + "5.0,12345678901234567890.5\n"
-		if err != nil || got != want || a.Bytes != int64(len(want)) || a.Empty || a.Status != 200 || a.Attempts != 3 || a.Started.IsZero() {
+		want := "campaign,week,day,installs,cost\n\"a,1\"" + week + "13,0.10001\nb" + week + "3,\nc" + week +
+			"5.0,12345678901234567890.5\n"
+		if err != nil || got != want || a.Bytes != int64(len(want)) || a.Empty || a.Status != 200 || a.Attempts != 3 ||
+			a.Started.IsZero() {
 			t.Errorf("%q, %+v, %v; want %q", got, a, err, want)
 		}
 		var offsets []string
@@ -71,7 +76,8 @@ func TestPiecesWithoutRows(t *testing.T) {
 			t.Errorf("%q, %+v, %v", got, a, err)
 		}
 		c, _ = open(t, play(text("hour,campaign,installs,cost", "2026-10-25T00:00:00,a,1,2"), status(204)), nil)
-		if got, a, err := fetch(t.Context(), c, autumn()); err != nil || !strings.HasSuffix(got, "2026-10-25,1,2\n") || a.Empty || a.Status != 200 {
+		if got, a, err := fetch(t.Context(), c, autumn()); err != nil || !strings.HasSuffix(got, "2026-10-25,1,2\n") ||
+			a.Empty || a.Status != 200 {
 			t.Errorf("%q, %+v, %v", got, a, err)
 		}
 	})

@@ -6,11 +6,13 @@ import (
 	"strconv"
 )
 
-// An Answer is the CSV text of an answer, made while it is read: the same for the same shape and seed.
+// An Answer is the CSV text of an answer, made while it is read: the same for the same shape and
+// seed.
 //
-// Counts span powers of two as those of campaigns do, from none to a hundred thousand; clicks follow impressions,
-// installs follow clicks. Money has two to four decimals, or ".0", as the service prints floats. A ratio has all the
-// digits of a double. A cohort's metrics are blank while it is too young.
+// Counts span powers of two as those of campaigns do, from none to a hundred thousand; clicks
+// follow impressions, installs follow clicks. Money has two to four decimals, or ".0", as the
+// service prints floats. A ratio has all the digits of a double. A cohort's metrics are blank while
+// it is too young.
 type Answer struct {
 	shape  Shape
 	random *rand.Rand
@@ -55,9 +57,11 @@ func (a *Answer) Read(p []byte) (int, error) {
 }
 
 var (
-	partners  = []string{"Organic", "Google Ads ACI", `"Meta, Inc. ""Installs"""`, "AppLovin", "Unity Ads", `"Mintegral, 汇量"`, "TikTok for Business", "Apple Search Ads"}
-	countries = []string{"us", "de", "fr", "jp", "br", "in", "kr", "gb", "mx", "id", "tr", "it", "es", "ca", "au", "pl", "vn", "th", "ar", "unknown"}
-	systems   = []string{"android", "ios", "android", "ios", "unknown"}
+	partners = []string{"Organic", "Google Ads ACI", `"Meta, Inc. ""Installs"""`, "AppLovin", "Unity Ads",
+		`"Mintegral, 汇量"`, "TikTok for Business", "Apple Search Ads"}
+	countries = []string{"us", "de", "fr", "jp", "br", "in", "kr", "gb", "mx", "id", "tr", "it", "es", "ca", "au", "pl",
+		"vn", "th", "ar", "unknown"}
+	systems = []string{"android", "ios", "android", "ios", "unknown"}
 )
 
 func (a *Answer) next(b []byte) []byte {
@@ -81,7 +85,8 @@ func (a *Answer) next(b []byte) []byte {
 	b = append(b, "_ROAS,"...)
 	b = strconv.AppendInt(b, int64(campaign)*1234567+20000000000, 10)
 	b = append(b, ',')
-	b = append(b, countries[min(r.IntN(len(countries)), r.IntN(len(countries)))]...) // the first are the largest markets
+	// The first are the largest markets.
+	b = append(b, countries[min(r.IntN(len(countries)), r.IntN(len(countries)))]...)
 	b = append(b, ',')
 	b = append(b, systems[r.IntN(len(systems))]...)
 	return append(a.metrics(b, int(day)), '\n')

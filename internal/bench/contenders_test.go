@@ -62,7 +62,8 @@ func convertAnswer(in io.Reader, dir string, s Shape, budget *table.Budget) (fil
 
 func tableColumns(s Shape) (all []table.Column) {
 	for _, c := range s.Columns() {
-		all = append(all, table.Column{Name: c.Name, Source: c.Name, Type: c.Type, Dimension: c.Dimension, Additive: c.Additive()})
+		all = append(all, table.Column{Name: c.Name, Source: c.Name, Type: c.Type, Dimension: c.Dimension,
+			Additive: c.Additive()})
 	}
 	return all
 }
@@ -89,14 +90,16 @@ func byArrow(file, dir string, s Shape) (_ []string, err error) {
 		fields = append(fields, f)
 	}
 	schema := arrow.NewSchema(fields, nil)
-	r := arrowcsv.NewReader(in, schema, arrowcsv.WithHeader(true), arrowcsv.WithChunk(1<<16), arrowcsv.WithNullReader(false, ""))
+	r := arrowcsv.NewReader(in, schema, arrowcsv.WithHeader(true), arrowcsv.WithChunk(1<<16),
+		arrowcsv.WithNullReader(false, ""))
 	defer r.Release()
 	name := filepath.Join(dir, "arrow.parquet")
 	out, err := os.Create(name)
 	if err != nil {
 		return nil, err
 	}
-	props := arrowparquet.NewWriterProperties(arrowparquet.WithCompression(compress.Codecs.Zstd), arrowparquet.WithStoreDecimalAsInteger(true))
+	props := arrowparquet.NewWriterProperties(arrowparquet.WithCompression(compress.Codecs.Zstd),
+		arrowparquet.WithStoreDecimalAsInteger(true))
 	w, err := pqarrow.NewFileWriter(schema, out, props, pqarrow.DefaultWriterProps())
 	if err != nil {
 		return nil, err
@@ -140,7 +143,8 @@ func byRows(file, dir string, s Shape) (_ []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w := parquet.NewGenericWriter[any](out, parquet.NewSchema("rows", node), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(122_880))
+	w := parquet.NewGenericWriter[any](out, parquet.NewSchema("rows", node), parquet.Compression(&parquet.Zstd),
+		parquet.MaxRowsPerRowGroup(122_880))
 	r := csv.NewReader(in)
 	r.ReuseRecord = true
 	if _, err := r.Read(); err != nil {

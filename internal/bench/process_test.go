@@ -93,7 +93,8 @@ func rawStore(dir string) (*raw.Store, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{CreateDir: true, NoTempDir: true,
+		Metadata: fileblob.MetadataDontWrite})
 	return raw.Open(raw.Options{Bucket: bucket, Dir: dir, URL: "file://" + dir, Table: "bench"}), err
 }
 

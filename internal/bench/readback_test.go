@@ -14,7 +14,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// content is what the files of a contender hold, column by column, whatever the order of their rows.
+// content is what the files of a contender hold, column by column, whatever the order of their
+// rows.
 type content struct {
 	rows    int64
 	bytes   int64

@@ -17,7 +17,8 @@ type Shape struct {
 	Shuffled  bool // the days are mixed; else they come one after the other
 }
 
-// Shapes are those that the table of TestTable has: rows are chosen so that the larger answers have about as many bytes.
+// Shapes are those that the table of TestTable has: rows are chosen so that the larger answers have
+// about as many bytes.
 func Shapes() []Shape {
 	const million = 1_000_000
 	shapes := []Shape{
@@ -64,7 +65,8 @@ func (s Shape) Columns() []Column {
 		}
 	}
 	add(catalog.Day, true, "day")
-	add(catalog.String, true, "app", "app_token", "partner_name", "campaign_network", "campaign_id_network", "country_code", "os_name")
+	add(catalog.String, true, "app", "app_token", "partner_name", "campaign_network", "campaign_id_network",
+		"country_code", "os_name")
 	add(catalog.Int64, false, "impressions", "clicks", "installs", "sessions", "daus")
 	add(catalog.Decimal, false, "cost", "network_cost", "all_revenue")
 	add(catalog.Double, false, "retention_rate_d7")

@@ -21,15 +21,18 @@ import (
 )
 
 var (
-	duckFolder = flag.String("duckdb", "", "folder into which npm put @duckdb/node-api: then all is measured and printed")
+	duckFolder = flag.String("duckdb", "",
+		"folder into which npm put @duckdb/node-api: then all is measured and printed")
 	rowsFlag   = flag.Float64("rows", 1, "the part of every answer's rows that is made")
 	pairs      = flag.Int("pairs", 5, "paired runs; the table has their medians")
 	only       = flag.String("shape", "", "measure only the shapes whose names begin so")
 	contending = flag.String("contenders", "", "measure only these and ours, by commas")
-	bigRows    = flag.Int64("big", 0, "rows of an answer that isn't stored, to see the peak of memory: 70 million have 10 GB")
+	bigRows    = flag.Int64("big", 0,
+		"rows of an answer that isn't stored, to see the peak of memory: 70 million have 10 GB")
 )
 
-// TestTable converts every shape by every contender and compares what their files hold. With -duckdb it prints a table.
+// TestTable converts every shape by every contender and compares what their files hold. With
+// -duckdb it prints a table.
 func TestTable(t *testing.T) {
 	slow.Test(t)
 	names := []string{ours, arrowG, plain}
@@ -57,7 +60,8 @@ func compare(t *testing.T, s Shape, names []string) {
 	contents := map[string]content{}
 	for pair := range *pairs {
 		for _, name := range names {
-			k := task{Contender: name, Files: []string{in}, Dir: filepath.Join(dir, fmt.Sprint(name, pair)), Shape: s, Cores: 1}
+			k := task{Contender: name, Files: []string{in}, Dir: filepath.Join(dir, fmt.Sprint(name, pair)), Shape: s,
+				Cores: 1}
 			r := k.run(t, *duckFolder)
 			all[name] = append(all[name], r)
 			if pair == 0 {
@@ -105,21 +109,26 @@ func writeAnswer(t testing.TB, dir string, s Shape, seed uint64) (name string, s
 }
 
 func printTable(s Shape, size int64, names []string, all map[string][]result, contents map[string]content) {
-	fmt.Printf("\n%s: %d rows, %.0f MB, one core, medians of %d; values read back and equal\n", s.Name, s.Rows, float64(size)/1e6, *pairs)
+	fmt.Printf("\n%s: %d rows, %.0f MB, one core, medians of %d; values read back and equal\n", s.Name, s.Rows,
+		float64(size)/1e6, *pairs)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(w, "\twall s\tMB/s\tCPU s\tpeak MiB\tMB\twall : ours\tCPU : ours\tbytes : ours\t")
 	for _, name := range names {
 		r := all[name]
 		wall := median(r, func(i int) float64 { return r[i].Wall })
-		_, _ = fmt.Fprintf(w, "%s\t%.2f\t%.0f\t%.2f\t%.0f\t%.1f\t%.2f\t%.2f\t%.2f\t\n", name, wall, float64(size)/1e6/wall,
-			median(r, func(i int) float64 { return r[i].CPU }), median(r, func(i int) float64 { return float64(r[i].Peak) / (1 << 20) }),
+		_, _ = fmt.Fprintf(w, "%s\t%.2f\t%.0f\t%.2f\t%.0f\t%.1f\t%.2f\t%.2f\t%.2f\t\n", name, wall,
+			float64(size)/1e6/wall,
+			median(r, func(i int) float64 { return r[i].CPU }),
+			median(r, func(i int) float64 { return float64(r[i].Peak) / (1 << 20) }),
 			float64(contents[name].bytes)/1e6,
 			median(r, func(i int) float64 { return r[i].Wall / all[ours][i].Wall }),
 			median(r, func(i int) float64 { return r[i].CPU / all[ours][i].CPU }),
 			float64(contents[name].bytes)/float64(contents[ours].bytes))
 		if name == duckDB {
-			_, _ = fmt.Fprintf(w, "%s, of its\t%.2f\t\t%.2f\t\t%.2f\t\t\t\t\n", ours, median(r, func(i int) float64 { return all[ours][i].Wall / r[i].Wall }),
-				median(r, func(i int) float64 { return all[ours][i].CPU / r[i].CPU }), float64(contents[ours].bytes)/float64(contents[name].bytes))
+			_, _ = fmt.Fprintf(w, "%s, of its\t%.2f\t\t%.2f\t\t%.2f\t\t\t\t\n", ours,
+				median(r, func(i int) float64 { return all[ours][i].Wall / r[i].Wall }),
+				median(r, func(i int) float64 { return all[ours][i].CPU / r[i].CPU }),
+				float64(contents[ours].bytes)/float64(contents[name].bytes))
 		}
 	}
 	_ = w.Flush()
@@ -155,7 +164,8 @@ func median(r []result, of func(i int) float64) float64 {
 	return values[len(values)/2]
 }
 
-// TestTwoWindows converts two answers at once on two cores: beside one on one core, by the same bytes.
+// TestTwoWindows converts two answers at once on two cores: beside one on one core, by the same
+// bytes.
 func TestTwoWindows(t *testing.T) {
 	if *duckFolder == "" {
 		*rowsFlag, *pairs = 0.004, 1
@@ -167,8 +177,10 @@ func TestTwoWindows(t *testing.T) {
 	b, _ := writeAnswer(t, dir, s, 2)
 	var ratios []result
 	for i := range *pairs {
-		one := task{Contender: ours, Files: []string{a}, Dir: filepath.Join(dir, fmt.Sprint("one", i)), Shape: s, Cores: 1}.run(t, "")
-		two := task{Contender: ours, Files: []string{a, b}, Dir: filepath.Join(dir, fmt.Sprint("two", i)), Shape: s, Cores: 2}.run(t, "")
+		one := task{Contender: ours, Files: []string{a}, Dir: filepath.Join(dir, fmt.Sprint("one", i)), Shape: s,
+			Cores: 1}.run(t, "")
+		two := task{Contender: ours, Files: []string{a, b}, Dir: filepath.Join(dir, fmt.Sprint("two", i)), Shape: s,
+			Cores: 2}.run(t, "")
 		ratios = append(ratios, result{Wall: 2 * one.Wall / two.Wall, CPU: two.CPU / 2 / one.CPU, Peak: two.Peak})
 		c, err := readBack(two.Files)
 		if err != nil || c.rows != 2*s.Rows {
@@ -176,7 +188,8 @@ func TestTwoWindows(t *testing.T) {
 		}
 	}
 	t.Logf("two windows on two cores: %.2f times the throughput of one core; CPU a window %.2f times; peak %.0f MiB",
-		median(ratios, func(i int) float64 { return ratios[i].Wall }), median(ratios, func(i int) float64 { return ratios[i].CPU }),
+		median(ratios, func(i int) float64 { return ratios[i].Wall }),
+		median(ratios, func(i int) float64 { return ratios[i].CPU }),
 		median(ratios, func(i int) float64 { return float64(ratios[i].Peak) / (1 << 20) }))
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkWindow converts answers by the converter alone, and while they are kept as they come, in turn. One answer is given
-// one core and two, because the copy has a goroutine of its own:
+// BenchmarkWindow converts answers by the converter alone, and while they are kept as they come, in
+// turn. One answer is given one core and two, because the copy has a goroutine of its own:
 //
 //	go test ./internal/bench -run '^$' -bench Window -benchtime 3x
 func BenchmarkWindow(b *testing.B) {
@@ -24,7 +24,8 @@ func BenchmarkWindow(b *testing.B) {
 		for _, c := range []struct{ windows, cores int }{{1, 1}, {1, 2}, {4, 2}} {
 			for _, keep := range []string{"", ", kept"} {
 				b.Run(fmt.Sprintf("%s, %d at once, cores %d%s", s.Name, c.windows, c.cores, keep), func(b *testing.B) {
-					k := task{Contender: ours, Files: files[:c.windows], Dir: filepath.Join(dir, "out"), Shape: s, Cores: c.cores}
+					k := task{Contender: ours, Files: files[:c.windows], Dir: filepath.Join(dir, "out"), Shape: s,
+						Cores: c.cores}
 					if keep != "" {
 						k.Raw = filepath.Join(dir, "raw")
 					}
@@ -35,8 +36,8 @@ func BenchmarkWindow(b *testing.B) {
 	}
 }
 
-// window does a task again and again. Times are the least of all, because the machine may be busy with other things; the peak is
-// the highest.
+// window does a task again and again. Times are the least of all, because the machine may be busy
+// with other things; the peak is the highest.
 func window(b *testing.B, k task, size int64) {
 	wall, cpu, out, peak, made := 1e9, 1e9, int64(0), int64(0), uint64(0)
 	for b.Loop() {

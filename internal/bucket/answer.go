@@ -12,8 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// An answer is what a store says beside what gocloud passes on: the version of what it has taken, and its clock's time. To ask for
-// either would be a call more for each object. It travels with the context of a call, and the store's client fills it in.
+// An answer is what a store says beside what gocloud passes on: the version of what it has taken,
+// and its clock's time. To ask for either would be a call more for each object. It travels with the
+// context of a call, and the store's client fills it in.
 type answer struct {
 	google *storage.Writer
 
@@ -65,17 +66,18 @@ func dated(ctx context.Context, header http.Header) {
 	}
 }
 
-// ofAzure takes what Azure answers to a whole object: to Put Blob, or to Put Block List after its blocks
-// (https://learn.microsoft.com/rest/api/storageservices/put-block-list).
+// ofAzure takes what Azure answers to a whole object: to Put Blob, or to Put Block List after its
+// blocks (https://learn.microsoft.com/rest/api/storageservices/put-block-list).
 func ofAzure(req *http.Request, resp *http.Response) {
 	part := req.URL.Query().Get("comp")
-	if a, ok := req.Context().Value(answerKey{}).(*answer); ok && req.Method == http.MethodPut && (part == "" || part == "blocklist") {
+	if a, ok := req.Context().Value(answerKey{}).(*answer); ok && req.Method == http.MethodPut &&
+		(part == "" || part == "blocklist") {
 		a.made(resp.Header.Get("ETag"))
 	}
 }
 
-// ofGoogle takes the writer of Google's client, which knows the answer once it is closed. as is the argument of BeforeWrite; the
-// writer's object can't be changed after this.
+// ofGoogle takes the writer of Google's client, which knows the answer once it is closed. as is the
+// argument of BeforeWrite; the writer's object can't be changed after this.
 func (a *answer) ofGoogle(as func(any) bool) { as(&a.google) }
 
 // result gives the version of what was written, as the store said it, and its clock's time.

@@ -77,7 +77,8 @@ func TestAnswersToConditions(t *testing.T) {
 	} {
 		addr, _ := fake(t, c.status, c.code)
 		_, err := buckettest.Open(t, c.url+addr).Put(t.Context(), "k", []byte("x"), c.on)
-		for _, one := range []error{bucket.ErrConflict, bucket.ErrUnknown, bucket.ErrBusy, fs.ErrPermission, fs.ErrNotExist} {
+		for _, one := range []error{bucket.ErrConflict, bucket.ErrUnknown, bucket.ErrBusy, fs.ErrPermission,
+			fs.ErrNotExist} {
 			if errors.Is(err, one) != errors.Is(c.want, one) || err == nil {
 				t.Errorf("%s %d %s: %v, which is %v: %v", c.url[:2], c.status, c.code, err, one, errors.Is(err, one))
 			}
@@ -90,16 +91,19 @@ func TestMissingBuckets(t *testing.T) {
 	for _, c := range []struct {
 		url, code string
 		missing   bool
-	}{{s3, "NoSuchKey", true}, {s3, "NoSuchBucket", false}, {azure, "BlobNotFound", true}, {azure, "ContainerNotFound", false}} {
+	}{{s3, "NoSuchKey", true}, {s3, "NoSuchBucket", false}, {azure, "BlobNotFound", true},
+		{azure, "ContainerNotFound", false}} {
 		addr, _ := fake(t, 404, c.code)
-		if _, _, err := buckettest.Open(t, c.url+addr).Get(t.Context(), "k"); err == nil || errors.Is(err, fs.ErrNotExist) != c.missing {
+		if _, _, err := buckettest.Open(t, c.url+addr).Get(t.Context(), "k"); err == nil ||
+			errors.Is(err, fs.ErrNotExist) != c.missing {
 			t.Errorf("%s: %v", c.code, err)
 		}
 	}
 }
 
-// What is in memory is one request on every store, with its condition, and without a content encoding, whatever its size: on Azure Put Blob and
-// no blocks. The version and the time are those of the answer.
+// What is in memory is one request on every store, with its condition, and without a content
+// encoding, whatever its size: on Azure Put Blob and no blocks. The version and the time are those
+// of the answer.
 func TestOneRequest(t *testing.T) {
 	for _, url := range []string{s3, azure} {
 		for _, size := range []int{0, 10, 5 << 20, 9 << 20} {
@@ -112,7 +116,8 @@ func TestOneRequest(t *testing.T) {
 			}
 			for i, r := range asked() {
 				header := r.Header.Get("Content-Encoding")
-				if i > 0 || r.Method != http.MethodPut || r.URL.Query().Has("comp") || r.Header.Get("If-Match") != `"v"` || header != "" && header != "aws-chunked" {
+				if i > 0 || r.Method != http.MethodPut || r.URL.Query().Has("comp") ||
+					r.Header.Get("If-Match") != `"v"` || header != "" && header != "aws-chunked" {
 					t.Errorf("%d bytes, request %d: %s %s %v", size, i, r.Method, r.URL, r.Header)
 				}
 			}
@@ -138,7 +143,9 @@ func TestSilentStore(t *testing.T) {
 			"delete": func() error { return b.Delete(t.Context(), "k") },
 		} {
 			began := time.Now()
-			if err := call(); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "s3://b/ledger/k: the store gave no good answer within 1m0s") || time.Since(began) != time.Minute {
+			if err := call(); !errors.Is(err, context.DeadlineExceeded) ||
+				!strings.Contains(err.Error(), "s3://b/ledger/k: the store gave no good answer within 1m0s") ||
+				time.Since(began) != time.Minute {
 				t.Errorf("%s: after %v: %v", name, time.Since(began), err)
 			}
 		}

@@ -11,7 +11,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Attributes says what is under a key, with its metadata, without reading it. When there is nothing, the error is fs.ErrNotExist.
+// Attributes says what is under a key, with its metadata, without reading it. When there is
+// nothing, the error is fs.ErrNotExist.
 func (b *Bucket) Attributes(ctx context.Context, key string) (Object, map[string]string, error) {
 	there, err := b.blob.Attributes(ctx, key)
 	switch {
@@ -23,7 +24,8 @@ func (b *Bucket) Attributes(ctx context.Context, key string) (Object, map[string
 	return Object{Key: key, Size: there.Size, Version: version(there), Modified: there.ModTime}, there.Metadata, nil
 }
 
-// inItsWords replaces the error of a refused HEAD request, whose answer has no body, by the error of a GET, whose answer says why.
+// inItsWords replaces the error of a refused HEAD request, whose answer has no body, by the error
+// of a GET, whose answer says why.
 func (b *Bucket) inItsWords(ctx context.Context, key string, err error) error {
 	if status := statusOf(err); status < http.StatusBadRequest || status >= http.StatusInternalServerError {
 		return err
@@ -40,5 +42,6 @@ func (b *Bucket) inItsWords(ctx context.Context, key string, err error) error {
 	return again
 }
 
-// wordsTimeout bounds the call for the words of a refusal: Amazon's client tries some refusals again, with pauses.
+// wordsTimeout bounds the call for the words of a refusal: Amazon's client tries some refusals
+// again, with pauses.
 const wordsTimeout = 30 * time.Second

@@ -66,19 +66,22 @@ func azureClient(service azureblob.ServiceURL, name azureblob.ContainerName) (*c
 }
 
 const (
-	azureCredentials = "set AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or log in by az login, or run under a " +
+	azureCredentials = "set AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or log in by " +
+		"az login, or run under a " +
 		"managed identity"
 	azureRights = "; an identity needs the role Storage Blob Data Contributor on the container"
 )
 
-// azureAnswers writes every error of Azure, which the client spreads over paragraphs, in one line, makes a refusal of an error
-// about credentials, and takes what else the answer says. As a per-call policy it runs outside of the client's retries.
+// azureAnswers writes every error of Azure, which the client spreads over paragraphs, in one line,
+// makes a refusal of an error about credentials, and takes what else the answer says. As a per-call
+// policy it runs outside of the client's retries.
 type azureAnswers struct{}
 
 func (azureAnswers) Do(req *policy.Request) (*http.Response, error) {
 	resp, err := req.Next()
 	if err != nil {
-		if text := err.Error(); strings.HasPrefix(text, "DefaultAzureCredential") || strings.Contains(text, "authentication failed") {
+		if text := err.Error(); strings.HasPrefix(text, "DefaultAzureCredential") ||
+			strings.Contains(text, "authentication failed") {
 			err = deny(fmt.Errorf("find credentials for Azure: %w", err), azureCredentials)
 		}
 		return resp, err
@@ -92,7 +95,8 @@ func (azureAnswers) Do(req *policy.Request) (*http.Response, error) {
 	if err = runtime.NewResponseError(resp); !errors.As(err, &answer) {
 		return nil, err
 	}
-	text := fmt.Sprintf("Azure answered %d %s", answer.StatusCode, cmp.Or(answer.ErrorCode, http.StatusText(answer.StatusCode)))
+	text := fmt.Sprintf("Azure answered %d %s", answer.StatusCode,
+		cmp.Or(answer.ErrorCode, http.StatusText(answer.StatusCode)))
 	if said := azureWords(resp); said != "" {
 		text += ": " + said
 	}
@@ -102,7 +106,8 @@ func (azureAnswers) Do(req *policy.Request) (*http.Response, error) {
 	return nil, &plainly{text, err}
 }
 
-// azureWords returns the message in an answer's body, without the request's ID and time that follow it.
+// azureWords returns the message in an answer's body, without the request's ID and time that follow
+// it.
 func azureWords(resp *http.Response) string {
 	body, err := runtime.Payload(resp)
 	var said struct{ Message string }
@@ -120,9 +125,10 @@ var azureHTTP = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: ownBodies{t}}
 })
 
-// ownBodies stops the reading of a request's body as soon as the answer is there. A transport may go on reading when the answer
-// came early, for example a 503 to an upload. By then Azure's client has unmapped the memory of the body (azblob v1.6.4 to
-// v1.8.0, internal/shared/mmf_unix.go), and the read would end the process with SIGSEGV.
+// ownBodies stops the reading of a request's body as soon as the answer is there. A transport may
+// go on reading when the answer came early, for example a 503 to an upload. By then Azure's client
+// has unmapped the memory of the body (azblob v1.6.4 to v1.8.0, internal/shared/mmf_unix.go), and
+// the read would end the process with SIGSEGV.
 type ownBodies struct{ next http.RoundTripper }
 
 func (o ownBodies) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// A transport that goes on reading a body after its answer is there doesn't reach the body any more, nor a copy of it.
+// A transport that goes on reading a body after its answer is there doesn't reach the body any
+// more, nor a copy of it.
 func TestBodiesEndWithTheAnswer(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		var unmapped atomic.Bool
@@ -102,7 +103,10 @@ func TestAzureAnswersEarly(t *testing.T) {
 	}
 	for range 5 {
 		size := 3 * fileBuffer
-		f := File{Size: int64(size), Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(strings.Repeat("n", size))), nil }}
+		f := File{Size: int64(size), Open: func() (io.ReadCloser,
+			error) {
+			return io.NopCloser(strings.NewReader(strings.Repeat("n", size))), nil
+		}}
 		_, err := b.PutFile(t.Context(), "k", f, Condition{Absent: true})
 		if err == nil || !strings.Contains(err.Error(), "403") {
 			t.Fatalf("want the refusal, got %v", err)

@@ -60,7 +60,8 @@ func TestPrefix(t *testing.T) {
 		"gs://bkt/with%20space":         "with space/k",
 		"gs://bkt/path?prefix=param%2F": "param/path/k",
 	} {
-		if err := buckettest.Open(t, rawURL).Blob().WriteAll(context.Background(), "k", []byte(rawURL), nil); err != nil {
+		if err := buckettest.Open(t, rawURL).Blob().WriteAll(context.Background(), "k", []byte(rawURL),
+			nil); err != nil {
 			t.Errorf("%s: %v", rawURL, err)
 		}
 		if got, err := whole.ReadAll(context.Background(), key); err != nil || string(got) != rawURL {
@@ -72,8 +73,10 @@ func TestPrefix(t *testing.T) {
 // A wrong URL is refused, and what its query or user part says is not repeated.
 func TestOpenRefuses(t *testing.T) {
 	for rawURL, want := range map[string]string{
-		"file://out":                 "open bucket file://out: a relative directory is written file://./dir, an absolute one file:///dir",
-		"file:out":                   "open bucket file:out: the directory is missing; want file://./dir or file:///dir",
+		"file://out": "open bucket file://out: a relative directory is written file://./dir, an " +
+			"absolute one file:///dir",
+		"file:out": "open bucket file:out: the directory is missing; want file://./dir or " +
+			"file:///dir",
 		"file://./out?secret=S3CRET": `open bucket file://./out: open bucket file:///`,
 		"file://./out?shared=S3CRET": "parameter shared: want true or false",
 		"file://./out?prefix=S3CRET": "write the directory into the path, not as prefix=",
@@ -94,7 +97,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// Plain HTTP goes to this machine alone, however the store is named, unless the URL says insecure=true.
+// Plain HTTP goes to this machine alone, however the store is named, unless the URL says
+// insecure=true.
 func TestPlainHTTPIsRefused(t *testing.T) {
 	const here, there = "127.0.0.1:9000", "minio.example:9000"
 	for _, c := range []struct {
@@ -106,8 +110,11 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 		{url: "s3://bkt?region=x&anonymous=true", env: []string{"AWS_ENDPOINT_URL_S3", "http://HOST"}},
 		{url: "gs://bkt?anonymous=true", env: []string{"STORAGE_EMULATOR_HOST", "HOST"}},
 		{url: "gs://bkt?anonymous=true", env: []string{"STORAGE_EMULATOR_HOST", "http://HOST"}},
-		{url: "azblob://bkt?protocol=http&domain=HOST&localemu=true", env: []string{"AZURE_STORAGE_ACCOUNT", "me", "AZURE_STORAGE_KEY", "c2VjcmV0"}},
-		{url: "azblob://bkt", env: []string{"AZURE_STORAGE_ACCOUNT", "me", "AZURE_STORAGE_KEY", "", "AZURE_STORAGE_CONNECTION_STRING", "DefaultEndpointsProtocol=http;BlobEndpoint=http://HOST/me;AccountName=me;AccountKey=c2VjcmV0"}},
+		{url: "azblob://bkt?protocol=http&domain=HOST&localemu=true", env: []string{"AZURE_STORAGE_ACCOUNT", "me",
+			"AZURE_STORAGE_KEY", "c2VjcmV0"}},
+		{url: "azblob://bkt", env: []string{"AZURE_STORAGE_ACCOUNT", "me", "AZURE_STORAGE_KEY", "",
+			"AZURE_STORAGE_CONNECTION_STRING",
+			"DefaultEndpointsProtocol=http;BlobEndpoint=http://HOST/me;AccountName=me;AccountKey=c2VjcmV0"}},
 	} {
 		t.Run(c.url, func(t *testing.T) {
 			open := func(host, more string) error {
@@ -128,19 +135,22 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 				t.Errorf("on this machine: %v", err)
 			}
 			for _, more := range []string{"", "&insecure=false"} {
-				if err := open(there, more); err == nil || !strings.Contains(err.Error(), "http:// would send rows or secrets unencrypted") {
+				if err := open(there, more); err == nil || !strings.Contains(err.Error(),
+					"http:// would send rows or secrets unencrypted") {
 					t.Errorf("on another machine, with %q: %v", more, err)
 				}
 			}
 			if err := open(there, "&insecure=true"); err != nil {
 				t.Errorf("with leave: %v", err)
 			}
-			if err := open(there, "&insecure=yes"); err == nil || !strings.Contains(err.Error(), "insecure: want true or false") {
+			if err := open(there, "&insecure=yes"); err == nil ||
+				!strings.Contains(err.Error(), "insecure: want true or false") {
 				t.Errorf("with another word: %v", err)
 			}
 		})
 	}
-	for _, good := range []string{"s3://bkt?region=x&anonymous=true", "s3://bkt?region=x&anonymous=true&endpoint=https://" + there} {
+	for _, good := range []string{"s3://bkt?region=x&anonymous=true",
+		"s3://bkt?region=x&anonymous=true&endpoint=https://" + there} {
 		if b, err := bucket.Open(t.Context(), good); err != nil || b.Close() != nil {
 			t.Errorf("%s: %v", good, err)
 		}

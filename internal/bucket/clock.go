@@ -19,8 +19,9 @@ func (b *Bucket) saw(date time.Time) {
 	b.date, b.at = date, time.Now()
 }
 
-// Now is the time by the store's clock, as its last answer had it and this machine's monotonic clock has gone on since; most stores
-// have whole seconds. When there was no answer, one is asked for. Folders have this machine's clock, and known is false.
+// Now is the time by the store's clock, as its last answer had it and this machine's monotonic
+// clock has gone on since; most stores have whole seconds. When there was no answer, one is asked
+// for. Folders have this machine's clock, and known is false.
 func (b *Bucket) Now(ctx context.Context) (now time.Time, known bool, err error) {
 	b.mu.Lock()
 	dated := b.undated || !b.date.IsZero()
@@ -37,7 +38,8 @@ func (b *Bucket) Now(ctx context.Context) (now time.Time, known bool, err error)
 	return b.Time(), known, nil
 }
 
-// Time is Now by the answers that there were. It asks the store for nothing; without an answer it is this machine's time.
+// Time is Now by the answers that there were. It asks the store for nothing; without an answer it
+// is this machine's time.
 func (b *Bucket) Time() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,9 +67,10 @@ const (
 // noVersion is a generation and an ETag that no object has.
 const noVersion = "1"
 
-// Prove wants the store to refuse a put on absence of what is there, and one on a version that isn't. When it doesn't, the error is
-// ErrUnsafe. What was proved once stands in the store, so that later processes need one call, and a process needs none after that. A
-// folder is asked nothing: one on a file system that may not keep locks is refused.
+// Prove wants the store to refuse a put on absence of what is there, and one on a version that
+// isn't. When it doesn't, the error is ErrUnsafe. What was proved once stands in the store, so that
+// later processes need one call, and a process needs none after that. A folder is asked nothing:
+// one on a file system that may not keep locks is refused.
 func (b *Bucket) Prove(ctx context.Context) error {
 	p := &b.proof
 	select {
@@ -104,7 +107,8 @@ func (b *Bucket) prove(ctx context.Context) error {
 	case err == nil && string(data) != unproved:
 		return fmt.Errorf("%s/%s isn't what reportferry writes there; move it away", b.url, probeKey)
 	case errors.Is(err, fs.ErrNotExist):
-		if version, err = b.Put(ctx, probeKey, []byte(unproved), Condition{Absent: true}); errors.Is(err, ErrConflict) { // another does it too
+		// Another does it too.
+		if version, err = b.Put(ctx, probeKey, []byte(unproved), Condition{Absent: true}); errors.Is(err, ErrConflict) {
 			_, version, err = b.Get(ctx, probeKey)
 		}
 	}
@@ -114,10 +118,12 @@ func (b *Bucket) prove(ctx context.Context) error {
 	for _, refused := range []struct {
 		on   Condition
 		name string
-	}{{Condition{Absent: true}, "If-None-Match: it created one object twice"}, {Condition{Version: noVersion}, "If-Match: it replaced a version that never was"}} {
+	}{{Condition{Absent: true}, "If-None-Match: it created one object twice"},
+		{Condition{Version: noVersion}, "If-Match: it replaced a version that never was"}} {
 		_, err := b.Put(ctx, probeKey, []byte(unproved), refused.on)
 		if err == nil {
-			return fmt.Errorf("%w (%s, %s/%s): of two runs at once each would believe that it has won; use a store that honours them, or a folder",
+			return fmt.Errorf("%w (%s, %s/%s): of two runs at once each would believe that it has won; use a store "+
+				"that honours them, or a folder",
 				ErrUnsafe, refused.name, b.url, probeKey)
 		}
 		if !errors.Is(err, ErrConflict) {

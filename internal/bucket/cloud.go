@@ -19,11 +19,12 @@ type cloud struct {
 }
 
 const (
-	// fileBuffer bounds the memory of one upload in bytes. The drivers' own figures are up to 16 MiB, and S3 accepts no piece of an
-	// upload under 5 MiB.
+	// fileBuffer bounds the memory of one upload in bytes. The drivers' own figures are up to 16
+	// MiB, and S3 accepts no piece of an upload under 5 MiB.
 	fileBuffer = 8 << 20
-	// dataBuffer is the least for what is in memory already. A buffer that is longer than the content makes of it one request: on Azure
-	// one Put Blob, because staged blocks of a writer that has lost could be committed with those of another.
+	// dataBuffer is the least for what is in memory already. A buffer that is longer than the
+	// content makes of it one request: on Azure one Put Blob, because staged blocks of a writer
+	// that has lost could be committed with those of another.
 	dataBuffer = 5 << 20
 	// deletions are how many calls delete at the same time.
 	deletions = 8
@@ -61,7 +62,8 @@ func (s *cloud) get(ctx context.Context, key string) (a Answer, err error) {
 	return Answer{Data: b.Bytes(), Version: readVersion(r)}, err
 }
 
-// put writes whole or not at all: a writer is given up by ending its context. To close it after an error would publish what it has got.
+// put writes whole or not at all: a writer is given up by ending its context. To close it after an
+// error would publish what it has got.
 func (s *cloud) put(ctx context.Context, said *answer, c Call) error {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()

@@ -24,8 +24,8 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// precondition sets a condition on the request of the store's client. as is the argument of BeforeWrite. Absent is not set here, because
-// gocloud has an option for it.
+// precondition sets a condition on the request of the store's client. as is the argument of
+// BeforeWrite. Absent is not set here, because gocloud has an option for it.
 func precondition(as func(any) bool, c Condition) error {
 	if c.Version == "" {
 		return nil
@@ -52,9 +52,11 @@ func precondition(as func(any) bool, c Condition) error {
 	return nil
 }
 
-// inOurWords makes of a store's error one that callers know. On a condition S3 answers NoSuchKey to If-Match on a key that was deleted, and
-// ConditionalRequestConflict while another conditional write of the key is in progress
-// (https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html): neither says that the condition wasn't met.
+// inOurWords makes of a store's error one that callers know. On a condition S3 answers NoSuchKey to
+// If-Match on a key that was deleted, and ConditionalRequestConflict while another conditional
+// write of the key is in progress
+// (https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html): neither says
+// that the condition wasn't met.
 func inOurWords(c Call, err error) error {
 	if err == nil {
 		return nil
@@ -65,7 +67,8 @@ func inOurWords(c Call, err error) error {
 		return ErrConflict
 	case c.Op == OpPut && c.On != (Condition{}) && (word == "NoSuchKey" || word == "ConditionalRequestConflict"):
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
-	case c.Op == OpGet && code == gcerrors.NotFound && word != "NoSuchBucket" && word != string(bloberror.ContainerNotFound):
+	case c.Op == OpGet && code == gcerrors.NotFound && word != "NoSuchBucket" &&
+		word != string(bloberror.ContainerNotFound):
 		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	case status == http.StatusTooManyRequests:
 		return fmt.Errorf("%w: %w", ErrBusy, err)
@@ -146,7 +149,8 @@ func listedVersion(o *blob.ListObject) string {
 	return fileVersion(o.ModTime, o.Size)
 }
 
-// fileVersion makes a version of the time and the size where the store has none, in the form that gocloud uses for files.
+// fileVersion makes a version of the time and the size where the store has none, in the form that
+// gocloud uses for files.
 func fileVersion(modified time.Time, size int64) string {
 	return fmt.Sprintf("%x-%x", modified.UnixNano(), size)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A refusal is a store's error about credentials or permissions, with advice. A retry can't help: errors.Is says
-// fs.ErrPermission, whichever store it comes from.
+// A refusal is a store's error about credentials or permissions, with advice. A retry can't help:
+// errors.Is says fs.ErrPermission, whichever store it comes from.
 type refusal struct {
 	text   string
 	cause  error

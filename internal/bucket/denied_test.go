@@ -17,7 +17,8 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 )
 
-// What a store says of credentials that it doesn't take is a matter of permission, in one line, and names what to set.
+// What a store says of credentials that it doesn't take is a matter of permission, in one line, and
+// names what to set.
 func TestRefusedCredentials(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -49,7 +50,9 @@ func TestRefusedCredentials(t *testing.T) {
 				w.Header().Set("Content-Type", "application/xml")
 				w.Header().Set("X-Ms-Error-Code", c.code)
 				w.WriteHeader(c.status)
-				_, _ = fmt.Fprintf(w, "<?xml version=\"1.0\"?>\n<Error><Code>%s</Code><Message>In the words\nof the store.</Message></Error>", c.code)
+				_, _ = fmt.Fprintf(w,
+					"<?xml version=\"1.0\"?>\n<Error><Code>%s</Code><Message>In the words\nof the "+
+						"store.</Message></Error>", c.code)
 			}))
 			t.Cleanup(server.Close)
 			rawURL := c.url + strings.TrimPrefix(server.URL, "http://")
@@ -73,8 +76,9 @@ func TestRefusedCredentials(t *testing.T) {
 	}
 }
 
-// gocloud takes any error of S3 for a missing object whose text has "301" in it, and so might a random ID in an answer, or a
-// port, have it: a ledger would then read a failure as "nothing there".
+// gocloud takes any error of S3 for a missing object whose text has "301" in it, and so might a
+// random ID in an answer, or a port, have it: a ledger would then read a failure as "nothing
+// there".
 func TestS3FailuresAreNoMissingObjects(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -113,7 +117,9 @@ func TestGCSRefuses(t *testing.T) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusForbidden)
-				_, _ = fmt.Fprintf(w, `{"error": {"code": 403, "message": "In the words\nof the store.", "errors": [{"reason": %q}]}}`, reason)
+				_, _ = fmt.Fprintf(w,
+					`{"error": {"code": 403, "message": "In the words\nof the store.", "errors": [{"reason": %q}]}}`,
+					reason)
 			}))
 			t.Cleanup(server.Close)
 			t.Setenv("STORAGE_EMULATOR_HOST", strings.TrimPrefix(server.URL, "http://"))
@@ -121,10 +127,12 @@ func TestGCSRefuses(t *testing.T) {
 			_, putErr := b.PutFile(t.Context(), "k", rows(), bucket.Condition{})
 			_, _, readErr := b.Get(t.Context(), "key")
 			for what, err := range map[string]error{"put": putErr, "read": readErr, "prove": b.Prove(t.Context())} {
-				if err == nil || errors.Is(err, fs.ErrPermission) != refused || refused && gcerrors.Code(err) == gcerrors.NotFound {
+				if err == nil || errors.Is(err, fs.ErrPermission) != refused || refused &&
+					gcerrors.Code(err) == gcerrors.NotFound {
 					t.Errorf("%s: a matter of permission or not: %v", what, err)
 				}
-				if refused && (!strings.Contains(err.Error(), "GOOGLE_APPLICATION_CREDENTIALS") || strings.Contains(err.Error(), "\n")) {
+				if refused && (!strings.Contains(err.Error(), "GOOGLE_APPLICATION_CREDENTIALS") ||
+					strings.Contains(err.Error(), "\n")) {
 					t.Errorf("%s: want one line that says what to do: %v", what, err)
 				}
 			}
@@ -132,7 +140,8 @@ func TestGCSRefuses(t *testing.T) {
 	}
 }
 
-// Without credentials, or without a region, a bucket says what to set, before anything is sent where that can be known.
+// Without credentials, or without a region, a bucket says what to set, before anything is sent
+// where that can be known.
 func TestMissingCredentials(t *testing.T) {
 	for _, name := range []string{
 		"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE",
@@ -161,7 +170,8 @@ func TestMissingCredentials(t *testing.T) {
 				t.Error(closeErr)
 			}
 		}
-		if err == nil || errors.Is(err, fs.ErrPermission) != c.refused || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+		if err == nil || errors.Is(err, fs.ErrPermission) != c.refused || !strings.Contains(err.Error(), c.says) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: want one line with %q: %v", c.url, c.says, err)
 		}
 	}
@@ -188,5 +198,8 @@ func TestS3Parameters(t *testing.T) {
 }
 
 func rows() bucket.File {
-	return bucket.File{Size: 4, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("rows")), nil }}
+	return bucket.File{Size: 4, Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("rows")),
+			nil
+	}}
 }

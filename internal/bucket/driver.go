@@ -22,7 +22,8 @@ type Call struct {
 	On   Condition
 }
 
-// contentType is that of what is put. Nothing has a content encoding: Google's storage would decode it for some readers.
+// contentType is that of what is put. Nothing has a content encoding: Google's storage would decode
+// it for some readers.
 func (c Call) contentType() string {
 	switch {
 	case c.File != nil:

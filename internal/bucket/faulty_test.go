@@ -74,7 +74,8 @@ func TestFaulty(t *testing.T) {
 func holds(t *testing.T, b *bucket.Bucket, want string, err, as error) {
 	t.Helper()
 	data, _, missing := b.Get(t.Context(), "k")
-	if string(data) != want || want == "" && !errors.Is(missing, fs.ErrNotExist) || !errors.Is(err, as) || as == nil && err != nil {
+	if string(data) != want || want == "" && !errors.Is(missing, fs.ErrNotExist) || !errors.Is(err, as) || as == nil &&
+		err != nil {
 		t.Errorf("%q is there (%v), want %q; the error is %v, want %v", data, missing, want, err, as)
 	}
 }

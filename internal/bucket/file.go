@@ -17,19 +17,21 @@ type File struct {
 	CacheControl string
 	Metadata     map[string]string // folders keep none of this
 
-	// Last is called when all was read, right before the object becomes visible; an error of it ends the put. Nil: nobody asks.
+	// Last is called when all was read, right before the object becomes visible; an error of it
+	// ends the put. Nil: nobody asks.
 	Last func() error
 }
 
-// pieceSize is how much is copied at once, in bytes, between two looks at the context. The system copies from one file to another by
-// itself, whatever the size.
+// pieceSize is how much is copied at once, in bytes, between two looks at the context. The system
+// copies from one file to another by itself, whatever the size.
 const pieceSize = 16 << 20
 
-// copyBuffers are used again, because a file may be smaller than one. gocloud's own copy, which is hidden from copyTo, takes 1 MiB
-// for each.
+// copyBuffers are used again, because a file may be smaller than one. gocloud's own copy, which is
+// hidden from copyTo, takes 1 MiB for each.
 var copyBuffers = sync.Pool{New: func() any { return new([128 << 10]byte) }}
 
-// copyTo copies exactly as many bytes as the file has, and asks Last. A file that is shorter or longer isn't the one that was meant.
+// copyTo copies exactly as many bytes as the file has, and asks Last. A file that is shorter or
+// longer isn't the one that was meant.
 func (f *File) copyTo(ctx context.Context, w io.Writer) error {
 	r, err := f.Open()
 	if err != nil {

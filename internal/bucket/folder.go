@@ -18,10 +18,12 @@ import (
 	"github.com/reportferry/reportferry/internal/disk"
 )
 
-// A folder is a store of one machine. A file is written beside its place, synced, and renamed, so that readers need no lock. Its
-// writers lock the folder that a file is in (flock(2)), look, and rename; no lock file is left behind. The version of a file is a digest of
-// its content, and never its time, which clocks and copies change; from PutFile, Look and ListFiles, whose files would take too long to
-// read, it is the time and the size, as in 18a1b2c3d4e5f607-1f4. Each put takes either.
+// A folder is a store of one machine. A file is written beside its place, synced, and renamed, so
+// that readers need no lock. Its writers lock the folder that a file is in (flock(2)), look, and
+// rename; no lock file is left behind. The version of a file is a digest of its content, and never
+// its time, which clocks and copies change; from PutFile, Look and ListFiles, whose files would
+// take too long to read, it is the time and the size, as in 18a1b2c3d4e5f607-1f4. Each put takes
+// either.
 type folder struct {
 	root    *disk.Root
 	refused error // why nothing may be written
@@ -129,7 +131,8 @@ func (s *folder) delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// list walks the folder itself, because gocloud's listing fails when a file vanishes meanwhile, as the temporary files of other writers do.
+// list walks the folder itself, because gocloud's listing fails when a file vanishes meanwhile, as
+// the temporary files of other writers do.
 func (s *folder) list(prefix string, files bool) (objects []Object, err error) {
 	below := filepath.Dir(s.root.Path(prefix + "x"))
 	err = filepath.WalkDir(below, func(path string, d fs.DirEntry, err error) error {
@@ -154,7 +157,8 @@ func object(key, path string, file bool) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	o := Object{Key: key, Size: info.Size(), Version: fileVersion(info.ModTime(), info.Size()), Modified: info.ModTime()}
+	o := Object{Key: key, Size: info.Size(), Version: fileVersion(info.ModTime(), info.Size()),
+		Modified: info.ModTime()}
 	if !file {
 		o.Version, err = fileDigest(path)
 	}
@@ -169,7 +173,8 @@ func gone(err error) error {
 	return err
 }
 
-// lock keeps other writers, of this process and others, out of a folder. It waits for them as long as the context lets it.
+// lock keeps other writers, of this process and others, out of a folder. It waits for them as long
+// as the context lets it.
 func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	for {
 		f, err := os.Open(dir)
@@ -186,7 +191,8 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 		}
 		if err != nil {
 			_ = f.Close() // err says why
-			return nil, fmt.Errorf("lock %s: %w: without a lock one of two writers would undo what the other writes; use a folder of a file system that locks, or a bucket", dir, err)
+			return nil, fmt.Errorf("lock %s: %w: without a lock one of two writers would undo what the other "+
+				"writes; use a folder of a file system that locks, or a bucket", dir, err)
 		}
 		held, heldErr := f.Stat()
 		there, err := os.Stat(dir)

@@ -11,11 +11,13 @@ import (
 	"time"
 )
 
-// On a file system of a network, or in user space, nothing is written unless the URL says that one machine alone does. To read is safe.
+// On a file system of a network, or in user space, nothing is written unless the URL says that one
+// machine alone does. To read is safe.
 func TestFoldersOfNetworks(t *testing.T) {
 	dir, real := t.TempDir(), statfs
 	t.Cleanup(func() { statfs = real })
-	for kind, name := range map[int64]string{0x6969: "NFS", 0xff534d42: "CIFS", 0x65735546: "FUSE", 0x01021997: "9p", 0xef53: ""} {
+	for kind, name := range map[int64]string{0x6969: "NFS", 0xff534d42: "CIFS", 0x65735546: "FUSE", 0x01021997: "9p",
+		0xef53: ""} {
 		statfs = func(path string) (int64, error) {
 			if _, err := os.Stat(path); err != nil {
 				return 0, err
@@ -29,7 +31,8 @@ func TestFoldersOfNetworks(t *testing.T) {
 			}
 			_, err = b.Put(t.Context(), "k", []byte("x"), Condition{})
 			if name != "" {
-				if err == nil || !strings.Contains(err.Error(), "("+name+")") || !strings.Contains(err.Error(), "shared=true") {
+				if err == nil || !strings.Contains(err.Error(), "("+name+")") ||
+					!strings.Contains(err.Error(), "shared=true") {
 					t.Errorf("%s: written: %v", name, err)
 				}
 				for _, err := range []error{b.Prove(t.Context()), b.Delete(t.Context(), "k")} {
@@ -53,8 +56,8 @@ func TestFoldersOfNetworks(t *testing.T) {
 	}
 }
 
-// Whoever writes waits for another process that holds the folder, and no longer than its context; and a folder that can't be locked isn't
-// written to.
+// Whoever writes waits for another process that holds the folder, and no longer than its context;
+// and a folder that can't be locked isn't written to.
 func TestFolderIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	b, err := Open(t.Context(), "file://"+dir)
@@ -79,7 +82,8 @@ func TestFolderIsLocked(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() { _, err := b.Put(t.Context(), "k", []byte("two"), Condition{Version: one}); done <- err }()
-	if err := os.WriteFile(filepath.Join(dir, "k"), []byte("three"), 0o600); err != nil { // as the holder does before it lets go
+	// As the holder does before it lets go.
+	if err := os.WriteFile(filepath.Join(dir, "k"), []byte("three"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.Close(); err != nil {
@@ -91,7 +95,8 @@ func TestFolderIsLocked(t *testing.T) {
 	was := flock
 	t.Cleanup(func() { flock = was })
 	flock = func(*os.File) error { return syscall.ENOLCK }
-	if _, err := b.Put(t.Context(), "k", []byte("four"), Condition{}); !errors.Is(err, syscall.ENOLCK) || !strings.Contains(err.Error(), "use a folder of a file system that locks") {
+	if _, err := b.Put(t.Context(), "k", []byte("four"), Condition{}); !errors.Is(err, syscall.ENOLCK) ||
+		!strings.Contains(err.Error(), "use a folder of a file system that locks") {
 		t.Errorf("without locks: %v", err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -150,7 +155,8 @@ func TestFolderKeys(t *testing.T) {
 	}
 }
 
-// Clocks and copies change the time of a file and not its version; another content of the same time and size is another version.
+// Clocks and copies change the time of a file and not its version; another content of the same time
+// and size is another version.
 func TestFolderVersions(t *testing.T) {
 	dir := t.TempDir()
 	b, err := Open(t.Context(), "file://"+dir)

@@ -22,14 +22,17 @@ import (
 )
 
 const (
-	gcsCredentials = "log in by gcloud auth application-default login, set GOOGLE_APPLICATION_CREDENTIALS to the file of a service " +
+	gcsCredentials = "log in by gcloud auth application-default login, set GOOGLE_APPLICATION_CREDENTIALS to the " +
+		"file of a service " +
 		"account's key, or run under a service account"
-	gcsRights = "the account that runs this needs the role Storage Object User (roles/storage.objectUser) on the bucket; it is the one of " +
-		"GOOGLE_APPLICATION_CREDENTIALS, or of gcloud auth application-default login, or the service account that this runs under"
+	gcsRights = "the account that runs this needs the role Storage Object User (roles/storage.objectUser) on the " +
+		"bucket; it is the one of " +
+		"GOOGLE_APPLICATION_CREDENTIALS, or of gcloud auth application-default login, or the service account that " +
+		"this runs under"
 )
 
-// openGCS opens a gs URL as gocloud does, but over a gcsTransport. Without credentials gocloud itself prints a warning and goes
-// on, and then every call fails.
+// openGCS opens a gs URL as gocloud does, but over a gcsTransport. Without credentials gocloud
+// itself prints a warning and goes on, and then every call fails.
 func openGCS(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	q := u.Query()
 	plain := &http.Client{Transport: gcp.DefaultTransport()}
@@ -55,16 +58,18 @@ func openGCS(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	return opener.OpenBucketURL(ctx, u)
 }
 
-// A gcsTransport finds the credentials when the first request goes to Google. An emulator is called over plain HTTP and gets
-// none. Every answer that refuses the credentials becomes an error with the answer's words: Google's client passes on only
-// the status, and gocloud takes a 403 for a missing object.
+// A gcsTransport finds the credentials when the first request goes to Google. An emulator is called
+// over plain HTTP and gets none. Every answer that refuses the credentials becomes an error with
+// the answer's words: Google's client passes on only the status, and gocloud takes a 403 for a
+// missing object.
 type gcsTransport struct {
 	plain     http.RoundTripper
 	anonymous bool
 	login     func() (http.RoundTripper, error)
 }
 
-// gcsPassing are the reasons of a 403 against which a retry can help (https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden).
+// gcsPassing are the reasons of a 403 against which a retry can help
+// (https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden).
 var gcsPassing = []string{"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"}
 
 // RoundTrip sends a request, with credentials where they are needed.
@@ -109,17 +114,19 @@ func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err er
 	return nil, deny(fmt.Errorf("answered by Google Cloud Storage: %d: %s", resp.StatusCode, said), gcsRights)
 }
 
-// The bounds on how often a call to gs:// is sent. Google's clients pause for up to 1 s after the first failure, or 0.1 s in an
-// upload, and double the pause each time. The clients of S3 and Azure send a call three and four times at most.
+// The bounds on how often a call to gs:// is sent. Google's clients pause for up to 1 s after the
+// first failure, or 0.1 s in an upload, and double the pause each time. The clients of S3 and Azure
+// send a call three and four times at most.
 const (
 	tries       = 5
 	uploadTries = 8
 )
 
-// retryGoogle makes a client of Google's storage repeat every call that was answered with 503 or not at all, a bounded number
-// of times. By default it repeats, without a bound, only calls that are idempotent for every caller
-// (https://cloud.google.com/storage/docs/retry-strategy), which leaves out writing an object. All calls of this program are
-// idempotent, because every write is conditional.
+// retryGoogle makes a client of Google's storage repeat every call that was answered with 503 or
+// not at all, a bounded number of times. By default it repeats, without a bound, only calls that
+// are idempotent for every caller (https://cloud.google.com/storage/docs/retry-strategy), which
+// leaves out writing an object. All calls of this program are idempotent, because every write is
+// conditional.
 func retryGoogle(bucket *blob.Bucket) {
 	var client *storage.Client
 	if bucket.As(&client) {
@@ -127,7 +134,8 @@ func retryGoogle(bucket *blob.Bucket) {
 	}
 }
 
-// boundUpload bounds the retries of one upload, to which SetRetry's bound doesn't apply. as is the argument of BeforeWrite.
+// boundUpload bounds the retries of one upload, to which SetRetry's bound doesn't apply. as is the
+// argument of BeforeWrite.
 func boundUpload(as func(any) bool) {
 	var object **storage.ObjectHandle
 	if !as(&object) {

@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket/buckettest"
 )
 
-// Google's client leaves out writing an object when it repeats what was answered with 503; and what it does repeat, it
-// repeats for ever.
+// Google's client leaves out writing an object when it repeats what was answered with 503; and what
+// it does repeat, it repeats for ever.
 func TestGCSRetries(t *testing.T) {
 	for _, c := range []struct {
 		refused, requests int64
@@ -28,7 +28,8 @@ func TestGCSRetries(t *testing.T) {
 			})
 		})
 		_, err := buckettest.Open(t, "gs://bkt/a").Put(t.Context(), "k", []byte("rows"), bucket.Condition{Absent: true})
-		if (err == nil) != c.stored || err != nil && !strings.Contains(err.Error(), "503") || uploads.Load() != c.requests {
+		if (err == nil) != c.stored || err != nil && !strings.Contains(err.Error(), "503") ||
+			uploads.Load() != c.requests {
 			t.Errorf("%d times 503: %d requests, want %d; %v", c.refused, uploads.Load(), c.requests, err)
 		}
 	}

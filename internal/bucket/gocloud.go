@@ -44,7 +44,8 @@ func (m memoryBlob) Attributes(ctx context.Context, key string) (*driver.Attribu
 		return nil, err
 	}
 	return &driver.Attributes{
-		ContentType: o.contentType, Metadata: maps.Clone(o.metadata), ModTime: o.Modified, Size: o.Size, ETag: `"` + o.Version + `"`,
+		ContentType: o.contentType, Metadata: maps.Clone(o.metadata), ModTime: o.Modified, Size: o.Size,
+		ETag: `"` + o.Version + `"`,
 	}, nil
 }
 
@@ -72,7 +73,8 @@ func (r memoryReader) Attributes() *driver.ReaderAttributes {
 	return &driver.ReaderAttributes{ContentType: r.o.contentType, ModTime: r.o.Modified, Size: r.o.Size}
 }
 
-func (m memoryBlob) NewRangeReader(ctx context.Context, key string, offset, length int64, _ *driver.ReaderOptions) (driver.Reader, error) {
+func (m memoryBlob) NewRangeReader(ctx context.Context, key string, offset, length int64,
+	_ *driver.ReaderOptions) (driver.Reader, error) {
 	o, err := m.get(ctx, key)
 	if err != nil {
 		return nil, err
@@ -92,7 +94,8 @@ type memoryWriter struct {
 
 func (w *memoryWriter) Close() error { return w.put(w.Bytes()) }
 
-func (m memoryBlob) NewTypedWriter(ctx context.Context, key, contentType string, o *driver.WriterOptions) (driver.Writer, error) {
+func (m memoryBlob) NewTypedWriter(ctx context.Context, key, contentType string,
+	o *driver.WriterOptions) (driver.Writer, error) {
 	return &memoryWriter{put: func(data []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -102,7 +105,8 @@ func (m memoryBlob) NewTypedWriter(ctx context.Context, key, contentType string,
 		if o.IfNotExist && m.objects[key] != nil {
 			return ErrConflict
 		}
-		m.put(key, &stored{data: bytes.Clone(data), contentType: contentType, metadata: maps.Clone(o.Metadata)}, m.now())
+		m.put(key, &stored{data: bytes.Clone(data), contentType: contentType, metadata: maps.Clone(o.Metadata)},
+			m.now())
 		return nil
 	}}, nil
 }

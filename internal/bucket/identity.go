@@ -15,9 +15,9 @@ import (
 	"github.com/reportferry/reportferry/internal/rooted"
 )
 
-// place names the place that a URL leads to, as the opened client knows it. It includes what environment variables add to
-// the URL, and no secrets. A folder is named by its path as it is written, so that a relative one keeps its identity when it
-// is moved together with its ledger.
+// place names the place that a URL leads to, as the opened client knows it. It includes what
+// environment variables add to the URL, and no secrets. A folder is named by its path as it is
+// written, so that a relative one keeps its identity when it is moved together with its ledger.
 func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
 	q := url.Values{}
 	u, err := url.Parse(rooted.Written(rawURL))

@@ -12,7 +12,8 @@ import (
 func TestFolderIsTheBucket(t *testing.T) {
 	home := t.TempDir()
 	t.Chdir(home)
-	for _, rawURL := range []string{"file://./a/b", "file://" + home + "/with%20space", "file://../" + filepath.Base(home) + "/c?create_dir=true"} {
+	for _, rawURL := range []string{"file://./a/b", "file://" + home + "/with%20space",
+		"file://../" + filepath.Base(home) + "/c?create_dir=true"} {
 		dir, err := bucket.Folder(rawURL)
 		if err != nil {
 			t.Fatal(err)

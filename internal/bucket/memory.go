@@ -17,10 +17,13 @@ import (
 	"gocloud.dev/blob"
 )
 
-// A Memory is a store in memory. Each process of a test or a simulation opens it for itself. The zero Memory is empty and ready.
+// A Memory is a store in memory. Each process of a test or a simulation opens it for itself. The
+// zero Memory is empty and ready.
 type Memory struct {
-	Now    func() time.Time // the store's clock; nil: time.Now
-	Hashed bool             // versions are digests of contents, as on S3; else they are numbers, and none is ever there twice
+	Now func() time.Time // the store's clock; nil: time.Now
+	// Versions are digests of contents, as on S3; else they are numbers, and none is ever there
+	// twice.
+	Hashed bool
 
 	mu      sync.Mutex
 	objects map[string]*stored

@@ -23,11 +23,13 @@ import (
 	"github.com/reportferry/reportferry/internal/disk"
 )
 
-// SharedKey is the parameter of a folder's URL that allows a file system of a network, or one in user space. Whoever sets it to true
-// says that one machine alone writes there, and that the file system keeps locks (flock(2)) between its processes.
+// SharedKey is the parameter of a folder's URL that allows a file system of a network, or one in
+// user space. Whoever sets it to true says that one machine alone writes there, and that the file
+// system keeps locks (flock(2)) between its processes.
 const SharedKey = "shared"
 
-// Open opens the bucket of a URL. It differs from gocloud.dev/blob.OpenBucket in what that leaves to the caller:
+// Open opens the bucket of a URL. It differs from gocloud.dev/blob.OpenBucket in what that leaves
+// to the caller:
 //
 //   - file:///abs/dir, file://./dir and file://../dir are directories, which are created when they are missing; the last two
 //     are relative to the working directory. A file is written beside its place and renamed, and gets no second file with
@@ -35,8 +37,9 @@ const SharedKey = "shared"
 //   - In gs://bucket/a/b, and likewise with s3 and azblob, all keys begin with a/b/. gocloud itself ignores the path.
 //   - mem:// is a store that nobody else has.
 //
-// The query parameters are gocloud's; insecure=true, without which a store on another machine isn't spoken to over plain HTTP; and
-// shared=true, without which nothing is written to a folder of a network. Errors don't repeat them, because they may be secret.
+// The query parameters are gocloud's; insecure=true, without which a store on another machine isn't
+// spoken to over plain HTTP; and shared=true, without which nothing is written to a folder of a
+// network. Errors don't repeat them, because they may be secret.
 func Open(ctx context.Context, rawURL string) (*Bucket, error) {
 	b, err := open(ctx, rawURL)
 	if err != nil {
@@ -132,11 +135,14 @@ func openFolder(ctx context.Context, u *url.URL, shared bool) (*Bucket, error) {
 	return b, err
 }
 
-// foreign are file systems on which locks may be kept on this machine only, or not at all, by the numbers that statfs(2) gives on Linux
-// (include/uapi/linux/magic.h). On other systems they aren't recognised.
+// foreign are file systems on which locks may be kept on this machine only, or not at all, by the
+// numbers that statfs(2) gives on Linux (include/uapi/linux/magic.h). On other systems they aren't
+// recognised.
 var foreign = map[int64]string{
-	0x6969: "NFS", 0x517b: "SMB", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x65735546: "FUSE", 0x01021997: "9p", 0x5346414f: "AFS", 0x6b414653: "AFS",
-	0x73757245: "Coda", 0x564c: "NCP", 0x00c36400: "Ceph", 0x0bd00bd0: "Lustre", 0x47504653: "GPFS", 0x19830326: "BeeGFS",
+	0x6969: "NFS", 0x517b: "SMB", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x65735546: "FUSE", 0x01021997: "9p",
+	0x5346414f: "AFS", 0x6b414653: "AFS",
+	0x73757245: "Coda", 0x564c: "NCP", 0x00c36400: "Ceph", 0x0bd00bd0: "Lustre", 0x47504653: "GPFS",
+	0x19830326: "BeeGFS",
 	0x01161970: "GFS2", 0x7461636f: "OCFS2", 0x786f4256: "VirtualBox",
 }
 
@@ -144,7 +150,8 @@ var foreign = map[int64]string{
 var statfs = func(path string) (kind int64, err error) {
 	var s syscall.Statfs_t
 	err = syscall.Statfs(path, &s)
-	return int64(uint32(s.Type)), err //nolint:gosec,unconvert // the types differ between systems, and some have it negative
+	return int64(uint32(s.Type)),
+		err //nolint:gosec,unconvert // the types differ between systems, and some have it negative
 }
 
 // local refuses a folder that other machines, or a program, may have their own idea of.
@@ -155,14 +162,17 @@ func local(dir string) error {
 			continue
 		}
 		if name := foreign[kind]; err == nil && name != "" {
-			return fmt.Errorf("%s is on a file system of a network, or one in user space (%s), where a lock may not keep out writers of other machines; "+
-				"use a folder of this machine or a bucket, or add %s=true to the URL when one machine alone writes there", dir, name, SharedKey)
+			return fmt.Errorf("%s is on a file system of a network, or one in user space (%s), where a lock may not "+
+				"keep out writers of other machines; "+
+				"use a folder of this machine or a bucket, or add %s=true to the URL when one machine alone writes "+
+				"there", dir, name, SharedKey)
 		}
 		return err
 	}
 }
 
-// encrypted refuses a store that is spoken to over plain HTTP on another machine, by its URL or by an environment variable.
+// encrypted refuses a store that is spoken to over plain HTTP on another machine, by its URL or by
+// an environment variable.
 func encrypted(bucket *blob.Bucket, u *url.URL) error {
 	_, q := place(bucket, u.String())
 	at := q.Get("endpoint")
@@ -190,8 +200,9 @@ func (o opener) OpenBucketURL(ctx context.Context, u *url.URL) (*blob.Bucket, er
 	return o(ctx, u)
 }
 
-// folderOf completes the URL of a folder: its directory becomes absolute, and an atomic replacement gets the options that it needs: the
-// temporary file is on the same file system, and no second file holds the attributes.
+// folderOf completes the URL of a folder: its directory becomes absolute, and an atomic replacement
+// gets the options that it needs: the temporary file is on the same file system, and no second file
+// holds the attributes.
 func folderOf(u *url.URL) (dir string, err error) {
 	for _, moved := range []string{"prefix", "key"} {
 		if u.Query().Has(moved) {

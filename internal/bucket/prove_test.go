@@ -36,7 +36,8 @@ func TestProve(t *testing.T) {
 			b := New("s3://b/ledger", &c.careless)
 			for range 2 {
 				err := b.Prove(t.Context())
-				if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrUnsafe) || !strings.Contains(err.Error(), c.says)) {
+				if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrUnsafe) ||
+					!strings.Contains(err.Error(), c.says)) {
 					t.Errorf("%+v: %v", c.careless, err)
 				}
 			}

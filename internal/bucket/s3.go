@@ -21,23 +21,26 @@ import (
 )
 
 const (
-	s3Credentials = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, with AWS_SESSION_TOKEN when they are temporary, or AWS_PROFILE, " +
+	s3Credentials = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, with AWS_SESSION_TOKEN when they are " +
+		"temporary, or AWS_PROFILE, " +
 		"or run under a role"
 	s3Rights = "; the key or role may write, read, list and delete objects of the bucket"
-	s3Region = "S3 signs requests for a region, and none is given: add region=eu-central-1, or whichever the bucket is in, to the " +
+	s3Region = "S3 signs requests for a region, and none is given: add region=eu-central-1, or whichever the bucket " +
+		"is in, to the " +
 		"URL's parameters, or set AWS_REGION"
 )
 
-// openS3 opens an s3 URL as gocloud does, but explains refusals. The parameters for the client are parsed here, and those for
-// the bucket by gocloud.
+// openS3 opens an s3 URL as gocloud does, but explains refusals. The parameters for the client are
+// parsed here, and those for the bucket by gocloud.
 func openS3(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	q := u.Query()
 	client, bucket, err := splitS3(q)
 	if err != nil {
 		return nil, err
 	}
-	// S3 keeps no checksum of an object that was uploaded in pieces, and its client would write a warning to standard error for
-	// each download of one. The check command compares what it downloads with the ledger's content hash.
+	// S3 keeps no checksum of an object that was uploaded in pieces, and its client would write a
+	// warning to standard error for each download of one. The check command compares what it
+	// downloads with the ledger's content hash.
 	if !q.Has("response_checksum_validation") {
 		q.Set("response_checksum_validation", "when_required")
 	}
@@ -133,13 +136,16 @@ func (e explainedCredentials) Retrieve(ctx context.Context) (aws.Credentials, er
 }
 
 // s3Codes are the error codes that mean refused credentials, whatever the status
-// (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). The last one is versitygw's, for an unknown key. A
-// wrong clock (s3Skew) is answered with 403 too, but isn't a matter of credentials.
-var s3Codes = []string{"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed", "XAdminUserNotFound"}
+// (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). The last one is
+// versitygw's, for an unknown key. A wrong clock (s3Skew) is answered with 403 too, but isn't a
+// matter of credentials.
+var s3Codes = []string{"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "AuthorizationHeaderMalformed",
+	"XAdminUserNotFound"}
 
 const s3Skew = "RequestTimeTooSkewed"
 
-// refusedByS3 makes a refusal of an error about credentials, and writes every other error of S3 in one line.
+// refusedByS3 makes a refusal of an error about credentials, and writes every other error of S3 in
+// one line.
 func refusedByS3(err error) error {
 	if err == nil {
 		return nil
@@ -163,9 +169,10 @@ func refusedByS3(err error) error {
 	return &plainly{oneLine(err.Error()), err}
 }
 
-// without301 changes an error's text when it has "301" in it. gocloud (s3blob, ErrorCode) takes every such error for a bucket
-// that isn't there, and so would take a failure for a missing object when a random ID of the answer, or a port, has these
-// digits. In an ID they are then written as 3-01.
+// without301 changes an error's text when it has "301" in it. gocloud (s3blob, ErrorCode) takes
+// every such error for a bucket that isn't there, and so would take a failure for a missing object
+// when a random ID of the answer, or a port, has these digits. In an ID they are then written as
+// 3-01.
 func without301(err error) error {
 	if text := err.Error(); strings.Contains(text, "301") {
 		return &plainly{strings.ReplaceAll(text, "301", "3-01"), err}

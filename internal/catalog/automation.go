@@ -1,8 +1,8 @@
 package catalog
 
-// This file has what app automation knows by name: the sections of an app's settings, and the parameters that some ad networks
-// need of each app. Both are tables of the interface document. The slugs of the networks are from
-// https://dev.adjust.com/en/api/app-automation-api/channel-setup.
+// This file has what app automation knows by name: the sections of an app's settings, and the
+// parameters that some ad networks need of each app. Both are tables of the interface document. The
+// slugs of the networks are from https://dev.adjust.com/en/api/app-automation-api/channel-setup.
 
 // A Section is one part of an app's settings that a migration copies from the template app.
 type Section struct {
@@ -51,7 +51,8 @@ const (
 	SetupFlag
 )
 
-// A Partner is an ad network that takes parameters of each app. The interface document calls the n-th partner_n.
+// A Partner is an ad network that takes parameters of each app. The interface document calls the
+// n-th partner_n.
 type Partner struct {
 	Slug  string
 	Setup []Setup
@@ -77,5 +78,6 @@ var partners = []Partner{
 	{"vungle", []Setup{need("app_id")}},
 }
 
-// Partners lists the partners of channel_setup in the interface document's order: the first is its partner_1.
+// Partners lists the partners of channel_setup in the interface document's order: the first is its
+// partner_1.
 func Partners() []Partner { return partners }

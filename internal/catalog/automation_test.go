@@ -34,6 +34,7 @@ func TestAutomation(t *testing.T) {
 		}
 	}
 	if len(Sections()) != 15 || ios != 2 || len(Partners()) != 13 || required != 16 || optional != 2 || secret != 4 {
-		t.Errorf("%d sections, %d of ios; %d partners, %d required parameters, %d optional, %d secret", len(Sections()), ios, len(Partners()), required, optional, secret)
+		t.Errorf("%d sections, %d of ios; %d partners, %d required parameters, %d optional, %d secret", len(Sections()),
+			ios, len(Partners()), required, optional, secret)
 	}
 }

@@ -1,12 +1,14 @@
-// Package catalog knows every dimension and metric of the service by its name: the type of its column, over what it may be
-// summed, and when its values are final. Without it, types would be guessed from values, a column would change its type on the
-// first day without a decimal point, and rates would be added up.
+// Package catalog knows every dimension and metric of the service by its name: the type of its
+// column, over what it may be summed, and when its values are final. Without it, types would be
+// guessed from values, a column would change its type on the first day without a decimal point, and
+// rates would be added up.
 //
 //	metrics.tsv     slug, type, unit, additive, horizon, spend, description   Metric, EventMetric, Guess
 //	dimensions.tsv  slug  type  description                              Dimension
 //	automation.go   sections of an app, parameters of partners           Sections, Partners
 //
-// A Field is a dimension or a metric, as business intelligence tools call both. To add one is to add a line to a table:
+// A Field is a dimension or a metric, as business intelligence tools call both. To add one is to
+// add a line to a table:
 //
 //	type         of the column: day, string, int64, decimal, double... (Type)
 //	unit         of a double, which may be a count, money, ratio, seconds or number; blank for the others (Unit); {m}
@@ -16,15 +18,17 @@
 //	spend        network: rests on what networks report of themselves; mode: does so if ad_spend_mode says; {m}; blank
 //	description  the service's label, and its formula behind " = "
 //
-// A slug with placeholders is a pattern, which stands for many metrics: {p} is a cohort's period, {e} an event's slug, {m}
-// another metric; pattern.go has all of them.
+// A slug with placeholders is a pattern, which stands for many metrics: {p} is a cohort's period,
+// {e} an event's slug, {m} another metric; pattern.go has all of them.
 //
-// The tables were written from the service's metrics glossary (a dump of 2023, and what is known to be added since). Whether a
-// metric is additive was decided for each by hand. Two decisions are readings of the glossary: bounds and estimates of SKAN
-// are sums over postbacks, hence additive; an install that several networks assisted is counted by each of them, hence neither
-// assisted installs nor what is left without them.
+// The tables were written from the service's metrics glossary (a dump of 2023, and what is known to
+// be added since). Whether a metric is additive was decided for each by hand. Two decisions are
+// readings of the glossary: bounds and estimates of SKAN are sums over postbacks, hence additive;
+// an install that several networks assisted is counted by each of them, hence neither assisted
+// installs nor what is left without them.
 //
-// Where the service's glossary of 2026 (help.adjust.com, datascape-metrics-glossary) has another formula than the dump, the newer one holds:
+// Where the service's glossary of 2026 (help.adjust.com, datascape-metrics-glossary) has another
+// formula than the dump, the newer one holds:
 //
 //	{e}_{p}_events_rate_cohort, {e}_{p}_conversions_rate_cohort       by the cohort's size; in the dump by installs
 //	skad_conversion_value_null_rate                                   by total conversions; in the dump by skad_installs
@@ -69,8 +73,9 @@ func Dimension(name string) (Field, bool) {
 	return f, ok
 }
 
-// Metric finds a metric by its slug: a line of the table, or one that a pattern stands for, such as retained_users_d7. It
-// doesn't find event metrics, which EventMetric does, because an event's slug is the account's own.
+// Metric finds a metric by its slug: a line of the table, or one that a pattern stands for, such as
+// retained_users_d7. It doesn't find event metrics, which EventMetric does, because an event's slug
+// is the account's own.
 func Metric(slug string) (Field, bool) {
 	if f, ok := metrics()[slug]; ok && !strings.Contains(slug, "{") {
 		return f, true
@@ -79,8 +84,8 @@ func Metric(slug string) (Field, bool) {
 	return f, ok
 }
 
-// EventMetric finds an event's metric by what follows the event's slug: "events", "revenue", "d7_revenue_cohort". The Field's
-// Slug is that suffix.
+// EventMetric finds an event's metric by what follows the event's slug: "events", "revenue",
+// "d7_revenue_cohort". The Field's Slug is that suffix.
 func EventMetric(suffix string) (Field, bool) {
 	f, event, ok := patterns().match(anyEvent+"_"+suffix, true, nil)
 	if !ok || event != anyEvent { // the suffix holds a part of the event's slug
@@ -90,8 +95,9 @@ func EventMetric(suffix string) (Field, bool) {
 	return f, true
 }
 
-// Guess takes a slug that Metric doesn't know for an event's metric, by its ending: purchase_events, or
-// level_up_d7_revenue_cohort. Only the service knows whether there is such an event.
+// Guess takes a slug that Metric doesn't know for an event's metric, by its ending:
+// purchase_events, or level_up_d7_revenue_cohort. Only the service knows whether there is such an
+// event.
 func Guess(slug string) (Field, bool) {
 	if _, known := Metric(slug); known {
 		return Field{}, false
@@ -132,7 +138,8 @@ func readMetrics() map[string]Field {
 	return m
 }
 
-// rows cuts an embedded table and drops its header. A malformed table is a mistake in this package, so it panics.
+// rows cuts an embedded table and drops its header. A malformed table is a mistake in this package,
+// so it panics.
 func rows(tsv string, width int) [][]string {
 	lines := strings.Split(strings.TrimSuffix(tsv, "\n"), "\n")
 	out := make([][]string, 0, len(lines)-1)

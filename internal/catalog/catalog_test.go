@@ -132,7 +132,8 @@ func TestMeaning(t *testing.T) {
 		if !ok {
 			f, ok = Guess(c.slug)
 		}
-		cost := map[[2]bool]string{{true, true}: "always", {true, false}: "mode"}[[2]bool{f.NetworkCost("network"), f.NetworkCost("adjust")}]
+		cost := map[[2]bool]string{{true, true}: "always", {true, false}: "mode"}[[2]bool{f.NetworkCost("network"),
+			f.NetworkCost("adjust")}]
 		if cost == "" {
 			cost = "never"
 		}
@@ -147,7 +148,8 @@ func TestAdditiveOver(t *testing.T) {
 	for slug, want := range map[string]string{"installs": "all", "ctr": "none", "waus": "but time"} {
 		f, _ := Metric(slug)
 		for _, d := range append(Dimensions(), "half_year") {
-			time := slices.Contains([]string{"hour", "day", "week", "month", "quarter", "year", "half_year"}, d) // the last may be one
+			// The last may be one.
+			time := slices.Contains([]string{"hour", "day", "week", "month", "quarter", "year", "half_year"}, d)
 			if got := f.AdditiveOver(d); got != (want == "all" || want == "but time" && !time) {
 				t.Errorf("%s over %s: %v", slug, d, got)
 			}
@@ -158,8 +160,8 @@ func TestAdditiveOver(t *testing.T) {
 	}
 }
 
-// The table says nothing that contradicts itself: what is shaped like a ratio isn't summed, and what is summed over time
-// is dated and final in one way.
+// The table says nothing that contradicts itself: what is shaped like a ratio isn't summed, and
+// what is summed over time is dated and final in one way.
 func TestTable(t *testing.T) {
 	summed := []string{} // numbers that are sums, although they aren't counts or money
 	for _, cells := range rows(metricsTSV, 7) {
@@ -191,7 +193,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s has horizon %q", slug, horizon)
 		}
 	}
-	if want := []string{"time_spent_{p}", "general_revenue_events_est", "general revenue_events_est", "iap_revenue_events_est", "skad_general_events_est", "{e}_events_est", "skad_coarse_conversion_values_{coarse}_{postback}"}; !slices.Equal(summed, want) {
+	if want := []string{"time_spent_{p}", "general_revenue_events_est", "general revenue_events_est",
+		"iap_revenue_events_est", "skad_general_events_est", "{e}_events_est",
+		"skad_coarse_conversion_values_{coarse}_{postback}"}; !slices.Equal(summed, want) {
 		t.Errorf("doubles that are summed: %q, want %q", summed, want)
 	}
 }
@@ -200,7 +204,8 @@ func TestTable(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	fill := strings.NewReplacer(period, "w2", anyEvent, "buy", anyMetric, "installs", "{value}", "63", "{bit}", "6",
 		"{coarse}", "low", "{postback}", "1", "{window}", "7", "{confidence}", "95", "{src}", "publisher_sdk",
-		"{sub}", "renewal_from_billing_retry", "{kind}", "refund", "{from}", "install", "{to}", "trial", "{FROM}", "cohort_size_w2", "{TO}", "subscription_trial_started_events_total_w2", "{P}", "2W", "{E}", "buy")
+		"{sub}", "renewal_from_billing_retry", "{kind}", "refund", "{from}", "install", "{to}", "trial", "{FROM}",
+		"cohort_size_w2", "{TO}", "subscription_trial_started_events_total_w2", "{P}", "2W", "{E}", "buy")
 	n := 0
 	for _, slug := range Metrics() {
 		if !strings.Contains(slug, "{") {
@@ -212,7 +217,8 @@ func TestPatterns(t *testing.T) {
 			find = Guess
 		}
 		f, ok := find(fill.Replace(slug))
-		if want := metrics()[slug]; !ok || f.Description != fill.Replace(want.Description) || f.Type != want.Type || strings.Contains(f.Description, "{") {
+		if want := metrics()[slug]; !ok || f.Description != fill.Replace(want.Description) || f.Type != want.Type ||
+			strings.Contains(f.Description, "{") {
 			t.Errorf("%s is found %v as %q", fill.Replace(slug), ok, f.Description)
 		}
 	}
@@ -273,8 +279,10 @@ func TestDimension(t *testing.T) {
 // No suggestion is the refused name itself.
 func TestSuggestion(t *testing.T) {
 	for slug, want := range map[string]string{
-		"daus": "it is known here, refused by this account: the plan may lack it", "retained_users_d7": "it is known here, refused by this account: the plan may lack it",
-		"instals": "did you mean installs?", "retention_d7": "did you mean retention_rate_d7?", "zzzzzzzz": "", "": "",
+		"daus":              "it is known here, refused by this account: the plan may lack it",
+		"retained_users_d7": "it is known here, refused by this account: the plan may lack it",
+		"instals":           "did you mean installs?", "retention_d7": "did you mean retention_rate_d7?",
+		"zzzzzzzz": "", "": "",
 	} {
 		if got := Suggestion(slug); got != want {
 			t.Errorf("%q: %q, want %q", slug, got, want)
@@ -285,7 +293,8 @@ func TestSuggestion(t *testing.T) {
 // A name that the catalogue lacks is doubted where one that it has is near.
 func TestDoubt(t *testing.T) {
 	for name, want := range map[string]string{
-		"instals": "the catalogue doesn't know instals; did you mean installs?", "installs": "", "day": "", "purchase_events": "", "roas_d7": "", "zzzzzzzz": "",
+		"instals": "the catalogue doesn't know instals; did you mean installs?", "installs": "", "day": "",
+		"purchase_events": "", "roas_d7": "", "zzzzzzzz": "",
 	} {
 		if got := Doubt(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
@@ -316,7 +325,8 @@ func TestTypeText(t *testing.T) {
 	}
 }
 
-// The metrics by the glossary's own groups: how many of each there are, and those that reports ask for most.
+// The metrics by the glossary's own groups: how many of each there are, and those that reports ask
+// for most.
 func TestGlossary(t *testing.T) {
 	for _, slug := range strings.Fields(`installs clicks impressions sessions cost network_cost network_cost_diff
 		network_installs network_clicks network_impressions network_ecpi ecpi ecpi_all ad_revenue ad_impressions revenue

@@ -10,24 +10,27 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// PartitionKey is the name of the folder level that carries the partition (dt=2026-01-31). Hive-style readers make a column of
-// it, so no column may have the name.
+// PartitionKey is the name of the folder level that carries the partition (dt=2026-01-31).
+// Hive-style readers make a column of it, so no column may have the name.
 const PartitionKey = "dt"
 
 var (
 	plainName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// signs is a run of what isn't a letter, a digit or an underscore, with the underscores on both sides of it.
+	// signs is a run of what isn't a letter, a digit or an underscore, with the underscores on both
+	// sides of it.
 	signs = lazy.Regexp(`_*[^A-Za-z0-9_]+[^A-Za-z0-9]*`)
 )
 
-// ColumnName gives the name for the columns of an event or of a metric, which Parquet readers and warehouses take without quoting: its
-// slug, with an underscore in the place of blanks and other signs, Latin letters without their accents, and the code points of other
-// letters in hexadecimal digits, as in u43f. Two slugs may get one name. Only that of an empty slug is empty.
+// ColumnName gives the name for the columns of an event or of a metric, which Parquet readers and
+// warehouses take without quoting: its slug, with an underscore in the place of blanks and other
+// signs, Latin letters without their accents, and the code points of other letters in hexadecimal
+// digits, as in u43f. Two slugs may get one name. Only that of an empty slug is empty.
 func ColumnName(slug string) string {
 	if slug == "" || plainName().MatchString(slug) {
 		return slug
 	}
-	if _, event, ok := patterns().match(slug, true, nil); ok { // the metric of an event begins as the event's columns do
+	// The metric of an event begins as the event's columns do.
+	if _, event, ok := patterns().match(slug, true, nil); ok {
 		return ColumnName(event) + slug[len(event):]
 	}
 	name := strings.Trim(signs().ReplaceAllString(coded(slug, false), "_"), "_")

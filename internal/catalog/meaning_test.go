@@ -33,7 +33,8 @@ func TestMeaningInWords(t *testing.T) {
 			t.Errorf("%s: %v, %q, %q, %q", c.slug, ok, got, f.Summable(), f.Final("adjust"))
 		}
 	}
-	for _, c := range [][2]string{{"network", "14 days after the period"}, {"mixed", "14 days after the period"}, {"adjust", "7 days after the period"}} {
+	for _, c := range [][2]string{{"network", "14 days after the period"}, {"mixed", "14 days after the period"},
+		{"adjust", "7 days after the period"}} {
 		if f, _ := Metric("cost"); f.Final(c[0]) != c[1] {
 			t.Errorf("cost with ad_spend_mode %s: %s", c[0], f.Final(c[0]))
 		}
@@ -72,11 +73,14 @@ func TestDescribed(t *testing.T) {
 		typ  Type
 		unit string
 	}{
-		"integer": {Int64, "count"}, "money": {Decimal, "money"}, "Money precise": {Decimal, "money"}, "percent": {Double, "ratio"},
-		"percent_change": {Double, "ratio"}, "timeperiod": {Double, "seconds"}, "decimal": {Double, "number"}, "": {Double, "number"},
+		"integer": {Int64, "count"}, "money": {Decimal, "money"}, "Money precise": {Decimal, "money"},
+		"percent":        {Double, "ratio"},
+		"percent_change": {Double, "ratio"}, "timeperiod": {Double, "seconds"}, "decimal": {Double, "number"},
+		"": {Double, "number"},
 	} {
 		f := Described("brand_new", formatting, "Brand new")
-		if f.Slug != "brand_new" || f.Description != "Brand new" || f.Type != want.typ || f.Unit() != want.unit || f.Summable() != "no" {
+		if f.Slug != "brand_new" || f.Description != "Brand new" || f.Type != want.typ || f.Unit() != want.unit ||
+			f.Summable() != "no" {
 			t.Errorf("%q: %+v", formatting, f)
 		}
 	}

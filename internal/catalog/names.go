@@ -8,7 +8,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// Line gives a line of the tables as it stands there: a dimension, a metric, or a pattern, whose placeholders stay.
+// Line gives a line of the tables as it stands there: a dimension, a metric, or a pattern, whose
+// placeholders stay.
 func Line(name string) (Field, bool) {
 	if f, ok := dimensions()[name]; ok {
 		return f, true
@@ -59,8 +60,8 @@ func Filling(placeholder string) string {
 	return "one of " + strings.Join(words, ", ")
 }
 
-// WithPeriod puts a cohort's period in the place of a pattern's {p}; an event's {e} stays. It is false for a slug without {p}, and
-// for one with other placeholders.
+// WithPeriod puts a cohort's period in the place of a pattern's {p}; an event's {e} stays. It is
+// false for a slug without {p}, and for one with other placeholders.
 func WithPeriod(pattern, token string) (Field, bool) {
 	slug := strings.ReplaceAll(pattern, period, token)
 	if slug == pattern {
@@ -75,9 +76,10 @@ func WithPeriod(pattern, token string) (Field, bool) {
 	return f, ok
 }
 
-// Starting lists the dimensions or the metrics that begin with a prefix, sorted, for completion in a shell. A pattern is there with
-// the usual periods, or with all those that begin as the prefix goes on, and with the words of its other placeholder once the
-// prefix has come to it. Those of events and of other metrics aren't there.
+// Starting lists the dimensions or the metrics that begin with a prefix, sorted, for completion in
+// a shell. A pattern is there with the usual periods, or with all those that begin as the prefix
+// goes on, and with the words of its other placeholder once the prefix has come to it. Those of
+// events and of other metrics aren't there.
 func Starting(prefix string, ofMetrics bool) []string {
 	var out []string
 	lines := Dimensions()

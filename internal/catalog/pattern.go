@@ -15,7 +15,8 @@ const periodRE = `d(?:1[01][0-9]|120|[1-9]?[0-9])|w(?:5[0-2]|[1-4]?[0-9])|m(?:3[
 // anyPeriod finds the last period token of a slug, also a longer one than the glossary has.
 var anyPeriod = lazy.Regexp(`^(?:.*_)?([dwm])([0-9]{1,3})(?:_.*)?$`)
 
-// horizon reads the period of a cohort from any slug: 90 days of anything_d90, 62 of anything_w8. It is 0 of a slug without one.
+// horizon reads the period of a cohort from any slug: 90 days of anything_d90, 62 of anything_w8.
+// It is 0 of a slug without one.
 func horizon(slug string) int {
 	found := anyPeriod().FindStringSubmatch(slug)
 	if found == nil {
@@ -37,8 +38,9 @@ const (
 	anyMetric = "{m}"
 )
 
-// sources are the ad revenue sources, as slugs. The glossary lists those of the first three lines. Of the others only display
-// names are known (OpenAPI file of June 2024), from which the slugs are made in the same way.
+// sources are the ad revenue sources, as slugs. The glossary lists those of the first three lines.
+// Of the others only display names are known (OpenAPI file of June 2024), from which the slugs are
+// made in the same way.
 var sources = []string{
 	"unknown", "ironsource", "applovin_max", "mopub", "s2s", "admost", "admost_sdk", "admob", "ironsource_sdk",
 	"applovin_max_sdk", "applovin_max_fb_only", "unity_sdk", "topon", "tapjoy", "helium_by_chartboost_sdk",
@@ -80,8 +82,9 @@ var placeholders = map[string]string{
 	"{confidence}": `[0-9]{1,3}`, // nor is this
 }
 
-// pattern is a metric whose slug has placeholders. A lookup skips nearly all patterns by what their slugs begin and end with,
-// so that few regular expressions are ever compiled. To compile all of them would add 8 ms to every start.
+// pattern is a metric whose slug has placeholders. A lookup skips nearly all patterns by what their
+// slugs begin and end with, so that few regular expressions are ever compiled. To compile all of
+// them would add 8 ms to every start.
 type pattern struct {
 	before, after string                // the placeholders
 	expression    func() *regexp.Regexp // one group for each placeholder, named as it is without braces
@@ -97,7 +100,8 @@ func readPatterns(all map[string]Field) patternList {
 	for _, slug := range sortedKeys(all) {
 		first, last := strings.Index(slug, "{"), strings.LastIndex(slug, "}")
 		if first >= 0 {
-			list = append(list, pattern{slug[:first], slug[last+1:], sync.OnceValue(func() *regexp.Regexp { return compile(slug) }), all[slug]})
+			list = append(list, pattern{slug[:first], slug[last+1:],
+				sync.OnceValue(func() *regexp.Regexp { return compile(slug) }), all[slug]})
 		}
 	}
 	return list
@@ -106,7 +110,8 @@ func readPatterns(all map[string]Field) patternList {
 func compile(slug string) *regexp.Regexp {
 	expr := regexp.QuoteMeta(slug)
 	for name, words := range choices {
-		expr = strings.ReplaceAll(expr, regexp.QuoteMeta(name), "(?P<"+strings.Trim(name, "{}")+">"+strings.Join(words, "|")+")")
+		expr = strings.ReplaceAll(expr, regexp.QuoteMeta(name), "(?P<"+strings.Trim(name, "{}")+">"+strings.Join(words,
+			"|")+")")
 	}
 	for name, re := range placeholders {
 		expr = strings.ReplaceAll(expr, regexp.QuoteMeta(name), "(?P<"+strings.Trim(name, "{}")+">"+re+")")
@@ -114,8 +119,8 @@ func compile(slug string) *regexp.Regexp {
 	return regexp.MustCompile("^" + expr + "$")
 }
 
-// match finds the pattern that stands for a slug, among those of events or among the others, and fills it in. It looks up a
-// metric inside the slug by inner, and gives the event's slug, too.
+// match finds the pattern that stands for a slug, among those of events or among the others, and
+// fills it in. It looks up a metric inside the slug by inner, and gives the event's slug, too.
 func (l patternList) match(slug string, event bool, inner func(string) (Field, bool)) (f Field, e string, ok bool) {
 	for _, p := range l {
 		if p.event() != event || !strings.HasPrefix(slug, p.before) || !strings.HasSuffix(slug, p.after) {
@@ -130,8 +135,8 @@ func (l patternList) match(slug string, event bool, inner func(string) (Field, b
 	return Field{}, "", false
 }
 
-// Without takes what stands for a placeholder of the metric's pattern out of its slug: of retained_users_d7 and {p} the rest is
-// retained_users, and the value d7.
+// Without takes what stands for a placeholder of the metric's pattern out of its slug: of
+// retained_users_d7 and {p} the rest is retained_users, and the value d7.
 func (f Field) Without(placeholder string) (rest, value string, ok bool) {
 	for _, p := range patterns() {
 		if p.field.Slug != f.Pattern || !strings.Contains(f.Pattern, placeholder) {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Type is the type that a column of a report has in a table. It is fixed before the first byte of an answer is read.
+// Type is the type that a column of a report has in a table. It is fixed before the first byte of
+// an answer is read.
 type Type uint8
 
-// The types. Day, Week, Month, Quarter and Year differ in how the service writes them; all are stored as the DATE of
-// their first day.
+// The types. Day, Week, Month, Quarter and Year differ in how the service writes them; all are
+// stored as the DATE of their first day.
 const (
 	String  Type = iota // text; a blank is kept as ''
 	Day                 // 2026-01-31
@@ -24,7 +25,8 @@ const (
 	Instant             // a moment, stored as a timestamp in UTC; no column of the service's has it
 )
 
-var typeNames = [...]string{"string", "day", "week", "month", "quarter", "year", "hour", "int64", "decimal", "double", "instant"}
+var typeNames = [...]string{"string", "day", "week", "month", "quarter", "year", "hour", "int64", "decimal", "double",
+	"instant"}
 
 // String is the type's name as config files and the ledger spell it.
 func (t Type) String() string {
@@ -54,8 +56,9 @@ func (t Type) IsDate() bool { return t >= Day && t <= Year }
 // IsTime tells whether the type places a row in time: a date or an hour.
 func (t Type) IsTime() bool { return t >= Day && t <= Hour }
 
-// ForFormatting is the type of a metric that only the events endpoint describes, from the formatting field of its
-// record (values: the service's OpenAPI file of June 2024). An unknown formatting gives false.
+// ForFormatting is the type of a metric that only the events endpoint describes, from the
+// formatting field of its record (values: the service's OpenAPI file of June 2024). An unknown
+// formatting gives false.
 func ForFormatting(formatting string) (Type, bool) {
 	switch strings.ReplaceAll(Fold(formatting), " ", "_") {
 	case "integer":

@@ -7,8 +7,9 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// Fold gives a word of the service's contract with the letters A to Z in lower case. It leaves all others alone, because
-// Unicode's lower case makes i of İ and k of the Kelvin sign, and would take a wrong text for a currency or a choice.
+// Fold gives a word of the service's contract with the letters A to Z in lower case. It leaves all
+// others alone, because Unicode's lower case makes i of İ and k of the Kelvin sign, and would take
+// a wrong text for a currency or a choice.
 func Fold(word string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
@@ -21,7 +22,8 @@ func Fold(word string) string {
 // SameWord tells whether two words of the contract are the same but for upper and lower case.
 func SameWord(a, b string) bool { return Fold(a) == Fold(b) }
 
-// Nearest gives the up to three names that are most like name, for a "did you mean". It gives none when no name is close.
+// Nearest gives the up to three names that are most like name, for a "did you mean". It gives none
+// when no name is close.
 func Nearest(name string, names []string) []string {
 	type scored struct {
 		name string
@@ -54,7 +56,8 @@ func oneWordMore(long, short string) bool {
 
 var cohortPeriod = lazy.Regexp(`_([dwm]\d+)(_|$)`)
 
-// Suggestion says what may be meant by a metric that the service refuses, as the end of a sentence; empty when nothing is like it.
+// Suggestion says what may be meant by a metric that the service refuses, as the end of a sentence;
+// empty when nothing is like it.
 func Suggestion(slug string) string {
 	if _, known := Metric(slug); known {
 		return "it is known here, refused by this account: the plan may lack it"
@@ -75,7 +78,8 @@ func Suggestion(slug string) string {
 	return ""
 }
 
-// Doubt says of a column's name that the catalogue knows nothing like it, and what may be meant; empty: it knows it, or has nothing near.
+// Doubt says of a column's name that the catalogue knows nothing like it, and what may be meant;
+// empty: it knows it, or has nothing near.
 func Doubt(name string) string {
 	_, dimension := Dimension(name)
 	_, metric := Metric(name)

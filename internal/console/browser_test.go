@@ -39,7 +39,8 @@ var (
 // browser starts Chromium and gives a context for its tabs.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.DisableGPU, chromedp.Flag("disable-background-networking", true))
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.DisableGPU,
+		chromedp.Flag("disable-background-networking", true))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -60,7 +61,8 @@ type tab struct {
 	complaints []string
 }
 
-// open opens a tab that listens to complaints: violations of the policy, errors of scripts, files that aren't there.
+// open opens a tab that listens to complaints: violations of the policy, errors of scripts, files
+// that aren't there.
 func open(t *testing.T, browser context.Context) *tab {
 	t.Helper()
 	tb := &tab{}
@@ -122,17 +124,22 @@ func (tb *tab) quiet(t *testing.T, what string) {
 
 func theme(t *testing.T, tb *tab, name string) {
 	t.Helper()
-	tell(t, tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	tell(t, tb, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+			Value: name}}})
 }
 
 // shown are the pages that are looked at: one of each kind.
 var shown = map[string]string{
-	"overview": "index.html", "problems": "problems.html", "overnight": "overnight.html", "runs": "runs/index.html", "run": "runs/" + nightRun + ".html",
-	"table": "jobs/campaigns/index.html", "partition": "jobs/campaigns/2026-01-10.html", "differing": "jobs/campaigns/2026-01-04.html",
-	"series": "jobs/campaigns/numbers/cost.html", "spend": "jobs/spend/index.html", "apps": "jobs/apps/index.html",
+	"overview": "index.html", "problems": "problems.html", "overnight": "overnight.html", "runs": "runs/index.html",
+	"run":   "runs/" + nightRun + ".html",
+	"table": "jobs/campaigns/index.html", "partition": "jobs/campaigns/2026-01-10.html",
+	"differing": "jobs/campaigns/2026-01-04.html",
+	"series":    "jobs/campaigns/numbers/cost.html", "spend": "jobs/spend/index.html", "apps": "jobs/apps/index.html",
 }
 
-// Every page, light and dark, on a phone and on screens: axe finds nothing, nothing sticks out, and the policy is kept.
+// Every page, light and dark, on a phone and on screens: axe finds nothing, nothing sticks out, and
+// the policy is kept.
 func TestPagesInABrowser(t *testing.T) {
 	script, err := os.ReadFile(*axe)
 	if err != nil {
@@ -153,7 +160,8 @@ func TestPagesInABrowser(t *testing.T) {
 				}
 				tb.quiet(t, what)
 				if *shots != "" {
-					if err := os.WriteFile(filepath.Join(*shots, what+".png"), get(t, tb, chromedp.FullScreenshot(100)), 0o600); err != nil {
+					if err := os.WriteFile(filepath.Join(*shots, what+".png"), get(t, tb, chromedp.FullScreenshot(100)),
+						0o600); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -170,7 +178,9 @@ func TestPagesInABrowser(t *testing.T) {
 func accessible(t *testing.T, tb *tab, axe string) (list []string) {
 	t.Helper()
 	get(t, tb, chromedp.Evaluate[int](axe+";0"))
-	text := get(t, tb, chromedp.Evaluate[string](`axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations))`, chromedp.EvalAwaitPromise))
+	text := get(t, tb, chromedp.Evaluate[string](
+		`axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations))`,
+		chromedp.EvalAwaitPromise))
 	var violations []struct {
 		ID, Help string
 		Nodes    []struct{ HTML, FailureSummary string }
@@ -240,7 +250,8 @@ func TestKeyboardAlone(t *testing.T) {
 	follow("/jobs/campaigns/index.html")
 	until(kb.Tab, "2026-01-02.html") // the first partition of the calendar
 	for _, step := range []struct{ key, want string }{
-		{kb.ArrowRight, "2026-01-03.html"}, {kb.End, "2026-01-11.html"}, {kb.ArrowLeft, "2026-01-10.html"}, {kb.ArrowDown, "2026-01-10.html"}, {kb.Home, "2026-01-01.html"},
+		{kb.ArrowRight, "2026-01-03.html"}, {kb.End, "2026-01-11.html"}, {kb.ArrowLeft, "2026-01-10.html"},
+		{kb.ArrowDown, "2026-01-10.html"}, {kb.Home, "2026-01-01.html"},
 		{kb.End, "2026-01-11.html"}, {kb.ArrowLeft, "2026-01-10.html"},
 	} {
 		if tb.do(t, chromedp.KeyEvent(step.key)); focused() != step.want {
@@ -275,7 +286,8 @@ func TestPagesRefresh(t *testing.T) {
 	tb.quiet(t, "refreshing")
 }
 
-// What Export writes is opened from a folder, without a server, and from a bucket's server. Every link of it leads somewhere.
+// What Export writes is opened from a folder, without a server, and from a bucket's server. Every
+// link of it leads somewhere.
 func TestExportInABrowser(t *testing.T) {
 	dir := folderOf(t, madeUp(t))
 	bucket := httptest.NewServer(http.FileServer(http.Dir(dir)))
@@ -286,7 +298,8 @@ func TestExportInABrowser(t *testing.T) {
 		for _, at := range []string{"file://" + dir, bucket.URL} {
 			tb := open(t, b)
 			tb.do(t, chromedp.Navigate(at+"/"+path))
-			title, ground := get(t, tb, chromedp.Text("h1")), get(t, tb, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
+			title, ground := get(t, tb, chromedp.Text("h1")),
+				get(t, tb, chromedp.Evaluate[string](`getComputedStyle(document.body).backgroundColor`))
 			if title == "" || ground == "rgba(0, 0, 0, 0)" {
 				t.Errorf("%s: its title is %q, and its ground %s", name, title, ground)
 			}

@@ -40,7 +40,8 @@ type cache struct {
 	jobs []kept[JobStatus] // as in Options
 }
 
-// kept is a value that is read again when it is too old. Those who ask at the same time wait for one reading.
+// kept is a value that is read again when it is too old. Those who ask at the same time wait for
+// one reading.
 type kept[T any] struct {
 	stale atomic.Bool // it has changed since it was read
 	mu    sync.Mutex
@@ -68,8 +69,8 @@ const runs = 100
 // readers is how many jobs are read at once. Reading one mostly waits for the ledger's bucket.
 const readers = 16
 
-// See gives what is known of every job, for those who don't read pages, through the cache that the pages have. What is older than age is read
-// again, and so is what has changed.
+// See gives what is known of every job, for those who don't read pages, through the cache that the
+// pages have. What is older than age is read again, and so is what has changed.
 func (c *Console) See(ctx context.Context, age time.Duration) []JobStatus {
 	return c.cache.read(ctx, age, nil).jobs
 }
@@ -89,8 +90,8 @@ func (c *cache) get(ctx context.Context, want func(Job) bool) snapshot {
 	return c.read(ctx, c.o.Age, want)
 }
 
-// read reads the jobs that want chooses; nil: all. A reader who goes away doesn't spoil what others wait for, so the reading
-// goes on without ctx's end.
+// read reads the jobs that want chooses; nil: all. A reader who goes away doesn't spoil what others
+// wait for, so the reading goes on without ctx's end.
 func (c *cache) read(ctx context.Context, age time.Duration, want func(Job) bool) snapshot {
 	ctx = context.WithoutCancel(ctx)
 	s := snapshot{now: c.o.Now()}

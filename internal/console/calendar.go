@@ -11,7 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A calendar lays a table's partitions out in rows, the newest first: of days a row is a month, of longer periods a year.
+// A calendar lays a table's partitions out in rows, the newest first: of days a row is a month, of
+// longer periods a year.
 type calendar struct {
 	Unit    string // what a row is
 	Columns []string
@@ -81,8 +82,8 @@ func numbered(prefix string, n int) (names []string) {
 	return names
 }
 
-// newestPages and mostPages are how many partitions of a table have a page in an export: the newest ones, and as many others that a
-// person may have to look at.
+// newestPages and mostPages are how many partitions of a table have a page in an export: the newest
+// ones, and as many others that a person may have to look at.
 const (
 	newestPages = 92
 	mostPages   = 200
@@ -115,7 +116,8 @@ type conditionCount struct {
 	Count int
 }
 
-// legendOf explains the colours and glyphs of the partitions of tables, those first that need a person most.
+// legendOf explains the colours and glyphs of the partitions of tables, those first that need a
+// person most.
 func legendOf(tables ...TableState) (rows []legendRow) {
 	n := map[state]int{}
 	for _, l := range tables {

@@ -1,10 +1,11 @@
-// Package console shows what the ledger knows as pages: whether yesterday is there, which days are missing and why, where a file
-// is stuck. Without it, only people who type commands would know.
+// Package console shows what the ledger knows as pages: whether yesterday is there, which days are
+// missing and why, where a file is stuck. Without it, only people who type commands would know.
 //
 //	ledger, history ──▶ Job.Inspect ──▶ snapshot ──▶ a view for each page ──▶ template ──▶ Handler, or Export to a bucket
 //
-// It reads and changes nothing, and asks the service for nothing. Every page has a path that ends in .html and links that are
-// relative, so that the pages that a server gives are the files that Export writes.
+// It reads and changes nothing, and asks the service for nothing. Every page has a path that ends
+// in .html and links that are relative, so that the pages that a server gives are the files that
+// Export writes.
 package console
 
 import (

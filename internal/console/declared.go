@@ -2,8 +2,8 @@ package console
 
 import "time"
 
-// An App is a declared app, or one that the ledger knows. The ledger has what became of the declaration, and no value that the
-// service shows.
+// An App is a declared app, or one that the ledger knows. The ledger has what became of the
+// declaration, and no value that the service shows.
 type App struct {
 	ID, Name  string
 	Condition AppCondition

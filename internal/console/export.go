@@ -24,9 +24,10 @@ const writers = 4
 // Exported counts the files of an export.
 type Exported struct{ Written, Unchanged, Removed int }
 
-// Export writes every page and asset to a bucket, as of one moment. What a page refers to is written before it, and index.html last,
-// so that a reader finds what it leads to. Files that are as the last export left them aren't written again; those that it wrote
-// and that are no page any more are removed. No other file is touched, and none is ever there in half.
+// Export writes every page and asset to a bucket, as of one moment. What a page refers to is
+// written before it, and index.html last, so that a reader finds what it leads to. Files that are
+// as the last export left them aren't written again; those that it wrote and that are no page any
+// more are removed. No other file is touched, and none is ever there in half.
 func (c *Console) Export(ctx context.Context, b *bucket.Bucket) (Exported, error) {
 	x := export{bucket: b, console: c.asOf(c.o.Now()), now: map[string]string{}}
 	err := x.run(ctx)
@@ -79,8 +80,8 @@ func (x *export) run(ctx context.Context) (err error) {
 	return x.write(ctx, manifest{Pages: x.now})
 }
 
-// paths lists the files of an export: assets, then the pages that are many, then the others, and index.html. They are whole
-// when nothing that names pages was unreadable.
+// paths lists the files of an export: assets, then the pages that are many, then the others, and
+// index.html. They are whole when nothing that names pages was unreadable.
 func (c *Console) paths(ctx context.Context) (groups [][]string, whole bool, err error) {
 	groups = make([][]string, 4)
 	names, err := fs.Glob(assets, "*")
@@ -143,8 +144,8 @@ func (x *export) one(ctx context.Context, name string) (err error) {
 	return nil
 }
 
-// remove takes away what the last export wrote and this one didn't, unless something couldn't be read: a page of it may only seem
-// to be gone.
+// remove takes away what the last export wrote and this one didn't, unless something couldn't be
+// read: a page of it may only seem to be gone.
 func (x *export) remove(ctx context.Context, whole bool) error {
 	for name, hash := range x.last.Pages {
 		if _, kept := x.now[name]; kept {
@@ -167,8 +168,10 @@ func (x *export) remove(ctx context.Context, whole bool) error {
 
 // kinds are the content types of files by the end of their name.
 var kinds = map[string]string{
-	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".json": "application/json",
-	".svg": "image/svg+xml", ".png": "image/png", ".md": "text/markdown; charset=utf-8", ".txt": "text/plain; charset=utf-8", "": "text/plain; charset=utf-8",
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".json": "application/json",
+	".svg":  "image/svg+xml", ".png": "image/png", ".md": "text/markdown; charset=utf-8",
+	".txt": "text/plain; charset=utf-8", "": "text/plain; charset=utf-8",
 }
 
 // put writes a file. Browsers ask each time whether there is a newer one.

@@ -61,12 +61,14 @@ func TestExportedPagesAreThoseThatAreServed(t *testing.T) {
 	w := httptest.NewRecorder()
 	c.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	header, _, _ := strings.Cut(w.Header().Get("Content-Security-Policy"), "; frame-ancestors")
-	policy := `<meta charset="utf-8">` + "\n" + `<meta http-equiv="Content-Security-Policy" content="` + strings.ReplaceAll(header, "'", "&#39;") + `">`
+	policy := `<meta charset="utf-8">` + "\n" + `<meta http-equiv="Content-Security-Policy" content="` +
+		strings.ReplaceAll(header, "'", "&#39;") + `">`
 	if did.Written != len(all)-1 || did.Unchanged+did.Removed > 0 || len(all) < 10 {
 		t.Errorf("%+v of %d files", did, len(all))
 	}
 	for name, content := range all {
-		if o, err := b.Blob().Attributes(t.Context(), name); name != manifestName && (err != nil || kinds[path.Ext(name)] == "" && path.Ext(name) != ".LICENSE") {
+		if o, err := b.Blob().Attributes(t.Context(), name); name != manifestName &&
+			(err != nil || kinds[path.Ext(name)] == "" && path.Ext(name) != ".LICENSE") {
 			t.Errorf("%s has the content type %q: %v", name, o.ContentType, err)
 		}
 		if !strings.HasSuffix(name, ".html") {
@@ -84,12 +86,14 @@ func TestExportedPagesAreThoseThatAreServed(t *testing.T) {
 			before, _, _ := strings.Cut(after, "<footer>")
 			return before
 		}
-		if !strings.Contains(content, string(ownPage)) || body(content) != body(string(served)) && !strings.Contains(string(served), "hx-") {
+		if !strings.Contains(content, string(ownPage)) || body(content) != body(string(served)) &&
+			!strings.Contains(string(served), "hx-") {
 			t.Errorf("%s is served otherwise", name)
 		}
 	}
 	first, last := order[0], order[len(order)-2:]
-	if first != manifestName || !strings.HasPrefix(order[1], "asset/") || last[0] != "index.html" || last[1] != manifestName {
+	if first != manifestName || !strings.HasPrefix(order[1], "asset/") || last[0] != "index.html" ||
+		last[1] != manifestName {
 		t.Errorf("written in this order: %v", order)
 	}
 }
@@ -114,11 +118,13 @@ func TestExportAgain(t *testing.T) {
 	c = New(c.o)
 	third := exported(t, c, b)
 	all := filesOf(t, b)
-	if _, there := all["runs/"+oldRun+".html"]; there || third.Removed != 1 || third.Written == 0 || third.Unchanged < 2 {
+	if _, there := all["runs/"+oldRun+".html"]; there || third.Removed != 1 || third.Written == 0 ||
+		third.Unchanged < 2 {
 		t.Errorf("with a run forgotten: %+v, its page is there: %v", third, there)
 	}
 	for name, content := range before { // a day later they would all be written again otherwise
-		if strings.HasPrefix(name, "jobs/campaigns/2026") && !strings.Contains(content, oldRun) && all[name] != content {
+		if strings.HasPrefix(name, "jobs/campaigns/2026") && !strings.Contains(content, oldRun) &&
+			all[name] != content {
 			t.Errorf("%s has changed, and nothing of its partition has", name)
 		}
 	}
@@ -156,7 +162,8 @@ func TestExportLeavesForeignPages(t *testing.T) {
 	}
 }
 
-// An export that is cut off at any write leaves whole files alone, and the next one ends what it began.
+// An export that is cut off at any write leaves whole files alone, and the next one ends what it
+// began.
 func TestExportIsCutOff(t *testing.T) {
 	for cut := 1; ; cut++ {
 		c, m, writes := madeUp(t), new(bucket.Memory), 0
@@ -213,7 +220,8 @@ func TestDamagedManifest(t *testing.T) {
 	}
 }
 
-// Of two exports at once the one that began first loses at its end, and says so. An answer that was lost is no loss.
+// Of two exports at once the one that began first loses at its end, and says so. An answer that was
+// lost is no loss.
 func TestExportsAtOnce(t *testing.T) {
 	c, m, other := madeUp(t), new(bucket.Memory), false
 	near, later := m.Open(), c.o
@@ -229,6 +237,7 @@ func TestExportsAtOnce(t *testing.T) {
 		t.Errorf("two exports at once: %v", err)
 	}
 	for range 2 {
-		exported(t, c, buckettest.NewFaulty(m, func(call bucket.Call) buckettest.Fate { return buckettest.Fate{Twice: call.Op == bucket.OpPut} }))
+		exported(t, c, buckettest.NewFaulty(m,
+			func(call bucket.Call) buckettest.Fate { return buckettest.Fate{Twice: call.Op == bucket.OpPut} }))
 	}
 }

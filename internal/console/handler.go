@@ -9,8 +9,10 @@ import (
 	"sync"
 )
 
-// policy lets a page load what is beside it, and nothing else. Exported pages have it in themselves, where frame-ancestors has no meaning.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+// policy lets a page load what is beside it, and nothing else. Exported pages have it in
+// themselves, where frame-ancestors has no meaning.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'"
 
 // Handler answers GET and HEAD for every page and asset.
 func (c *Console) Handler() http.Handler {
@@ -38,12 +40,14 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusOK
 	switch {
 	case errors.Is(err, errNoPage):
-		status, content = http.StatusNotFound, []byte("There is no such page. The overview is at the root of this address.\n")
+		status, content = http.StatusNotFound,
+			[]byte("There is no such page. The overview is at the root of this address.\n")
 	case err != nil:
 		if r.Context().Err() == nil { // else the reader has gone away, and that may be why
 			c.o.Log.Error("a page of the console could not be made", "path", name, "error", err)
 		}
-		status, content = http.StatusInternalServerError, []byte("The page could not be made. The log of this process says why.\n")
+		status, content = http.StatusInternalServerError,
+			[]byte("The page could not be made. The log of this process says why.\n")
 	}
 	kind := "text/html; charset=utf-8"
 	if err != nil {
@@ -68,7 +72,10 @@ func (c *Console) answer(ctx context.Context, path string) ([]byte, error) {
 	if _, _, known := find(path); !known {
 		return nil, errNoPage
 	}
-	return c.drawn.one(path).get(c.o.Now(), c.o.Age, func() ([]byte, error) { return c.page(context.WithoutCancel(ctx), path, true) })
+	return c.drawn.one(path).get(c.o.Now(), c.o.Age, func() ([]byte, error) {
+		return c.page(context.WithoutCancel(ctx),
+			path, true)
+	})
 }
 
 func (d *drawn) one(path string) *kept[[]byte] {

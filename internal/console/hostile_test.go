@@ -20,17 +20,19 @@ import (
 	"github.com/reportferry/reportferry/jobs/status"
 )
 
-// ofLedger is a job whose table is read from the ledger at each look, by rules of days since a start.
+// ofLedger is a job whose table is read from the ledger at each look, by rules of days since a
+// start.
 func ofLedger(l *ledger.Ledger, name string, start civil.Date) Job {
 	rules := refresh.Rules{Page: 7, Start: start, Location: time.UTC, Lookback: 7}
-	return Job{Name: name, Kind: "report", Table: name, Zone: time.UTC, Inspect: func(ctx context.Context, past ledger.Past) (look TableState, err error) {
-		table, err := l.Table(ctx, name)
-		if err != nil {
-			return look, err
-		}
-		look.Inspection = status.Inspect(noon, name, "report", rules, table.Records(), past)
-		return look, nil
-	}}
+	return Job{Name: name, Kind: "report", Table: name, Zone: time.UTC,
+		Inspect: func(ctx context.Context, past ledger.Past) (look TableState, err error) {
+			table, err := l.Table(ctx, name)
+			if err != nil {
+				return look, err
+			}
+			look.Inspection = status.Inspect(noon, name, "report", rules, table.Records(), past)
+			return look, nil
+		}}
 }
 
 // years fills a table with days before noon, and folds them.
@@ -43,7 +45,8 @@ func years(t testing.TB, l *ledger.Ledger, name string, days int) civil.Date {
 	first := civil.DateOf(noon).AddDays(-days)
 	for i := range days {
 		e := ledger.Record{
-			Partition: first.AddDays(i), Run: oldRun, Fetched: noon.AddDate(0, 0, i+1-days), State: ledger.Written, Rows: 1000, Hash: fmt.Sprint(i), Finality: refresh.Final,
+			Partition: first.AddDays(i), Run: oldRun, Fetched: noon.AddDate(0, 0, i+1-days), State: ledger.Written,
+			Rows: 1000, Hash: fmt.Sprint(i), Finality: refresh.Final,
 			Sums: map[string]string{"installs": fmt.Sprint(i), "cost": fmt.Sprintf("%d.25", i), "revenue": "1.5"},
 		}
 		if err := table.Commit(t.Context(), e); err != nil {
@@ -67,7 +70,8 @@ func copies(t testing.TB, b *blob.Bucket, from string, names ...string) {
 		for _, name := range names {
 			data, err := b.ReadAll(t.Context(), o.Key)
 			if err == nil {
-				err = b.WriteAll(t.Context(), strings.Replace(o.Key, "tables/"+from+"/", "tables/"+name+"/", 1), data, nil)
+				err = b.WriteAll(t.Context(), strings.Replace(o.Key, "tables/"+from+"/", "tables/"+name+"/", 1), data,
+					nil)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -78,7 +82,8 @@ func copies(t testing.TB, b *blob.Bucket, from string, names ...string) {
 
 const markup = `"><script>alert(1)</script><img src=x onerror=y>`
 
-// A ledger in which nothing is as it should be: every page answers, says what is damaged, and lets no markup through.
+// A ledger in which nothing is as it should be: every page answers, says what is damaged, and lets
+// no markup through.
 func TestHostileLedger(t *testing.T) {
 	slow.Test(t)
 	memory := bucket.NewMemory()
@@ -86,22 +91,29 @@ func TestHostileLedger(t *testing.T) {
 	t.Cleanup(func() { _ = l.Close() })
 	first := years(t, l, "long", 3650)
 	copies(t, b, "long", "damaged")
-	if err := b.WriteAll(t.Context(), "tables/damaged/months/2026-01.json", []byte(`{"v":2,"xxh64":"0","content":{"partitions":{}}}`), nil); err != nil {
+	if err := b.WriteAll(t.Context(), "tables/damaged/months/2026-01.json",
+		[]byte(`{"v":2,"xxh64":"0","content":{"partitions":{}}}`), nil); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 200 { // of which half have a page
 		r := ledger.Run{
-			ID: fmt.Sprintf("20260101T%06d.000Z-%08x", i, i), Trigger: markup, Started: noon.Add(time.Duration(i-200) * time.Second), Errors: []string{markup},
-			Results: []ledger.Result{{Job: "long", Table: "long", Failures: []ledger.Failure{{Unit: markup, Error: markup}}}},
+			ID: fmt.Sprintf("20260101T%06d.000Z-%08x", i, i), Trigger: markup,
+			Started: noon.Add(time.Duration(i-200) * time.Second), Errors: []string{markup},
+			Results: []ledger.Result{{Job: "long", Table: "long",
+				Failures: []ledger.Failure{{Unit: markup, Error: markup}}}},
 		}
 		if err := l.SaveRun(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	hostile := []outbox.File{{Name: markup, Run: markup, Error: markup}, {Name: "b" + markup, Rows: 5, Rejected: 5, Ended: noon, Rejects: markup, Reasons: []store.Reason{{Field: markup, Reason: markup, Rows: 5}}}}
+	hostile := []outbox.File{{Name: markup, Run: markup, Error: markup},
+		{Name: "b" + markup, Rows: 5, Rejected: 5, Ended: noon, Rejects: markup,
+			Reasons: []store.Reason{{Field: markup, Reason: markup, Rows: 5}}}}
 	c := New(Options{Ledger: l, Again: " --config " + markup, Now: func() time.Time { return noon }, Jobs: []Job{
-		ofLedger(l, "long", first), ofLedger(l, "damaged", first), ofLedger(l, "empty", civil.DateOf(noon)), ofLedger(l, markup, first),
-		{Name: "spend", Kind: "spend", Source: markup, Rejects: markup, Files: given(hostile...)}, {Name: "apps", Kind: "apps", Apps: given(App{ID: markup, Name: markup, Token: markup})},
+		ofLedger(l, "long", first), ofLedger(l, "damaged", first), ofLedger(l, "empty", civil.DateOf(noon)),
+		ofLedger(l, markup, first),
+		{Name: "spend", Kind: "spend", Source: markup, Rejects: markup, Files: given(hostile...)},
+		{Name: "apps", Kind: "apps", Apps: given(App{ID: markup, Name: markup, Token: markup})},
 	}})
 	all := everyPage(t, c)
 	if len(all) < 200 {
@@ -113,8 +125,10 @@ func TestHostileLedger(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"problems.html": "tables/damaged/months/2026-01.json", "jobs/damaged/index.html": "trusted", "index.html": "unreadable",
-		"jobs/empty/index.html": "No partition is recorded", "overnight.html": "What moved of it can't be read", "jobs/long/2020-01-01.html": "",
+		"problems.html": "tables/damaged/months/2026-01.json", "jobs/damaged/index.html": "trusted",
+		"index.html":            "unreadable",
+		"jobs/empty/index.html": "No partition is recorded", "overnight.html": "What moved of it can't be read",
+		"jobs/long/2020-01-01.html": "",
 	} {
 		page, err := c.page(t.Context(), path, true)
 		if err != nil || !strings.Contains(string(page), want) {
@@ -123,7 +137,8 @@ func TestHostileLedger(t *testing.T) {
 	}
 }
 
-// A store that answers after 20 ms, with ten years of fifty tables: the overview takes this long, cold and when its cache is too old.
+// A store that answers after 20 ms, with ten years of fifty tables: the overview takes this long,
+// cold and when its cache is too old.
 func BenchmarkFiftyTables(b *testing.B) {
 	memory := &bucket.Memory{}
 	l := ledger.Open(ledger.Options{Store: memory.Open(), URL: "mem://"})

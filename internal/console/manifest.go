@@ -13,19 +13,20 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// manifestName is where an export says which files of a bucket are its own. Without it, nothing could tell them from files that
-// somebody else has put there.
+// manifestName is where an export says which files of a bucket are its own. Without it, nothing
+// could tell them from files that somebody else has put there.
 const manifestName = "reportferry-console.json"
 
-// A manifest lists the files of an export by path, with the hash of what was written. An export that is under way lists all that
-// it may write, without hashes, so that after a crash every page counts as changed, and none is forgotten.
+// A manifest lists the files of an export by path, with the hash of what was written. An export
+// that is under way lists all that it may write, without hashes, so that after a crash every page
+// counts as changed, and none is forgotten.
 type manifest struct {
 	Pages  map[string]string `json:"pages"`
 	Export string            `json:"export,omitempty"` // the one that is under way, by a random name
 }
 
-// read reads the manifest of the last export; an empty one when there is none. One that is damaged is an error, because pages that
-// it lists would stay for ever.
+// read reads the manifest of the last export; an empty one when there is none. One that is damaged
+// is an error, because pages that it lists would stay for ever.
 func (x *export) read(ctx context.Context) error {
 	data, version, err := x.bucket.Get(ctx, manifestName)
 	switch x.at = (bucket.Condition{Version: version}); {
@@ -36,12 +37,14 @@ func (x *export) read(ctx context.Context) error {
 		return err
 	}
 	if err := json.Unmarshal(data, &x.last); err != nil {
-		return fmt.Errorf("%s is damaged: %w; delete it: the next export then writes every page again", manifestName, err)
+		return fmt.Errorf("%s is damaged: %w; delete it: the next export then writes every page again", manifestName,
+			err)
 	}
 	return nil
 }
 
-// write replaces the manifest that was read, or written last. Of two exports at once one loses here.
+// write replaces the manifest that was read, or written last. Of two exports at once one loses
+// here.
 func (x *export) write(ctx context.Context, m manifest) error {
 	data, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
@@ -65,12 +68,13 @@ func hashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ownPage is in every page: who finds a file with it under a path that no manifest lists knows that an export was cut off, or that
-// another one is under way.
+// ownPage is in every page: who finds a file with it under a path that no manifest lists knows that
+// an export was cut off, or that another one is under way.
 var ownPage = []byte("· reportferry</title>")
 
 // errForeign: the place holds a file of somebody else.
-var errForeign = errors.New("is there already, and isn't a page of the console; name a folder of its own, such as gs://bucket/status")
+var errForeign = errors.New("is there already, and isn't a page of the console; name a folder of its own, such as " +
+	"gs://bucket/status")
 
 // mayWrite refuses to replace what no export has written.
 func mayWrite(ctx context.Context, b *bucket.Bucket, path string, content []byte) error {

@@ -14,7 +14,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A number is what one metric of a partition is, and what it was a day ago. Texts are exact decimals.
+// A number is what one metric of a partition is, and what it was a day ago. Texts are exact
+// decimals.
 type number struct {
 	Is, Was     string // no text: there is no number
 	Moved       bool   // Was is another number, or none
@@ -25,7 +26,8 @@ type number struct {
 // hole tells whether there is no number to be drawn.
 func (n number) hole() bool { return n.Is == "" || n.Other }
 
-// earlier is what some partitions had at an earlier time. Those that haven't changed since aren't there.
+// earlier is what some partitions had at an earlier time. Those that haven't changed since aren't
+// there.
 type earlier map[civil.Date]struct {
 	ledger.Record      // zero: there was none
 	rebaselined   bool // what they have by now means something else
@@ -111,7 +113,8 @@ func pictureOf(all []refresh.Entry, had earlier, name string) picture {
 	bars := make([]chart.Bar, 0, len(all))
 	for _, e := range all {
 		n := had.numberOf(e, name)
-		b := chart.Bar{Value: float(n.Is), Before: float(n.Was), Hole: n.hole(), New: n.Was == "", Open: e.Finality.State != refresh.Final && e.Finality.State != ""}
+		b := chart.Bar{Value: float(n.Is), Before: float(n.Was), Hole: n.hole(), New: n.Was == "",
+			Open: e.Finality.State != refresh.Final && e.Finality.State != ""}
 		switch {
 		case b.Hole:
 			p.Holes++
@@ -124,7 +127,8 @@ func pictureOf(all []refresh.Entry, had earlier, name string) picture {
 		bars = append(bars, b)
 	}
 	p.Chart = chart.Draw(bars)
-	p.Low, p.High = amount(new(big.Rat).SetFloat64(p.Chart.Low).FloatString(2)), amount(new(big.Rat).SetFloat64(p.Chart.High).FloatString(2))
+	p.Low, p.High = amount(new(big.Rat).SetFloat64(p.Chart.Low).FloatString(2)),
+		amount(new(big.Rat).SetFloat64(p.Chart.High).FloatString(2))
 	if len(all) > 0 {
 		p.From, p.To = day(all[0].Partition), day(all[len(all)-1].Partition)
 	}
@@ -141,8 +145,8 @@ func float(text string) float64 {
 	return f
 }
 
-// amount writes a decimal for people: with a space before every three digits, and with two decimals when it has more and isn't
-// small.
+// amount writes a decimal for people: with a space before every three digits, and with two decimals
+// when it has more and isn't small.
 func amount(text string) string {
 	n, ok := new(big.Rat).SetString(text)
 	if !ok {

@@ -54,7 +54,8 @@ type heatCell struct {
 	Final   bool
 }
 
-// mostHeat is how many partitions a map shows, as many as a screen is wide, and mostMoves how many moves are listed.
+// mostHeat is how many partitions a map shows, as many as a screen is wide, and mostMoves how many
+// moves are listed.
 const (
 	mostHeat  = 16
 	mostMoves = 20
@@ -110,7 +111,8 @@ func (o *overnightJob) fill(s snapshot, j JobStatus, changed tableHistory) {
 		}
 	}
 	paged := j.State.withPage()
-	moves := slices.DeleteFunc(refresh.Moves(changed.records, done), func(m refresh.Move) bool { return m.Now.Before(s.now.Add(-lately)) })
+	moves := slices.DeleteFunc(refresh.Moves(changed.records, done),
+		func(m refresh.Move) bool { return m.Now.Before(s.now.Add(-lately)) })
 	o.Moves = len(moves)
 	var days []civil.Date
 	for _, m := range moves {

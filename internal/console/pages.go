@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A page is a kind of pages, by the pattern of their paths. {job} and the like stand for one name each.
+// A page is a kind of pages, by the pattern of their paths. {job} and the like stand for one name
+// each.
 type page struct {
 	pattern string
 	view    func(*Console, context.Context, vars) (view, error)
@@ -18,7 +19,9 @@ type page struct {
 	// each lists the names of those that are exported. Nil: the pattern is a path.
 	each func(*Console, context.Context) []vars
 
-	lasts bool // in an export: it says nothing that changes with the time or with other pages, because there are many of it
+	// In an export: it says nothing that changes with the time or with other pages, because there
+	// are many of it.
+	lasts bool
 }
 
 // vars are the names in a path, by the words of the pattern.
@@ -56,7 +59,8 @@ func find(path string) (page, vars, bool) {
 	return page{}, nil, false
 }
 
-// match gives the names in a path. A word such as {job} of the pattern stands for anything but a slash, and for something.
+// match gives the names in a path. A word such as {job} of the pattern stands for anything but a
+// slash, and for something.
 func match(pattern, path string) (vars, bool) {
 	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
 	if len(want) != len(have) {
@@ -124,7 +128,8 @@ func (c *Console) page(ctx context.Context, path string, live bool) ([]byte, err
 		return nil, err
 	}
 	f := frame{
-		Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Live: live, Dated: live || !p.lasts,
+		Title: v.title, Root: strings.Repeat("../", strings.Count(path, "/")), Path: path, Live: live, Dated: live ||
+			!p.lasts,
 		Now: c.o.Now(), Zone: c.zone(), Again: c.o.Again, Body: v.body,
 	}
 	if f.Dated {
@@ -142,7 +147,8 @@ func (f frame) draw(template string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// zone is that of the schedules, which is when people expect things, or UTC when they differ. All times are shown in it.
+// zone is that of the schedules, which is when people expect things, or UTC when they differ. All
+// times are shown in it.
 func (c *Console) zone() *time.Location {
 	var zone *time.Location
 	for _, j := range c.o.Jobs {

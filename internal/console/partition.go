@@ -72,7 +72,8 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 		return view{}, errNoPage
 	}
 	e := all[at]
-	b := partitionBody{Job: j.Name, Name: day(e.Partition), Days: j.days(), Ends: endOf(j, e.Partition), State: j.State.state(e.Condition), Entry: e}
+	b := partitionBody{Job: j.Name, Name: day(e.Partition), Days: j.days(), Ends: endOf(j, e.Partition),
+		State: j.State.state(e.Condition), Entry: e}
 	paged := j.State.withPage()
 	if at > 0 && paged[all[at-1].Partition] {
 		b.Older = day(all[at-1].Partition)
@@ -113,7 +114,8 @@ func (b *partitionBody) contents(s snapshot, all tableHistory) {
 	names := map[string][]value{}
 	for i, e := range slices.Backward(history[b.More:]) {
 		at := b.More + i
-		c := content{Record: e, Rebaselined: rebaselined[e.Seq], Linked: s.linked(e.Run), Now: at == len(history)-1 && b.Entry.Record.State != ledger.Publishing}
+		c := content{Record: e, Rebaselined: rebaselined[e.Seq], Linked: s.linked(e.Run), Now: at == len(history)-1 &&
+			b.Entry.Record.State != ledger.Publishing}
 		before := ledger.Record{}
 		if at > 0 && c.Rebaselined == "" {
 			before = history[at-1]
@@ -140,7 +142,8 @@ func (b *partitionBody) contents(s snapshot, all tableHistory) {
 	}
 }
 
-// difference writes one number less another with its sign; nothing when there is none, or when one of them isn't there.
+// difference writes one number less another with its sign; nothing when there is none, or when one
+// of them isn't there.
 func difference(is, was string) string {
 	a, first := new(big.Rat).SetString(is)
 	b, second := new(big.Rat).SetString(was)

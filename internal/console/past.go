@@ -23,7 +23,8 @@ type past struct {
 	older map[civil.Date]*kept[tableHistory] // of some other partitions
 }
 
-// A tableHistory has records of a table, and the changes after which the numbers mean something else than those before, so that they aren't compared.
+// A tableHistory has records of a table, and the changes after which the numbers mean something
+// else than those before, so that they aren't compared.
 type tableHistory struct {
 	records     []ledger.Record
 	rebaselined []refresh.Change
@@ -41,8 +42,10 @@ func (c *Console) changed(ctx context.Context, s snapshot, j Job) (tableHistory,
 	})
 }
 
-// readHistory reads a part of the history of a job's table. A reader who goes away doesn't spoil what others wait for.
-func (c *Console) readHistory(ctx context.Context, j Job, read func(context.Context, *ledger.Table) ([]ledger.Record, error)) (all tableHistory, err error) {
+// readHistory reads a part of the history of a job's table. A reader who goes away doesn't spoil
+// what others wait for.
+func (c *Console) readHistory(ctx context.Context, j Job, read func(context.Context, *ledger.Table) ([]ledger.Record,
+	error)) (all tableHistory, err error) {
 	ctx = context.WithoutCancel(ctx)
 	table, err := c.o.Ledger.Table(ctx, j.Table)
 	if err != nil {
@@ -51,12 +54,15 @@ func (c *Console) readHistory(ctx context.Context, j Job, read func(context.Cont
 	if all.records, err = read(ctx, table); err != nil {
 		return all, err
 	}
-	all.rebaselined, err = refresh.Rebaselined(all.records, func(e ledger.Record) (ledger.Shape, error) { return table.ShapeOf(ctx, e) })
+	all.rebaselined, err = refresh.Rebaselined(all.records, func(e ledger.Record) (ledger.Shape,
+		error) {
+		return table.ShapeOf(ctx, e)
+	})
 	return all, err
 }
 
-// history is every content that a partition of a job has had. That of the newest ones is read at once, because whoever looks at one
-// of them looks at others.
+// history is every content that a partition of a job has had. That of the newest ones is read at
+// once, because whoever looks at one of them looks at others.
 func (c *Console) history(ctx context.Context, s snapshot, j JobStatus, partition civil.Date) (tableHistory, error) {
 	p := c.pasts[j.Name]
 	var cached *kept[tableHistory]

@@ -63,8 +63,10 @@ func allProblems(s snapshot) (all []problem) {
 	if len(s.past.Runs) > 0 && s.past.Runs[0].Ended == nil && s.now.Sub(s.past.Runs[0].Started) > time.Hour {
 		r := s.past.Runs[0]
 		all = append(all, problem{
-			State: runState(r), What: "The newest run began " + ago(s.now, r.Started) + " and has no end on record: it " + wording.Unended,
-			Advice: "If it was killed, the next run goes on with what it left.", Run: s.linked(r.ID), like: refresh.Final, known: true,
+			State: runState(r), What: "The newest run began " + ago(s.now,
+				r.Started) + " and has no end on record: it " + wording.Unended,
+			Advice: "If it was killed, the next run goes on with what it left.", Run: s.linked(r.ID),
+			like: refresh.Final, known: true,
 		})
 	}
 	return worstFirst(all)
@@ -79,7 +81,8 @@ func problemsOf(s snapshot, j JobStatus) (all []problem) {
 	case is:
 		all = []problem{p}
 	default:
-		all = slices.Concat(failures(s.past, j), problemsOfTable(j, civil.Date{}), stuck(s.now, j), openProblems(s.past, j))
+		all = slices.Concat(failures(s.past, j), problemsOfTable(j, civil.Date{}), stuck(s.now, j),
+			openProblems(s.past, j))
 	}
 	for i, p := range all {
 		all[i].Run = s.linked(p.Run)
@@ -97,7 +100,8 @@ func worstFirst(all []problem) []problem {
 	return all
 }
 
-// linked is the ID of a run that has a page, else nothing: the ledger forgets runs before it forgets what they did.
+// linked is the ID of a run that has a page, else nothing: the ledger forgets runs before it
+// forgets what they did.
 func (s snapshot) linked(run string) string {
 	if pathSafe(run) && slices.ContainsFunc(s.past.Runs, func(r ledger.Run) bool { return r.ID == run }) {
 		return run
@@ -107,7 +111,8 @@ func (s snapshot) linked(run string) string {
 
 // unreadable says that something of the ledger, or the config of a job, can't be used.
 func unreadable(job string, err error, command string) problem {
-	p := problem{Job: job, State: unsure, What: "What the ledger has of it can't be read", Details: []string{err.Error()}, Type: []string{command}}
+	p := problem{Job: job, State: unsure, What: "What the ledger has of it can't be read",
+		Details: []string{err.Error()}, Type: []string{command}}
 	var damaged *ledger.DamagedError
 	switch {
 	case errors.As(err, &damaged):
@@ -127,24 +132,33 @@ func unreadable(job string, err error, command string) problem {
 // unbegun is the problem of a job that has never run, and that has no record otherwise.
 func unbegun(past ledger.Past, j JobStatus) (problem, bool) {
 	run, _ := past.Last(j.Name)
-	if run != nil || !j.Success.IsZero() || status.Wrong(j.State.Problems) > 0 || len(j.Pushed) > 0 || slices.ContainsFunc(j.Declared, func(a App) bool { return a.Condition != "" }) {
+	if run != nil || !j.Success.IsZero() || status.Wrong(j.State.Problems) > 0 || len(j.Pushed) > 0 ||
+		slices.ContainsFunc(j.Declared, func(a App) bool { return a.Condition != "" }) {
 		return problem{}, false
 	}
-	p := problem{Job: j.Name, State: neverRun, What: "It has never run", Advice: "Its first run:", Type: []string{"run " + j.Name}, known: true}
+	p := problem{Job: j.Name, State: neverRun, What: "It has never run", Advice: "Its first run:",
+		Type: []string{"run " + j.Name}, known: true}
 	if n := j.State.Missing(); n > 0 {
 		p.What = "It has never run: " + plural(n, "partition") + " missing"
 	}
 	return p, true
 }
 
-// failures are those of the last run of a job without a table, but for those that a file or an app shows.
+// failures are those of the last run of a job without a table, but for those that a file or an app
+// shows.
 func failures(past ledger.Past, j JobStatus) []problem {
 	if j.Inspect != nil {
 		return nil // the problems of the table have them
 	}
 	list := status.LastFailed(j.Name, past, func(_ *ledger.Run, f ledger.Failure) bool {
-		return slices.ContainsFunc(outbox.Latest(j.Pushed), func(o outbox.File) bool { return o.Error != "" && o.Name == f.Unit }) ||
-			slices.ContainsFunc(j.Declared, func(a App) bool { return a.Condition == AppFailed && strings.Contains(f.Error, a.ID) })
+		return slices.ContainsFunc(outbox.Latest(j.Pushed), func(o outbox.File) bool {
+			return o.Error != "" &&
+				o.Name == f.Unit
+		}) ||
+			slices.ContainsFunc(j.Declared, func(a App) bool {
+				return a.Condition == AppFailed &&
+					strings.Contains(f.Error, a.ID)
+			})
 	})
 	return problemsFrom(j, list, civil.Date{})
 }
@@ -152,7 +166,8 @@ func failures(past ledger.Past, j JobStatus) []problem {
 // mostNamed is how many rows of partitions of a problem are named with what is wrong with each.
 const mostNamed = 5
 
-// problemsOfTable are the problems of a job's table, with those rows of days that include a partition; the zero one: with all.
+// problemsOfTable are the problems of a job's table, with those rows of days that include a
+// partition; the zero one: with all.
 func problemsOfTable(j JobStatus, partition civil.Date) []problem {
 	return problemsFrom(j, j.State.Problems, partition)
 }
@@ -161,7 +176,8 @@ func problemsOfTable(j JobStatus, partition civil.Date) []problem {
 func problemsFrom(j JobStatus, all []ledger.Problem, partition civil.Date) (list []problem) {
 	for _, p := range all {
 		c := refresh.Condition(p.Condition)
-		one := problem{Job: j.Name, State: j.State.state(c), What: p.What, Details: p.Errors, Advice: sentence(p), Run: p.Run, like: c, known: !p.Wrong}
+		one := problem{Job: j.Name, State: j.State.state(c), What: p.What, Details: p.Errors, Advice: sentence(p),
+			Run: p.Run, like: c, known: !p.Wrong}
 		if p.Command != "" {
 			one.Type = []string{p.Command}
 		}

@@ -17,7 +17,8 @@ import (
 
 // Each thing that is wrong is listed once, the worst first, with the command that mends it.
 func TestTheWorstComesFirst(t *testing.T) {
-	damaged := &ledger.DamagedError{Location: "mem://tables/x/1.json", Err: errors.New("checksum"), Cost: "its records would be sent again"}
+	damaged := &ledger.DamagedError{Location: "mem://tables/x/1.json", Err: errors.New("checksum"),
+		Cost: "its records would be sent again"}
 	jobs := madeUp(t).o.Jobs
 	s := snapshot{now: noon}
 	s.past.Runs = madeUpRuns()
@@ -25,7 +26,8 @@ func TestTheWorstComesFirst(t *testing.T) {
 	for _, j := range jobs {
 		s.jobs = append(s.jobs, statusOf(t.Context(), j, s.past))
 	}
-	s.jobs = append(s.jobs, JobStatus{Job: Job{Name: "broken"}, Err: damaged}, JobStatus{Job: Job{Name: "odd"}, Err: errors.New("no such zone")})
+	s.jobs = append(s.jobs, JobStatus{Job: Job{Name: "broken"}, Err: damaged},
+		JobStatus{Job: Job{Name: "odd"}, Err: errors.New("no such zone")})
 	var got []string
 	for _, p := range allProblems(s) {
 		command := "-"
@@ -60,7 +62,8 @@ func TestTheWorstComesFirst(t *testing.T) {
 
 // A failure is shown by itself only when no file or app shows it.
 func TestAFailureIsShownOnce(t *testing.T) {
-	run := ledger.Run{ID: "r", Ended: &noon, Results: []ledger.Result{{Job: "j", Failures: []ledger.Failure{{Unit: "u", Error: "broken ios/1"}}}}}
+	run := ledger.Run{ID: "r", Ended: &noon, Results: []ledger.Result{{Job: "j",
+		Failures: []ledger.Failure{{Unit: "u", Error: "broken ios/1"}}}}}
 	past := ledger.Past{Runs: []ledger.Run{run}}
 	for name, c := range map[string]struct {
 		job  JobStatus
@@ -79,7 +82,8 @@ func TestAFailureIsShownOnce(t *testing.T) {
 	}
 }
 
-// Files that are done longer than their records are remembered, and those that have been replaced, are no problem any more.
+// Files that are done longer than their records are remembered, and those that have been replaced,
+// are no problem any more.
 func TestOldFilesAreNoProblem(t *testing.T) {
 	old := outbox.File{Name: "a", Ended: noon, Last: noon.Add(-outbox.Recent), Rows: 5, Refused: 5}
 	mended := []outbox.File{{Name: "b", Ended: noon, Last: noon}, {Name: "b", Error: "no header"}}
@@ -119,7 +123,8 @@ func TestManyDays(t *testing.T) {
 	j := JobStatus{Job: Job{Name: "e", Kind: "events"}}
 	j.State.Problems = []ledger.Problem{p}
 	list := problemsOfTable(j, civil.Date{})
-	if len(list) != 1 || list[0].Type[0] != "run e" || list[0].Advice != "To fetch what is missing:" || len(list[0].Details) != mostNamed+1 ||
+	if len(list) != 1 || list[0].Type[0] != "run e" || list[0].Advice != "To fetch what is missing:" ||
+		len(list[0].Details) != mostNamed+1 ||
 		list[0].Details[0] != "2026-01-14: never fetched yet" || list[0].Details[mostNamed] != "and 2 more" {
 		t.Errorf("%+v", list)
 	}
@@ -137,16 +142,19 @@ func TestADamagedRun(t *testing.T) {
 	}
 	last := madeUpRuns()[0]
 	last.ID, last.Started = "20251231T043000.000Z-00000000", last.Started.AddDate(0, -1, 0)
-	if err := errors.Join(l.SaveRun(t.Context(), last), b.WriteAll(t.Context(), "runs/2026-01.json", []byte(`{"v":2,"xxh64":"0","content":{}}`), nil)); err != nil {
+	if err := errors.Join(l.SaveRun(t.Context(), last), b.WriteAll(t.Context(), "runs/2026-01.json",
+		[]byte(`{"v":2,"xxh64":"0","content":{}}`), nil)); err != nil {
 		t.Fatal(err)
 	}
 	c := New(Options{Ledger: l, Now: func() time.Time { return noon }})
 	problems, err := c.render(t.Context(), "problems.html")
-	if err != nil || strings.Count(string(problems), "can&#39;t be trusted: ") != 1 || !strings.Contains(string(problems), "runs/2026-01.json") {
+	if err != nil || strings.Count(string(problems), "can&#39;t be trusted: ") != 1 ||
+		!strings.Contains(string(problems), "runs/2026-01.json") {
 		t.Errorf("%v: %s", err, problems)
 	}
 	list, err := c.render(t.Context(), "runs/index.html")
-	if err != nil || !strings.Contains(string(list), last.ID) || !strings.Contains(string(list), "Not all records of runs can be read") || strings.Count(string(list), `scope="row"`) != 1 {
+	if err != nil || !strings.Contains(string(list), last.ID) || !strings.Contains(string(list),
+		"Not all records of runs can be read") || strings.Count(string(list), `scope="row"`) != 1 {
 		t.Errorf("%v: %s", err, list)
 	}
 }

@@ -56,7 +56,8 @@ func lineOfFile(s snapshot, j JobStatus, f outbox.File, earlier bool) fileLine {
 	}
 	at := 0.0
 	for _, p := range []filePart{
-		{Class: "accepted", Text: "accepted", Rows: f.Accepted}, {Class: "duplicate", Text: "duplicates", Rows: f.Duplicates}, {Class: "pending", Text: "to be sent", Rows: f.Pending},
+		{Class: "accepted", Text: "accepted", Rows: f.Accepted}, {Class: "duplicate", Text: "duplicates",
+			Rows: f.Duplicates}, {Class: "pending", Text: "to be sent", Rows: f.Pending},
 		{Class: "doubt", Text: "in doubt", Rows: f.Unknown}, {Class: "lost", Text: "not taken", Rows: l.NotTaken},
 	} {
 		if p.Rows <= 0 || f.Rows <= 0 || !l.Checked {

@@ -14,8 +14,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/status"
 )
 
-// rebaselined is a console of a table of days whose numbers were in USD. This night January 9 to 11 were replaced by others in EUR, and the
-// days before weren't yet. Then a number of January 11 has moved, or hasn't.
+// rebaselined is a console of a table of days whose numbers were in USD. This night January 9 to 11
+// were replaced by others in EUR, and the days before weren't yet. Then a number of January 11 has
+// moved, or hasn't.
 func rebaselined(t *testing.T, moved bool) *Console {
 	t.Helper()
 	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
@@ -26,15 +27,18 @@ func rebaselined(t *testing.T, moved bool) *Console {
 	}
 	shapes := map[string]ledger.Shape{}
 	for _, currency := range []string{"USD", "EUR"} {
-		shapes[currency] = ledger.Shape{Fingerprint: map[string]string{"currency": currency}, Columns: []ledger.Column{{Name: "cost", Type: "money"}}}
+		shapes[currency] = ledger.Shape{Fingerprint: map[string]string{"currency": currency},
+			Columns: []ledger.Column{{Name: "cost", Type: "money"}}}
 		if err := table.SaveShape(t.Context(), shapes[currency]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put := func(day, hours int, currency, cost string) {
 		e := ledger.Record{
-			Partition: at(day).Partition, Run: nightRun, Fetched: noon.Add(time.Duration(-hours) * time.Hour), Reason: "rebaseline", State: ledger.Written, Rows: 10,
-			Hash: currency + cost, Shape: shapes[currency].ID(), Sums: map[string]string{"cost": cost}, Finality: refresh.Final,
+			Partition: at(day).Partition, Run: nightRun, Fetched: noon.Add(time.Duration(-hours) * time.Hour),
+			Reason: "rebaseline", State: ledger.Written, Rows: 10,
+			Hash: currency + cost, Shape: shapes[currency].ID(), Sums: map[string]string{"cost": cost},
+			Finality: refresh.Final,
 		}
 		if err := table.Commit(t.Context(), e); err != nil {
 			t.Fatal(err)
@@ -50,20 +54,30 @@ func rebaselined(t *testing.T, moved bool) *Console {
 	if moved {
 		put(11, 2, "EUR", "86")
 	}
-	rules := refresh.Rules{Page: 7, Start: at(6).Partition, Location: time.UTC, Stale: map[string]ledger.Stale{shapes["USD"].ID(): {Rebased: true}}}
-	j := looks("rebaselined", TableState{Inspection: status.Inspect(noon, "rebaselined", "report", rules, table.Records(), ledger.Past{})}, nil)
+	rules := refresh.Rules{Page: 7, Start: at(6).Partition, Location: time.UTC,
+		Stale: map[string]ledger.Stale{shapes["USD"].ID(): {Rebased: true}}}
+	j := looks("rebaselined", TableState{Inspection: status.Inspect(noon, "rebaselined", "report", rules,
+		table.Records(), ledger.Past{})}, nil)
 	return New(Options{Ledger: l, Jobs: []Job{j}, Now: func() time.Time { return noon }})
 }
 
-// Numbers of different meanings aren't compared on any page, and each says so in the words of the command changes.
+// Numbers of different meanings aren't compared on any page, and each says so in the words of the
+// command changes.
 func TestNumbersOfAnotherMeaning(t *testing.T) {
 	c := rebaselined(t, true)
 	for path, wants := range map[string][]string{
-		"overnight.html":                     {"3 periods rebaselined, USD -&gt; EUR, not compared", "<td class=\"num fixed\">85</td><td class=\"num fixed\">86</td>", "!100"},
-		"jobs/rebaselined/index.html":        {"3 periods rebaselined, USD -&gt; EUR, not compared", "85<small>not compared</small>", "between 0 and 86; 0 with another number than a day ago", "3 without a number, or with one of another meaning", "!was 100"},
-		"jobs/rebaselined/numbers/cost.html": {"3 periods rebaselined, USD -&gt; EUR, not compared", "<td>86<td>not compared", "<td data-other>100<td><td>other meaning"},
-		"jobs/rebaselined/2026-01-11.html":   {"USD -&gt; EUR, not compared", `<span title="101">101</span><small class="why">&#43;1</small>`, `<span title="86">86</span><small class="why">&#43;1</small>`, "!-16", "!-15"},
-		"jobs/rebaselined/2026-01-08.html":   {"3 partitions whose numbers", "other meaning", "run rebaselined --rebaseline --now", "!not compared", "!backfill"},
+		"overnight.html": {"3 periods rebaselined, USD -&gt; EUR, not compared",
+			"<td class=\"num fixed\">85</td><td class=\"num fixed\">86</td>", "!100"},
+		"jobs/rebaselined/index.html": {"3 periods rebaselined, USD -&gt; EUR, not compared",
+			"85<small>not compared</small>", "between 0 and 86; 0 with another number than a day ago",
+			"3 without a number, or with one of another meaning", "!was 100"},
+		"jobs/rebaselined/numbers/cost.html": {"3 periods rebaselined, USD -&gt; EUR, not compared",
+			"<td>86<td>not compared", "<td data-other>100<td><td>other meaning"},
+		"jobs/rebaselined/2026-01-11.html": {"USD -&gt; EUR, not compared",
+			`<span title="101">101</span><small class="why">&#43;1</small>`,
+			`<span title="86">86</span><small class="why">&#43;1</small>`, "!-16", "!-15"},
+		"jobs/rebaselined/2026-01-08.html": {"3 partitions whose numbers", "other meaning",
+			"run rebaselined --rebaseline --now", "!not compared", "!backfill"},
 		"jobs/rebaselined/numbers/rows.html": {"not compared"},
 		"jobs/rebaselined/2026-01-09.html":   {"USD -&gt; EUR, not compared"},
 		"problems.html":                      {"3 partitions whose numbers mean something else"},
@@ -83,16 +97,20 @@ func TestNumbersOfAnotherMeaning(t *testing.T) {
 // A night that brought nothing but other meanings isn't one in which nothing moved.
 func TestNothingButAnotherMeaning(t *testing.T) {
 	page, err := rebaselined(t, false).render(t.Context(), "overnight.html")
-	if err != nil || !strings.Contains(string(page), "3 periods rebaselined") || strings.Contains(string(page), "Nothing moved") {
+	if err != nil || !strings.Contains(string(page), "3 periods rebaselined") ||
+		strings.Contains(string(page), "Nothing moved") {
 		t.Errorf("%v\n%s", err, page)
 	}
 }
 
-// The headline and the count beside Problems are what package status finds wrong, and every page has the same count.
+// The headline and the count beside Problems are what package status finds wrong, and every page
+// has the same count.
 func TestHeadlineAndCount(t *testing.T) {
 	made, odd := madeUp(t), rebaselined(t, false)
-	calm := TableState{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Success: &noon}, Calendar: []refresh.Entry{{Partition: at(2).Partition, Condition: refresh.ChangedFinal, Record: at(2)}}}}
-	for _, c := range []*Console{sample(t), sample(t, looks("calm", calm, nil), looks("calm_too", calm, nil)), sample(t, made.o.Jobs[0], looks("calm", calm, nil), made.o.Jobs[3]), odd} {
+	calm := TableState{Inspection: refresh.Inspection{Fresh: refresh.Freshness{Success: &noon},
+		Calendar: []refresh.Entry{{Partition: at(2).Partition, Condition: refresh.ChangedFinal, Record: at(2)}}}}
+	for _, c := range []*Console{sample(t), sample(t, looks("calm", calm, nil), looks("calm_too", calm, nil)),
+		sample(t, made.o.Jobs[0], looks("calm", calm, nil), made.o.Jobs[3]), odd} {
 		problems, tables, never := 0, 0, 0
 		for _, s := range c.See(t.Context(), 0) {
 			n := len(slices.DeleteFunc(slices.Clone(s.State.Problems), func(p ledger.Problem) bool { return !p.Wrong }))
@@ -116,7 +134,8 @@ func TestHeadlineAndCount(t *testing.T) {
 			}
 			for _, names := range list {
 				page, err := c.page(t.Context(), p.path(names), true)
-				if err != nil || !strings.Contains(string(page), fmt.Sprintf(">Problems (%d)</a>", problems)) || strings.Contains(string(page), `"headline"`) && !strings.Contains(string(page), want) {
+				if err != nil || !strings.Contains(string(page), fmt.Sprintf(">Problems (%d)</a>", problems)) ||
+					strings.Contains(string(page), `"headline"`) && !strings.Contains(string(page), want) {
 					t.Errorf("%s: %v; want the count %d and %s in\n%s", p.path(names), err, problems, want, page)
 				}
 			}
@@ -126,7 +145,8 @@ func TestHeadlineAndCount(t *testing.T) {
 			t.Errorf("%v: want %s in\n%s", err, want, overview)
 		}
 		list, err := c.render(t.Context(), "problems.html")
-		if needs, _, _ := strings.Cut(string(list), "Good to know"); err != nil || strings.Count(needs, "<li>") != problems {
+		if needs, _, _ := strings.Cut(string(list), "Good to know"); err != nil ||
+			strings.Count(needs, "<li>") != problems {
 			t.Errorf("%v: want %d problems in\n%s", err, problems, list)
 		}
 	}
@@ -134,11 +154,13 @@ func TestHeadlineAndCount(t *testing.T) {
 
 var times = regexp.MustCompile(`<time datetime="([^"]*)" title="[^"]* UTC">([^<]*)</time>`)
 
-// Every page says one zone, that of the schedules or UTC when they differ, and every time on it is in that zone.
+// Every page says one zone, that of the schedules or UTC when they differ, and every time on it is
+// in that zone.
 func TestOneZone(t *testing.T) {
 	berlin, tokyo := time.FixedZone("Europe/Berlin", 3600), time.FixedZone("Asia/Tokyo", 9*3600)
 	for want, zones := range map[*time.Location][]*time.Location{
-		berlin: {berlin, nil, berlin, berlin}, tokyo: {nil, nil, tokyo, nil}, time.UTC: {berlin, berlin, tokyo, nil}, time.FixedZone("UTC", 0): {nil, nil, nil, nil},
+		berlin: {berlin, nil, berlin, berlin}, tokyo: {nil, nil, tokyo, nil}, time.UTC: {berlin, berlin, tokyo, nil},
+		time.FixedZone("UTC", 0): {nil, nil, nil, nil},
 	} {
 		c := madeUp(t)
 		for i, zone := range zones {

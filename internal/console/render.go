@@ -20,10 +20,11 @@ var files embed.FS
 // assets are what pages refer to, by name: the style, and scripts without which they work too.
 var assets, _ = fs.Sub(files, "page/asset")
 
-// templates are the pages' by name, such as overview.html, each with the layout around it. They are read when the first page is made:
-// most commands make none.
+// templates are the pages' by name, such as overview.html, each with the layout around it. They are
+// read when the first page is made: most commands make none.
 var templates = sync.OnceValue(func() map[string]*template.Template {
-	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "page/layout.html", "page/part/*.html"))
+	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "page/layout.html",
+		"page/part/*.html"))
 	all := map[string]*template.Template{}
 	names, _ := fs.Glob(files, "page/view/*.html")
 	for _, name := range names {
@@ -35,7 +36,8 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 var functions = template.FuncMap{
 	"moment": moment, "ago": ago, "span": span, "day": day, "count": count, "plural": plural, "args": args,
 	"amount": amount, "list": func(all ...any) []any { return all },
-	"took": took, "after": func(began, at time.Time) time.Duration { return at.Sub(began) }, "more": func(all []string, shown int) int { return len(all) - shown },
+	"took": took, "after": func(began, at time.Time) time.Duration { return at.Sub(began) },
+	"more": func(all []string, shown int) int { return len(all) - shown },
 }
 
 // moment writes a time in a zone, with UTC for whoever points at it.
@@ -98,7 +100,8 @@ func day(d civil.Date) string {
 	return d.String()
 }
 
-// count writes a whole number with a space before every three digits, which no language takes for a decimal separator.
+// count writes a whole number with a space before every three digits, which no language takes for a
+// decimal separator.
 func count(n int64) string { return grouped(fmt.Sprint(n)) }
 
 func grouped(digits string) string {

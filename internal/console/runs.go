@@ -133,7 +133,8 @@ func failedIn(r ledger.Run) (list []problem) {
 	for _, res := range r.Results {
 		if len(res.Failures) > 0 {
 			p := status.Failed(res.Job, "", res.Failures, most)
-			list = append(list, problem{Job: res.Job, State: failed, What: p.What, Details: p.Errors, Advice: sentence(p), Type: []string{p.Command}})
+			list = append(list, problem{Job: res.Job, State: failed, What: p.What, Details: p.Errors,
+				Advice: sentence(p), Type: []string{p.Command}})
 		}
 	}
 	further := status.FurtherErrors(r)

@@ -25,9 +25,13 @@ func given[T any](all ...T) func(context.Context) ([]T, error) {
 func TestPages(t *testing.T) {
 	c := madeUp(t)
 	for path, name := range map[string]string{
-		"problems.html": "problems.html", "runs/index.html": "runs.html", "runs/" + nightRun + ".html": "run.html", "runs/" + oldRun + ".html": "run-untimed.html",
-		"runs/" + openRun + ".html": "run-open.html", "jobs/spend/index.html": "spend.html", "jobs/apps/index.html": "apps.html",
-		"index.html": "overview.html", "overnight.html": "overnight.html", "jobs/campaigns/index.html": "table.html", "jobs/campaigns/2026-01-10.html": "partition.html",
+		"problems.html": "problems.html", "runs/index.html": "runs.html", "runs/" + nightRun + ".html": "run.html",
+		"runs/" + oldRun + ".html":  "run-untimed.html",
+		"runs/" + openRun + ".html": "run-open.html", "jobs/spend/index.html": "spend.html",
+		"jobs/apps/index.html": "apps.html",
+		"index.html":           "overview.html", "overnight.html": "overnight.html",
+		"jobs/campaigns/index.html":      "table.html",
+		"jobs/campaigns/2026-01-10.html": "partition.html",
 		"jobs/campaigns/2026-01-04.html": "partition-differs.html", "jobs/campaigns/numbers/cost.html": "series.html",
 	} {
 		golden(t, c, path, name)
@@ -54,7 +58,8 @@ func everyPage(t *testing.T, c *Console) map[string]string {
 	return all
 }
 
-// What the ledger, a file or the service says is text on every page, and what may identify a person is on none.
+// What the ledger, a file or the service says is text on every page, and what may identify a person
+// is on none.
 func TestNothingOfTheLedgerIsMarkup(t *testing.T) {
 	all := everyPage(t, madeUp(t))
 	if len(all) < 8 {
@@ -69,7 +74,8 @@ func TestNothingOfTheLedgerIsMarkup(t *testing.T) {
 	}
 }
 
-// Every link leads to a page or an asset, also to a run that the ledger has forgotten: it isn't linked.
+// Every link leads to a page or an asset, also to a run that the ledger has forgotten: it isn't
+// linked.
 func TestLinksLeadSomewhere(t *testing.T) {
 	c := madeUp(t)
 	if err := c.o.Ledger.ForgetRun(t.Context(), madeUpRuns()[2]); err != nil { // which a problem has
@@ -94,12 +100,14 @@ func TestNothingNeedsYou(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "Nothing needs you") {
 		t.Errorf("%v\n%s", err, page)
 	}
-	if page, err = c.render(t.Context(), "runs/index.html"); err != nil || !strings.Contains(string(page), "reportferry run<") {
+	if page, err = c.render(t.Context(), "runs/index.html"); err != nil ||
+		!strings.Contains(string(page), "reportferry run<") {
 		t.Errorf("%v\n%s", err, page)
 	}
 }
 
-// A run by any other name than those of the ledger has no page, and one whose name would lead elsewhere isn't linked or exported.
+// A run by any other name than those of the ledger has no page, and one whose name would lead
+// elsewhere isn't linked or exported.
 func TestRunsByName(t *testing.T) {
 	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	t.Cleanup(func() { _ = l.Close() })
@@ -122,7 +130,8 @@ func TestRunsByName(t *testing.T) {
 }
 
 func TestRunState(t *testing.T) {
-	for code, want := range map[int]string{0: "done", 1: "failed", 2: "failed", 3: "incomplete", 4: "held by others", 5: "refused", 130: "stopped", 99: "failed"} {
+	for code, want := range map[int]string{0: "done", 1: "failed", 2: "failed", 3: "incomplete", 4: "held by others",
+		5: "refused", 130: "stopped", 99: "failed"} {
 		if got := runState(ledger.Run{Ended: &noon, Exit: code}).Text; got != want {
 			t.Errorf("exit code %d: %s, want %s", code, got, want)
 		}
@@ -134,7 +143,8 @@ func TestRunState(t *testing.T) {
 
 func TestFileState(t *testing.T) {
 	for want, f := range map[string]outbox.File{
-		"refused": {Error: "x"}, "stopped": {Error: "x", Accepted: 1}, "not finished": {Pending: 1}, "in doubt": {Ended: noon, Unknown: 1},
+		"refused": {Error: "x"}, "stopped": {Error: "x", Accepted: 1}, "not finished": {Pending: 1},
+		"in doubt":       {Ended: noon, Unknown: 1},
 		"some not taken": {Ended: noon, Rejected: 1}, "done": {Ended: noon, Accepted: 1},
 	} {
 		if got := fileState(f).Text; got != want {
@@ -151,7 +161,8 @@ func TestALongRun(t *testing.T) {
 		res := ledger.Result{Job: fmt.Sprint("job", j), Outcome: ledger.Outcome{Windows: 500}}
 		for i := range 500 {
 			unit := fmt.Sprint("2026-01-", i)
-			res.Timings = append(res.Timings, ledger.TimingOf(unit, noon.Add(time.Duration(i-3600)*time.Second), time.Minute, ledger.Outcome{Limiter: 1e9, Backoff: 1e9, Convert: 1e9, Put: 1e9}))
+			res.Timings = append(res.Timings, ledger.TimingOf(unit, noon.Add(time.Duration(i-3600)*time.Second),
+				time.Minute, ledger.Outcome{Limiter: 1e9, Backoff: 1e9, Convert: 1e9, Put: 1e9}))
 			res.Failures = append(res.Failures, ledger.Failure{Unit: unit, Error: unit + strings.Repeat("x", 450)})
 			run.Errors = append(run.Errors, res.Job+": "+unit+strings.Repeat("x", 900))
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/status"
 )
 
-// A state is how something is, for the eye and the ear: a glyph and a word besides the colour of its class.
+// A state is how something is, for the eye and the ear: a glyph and a word besides the colour of
+// its class.
 type state struct {
 	Class string // names the colour in the style
 	Glyph string
@@ -25,11 +26,12 @@ var (
 
 // colours are the classes of partitions, with what they mean.
 var colours = []struct{ Class, Means string }{
-	{"bad", "Wrong"}, {"warn", "Good to know"}, {"soft", "May still change"}, {"good", "Final"}, {"none", "Without rows"},
+	{"bad", "Wrong"}, {"warn", "Good to know"}, {"soft", "May still change"}, {"good", "Final"},
+	{"none", "Without rows"},
 }
 
-// conditions are the glyphs of conditions, and the classes of those that are no problem. Tests hold that none is left out, and that no
-// two look alike.
+// conditions are the glyphs of conditions, and the classes of those that are no problem. Tests hold
+// that none is left out, and that no two look alike.
 var conditions = map[refresh.Condition]state{
 	refresh.Running:      {Glyph: "▶", Class: "soft"},
 	refresh.Broken:       {Glyph: failed.Glyph},
@@ -59,7 +61,8 @@ var conditions = map[refresh.Condition]state{
 	status.Near:      {Glyph: "≈"},
 }
 
-// state is that of a condition of the table's partitions. Whether it is wrong is for package status to say.
+// state is that of a condition of the table's partitions. Whether it is wrong is for package status
+// to say.
 func (l TableState) state(c refresh.Condition) state {
 	s, known := conditions[c]
 	if s.Text = string(c); !known {

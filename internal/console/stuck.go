@@ -47,10 +47,12 @@ func stuck(now time.Time, j JobStatus) (list []problem) {
 			text := wording.FileMending(j.Kind, f)
 			p.Advice, p.Type = strings.ToUpper(text[:1])+text[1:]+".", []string{j.Kind + " check --job " + j.Name}
 		case f.Unknown > 0 && !f.Open():
-			p.like, p.What = refresh.Differs, fmt.Sprintf("%s: of %s nobody knows whether the service took them", f.Name, plural(int(f.Unknown), "record"))
+			p.like, p.What = refresh.Differs, fmt.Sprintf("%s: of %s nobody knows whether the service took them",
+				f.Name, plural(int(f.Unknown), "record"))
 			p.Advice, p.Type = "To have them sent again, of all files:", []string{j.Kind + " requeue --job " + j.Name}
 		case lost > 0 && now.Sub(f.Last) < outbox.Recent:
-			p.like, p.known, p.What = refresh.ChangedFinal, true, fmt.Sprintf("%s: %s weren't taken", f.Name, plural(int(lost), "row"))
+			p.like, p.known, p.What = refresh.ChangedFinal, true, fmt.Sprintf("%s: %s weren't taken", f.Name,
+				plural(int(lost), "row"))
 			p.Advice, p.Type = "What became of each file:", []string{j.Kind + " status --job " + j.Name}
 		default:
 			continue
@@ -89,8 +91,11 @@ func openProblems(past ledger.Past, j JobStatus) (list []problem) {
 			continue
 		}
 		p := problem{
-			Job: j.Name, State: appState(a), What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: a.Run, like: refresh.Broken,
-			Advice: "The next run tries again. What differs, and what the service says of it:", Type: []string{"apps plan --job " + j.Name},
+			Job: j.Name, State: appState(a),
+			What: a.ID + " isn't as declared: its migration, or what follows it, failed", Run: a.Run,
+			like:   refresh.Broken,
+			Advice: "The next run tries again. What differs, and what the service says of it:",
+			Type:   []string{"apps plan --job " + j.Name},
 		}
 		for i := 0; res != nil && i < len(res.Failures); i++ {
 			if text := res.Failures[i].Error; strings.Contains(text, a.ID) {

@@ -50,10 +50,12 @@ type runFreshness struct {
 	Long   float64       // Age in percent of the longest
 }
 
-// mostExported is how many partitions a number's page has in an export, which is written anew whenever one of them changes.
+// mostExported is how many partitions a number's page has in an export, which is written anew
+// whenever one of them changes.
 const mostExported = 400
 
-// mostCells is how many numbers the table of a page holds at most, and mostRuns of how many runs it tells.
+// mostCells is how many numbers the table of a page holds at most, and mostRuns of how many runs it
+// tells.
 const (
 	mostCells = 700
 	leastDays = 14
@@ -62,7 +64,8 @@ const (
 
 // table shows one job's table.
 func (c *Console) table(ctx context.Context, s snapshot, j JobStatus) view {
-	b := tableBody{overviewJob: overviewOf(s, j), Table: j.Table, Sinks: j.Sinks, Through: j.State.Counts.Through, Days: j.days()}
+	b := tableBody{overviewJob: overviewOf(s, j), Table: j.Table, Sinks: j.Sinks, Through: j.State.Counts.Through,
+		Days: j.days()}
 	all := j.State.Calendar
 	b.Calendar, b.Legend = j.State.calendar(), legendOf(j.State)
 	problems := problemsOf(s, j)
@@ -87,8 +90,8 @@ func (c *Console) table(ctx context.Context, s snapshot, j JobStatus) view {
 	return view{j.Name, "table.html", b}
 }
 
-// freshness says of the last runs of a job, the newest first, how old the newest complete partition was when each was over. The
-// longest age is given too.
+// freshness says of the last runs of a job, the newest first, how old the newest complete partition
+// was when each was over. The longest age is given too.
 func freshness(s snapshot, j JobStatus) (list []runFreshness, oldest time.Duration) {
 	for _, r := range s.past.Runs {
 		at := slices.IndexFunc(r.Results, func(res ledger.Result) bool { return res.Job == j.Name })
@@ -108,7 +111,8 @@ func freshness(s snapshot, j JobStatus) (list []runFreshness, oldest time.Durati
 	return list, oldest
 }
 
-// endOf is when the period of a job's partition is over. Of a table without periods it is the end of that day.
+// endOf is when the period of a job's partition is over. Of a table without periods it is the end
+// of that day.
 func endOf(j JobStatus, partition civil.Date) time.Time {
 	next := partition.AddDays(1)
 	if j.State.Period != refresh.Whole && partition != sinks.Whole {
@@ -142,9 +146,11 @@ func (c *Console) series(ctx context.Context, names vars) (view, error) {
 		Newest      []numbersRow // of Rows, what an export has
 		Recent      picture      // of Newest
 		Left        int          // how many more Rows has
-	}{Job: j.Name, Number: names["number"], Unread: err, Rebaselined: wording.Rebaselined(changed.rebaselined), Picture: pictureOf(j.State.Calendar, had, names["number"])}
+	}{Job: j.Name, Number: names["number"], Unread: err, Rebaselined: wording.Rebaselined(changed.rebaselined),
+		Picture: pictureOf(j.State.Calendar, had, names["number"])}
 	for _, e := range slices.Backward(j.State.Calendar) {
-		body.Rows = append(body.Rows, numbersRow{day(e.Partition), j.State.state(e.Condition), false, []number{had.numberOf(e, body.Number)}})
+		body.Rows = append(body.Rows, numbersRow{day(e.Partition), j.State.state(e.Condition), false,
+			[]number{had.numberOf(e, body.Number)}})
 	}
 	body.Left = max(0, len(body.Rows)-mostExported)
 	body.Newest = body.Rows[:len(body.Rows)-body.Left]

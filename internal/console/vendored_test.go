@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Scripts of others are, byte for byte, those of the packages that vendored.json names, with their licences. Every asset is either
-// listed there or our own.
+// Scripts of others are, byte for byte, those of the packages that vendored.json names, with their
+// licences. Every asset is either listed there or our own.
 func TestVendoredFilesAreTheirAuthors(t *testing.T) {
 	content, err := files.ReadFile("page/vendored.json")
 	if err != nil {

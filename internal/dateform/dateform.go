@@ -1,5 +1,6 @@
-// Package dateform reads how people write down a form of dates, such as DD.MM.YYYY HH:mm. Without it, a config would have to
-// spell such forms as Go does, by a day in January 2006, and the config's check would know other forms than the reader of files.
+// Package dateform reads how people write down a form of dates, such as DD.MM.YYYY HH:mm. Without
+// it, a config would have to spell such forms as Go does, by a day in January 2006, and the
+// config's check would know other forms than the reader of files.
 package dateform
 
 import (
@@ -9,19 +10,24 @@ import (
 	"time"
 )
 
-// words are what a form consists of, and how Go spells each. What two words have in common stands once in a form.
+// words are what a form consists of, and how Go spells each. What two words have in common stands
+// once in a form.
 var words = map[string]struct{ layout, part string }{
-	"YYYY": {"2006", "year"}, "YY": {"06", "year"}, "MMM": {"Jan", "month"}, "MM": {"01", "month"}, "M": {"1", "month"}, "DD": {"02", "day"}, "D": {"2", "day"},
-	"HH": {"15", "hour"}, "H": {"15", "hour"}, "hh": {"03", "half"}, "h": {"3", "half"}, "mm": {"04", "minute"}, "ss": {"05", "second"},
-	"A": {"PM", "AM or PM"}, "a": {"pm", "AM or PM"}, "Z": {"Z07:00", "zone"}, "ZZ": {"-0700", "zone"},
+	"YYYY": {"2006", "year"}, "YY": {"06", "year"}, "MMM": {"Jan", "month"}, "MM": {"01", "month"}, "M": {"1", "month"},
+	"DD": {"02", "day"}, "D": {"2", "day"},
+	"HH": {"15", "hour"}, "H": {"15", "hour"}, "hh": {"03", "half"}, "h": {"3", "half"}, "mm": {"04", "minute"},
+	"ss": {"05", "second"},
+	"A":  {"PM", "AM or PM"}, "a": {"pm", "AM or PM"}, "Z": {"Z07:00", "zone"}, "ZZ": {"-0700", "zone"},
 }
 
 // between are the characters that stand for themselves.
 const between = " .,/:-T"
 
-var errForm = errors.New("want a form such as DD.MM.YYYY HH:mm: YYYY or YY, MM or M, or MMM for Jan, DD or D; HH, or hh with A; mm, ss; Z for +02:00, ZZ for +0200")
+var errForm = errors.New("want a form such as DD.MM.YYYY HH:mm: YYYY or YY, MM or M, or MMM for Jan, DD or D; HH, " +
+	"or hh with A; mm, ss; Z for +02:00, ZZ for +0200")
 
-// Layout is the layout of package time for a form. A form has year, month and day, and says whatever it says once.
+// Layout is the layout of package time for a form. A form has year, month and day, and says
+// whatever it says once.
 func Layout(form string) (string, error) {
 	var layout strings.Builder
 	seen := map[string]bool{}
@@ -61,11 +67,13 @@ func Layout(form string) (string, error) {
 	return layout.String(), nil
 }
 
-// spellings are the ways of writing AM and PM, and the blanks before them, that programs have in English.
-var spellings = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "A.M.", "AM", "P.M.", "PM", "A. M.", "AM", "P. M.", "PM")
+// spellings are the ways of writing AM and PM, and the blanks before them, that programs have in
+// English.
+var spellings = strings.NewReplacer("\u202f", " ", "\u00a0", " ", "A.M.", "AM", "P.M.", "PM", "A. M.", "AM", "P. M.",
+	"PM")
 
-// Parse reads a time by a layout of Layout. Where the layout has AM or PM, it takes them in any capitals, as a.m. and p.m., and behind any
-// blank. A time without a zone is of zone.
+// Parse reads a time by a layout of Layout. Where the layout has AM or PM, it takes them in any
+// capitals, as a.m. and p.m., and behind any blank. A time without a zone is of zone.
 func Parse(layout, text string, zone *time.Location) (time.Time, error) {
 	if i := strings.Index(strings.ToUpper(layout), "PM"); i >= 0 {
 		layout = layout[:i] + "PM" + layout[i+2:]

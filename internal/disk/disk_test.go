@@ -18,7 +18,8 @@ func TestCreateBeside(t *testing.T) {
 		}
 		defer func() { _ = f.Close() }()
 		info, err := f.Stat()
-		if err != nil || info.Mode().Perm() != 0o640 || !strings.HasPrefix(f.Name(), path+".") || !strings.HasSuffix(f.Name(), ".tmp") {
+		if err != nil || info.Mode().Perm() != 0o640 || !strings.HasPrefix(f.Name(), path+".") ||
+			!strings.HasSuffix(f.Name(), ".tmp") {
 			t.Errorf("%s has mode %v, %v", f.Name(), info.Mode(), err)
 		}
 	}

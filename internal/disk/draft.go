@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// A Draft is a file on its way to its place below a root. Until it is there, readers see what was there before.
+// A Draft is a file on its way to its place below a root. Until it is there, readers see what was
+// there before.
 type Draft struct {
 	*os.File
 	root   *Root
@@ -30,15 +31,15 @@ func (r *Root) Draft(key string) (*Draft, error) {
 	return &Draft{File: f, root: r, path: path}, nil
 }
 
-// Create puts the file in its place, where nothing may be: else the error is os.ErrExist. link(2) succeeds for one of several
-// writers. When there is no error, the file survives a power cut.
+// Create puts the file in its place, where nothing may be: else the error is os.ErrExist. link(2)
+// succeeds for one of several writers. When there is no error, the file survives a power cut.
 func (d *Draft) Create() error {
 	defer os.Remove(d.Name()) //nolint:errcheck // a leftover is ignored by every reader
 	return d.place(os.Link)
 }
 
-// Replace puts the file in its place, instead of what is there. When there is no error, the file survives a power cut; with one,
-// either file may be there.
+// Replace puts the file in its place, instead of what is there. When there is no error, the file
+// survives a power cut; with one, either file may be there.
 func (d *Draft) Replace() error {
 	err := d.place(os.Rename)
 	if err != nil {
@@ -47,7 +48,8 @@ func (d *Draft) Replace() error {
 	return err
 }
 
-// Sync has what was written survive a power cut, before others have to wait for the file's place. Nothing is written after it.
+// Sync has what was written survive a power cut, before others have to wait for the file's place.
+// Nothing is written after it.
 func (d *Draft) Sync() error {
 	if d.synced {
 		return nil

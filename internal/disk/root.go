@@ -13,8 +13,9 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// A Root is a folder that serves as a bucket. It remembers which folders' own names are on the disk already, so that one name
-// after the other in the same folder takes one sync each, however deep the folder lies. It is safe for concurrent use.
+// A Root is a folder that serves as a bucket. It remembers which folders' own names are on the disk
+// already, so that one name after the other in the same folder takes one sync each, however deep
+// the folder lies. It is safe for concurrent use.
 type Root struct {
 	dir string
 
@@ -33,9 +34,9 @@ func (r *Root) Dir() string { return r.dir }
 // Path is where the file with a key lies.
 func (r *Root) Path(key string) string { return filepath.Join(r.dir, filepath.FromSlash(key)) }
 
-// Sync makes new names in a folder below the root survive a power cut. It syncs the folder, and those above it up to the root,
-// because they may be new as well, but for those that it has synced before. A folder that was removed and made again since
-// counts as new.
+// Sync makes new names in a folder below the root survive a power cut. It syncs the folder, and
+// those above it up to the root, because they may be new as well, but for those that it has synced
+// before. A folder that was removed and made again since counts as new.
 func (r *Root) Sync(folder string) error {
 	synced := map[string]fs.FileInfo{}
 	for at := filepath.Clean(folder); ; {
@@ -80,10 +81,12 @@ func (r *Root) lasts(path string, now fs.FileInfo) bool {
 // leftover is what CreateBeside calls a file, and gocloud's driver likewise.
 var leftover = lazy.Regexp(`\.[0-9a-z]+\.tmp$`)
 
-// Leftover tells whether a file is named as one that a writer hasn't put into its place yet, or has left there when it was killed.
+// Leftover tells whether a file is named as one that a writer hasn't put into its place yet, or has
+// left there when it was killed.
 func Leftover(name string) bool { return leftover().MatchString(name) }
 
-// Sweep removes what writers that were killed have left, once it is so old that none of them can live. What can't be removed stays.
+// Sweep removes what writers that were killed have left, once it is so old that none of them can
+// live. What can't be removed stays.
 func (r *Root) Sweep(age time.Duration) {
 	_ = filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !Leftover(d.Name()) {

@@ -26,7 +26,8 @@ func (r *Root) remembered(t *testing.T) (below []string) {
 	return below
 }
 
-// Each folder up to the root is synced once; the root itself, whose own name isn't in it, each time that a new name is.
+// Each folder up to the root is synced once; the root itself, whose own name isn't in it, each time
+// that a new name is.
 func TestSync(t *testing.T) {
 	root := NewRoot(t.TempDir() + "/")
 	deep := filepath.Join(root.Dir(), "a", "b")
@@ -48,7 +49,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// A folder that was removed and made again has to be synced with those above it, even when it has the inode of the one before.
+// A folder that was removed and made again has to be synced with those above it, even when it has
+// the inode of the one before.
 func TestAFolderThatIsMadeAgain(t *testing.T) {
 	root := NewRoot(t.TempDir())
 	put := func() {

@@ -15,7 +15,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Role is what a token's user may do. Readers have no access to app automation; reports are open to all.
+// Role is what a token's user may do. Readers have no access to app automation; reports are open to
+// all.
 type Role string
 
 // The roles of the service's users.
@@ -62,8 +63,8 @@ func (c *callers) role(token string) (Role, bool) {
 	return RoleAdmin, true
 }
 
-// ResetToken makes a new token for the user of the old one, which is refused from then on: "" and false when old isn't
-// let in. Resets last as long as s.
+// ResetToken makes a new token for the user of the old one, which is refused from then on: "" and
+// false when old isn't let in. Resets last as long as s.
 func (s *Server) ResetToken(old string) (token string, ok bool) {
 	role, ok := s.callers.role(old)
 	if !ok || old == "" {
@@ -88,7 +89,8 @@ func (s *Server) authenticate(r *http.Request) (token string, role Role, e *wire
 	}
 	token = strings.TrimSpace(token)
 	if !ok || token == "" {
-		return "", "", &wire.Error{Status: http.StatusUnauthorized, Code: wire.CodeAuth, Desc: "Authorization header with a Bearer token is required"}
+		return "", "", &wire.Error{Status: http.StatusUnauthorized, Code: wire.CodeAuth,
+			Desc: "Authorization header with a Bearer token is required"}
 	}
 	if role, ok = s.callers.role(token); !ok {
 		return "", "", &wire.Error{Status: http.StatusUnauthorized, Code: wire.CodeAuth, Desc: "Invalid API token"}
@@ -99,10 +101,11 @@ func (s *Server) authenticate(r *http.Request) (token string, role Role, e *wire
 	return token, role, nil
 }
 
-// admit checks the address's bucket, credentials, account and the method, in this order. A limit by token comes behind the
-// credentials.
+// admit checks the address's bucket, credentials, account and the method, in this order. A limit by
+// token comes behind the credentials.
 func (s *Server) admit(r *http.Request) *wire.Error {
-	limited := &wire.Error{Status: http.StatusTooManyRequests, Code: wire.CodeRequest, Desc: "Rate limit exceeded", RetryAfter: 1}
+	limited := &wire.Error{Status: http.StatusTooManyRequests, Code: wire.CodeRequest, Desc: "Rate limit exceeded",
+		RetryAfter: 1}
 	byAddress := s.read.Is(reading.RateBy, "address")
 	if byAddress && !s.allow(address(r)) {
 		return limited
@@ -120,7 +123,8 @@ func (s *Server) admit(r *http.Request) *wire.Error {
 	return nil
 }
 
-// address is the caller's, without its port: everybody behind one router shares a bucket. The in-process client has one.
+// address is the caller's, without its port: everybody behind one router shares a bucket. The
+// in-process client has one.
 func address(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -129,8 +133,8 @@ func address(r *http.Request) string {
 	return host
 }
 
-// allow takes one token from the bucket of an address or an API token. The bucket runs on real time (fake inside a synctest bubble),
-// not on the data's clock, which a test may hold still.
+// allow takes one token from the bucket of an address or an API token. The bucket runs on real time
+// (fake inside a synctest bubble), not on the data's clock, which a test may hold still.
 func (s *Server) allow(caller string) bool {
 	if s.opts.Rate < 0 {
 		return true

@@ -17,7 +17,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Whoever starts an emulator needs no other package: these are what its parts are asked about and tell.
+// Whoever starts an emulator needs no other package: these are what its parts are asked about and
+// tell.
 type (
 	// Engagement is a click or an impression that partners can post spend for.
 	Engagement = facts.Engagement
@@ -37,7 +38,8 @@ type (
 	SharingBooks = sharing.Summary
 	// SharingState is what holds for a device.
 	SharingState = sharing.State
-	// ReadingTopic is a thing that the interface document leaves open, with the ways in which a service may do it.
+	// ReadingTopic is a thing that the interface document leaves open, with the ways in which a
+	// service may do it.
 	ReadingTopic = reading.Topic
 	// Movement is a number that became another at a moment of the emulator's clock.
 	Movement = report.Movement
@@ -45,7 +47,8 @@ type (
 	SharingArrival = sharing.Arrival
 )
 
-// The kinds of faults, the answers that silent ones are in, and the ways in which a report's columns drift. See Fault.
+// The kinds of faults, the answers that silent ones are in, and the ways in which a report's
+// columns drift. See Fault.
 const (
 	FaultStatus = wire.FaultStatus
 	FaultSlow   = wire.FaultSlow
@@ -76,13 +79,15 @@ const (
 // ReadingTopics lists what Options.Readings can choose.
 func ReadingTopics() []ReadingTopic { return reading.Topics() }
 
-// ReadingRows is how many rows of Options.Readings have every two readings of different topics together at least once.
+// ReadingRows is how many rows of Options.Readings have every two readings of different topics
+// together at least once.
 func ReadingRows() int { return reading.Rows() }
 
 // ReadingRow is one of these rows; row 0 has all defaults.
 func ReadingRow(n int) []string { return reading.Row(n) }
 
-// Apps lists the account's apps, those that app automation made last, so that a test can build what it expects.
+// Apps lists the account's apps, those that app automation made last, so that a test can build what
+// it expects.
 func (s *Server) Apps() []facts.App {
 	apps := s.world.Account().Apps
 	out := make([]facts.App, len(apps))
@@ -94,14 +99,14 @@ func (s *Server) Apps() []facts.App {
 	return out
 }
 
-// RenameEvent gives an event another name in all of its apps, and so another slug; its tokens and numbers stay. An empty
-// name archives it.
+// RenameEvent gives an event another name in all of its apps, and so another slug; its tokens and
+// numbers stay. An empty name archives it.
 func (s *Server) RenameEvent(slug, name string) error {
 	return s.world.Change(context.Background(), func(e *facts.Edit) error { return e.RenameEvent(slug, name) })
 }
 
-// Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC, of those that have
-// data, and nothing that is still to come. They are sorted by day, then app.
+// Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC,
+// of those that have data, and nothing that is still to come. They are sorted by day, then app.
 func (s *Server) Engagements(from, to time.Time, perDay int) iter.Seq[Engagement] {
 	return s.world.Engagements(from, to, perDay, s.now())
 }
@@ -120,22 +125,25 @@ func WriteEngagements(ctx context.Context, out io.Writer, list iter.Seq[Engageme
 	return errors.Join(err, w.Error(), ctx.Err())
 }
 
-// Spend sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that were refused.
+// Spend sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that
+// were refused.
 func (s *Server) Spend() SpendBooks { return s.spend.Summary() }
 
 // SpendRecords lists every Cost ID that was taken, sorted.
 func (s *Server) SpendRecords() []SpendRecord { return s.spend.Records() }
 
-// Sharing sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
-// refused.
+// Sharing sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but
+// for those that were refused.
 func (s *Server) Sharing() SharingBooks { return s.sharing.Summary() }
 
-// SharingOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
+// SharingOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something
+// was said of, idfa first.
 func (s *Server) SharingOf(app, idType, device string) SharingState {
 	return s.sharing.StateOf(app, idType, device)
 }
 
-// SharingLog hands out, in the order of taking, what /third_party_sharing took until now, as long as yield wants more.
+// SharingLog hands out, in the order of taking, what /third_party_sharing took until now, as long
+// as yield wants more.
 func (s *Server) SharingLog(yield func(SharingArrival) bool) error {
 	return s.sharing.Arrivals(yield)
 }
@@ -153,8 +161,8 @@ func (s *Server) SetJobFaults(list []JobFault) {
 	}
 }
 
-// AdvanceTickets makes jobs take so many steps, whatever the clock says: all that are open, or that of one ticket. It
-// returns how many are still open then.
+// AdvanceTickets makes jobs take so many steps, whatever the clock says: all that are open, or that
+// of one ticket. It returns how many are still open then.
 func (s *Server) AdvanceTickets(steps int, token string) (open int, err error) {
 	return s.apps.AdvanceTickets(steps, token)
 }

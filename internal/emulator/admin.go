@@ -56,7 +56,8 @@ func (s *Server) serveAdmin(x *wire.Exchange, r *http.Request) {
 	}
 }
 
-// administer does what an admin call asks for. Without an answer and an error the call has been answered.
+// administer does what an admin call asks for. Without an answer and an error the call has been
+// answered.
 func (s *Server) administer(x *wire.Exchange, r *http.Request, call string) (answer any, err error) {
 	switch call {
 	case "GET requests":
@@ -198,7 +199,8 @@ func (s *Server) resetToken(r *http.Request) (any, error) {
 	return map[string]string{"token": token}, nil
 }
 
-// isLocal tells callers on this machine: loopback, the in-process client ("pipe") and direct calls of ServeHTTP ("").
+// isLocal tells callers on this machine: loopback, the in-process client ("pipe") and direct calls
+// of ServeHTTP ("").
 func isLocal(remote string) bool {
 	if remote == "" || remote == "pipe" {
 		return true

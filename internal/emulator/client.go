@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// inProcess is an HTTP server on a listener of pipes, and the client that dials it. No socket is opened, so it works
-// inside testing/synctest, where goroutines that wait on real sockets would stop the fake clock.
+// inProcess is an HTTP server on a listener of pipes, and the client that dials it. No socket is
+// opened, so it works inside testing/synctest, where goroutines that wait on real sockets would
+// stop the fake clock.
 type inProcess struct {
 	mu       sync.Mutex
 	closed   bool
@@ -19,8 +20,8 @@ type inProcess struct {
 	served   chan struct{}
 }
 
-// Client returns the client that reaches s in this process, whatever the URL's scheme and host. It is made on first
-// call, shared by all callers, and ends with Close.
+// Client returns the client that reaches s in this process, whatever the URL's scheme and host. It
+// is made on first call, shared by all callers, and ends with Close.
 func (s *Server) Client() *http.Client {
 	p := &s.inproc
 	p.mu.Lock()

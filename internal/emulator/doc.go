@@ -1,8 +1,9 @@
-// Package emulator is the measurement service itself, small enough to run inside a test: without it nothing of
-// reportferry could be shown to work offline, since every claim about paging, retries and money is checked against it.
+// Package emulator is the measurement service itself, small enough to run inside a test: without it
+// nothing of reportferry could be shown to work offline, since every claim about paging, retries
+// and money is checked against it.
 //
-// A Server is an http.Handler. It authenticates a request, finds the scripted fault that strikes it, and hands it to the
-// part that answers:
+// A Server is an http.Handler. It authenticates a request, finds the scripted fault that strikes
+// it, and hands it to the part that answers:
 //
 //	                     ┌── /reports-service/*      report (with metrics) ──┐
 //	request ── Server ───┼── /app-automation/*       apps ───────────────────┤
@@ -10,12 +11,14 @@
 //	  fault script       ├── /third_party_sharing    sharing ────────────────┘
 //	                     └── /_emulator/*            faults, clock, books: for tests, and callers on this machine only
 //
-// The account is made up from Options.Seed: the same seed gives the same numbers on every machine. The data's clock is
-// Options.Now, which Shift moves; cohorts mature and spend is restated by it. The database is private and gone with the
-// process, or the file Options.DB, which another process may open later.
+// The account is made up from Options.Seed: the same seed gives the same numbers on every machine.
+// The data's clock is Options.Now, which Shift moves; cohorts mature and spend is restated by it.
+// The database is private and gone with the process, or the file Options.DB, which another process
+// may open later.
 //
-// It shares no code with the service's client, and has formulas of its own, so that one misreading of the interface can't
-// hide in both. The interface document is kept in interface.md; conformance.md names the tests that hold each of its
-// lines. What no document says is guessed, always in the documented shapes: README.md has every guess, the faults, and how
-// to start the emulator as a server.
+// It shares no code with the service's client, and has formulas of its own, so that one misreading
+// of the interface can't hide in both. The interface document is kept in interface.md;
+// conformance.md names the tests that hold each of its lines. What no document says is guessed,
+// always in the documented shapes: README.md has every guess, the faults, and how to start the
+// emulator as a server.
 package emulator

@@ -54,7 +54,8 @@ func matches(path, query string, u *url.URL) bool {
 	return query == "" || err == nil && strings.Contains(raw, query)
 }
 
-// SetFaults replaces the fault script; counting starts again at 1. It panics on a fault that Options would refuse.
+// SetFaults replaces the fault script; counting starts again at 1. It panics on a fault that
+// Options would refuse.
 func (s *Server) SetFaults(list []Fault) {
 	if err := s.script.Set(list); err != nil {
 		panic("set faults: " + err.Error())

@@ -17,11 +17,13 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-const wideQuery = "csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,cost,network_cost,roas_d7,purchase_revenue&date_period=2026-03-08:2026-03-14"
+const wideQuery = "csv_report?dimensions=hour,app,campaign,country_code" +
+	"&metrics=installs,cost,network_cost,roas_d7,purchase_revenue&date_period=2026-03-08:2026-03-14"
 
 func TestAKeptFileAnswersTheSame(t *testing.T) {
 	t.Parallel()
-	want := emutest.Get(t, emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Seed: 5, Apps: 3, Days: 20}), wideQuery, 200)
+	want := emutest.Get(t, emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Seed: 5, Apps: 3, Days: 20}),
+		wideQuery, 200)
 	file := filepath.Join(t.TempDir(), "50% off? #1 & more.db")
 	o := emulator.Options{Now: emutest.AtNoon, Seed: 5, Apps: 3, Days: 20, DB: file, Rate: -1}
 	s, stop := emutest.Start(t, o)
@@ -90,8 +92,10 @@ func TestAKeptFileIsRefused(t *testing.T) {
 	}
 	exec(older, "UPDATE made_from SET version='0'")
 	for want, o := range map[string]emulator.Options{
-		"facts.db: it was made with seed 5 and 3 apps, not with seed 6 and 3 apps": {Now: emutest.AtNoon, Seed: 6, Apps: 3, DB: file},
-		"made with seed 5 and 3 apps, not with seed 5 and 4 apps":                  {Now: emutest.AtNoon, Seed: 5, Apps: 4, DB: file},
+		"facts.db: it was made with seed 5 and 3 apps, not with seed 6 and 3 apps": {Now: emutest.AtNoon, Seed: 6,
+			Apps: 3, DB: file},
+		"made with seed 5 and 3 apps, not with seed 5 and 4 apps": {Now: emutest.AtNoon, Seed: 5,
+			Apps: 4, DB: file},
 		"made by another version":      {Now: emutest.AtNoon, Seed: 5, Apps: 3, DB: older, Hostile: true},
 		"or with other names":          {Now: emutest.AtNoon, Seed: 5, Apps: 3, DB: file},
 		"other tables":                 {Now: emutest.AtNoon, DB: foreign},
@@ -102,7 +106,8 @@ func TestAKeptFileIsRefused(t *testing.T) {
 		if err == nil {
 			_ = s.Close()
 			t.Errorf("opened, want an error with %q", want)
-		} else if !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "open emulator database "+o.DB) {
+		} else if !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(),
+			"open emulator database "+o.DB) {
 			t.Errorf("error %q, want %q", err, want)
 		}
 	}
@@ -112,11 +117,13 @@ func TestAKeptFileIsRefused(t *testing.T) {
 	}
 }
 
-// Emulators on one file make the same facts; none may trip over the others', nor over who else holds the file's lock.
+// Emulators on one file make the same facts; none may trip over the others', nor over who else
+// holds the file's lock.
 func TestSeveralEmulatorsOnOneFile(t *testing.T) {
 	t.Parallel()
 	want := emutest.Get(t, emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Seed: 9, Apps: 3}), wideQuery, 200)
-	o := emutest.With(emulator.Options{Now: emutest.AtNoon, Seed: 9, Apps: 3, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1})
+	o := emutest.With(emulator.Options{Now: emutest.AtNoon, Seed: 9, Apps: 3,
+		DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1})
 	var wg sync.WaitGroup
 	servers := make([]*emulator.Server, 6)
 	for i := range servers {
@@ -170,7 +177,8 @@ func TestSeveralEmulatorsOnOneFile(t *testing.T) {
 func TestKilledWhileWriting(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
-	o := emulator.Options{Now: emutest.AtNoon, Seed: 3, Apps: 12, Days: 400, Rate: -1, DB: os.Getenv("REPORTFERRY_KILLED_DB")}
+	o := emulator.Options{Now: emutest.AtNoon, Seed: 3, Apps: 12, Days: 400, Rate: -1,
+		DB: os.Getenv("REPORTFERRY_KILLED_DB")}
 	if o.DB != "" {
 		s, _ := emutest.Start(t, o)
 		for day := 0; ; day++ { // until killed; the parent kills after seconds
@@ -178,7 +186,8 @@ func TestKilledWhileWriting(t *testing.T) {
 				emutest.Noon.AddDate(0, 0, -day%400).Format("2006-01-02:2006-01-02"), 200)
 		}
 	}
-	want := emutest.Get(t, emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Seed: 3, Apps: 12, Days: 400}), wideQuery, 200)
+	want := emutest.Get(t, emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Seed: 3, Apps: 12, Days: 400}),
+		wideQuery, 200)
 	o.DB = filepath.Join(t.TempDir(), "facts.db")
 	total := 0
 	for n := range 4 {
@@ -194,7 +203,8 @@ func TestKilledWhileWriting(t *testing.T) {
 		_ = child.Wait() // killed
 		s, stop := emutest.Start(t, o)
 		var pairs, facts int
-		emutest.Scan(t, o.DB, "SELECT (SELECT count(*) FROM made), (SELECT count(DISTINCT id/1000) FROM facts)", &pairs, &facts)
+		emutest.Scan(t, o.DB, "SELECT (SELECT count(*) FROM made), (SELECT count(DISTINCT id/1000) FROM facts)", &pairs,
+			&facts)
 		if pairs != facts {
 			t.Errorf("killed: %d pairs of day and app are noted, %d have facts", pairs, facts)
 		}
@@ -214,7 +224,8 @@ func TestABrokenDatabaseIsNoEmptyReport(t *testing.T) {
 	t.Parallel()
 	const query = "?dimensions=day,network&metrics=installs,purchase_revenue&date_period=-2d:-1d"
 	for _, statement := range []string{"DROP TABLE facts", "DROP TABLE slices", "DROP TABLE app_events"} {
-		o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 3, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1}
+		o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 3, DB: filepath.Join(t.TempDir(), "facts.db"),
+			Rate: -1}
 		s := emutest.Open(t, o)
 		emutest.Get(t, s, "csv_report"+query, 200)
 		db, err := sql.Open("sqlite", o.DB)
@@ -257,13 +268,15 @@ func TestFactsAreMadeOnceTheyCanBeKept(t *testing.T) {
 		if _, err := db.Exec(step.statement); err != nil {
 			t.Fatal(err)
 		}
-		if w := emutest.Ask(s, "csv_report?dimensions=day&metrics=installs&date_period=-2d:-1d"); w.Code/100 != step.status/100 {
+		if w := emutest.Ask(s, "csv_report?dimensions=day&metrics=installs&date_period=-2d:-1d"); w.Code/100 !=
+			step.status/100 {
 			t.Errorf("after %s: %d %.200s", step.statement, w.Code, w.Body)
 		}
 	}
 }
 
-// A private emulator's folder is gone while it still runs, so that a killed one leaves nothing behind.
+// A private emulator's folder is gone while it still runs, so that a killed one leaves nothing
+// behind.
 func TestNothingIsLeftBehind(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

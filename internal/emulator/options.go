@@ -10,7 +10,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
-// AccountID is the only account the emulator knows; X-Account-ID with another value is answered 403.
+// AccountID is the only account the emulator knows; X-Account-ID with another value is
+// answered 403.
 const AccountID = "100001"
 
 // Options configures a Server. The zero value is a service of 12 apps and 120 days without faults.
@@ -26,24 +27,38 @@ type Options struct {
 	Latency  time.Duration    // waited before the first byte of every answer, the admin calls' excepted
 	Bulk     int              // > 0: csv_report streams that many made-up rows without SQL, the other reports are 400
 	Faults   []Fault          // scripted faults, see Fault
-	DB       string           // a file that keeps all that is made: made when missing, else with its own first day; "" keeps nothing. Its vault's key is in DB.key
-	Logger   *slog.Logger     // default: discard
-	Hostile  bool             // names of apps, events, networks and campaigns are hard to read: line breaks, quotes, formulas, many scripts
-	Readings []string         // choices such as "app-absent=404", of what the interface document leaves open: see the package reading
+	// A file that keeps all that is made: made when missing, else with its own first day; "" keeps
+	// nothing. Its vault's key is in DB.key.
+	DB     string
+	Logger *slog.Logger // default: discard
+	// Names of apps, events, networks and campaigns are hard to read: line breaks, quotes,
+	// formulas, many scripts.
+	Hostile bool
+	// Choices such as "app-absent=404", of what the interface document leaves open: see the package
+	// reading.
+	Readings []string
 
-	Partners    map[string]string // keys that /cost takes, and the network whose spend each may post, "" for any; empty: any key
-	SpendHeader string            // header that the key is the value of; default Authorization, where it is a Bearer token
-	OpenSpend   bool              // /cost asks for no key
+	// Keys that /cost takes, and the network whose spend each may post, "" for any; empty: any key.
+	Partners map[string]string
+	// Header that the key is the value of; default Authorization, where it is a Bearer token.
+	SpendHeader string
+	OpenSpend   bool // /cost asks for no key
 
-	SharingTokens   map[string]string // Bearer tokens of /third_party_sharing, and the app each is of, "" for any; an app with none isn't asked for one
-	SharingPartners []string          // what settings may name besides the thirteen partners of the channel setup
+	// Bearer tokens of /third_party_sharing, and the app each is of, "" for any; an app with none
+	// isn't asked for one.
+	SharingTokens   map[string]string
+	SharingPartners []string // what settings may name besides the thirteen partners of the channel setup
 
-	Tokens       map[string]Role // Bearer tokens with the roles of their users; with any, Token alone is let in besides, as an Admin's
-	NoAutomation bool            // app automation isn't enabled for the account
-	Template     string          // token of the template app, "": the first app's
-	NoTemplate   bool            // the account has no template app
-	TicketStep   time.Duration   // what each step of a job takes by Now; 0: no time; negative: steps are taken by AdvanceTickets only
-	JobFaults    []JobFault      // what fails in jobs, see JobFault
+	// Bearer tokens with the roles of their users; with any, Token alone is let in besides, as an
+	// Admin's.
+	Tokens       map[string]Role
+	NoAutomation bool   // app automation isn't enabled for the account
+	Template     string // token of the template app, "": the first app's
+	NoTemplate   bool   // the account has no template app
+	// What each step of a job takes by Now; 0: no time; negative: steps are taken by AdvanceTickets
+	// only.
+	TicketStep time.Duration
+	JobFaults  []JobFault // what fails in jobs, see JobFault
 }
 
 func (o Options) withDefaults() (Options, error) {

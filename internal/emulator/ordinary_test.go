@@ -10,7 +10,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-// ordinary is the account that somebody meets who tries the program: not emutest's, whose names are hostile.
+// ordinary is the account that somebody meets who tries the program: not emutest's, whose names are
+// hostile.
 func ordinary(t *testing.T) *emulator.Server {
 	t.Helper()
 	s, err := emulator.New(emulator.Options{Now: emutest.AtNoon, Rate: -1})
@@ -30,10 +31,12 @@ const named = "app,network,campaign,adgroup,creative,country_code"
 // awkward says what makes a name hard to read, or to keep in a file.
 func awkward(name string) bool {
 	other := func(r rune) bool { return r < ' ' || r == '"' || r == ',' || r == ';' || r > 'ÿ' && r != '–' }
-	return strings.ContainsFunc(name, other) || strings.TrimSpace(name) != name || strings.IndexAny(name, "=-+@") == 0 || name == "null" || name == ""
+	return strings.ContainsFunc(name, other) || strings.TrimSpace(name) != name ||
+		strings.IndexAny(name, "=-+@") == 0 || name == "null" || name == ""
 }
 
-// Names are those of a real account: line breaks, quotes, formulas and other scripts come with Options.Hostile alone.
+// Names are those of a real account: line breaks, quotes, formulas and other scripts come with
+// Options.Hostile alone.
 func TestHostileNamesAreAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -86,7 +89,8 @@ func TestCampaignsAreWhatTheyAreCalled(t *testing.T) {
 	t.Parallel()
 	marks := map[string]string{"android": "AND", "ios": "iOS", "fire-tv": "FireTV", "windows": "Win", "unknown": "ALL"}
 	checked := 0
-	for _, row := range emutest.Report(t, ordinary(t), "campaign,os_name,country_code", "installs", "date_period=-29d:-1d").Rows {
+	for _, row := range emutest.Report(t, ordinary(t), "campaign,os_name,country_code", "installs",
+		"date_period=-29d:-1d").Rows {
 		if strings.HasSuffix(row[0], ")") {
 			checked++
 			if !strings.Contains(row[0], row[2]) || !strings.Contains(row[0], marks[row[1]]) {
@@ -104,7 +108,8 @@ func TestOrdinaryNumbers(t *testing.T) {
 	t.Parallel()
 	s := ordinary(t)
 	ask := func(metric, filter string) float64 {
-		a := emutest.Report(t, s, "currency_code", metric, "date_period=2026-01-05:2026-02-01&"+filter) // four weeks, of which all but a few cohorts' days are past
+		// Four weeks, of which all but a few cohorts' days are past.
+		a := emutest.Report(t, s, "currency_code", metric, "date_period=2026-01-05:2026-02-01&"+filter)
 		value, err := strconv.ParseFloat(a.Rows[0][1], 64)
 		if err != nil {
 			t.Error(err)
@@ -120,7 +125,8 @@ func TestOrdinaryNumbers(t *testing.T) {
 		{"cost of an install, paid networks", ask("cost", paid) / ask("installs", paid), 1.5, 8},
 		{"installs of a click, paid networks", ask("installs", paid) / ask("clicks", paid), 0.01, 0.1},
 		{"clicks of an impression", ask("clicks", paid) / ask("impressions", paid), 0.01, 0.05},
-		{"an install in the US by one in India", ask("ecpi_all", "country_code__in=US") / ask("ecpi_all", "country_code__in=IN"), 3, 12},
+		{"an install in the US by one in India", ask("ecpi_all", "country_code__in=US") / ask("ecpi_all",
+			"country_code__in=IN"), 3, 12},
 		{"retention on day 1", ask("retention_rate_d1", ""), 0.25, 0.45},
 		{"retention on day 7", ask("retention_rate_d7", ""), 0.08, 0.2},
 		{"retention on day 30", ask("retention_rate_d30", ""), 0.02, 0.07},
@@ -133,7 +139,8 @@ func TestOrdinaryNumbers(t *testing.T) {
 		}
 	}
 	days := emutest.Report(t, s, "day", "installs", "date_period=2026-01-05:2026-02-01").Column(t, "installs")
-	if sunday, tuesday := emutest.Exact(t, days["2026-01-18"]), emutest.Exact(t, days["2026-01-20"]); sunday < tuesday*11/10 {
+	if sunday, tuesday := emutest.Exact(t, days["2026-01-18"]),
+		emutest.Exact(t, days["2026-01-20"]); sunday < tuesday*11/10 {
 		t.Errorf("%d installs on a Sunday, %d on a Tuesday", sunday, tuesday)
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// Request is one line of the request log: everything but /cost, /third_party_sharing and the admin calls, in order of arrival.
+// Request is one line of the request log: everything but /cost, /third_party_sharing and the admin
+// calls, in order of arrival.
 type Request struct {
-	Method  string    `json:"method"`
-	Path    string    `json:"path"`
-	Query   string    `json:"query"`           // raw
-	Status  int       `json:"status"`          // 0 while it is being answered, or when the connection was dropped before
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	Query  string `json:"query"` // raw
+	// 0 while it is being answered, or when the connection was dropped before.
+	Status  int       `json:"status"`
 	Fault   string    `json:"fault,omitempty"` // the scripted fault that struck it
 	Started time.Time `json:"started"`         // by the real clock (fake inside synctest), not by the data's
 }

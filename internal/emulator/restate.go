@@ -17,12 +17,13 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
-// A Restatement changes what the service says of days that are past, as a late correction does: one metric of them, and
-// all that is derived from it, or the names in their rows.
+// A Restatement changes what the service says of days that are past, as a late correction does: one
+// metric of them, and all that is derived from it, or the names in their rows.
 type Restatement struct {
-	Day   string            `json:"day"`             // YYYY-MM-DD by UTC: the first day that changes
-	Until string            `json:"until,omitempty"` // the last one; default: Day
-	Where map[string]string `json:"where,omitempty"` // only what has these values in these dimensions, such as app_token, network, campaign
+	Day   string `json:"day"`             // YYYY-MM-DD by UTC: the first day that changes
+	Until string `json:"until,omitempty"` // the last one; default: Day
+	// Only what has these values in these dimensions, such as app_token, network, campaign.
+	Where map[string]string `json:"where,omitempty"`
 
 	Metric string            `json:"metric,omitempty"` // see facts.RestatedColumns
 	Factor float64           `json:"factor,omitempty"` // what becomes of it; 0 without a delta: nothing is left
@@ -39,8 +40,9 @@ type Restatement struct {
 	Rows int       `json:"rows,omitempty"`
 }
 
-// A Match is the N-th report that is made, counted from 1 (0 is 1 too) since the restatement was asked for, of those
-// whose path ends like this and whose decoded query contains this. Reports that a fault answers in place of don't count.
+// A Match is the N-th report that is made, counted from 1 (0 is 1 too) since the restatement was
+// asked for, of those whose path ends like this and whose decoded query contains this. Reports that
+// a fault answers in place of don't count.
 type Match struct {
 	Path  string `json:"path,omitempty"`
 	Query string `json:"query,omitempty"`
@@ -55,8 +57,8 @@ type restater struct {
 	pending []Restatement
 }
 
-// Restate makes the service restate days, at once or when the time has come. Whoever restates at once and compares by
-// time afterwards needs a clock that has moved since the last report.
+// Restate makes the service restate days, at once or when the time has come. Whoever restates at
+// once and compares by time afterwards needs a clock that has moved since the last report.
 func (s *Server) Restate(ctx context.Context, list ...Restatement) error {
 	s.restate.mu.Lock()
 	defer s.restate.mu.Unlock()
@@ -101,9 +103,9 @@ func (s *Server) Restatements(ctx context.Context) ([]Restatement, error) {
 	return append(list, s.restate.pending...), nil
 }
 
-// Totals are the rows of a report of sums, each under its dimensions joined by "|", as the service had them at a moment of
-// its clock: by its facts, and not through an answer, which a fault could strike. query is a report's, with an absolute
-// date_period; dimensions are day when it names none.
+// Totals are the rows of a report of sums, each under its dimensions joined by "|", as the service
+// had them at a moment of its clock: by its facts, and not through an answer, which a fault could
+// strike. query is a report's, with an absolute date_period; dimensions are day when it names none.
 func (s *Server) Totals(ctx context.Context, query url.Values, at time.Time) (map[string]map[string]string, error) {
 	if err := s.settle(ctx); err != nil {
 		return nil, err
@@ -111,8 +113,9 @@ func (s *Server) Totals(ctx context.Context, query url.Values, at time.Time) (ma
 	return s.reports.Totals(ctx, query, at)
 }
 
-// Book lists what moved in such a report after since and until until, whether it was restated here or the clock did it:
-// networks' spend that arrives for 14 days, cohorts that mature. Spend that partners post isn't in it.
+// Book lists what moved in such a report after since and until until, whether it was restated here
+// or the clock did it: networks' spend that arrives for 14 days, cohorts that mature. Spend that
+// partners post isn't in it.
 func (s *Server) Book(ctx context.Context, query url.Values, since, until time.Time) ([]Movement, error) {
 	if err := s.settle(ctx); err != nil {
 		return nil, err
@@ -164,7 +167,8 @@ func (s *Server) makeLocked(ctx context.Context, due func(*Restatement) (time.Ti
 	return nil
 }
 
-// restateAround makes what is to be restated before a report, and returns what makes that which is to follow it.
+// restateAround makes what is to be restated before a report, and returns what makes that which is
+// to follow it.
 func (s *Server) restateAround(r *http.Request) (after func(), err error) {
 	s.restate.mu.Lock()
 	defer s.restate.mu.Unlock()
@@ -185,7 +189,8 @@ func (s *Server) restateAround(r *http.Request) (after func(), err error) {
 	return func() {
 		s.restate.mu.Lock()
 		defer s.restate.mu.Unlock()
-		if err := s.makeLocked(ctx, func(p *Restatement) (time.Time, bool) { return s.now(), reached[p.After] }); err != nil {
+		if err := s.makeLocked(ctx, func(p *Restatement) (time.Time, bool) { return s.now(), reached[p.After] }); err !=
+			nil {
 			s.opts.Logger.Error("restatement failed", "error", err)
 		}
 	}, err
@@ -218,7 +223,8 @@ func (r *Restatement) facts() (f facts.Restatement, err error) {
 	if strings.HasSuffix(r.Metric, "cost") || strings.HasSuffix(r.Metric, "revenue") {
 		unit = facts.Million
 	}
-	f = facts.Restatement{From: facts.DayOf(from), To: facts.DayOf(to), Where: r.Where, Column: r.Metric, Rename: r.Rename, Note: string(note),
+	f = facts.Restatement{From: facts.DayOf(from), To: facts.DayOf(to), Where: r.Where, Column: r.Metric,
+		Rename: r.Rename, Note: string(note),
 		Factor: int(math.Round(r.Factor * facts.Million)), Delta: int(math.Round(r.Delta * unit))}
 	return f, f.Validate()
 }

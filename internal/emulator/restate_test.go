@@ -17,14 +17,17 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-const bookMetrics = "installs,clicks,cost,network_cost,ad_revenue,events,revenue_total_d3,revenue_total_d16,purchase_revenue"
+const bookMetrics = "installs,clicks,cost,network_cost,ad_revenue,events,revenue_total_d3,revenue_total_d16," +
+	"purchase_revenue"
 
 // bookQuery is a report of all days that a test's world has.
 func bookQuery(dims string) url.Values {
-	return url.Values{"dimensions": {dims}, "metrics": {bookMetrics}, "currency": {"EUR"}, "date_period": {"2026-02-01:2026-05-30"}}
+	return url.Values{"dimensions": {dims}, "metrics": {bookMetrics}, "currency": {"EUR"},
+		"date_period": {"2026-02-01:2026-05-30"}}
 }
 
-// shownNow is the report as CSV shows it: cells in millionths, by the row's dimensions and the metric.
+// shownNow is the report as CSV shows it: cells in millionths, by the row's dimensions and the
+// metric.
 func shownNow(t *testing.T, s *emulator.Server, dims string) map[string]int64 {
 	t.Helper()
 	v := bookQuery(dims)
@@ -38,7 +41,8 @@ func shownNow(t *testing.T, s *emulator.Server, dims string) map[string]int64 {
 	return out
 }
 
-// What reports showed at many moments is what the totals say of these moments later, and what lies between is the book.
+// What reports showed at many moments is what the totals say of these moments later, and what lies
+// between is the book.
 func TestTheBookIsWhatReportsShowed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -101,7 +105,8 @@ func testBook(t *testing.T, dims string, r *rand.Rand) {
 		}
 		deltas := map[string]int64{}
 		for _, m := range book {
-			if !m.At.After(before.at) || m.At.After(l.at) || emutest.Exact(t, m.Is)-emutest.Exact(t, m.Was) != emutest.Exact(t, m.Delta) || m.Was == m.Is {
+			if !m.At.After(before.at) || m.At.After(l.at) || emutest.Exact(t, m.Is)-emutest.Exact(t,
+				m.Was) != emutest.Exact(t, m.Delta) || m.Was == m.Is {
 				t.Fatalf("a line of %s to %s is %+v", before.at, l.at, m)
 			}
 			var labels []string
@@ -115,7 +120,8 @@ func testBook(t *testing.T, dims string, r *rand.Rand) {
 		keys := maps.Clone(before.shown)
 		maps.Copy(keys, l.shown)
 		for key := range keys {
-			if want := l.shown[key] - before.shown[key]; key[:10] <= before.at.Format(time.DateOnly) && deltas[key] != want {
+			if want := l.shown[key] - before.shown[key]; key[:10] <= before.at.Format(time.DateOnly) &&
+				deltas[key] != want {
 				t.Fatalf("from %s to %s %s moved by %d, the book says %d", before.at, l.at, key, want, deltas[key])
 			}
 			delete(deltas, key)
@@ -132,7 +138,8 @@ func testBook(t *testing.T, dims string, r *rand.Rand) {
 // randomRestatement changes something at any age, now or soon.
 func randomRestatement(r *rand.Rand, now time.Time) emulator.Restatement {
 	day := now.AddDate(0, 0, -r.IntN(16))
-	out := emulator.Restatement{Day: day.Format(time.DateOnly), Until: day.AddDate(0, 0, r.IntN(3)).Format(time.DateOnly)}
+	out := emulator.Restatement{Day: day.Format(time.DateOnly),
+		Until: day.AddDate(0, 0, r.IntN(3)).Format(time.DateOnly)}
 	if r.IntN(2) == 0 {
 		out.Where = map[string]string{"network": []string{"Google Ads ACI", "AppLovin", "Organic"}[r.IntN(3)]}
 	}
@@ -143,9 +150,11 @@ func randomRestatement(r *rand.Rand, now time.Time) emulator.Restatement {
 	case 0:
 		out.Rename = map[string]string{"campaign": "was " + strconv.Itoa(r.IntN(5))}
 	case 1:
-		out.Metric, out.Delta = []string{"installs", "cost", "revenue", "network_cost"}[r.IntN(4)], float64(r.IntN(2000)-700)/4
+		out.Metric, out.Delta = []string{"installs", "cost", "revenue", "network_cost"}[r.IntN(4)],
+			float64(r.IntN(2000)-700)/4
 	default:
-		out.Metric = []string{"installs", "clicks", "impressions", "base_sessions", "events", "cost", "network_cost", "revenue", "ad_revenue"}[r.IntN(9)]
+		out.Metric = []string{"installs", "clicks", "impressions", "base_sessions", "events", "cost", "network_cost",
+			"revenue", "ad_revenue"}[r.IntN(9)]
 		out.Factor = float64(r.IntN(300)) / 100
 	}
 	return out
@@ -181,7 +190,8 @@ func TestRestatementsBetweenAnswers(t *testing.T) {
 		was = installs("day")
 	}
 	list, err := s.Restatements(t.Context())
-	if err != nil || len(list) != 5 || list[4].Before.Path != "events" || !list[4].Done.IsZero() || list[3].Rows != 1 || !list[3].Done.Equal(emutest.Noon) {
+	if err != nil || len(list) != 5 || list[4].Before.Path != "events" || !list[4].Done.IsZero() || list[3].Rows != 1 ||
+		!list[3].Done.Equal(emutest.Noon) {
 		t.Errorf("restatements %+v, %v", list, err)
 	}
 	// A report that a fault answers doesn't count.
@@ -218,15 +228,18 @@ func TestRestatementsAreKept(t *testing.T) {
 		return out
 	}
 	campaign := func(name string) string {
-		return fmt.Sprint(len(emutest.Report(t, s, "day", "installs", "date_period=2026-03-01:2026-03-10&campaign__in="+url.QueryEscape(name)).Rows))
+		return fmt.Sprint(len(emutest.Report(t, s, "day", "installs",
+			"date_period=2026-03-01:2026-03-10&campaign__in="+url.QueryEscape(name)).Rows))
 	}
 	before := campaign("Renamed")
-	call("POST", "restatements", `[{"day": "2026-03-02", "until": "2026-03-04", "where": {"network": "Organic"}, "rename": {"campaign": "Renamed"}},
+	call("POST", "restatements",
+		`[{"day": "2026-03-02", "until": "2026-03-04", "where": {"network": "Organic"}, "rename": {"campaign": "Renamed"}},
 		{"day": "2026-03-02", "metric": "cost", "factor": 0.5, "at": "2026-03-14T13:00:00Z"}]`)
 	call("POST", "clock", `{"shift": "2h"}`)
 	const ask = "restatements?metrics=cost&date_period=2026-03-01:2026-03-10&since=2026-03-14T12:00:00Z"
 	got := call("GET", ask, "")
-	if len(got.Movements) != 1 || got.Movements[0].Row["day"] != "2026-03-02" || fmt.Sprint(got.Movements[0].By) != "[2]" || got.Movements[0].At.Hour() != 13 {
+	if len(got.Movements) != 1 || got.Movements[0].Row["day"] != "2026-03-02" ||
+		fmt.Sprint(got.Movements[0].By) != "[2]" || got.Movements[0].At.Hour() != 13 {
 		t.Errorf("the book has %+v", got.Movements)
 	}
 	if after := campaign("Renamed"); before != "0" || after != "3" {
@@ -242,24 +255,32 @@ func TestRestatementsAreKept(t *testing.T) {
 		t.Errorf("after a restart the book is %+v, want %+v", again, got)
 	}
 	for body, want := range map[string]string{
-		`[{"day": "x"}]`: "not of the form", `[{"day": "2026-03-02"}]`: "either a metric", `[{"day": "2026-03-02", "metric": "ctr"}]`: "is not one of",
-		`[{"day": "2026-03-02", "metric": "cost", "rename": {"campaign": "x"}}]`: "either a metric", `[{"day": "2026-03-02", "rename": {"app_token": "x"}}]`: "is not one of",
-		`[{"day": "2026-03-02", "until": "2026-03-01", "metric": "cost"}]`: "ends before", `[{"day": "2026-03-02", "metric": "cost", "where": {"hour": "1"}}]`: "is not one of",
-		`[{"day": "2026-03-02", "metric": "cost", "factor": 2, "delta": 1}]`: "not both", `[{"day": "2026-03-02", "metric": "cost", "at": "2026-03-14T13:00:00Z", "after": {}}]`: "one of at",
+		`[{"day": "x"}]`: "not of the form", `[{"day": "2026-03-02"}]`: "either a metric",
+		`[{"day": "2026-03-02", "metric": "ctr"}]`:                                             "is not one of",
+		`[{"day": "2026-03-02", "metric": "cost", "rename": {"campaign": "x"}}]`:               "either a metric",
+		`[{"day": "2026-03-02", "rename": {"app_token": "x"}}]`:                                "is not one of",
+		`[{"day": "2026-03-02", "until": "2026-03-01", "metric": "cost"}]`:                     "ends before",
+		`[{"day": "2026-03-02", "metric": "cost", "where": {"hour": "1"}}]`:                    "is not one of",
+		`[{"day": "2026-03-02", "metric": "cost", "factor": 2, "delta": 1}]`:                   "not both",
+		`[{"day": "2026-03-02", "metric": "cost", "at": "2026-03-14T13:00:00Z", "after": {}}]`: "one of at",
 	} {
-		if code, text := emutest.Admin(s, http.MethodPost, "restatements", body); code != 400 || !strings.Contains(text, want) {
+		if code, text := emutest.Admin(s, http.MethodPost, "restatements", body); code != 400 ||
+			!strings.Contains(text, want) {
 			t.Errorf("%s: %d %s, want %s", body, code, text, want)
 		}
 	}
-	for _, bad := range []string{"?metrics=cost", "?metrics=ctr&date_period=today&since=2026-03-14T12:00:00Z", "?metrics=cost&date_period=today&since=2026-03-14T12:00:00Z&until=x",
-		"?metrics=cost&dimensions=app&date_period=today&since=2026-03-14T12:00:00Z", "?metrics=network_cost_diff&date_period=today&since=2026-03-14T12:00:00Z"} {
+	for _, bad := range []string{"?metrics=cost", "?metrics=ctr&date_period=today&since=2026-03-14T12:00:00Z",
+		"?metrics=cost&date_period=today&since=2026-03-14T12:00:00Z&until=x",
+		"?metrics=cost&dimensions=app&date_period=today&since=2026-03-14T12:00:00Z",
+		"?metrics=network_cost_diff&date_period=today&since=2026-03-14T12:00:00Z"} {
 		if code, text := emutest.Admin(s, http.MethodGet, "restatements"+bad, ""); code != 400 {
 			t.Errorf("%s: %d %s", bad, code, text)
 		}
 	}
 }
 
-// What partners posted and what testers did stay as they are, nothing falls below 0, and only what is meant changes.
+// What partners posted and what testers did stay as they are, nothing falls below 0, and only what
+// is meant changes.
 func TestWhatARestatementChanges(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
@@ -298,7 +319,8 @@ func TestWhatARestatementChanges(t *testing.T) {
 	if got := of("cost", ""); got != posted || posted == 0 {
 		t.Errorf("cost is %d, want the posted %d", got, posted)
 	}
-	for m, want := range map[string]int64{"installs": 2 * all["installs"], "revenue": all["revenue"] + 2*12_340_000, "clicks": all["clicks"] - only, "network_cost": all["network_cost"]} {
+	for m, want := range map[string]int64{"installs": 2 * all["installs"], "revenue": all["revenue"] + 2*12_340_000,
+		"clicks": all["clicks"] - only, "network_cost": all["network_cost"]} {
 		if got := of(m, ""); got != want {
 			t.Errorf("%s is %d, want %d", m, got, want)
 		}

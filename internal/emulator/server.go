@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"context"
-	_ "embed" // the description of the interface
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,7 +23,8 @@ import (
 	"github.com/reportferry/reportferry/internal/faults"
 )
 
-// Server is the emulated service: an http.Handler over a SQLite database. Make one with New, end it with Close.
+// Server is the emulated service: an http.Handler over a SQLite database. Make one with New, end it
+// with Close.
 type Server struct {
 	opts    Options
 	read    reading.Set
@@ -52,12 +52,8 @@ type Server struct {
 	limiters map[string]*rate.Limiter // one bucket per address, or per token
 }
 
-// description is the OpenAPI document of all that is answered.
-//
-//go:embed openapi.json
-var description []byte
-
-// olderPrefix stands before the reports' paths at the service's host of 2023, dash.adjust.com, which many clients name.
+// olderPrefix stands before the reports' paths at the service's host of 2023, dash.adjust.com,
+// which many clients name.
 const olderPrefix = "/control-center"
 
 // New opens an emulator. It takes a few milliseconds: data is made when it is first asked for.
@@ -70,7 +66,8 @@ func New(o Options) (*Server, error) {
 	if o.Hostile {
 		names = facts.Hostile
 	}
-	s := &Server{opts: o, limiters: map[string]*rate.Limiter{}, world: facts.New(o.Seed, o.Apps, facts.DayOf(o.Now())-o.Days+1, names)}
+	s := &Server{opts: o, limiters: map[string]*rate.Limiter{}, world: facts.New(o.Seed, o.Apps,
+		facts.DayOf(o.Now())-o.Days+1, names)}
 	if s.read, err = reading.New(o.Readings...); err != nil {
 		return nil, fmt.Errorf("new emulator: %w", err)
 	}
@@ -93,15 +90,19 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// openServices makes the endpoints over the world. Its errors say what is wrong with an option, or with a kept file.
+// openServices makes the endpoints over the world. Its errors say what is wrong with an option, or
+// with a kept file.
 func (s *Server) openServices() (err error) {
 	o, kept := s.opts, s.opts.DB != ""
-	s.spend, err = spend.New(s.world, spend.Options{Partners: o.Partners, Header: o.SpendHeader, Open: o.OpenSpend, Readings: s.read, Kept: kept, Now: s.now, Logger: o.Logger})
+	s.spend, err = spend.New(s.world, spend.Options{Partners: o.Partners, Header: o.SpendHeader, Open: o.OpenSpend,
+		Readings: s.read, Kept: kept, Now: s.now, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("open emulator database %s: %w", o.DB, err)
 	}
-	s.reports = report.New(s.world, report.Options{MaxPairs: o.MaxPairs, Bulk: o.Bulk, Settle: s.spend.Publish, Readings: s.read, Now: s.now, Logger: o.Logger})
-	automation := apps.Options{Template: o.Template, NoTemplate: o.NoTemplate, TicketStep: o.TicketStep, Readings: s.read, Now: s.now, Logger: o.Logger}
+	s.reports = report.New(s.world, report.Options{MaxPairs: o.MaxPairs, Bulk: o.Bulk, Settle: s.spend.Publish,
+		Readings: s.read, Now: s.now, Logger: o.Logger})
+	automation := apps.Options{Template: o.Template, NoTemplate: o.NoTemplate, TicketStep: o.TicketStep,
+		Readings: s.read, Now: s.now, Logger: o.Logger}
 	if kept {
 		automation.VaultFile = o.DB + ".key"
 	}
@@ -111,8 +112,10 @@ func (s *Server) openServices() (err error) {
 	if err := s.apps.SetFaults(o.JobFaults); err != nil {
 		return fmt.Errorf("new emulator: job %w", err)
 	}
-	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Readings: s.read, Tokens: o.SharingTokens, Channels: apps.Channels(), Reported: reportedPartners(), Partners: o.SharingPartners,
-		HasApp: func(token string) (bool, error) { return s.world.Account().Find(token) >= 0, nil }, Kept: kept, Now: s.now, Logger: o.Logger})
+	s.sharing, err = sharing.New(s.world.Store, sharing.Options{Readings: s.read, Tokens: o.SharingTokens,
+		Channels: apps.Channels(), Reported: reportedPartners(), Partners: o.SharingPartners,
+		HasApp: func(token string) (bool, error) { return s.world.Account().Find(token) >= 0, nil }, Kept: kept,
+		Now: s.now, Logger: o.Logger})
 	if err != nil {
 		return fmt.Errorf("new emulator: %w", err)
 	}
@@ -130,8 +133,9 @@ func reportedPartners() (list []sharing.Partner) {
 	return list
 }
 
-// Close ends the in-process client and every running request, then removes the database unless Options.DB keeps it. Close
-// an http.Server that serves s from outside before it: Close waits for its handlers.
+// Close ends the in-process client and every running request, then removes the database unless
+// Options.DB keeps it. Close an http.Server that serves s from outside before it: Close waits for
+// its handlers.
 func (s *Server) Close() error {
 	s.activeMu.Lock()
 	closed := s.closing.Err() != nil
@@ -155,9 +159,9 @@ func (s *Server) now() time.Time { return s.opts.Now().Add(time.Duration(s.shift
 // Shift moves the data's clock by d, so that cohorts mature and spend is restated.
 func (s *Server) Shift(d time.Duration) { s.shift.Add(int64(d)) }
 
-// ServeHTTP answers the reporting endpoints, app automation, /cost, /third_party_sharing, /openapi.json, and /_emulator/ to callers on
-// this machine. A scripted cut panics with http.ErrAbortHandler, as net/http asks of a handler that gives up in the middle
-// of an answer.
+// ServeHTTP answers the reporting endpoints, app automation, /cost, /third_party_sharing,
+// /openapi.json, and /_emulator/ to callers on this machine. A scripted cut panics with
+// http.ErrAbortHandler, as net/http asks of a handler that gives up in the middle of an answer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.activeMu.Lock()
 	if s.closing.Err() != nil {
@@ -179,7 +183,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/openapi.json":
 		x.Header().Set("Content-Type", "application/json")
 		_, _ = x.Write(description) // a client that is gone needs no answer
-	case path == spend.Path: // neither it nor sharing is in the request log, which would hold the IDs of devices: the books are
+	case path ==
+		spend.Path: // neither it nor sharing is in the request log, which would hold the IDs of devices: the books are
 		x.Fault = s.script.next(r, s.now())
 		s.spend.Serve(x, r)
 	case path == sharing.Path:
@@ -190,7 +195,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveLogged answers what the request log has: reports and app automation. Close breaks off what they wait for.
+// serveLogged answers what the request log has: reports and app automation. Close breaks off what
+// they wait for.
 func (s *Server) serveLogged(x *wire.Exchange, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -211,7 +217,8 @@ func (s *Server) serveLogged(x *wire.Exchange, r *http.Request) {
 	} else {
 		s.serveReport(x, r)
 	}
-	s.opts.Logger.Debug("answered", "method", r.Method, "path", r.URL.Path, "status", x.Status, "took", time.Since(started))
+	s.opts.Logger.Debug("answered", "method", r.Method, "path", r.URL.Path, "status", x.Status, "took",
+		time.Since(started))
 }
 
 func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
@@ -221,7 +228,8 @@ func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
 		most, err := strconv.ParseInt(s.read.Of(reading.Overload), 10, 64)
 		defer s.reporting.Add(-1)
 		if s.reporting.Add(1) > most && err == nil {
-			_ = faults.Sleep(r.Context(), time.Millisecond) // an answer that a client has read to its end may not be over here
+			// An answer that a client has read to its end may not be over here.
+			_ = faults.Sleep(r.Context(), time.Millisecond)
 			overloaded = s.reporting.Load() > most
 		}
 	}
@@ -237,7 +245,8 @@ func (s *Server) serveReport(x *wire.Exchange, r *http.Request) {
 		return
 	}
 	if overloaded { // source of the words: answers that authors of other clients have shown
-		x.Fail(&wire.Error{Status: http.StatusInternalServerError, Code: wire.CodeService, Desc: "Internal Service Error: TimeoutError"})
+		x.Fail(&wire.Error{Status: http.StatusInternalServerError, Code: wire.CodeService,
+			Desc: "Internal Service Error: TimeoutError"})
 		return
 	}
 	after, err := s.restateAround(r)

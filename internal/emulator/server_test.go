@@ -30,19 +30,24 @@ import (
 
 const oneDay = "/reports-service/csv_report?dimensions=day,app,campaign&metrics=installs,cost&date_period=yesterday"
 
-// fetch reads a whole answer through a client; a transport error, in the head or the body, comes back as err.
+// fetch reads a whole answer through a client; a transport error, in the head or the body, comes
+// back as err.
 
 func TestSameSeedSameBytes(t *testing.T) {
 	t.Parallel()
 	queries := []string{
-		"csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,network_cost,revenue_total_d3,purchase_revenue,daus&date_period=-5d:-1d",
+		"csv_report?dimensions=hour,app,campaign,country_code" +
+			"&metrics=installs,network_cost,revenue_total_d3,purchase_revenue,daus&date_period=-5d:-1d",
 		"csv_report?dimensions=week,partner_name&metrics=ecpi,roas_d7,retention_rate_d1&date_period=-12d:-1d",
 		"events?tokens_mapping=true",
 	}
-	a, b, other := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3}), emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3}), emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Seed: 8})
+	a, b, other := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3}),
+		emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3}),
+		emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Seed: 8})
 	for d := 12; d > 0; d -= 2 { // b's days are touched one by one, out of order, a few apps at a time
 		app := b.Apps()[d%3].Token
-		emutest.Get(t, b, fmt.Sprintf("csv_report?dimensions=day&metrics=installs&date_period=-%dd:-%dd&app_token__in=%s", d, d, app), 200)
+		emutest.Get(t, b, fmt.Sprintf("csv_report?dimensions=day&metrics=installs&date_period=-%dd:-%dd"+
+			"&app_token__in=%s", d, d, app), 200)
 	}
 	for i, q := range queries {
 		want := emutest.Get(t, a, q, 200)
@@ -60,11 +65,13 @@ func TestSameSeedSameBytes(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
-	s, calm := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3}), emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
+	s, calm := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3}),
+		emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
 	var wg sync.WaitGroup
 	for n := range 24 {
 		wg.Go(func() {
-			q := fmt.Sprintf("csv_report?dimensions=day,app,campaign&metrics=installs,cost,revenue_total_d7&date_period=-%dd:-%dd", n%12+3, n%12)
+			q := fmt.Sprintf("csv_report?dimensions=day,app,campaign&metrics=installs,cost,revenue_total_d7"+
+				"&date_period=-%dd:-%dd", n%12+3, n%12)
 			if emutest.Ask(s, q).Body.String() != emutest.Ask(calm, q).Body.String() {
 				t.Errorf("%s: two servers disagree", q)
 			}
@@ -79,14 +86,16 @@ func TestManyAtOnce(t *testing.T) {
 func TestInsideSynctest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := emulator.New(emulator.Options{Apps: 2, Days: 5, Latency: 90 * time.Second, Faults: []emulator.Fault{{Nth: 2, Kind: emulator.FaultSlow, Delay: time.Hour}}})
+		s, err := emulator.New(emulator.Options{Apps: 2, Days: 5, Latency: 90 * time.Second,
+			Faults: []emulator.Fault{{Nth: 2, Kind: emulator.FaultSlow, Delay: time.Hour}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
 		for i, want := range []time.Duration{90 * time.Second, 2*90*time.Second + time.Hour} {
 			resp, body, err := emutest.Fetch(s.Client(), "https://any.host.example"+oneDay, "x")
-			if err != nil || resp.StatusCode != 200 || !strings.HasPrefix(string(body), "day,app,campaign,installs,cost\n1999-12-31,") {
+			if err != nil || resp.StatusCode != 200 || !strings.HasPrefix(string(body),
+				"day,app,campaign,installs,cost\n1999-12-31,") {
 				t.Fatalf("answer %d: %v %.100q %v", i, resp, body, err)
 			}
 			if got := time.Since(start); got != want {
@@ -162,7 +171,8 @@ func testTokenBucket(t *testing.T, by string) {
 		if want := map[string]int{"address": 20}[by]; limited != want {
 			t.Errorf("by %s, 120 users of one address: %d are limited, want %d", by, limited, want)
 		}
-		if r, _, err := emutest.Fetch(s.Client(), "http://x/_emulator/requests", "a"); err != nil || r.StatusCode != 200 {
+		if r, _, err := emutest.Fetch(s.Client(), "http://x/_emulator/requests", "a"); err != nil ||
+			r.StatusCode != 200 {
 			t.Errorf("an admin call is limited: %v, %v", r, err)
 		}
 		time.Sleep(time.Second)
@@ -216,7 +226,8 @@ func TestCodings(t *testing.T) {
 				plain = string(text)
 			}
 			if coding != codings[accepted] || err != nil || len(text) == 0 || string(text) != plain {
-				t.Errorf("%s: of %q: %q, %d bytes, want %q, %d bytes; %v", choice, accepted, coding, len(text), codings[accepted], len(plain), err)
+				t.Errorf("%s: of %q: %q, %d bytes, want %q, %d bytes; %v", choice, accepted, coding, len(text),
+					codings[accepted], len(plain), err)
 			}
 		}
 	}
@@ -227,15 +238,18 @@ func TestGzipOnlyWhenAccepted(t *testing.T) {
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	for _, path := range []string{oneDay, "/reports-service/events"} {
 		resp, unzipped, err := emutest.Fetch(s.Client(), "http://x"+path, "x")
-		if err != nil || !resp.Uncompressed || resp.ContentLength != -1 || resp.Header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%s: with gzip accepted: uncompressed %v, length %d, %v", path, resp.Uncompressed, resp.ContentLength, err)
+		if err != nil || !resp.Uncompressed || resp.ContentLength != -1 ||
+			resp.Header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: with gzip accepted: uncompressed %v, length %d, %v", path, resp.Uncompressed,
+				resp.ContentLength, err)
 		}
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header.Set("Authorization", "Bearer x")
 		r.Header.Set("Accept-Encoding", "br, gzip;q=0")
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
-		if w.Header().Get("Content-Encoding") != "" || w.Header().Get("Vary") != "Accept-Encoding" || w.Body.String() != string(unzipped) {
+		if w.Header().Get("Content-Encoding") != "" || w.Header().Get("Vary") != "Accept-Encoding" ||
+			w.Body.String() != string(unzipped) {
 			t.Errorf("%s: without gzip: encoding %q", path, w.Header().Get("Content-Encoding"))
 		}
 	}
@@ -257,7 +271,8 @@ func TestEvents(t *testing.T) {
 	all := list("")
 	sections, slugs, shared, mapped := map[string]bool{}, map[string]bool{}, 0, 0
 	for _, e := range all {
-		for _, field := range []string{"id", "name", "short_name", "section", "formatting", "description", "app_token", "tokens", "is_skad_event"} {
+		for _, field := range []string{"id", "name", "short_name", "section", "formatting", "description", "app_token",
+			"tokens", "is_skad_event"} {
 			if _, ok := e[field]; !ok {
 				t.Errorf("%v has no %s", e["id"], field)
 			}
@@ -270,7 +285,8 @@ func TestEvents(t *testing.T) {
 			shared++
 		}
 	}
-	for _, section := range []string{"conversion", "fraud", "cost", "revenue", "retention", "events", "conversion_events", "installs", "conversion_values"} {
+	for _, section := range []string{"conversion", "fraud", "cost", "revenue", "retention", "events",
+		"conversion_events", "installs", "conversion_values"} {
 		if !sections[section] {
 			t.Errorf("no record in section %s", section)
 		}
@@ -348,7 +364,8 @@ func TestNothingIsLeftOnDisk(t *testing.T) {
 func TestBulkRows(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Bulk: 5000})
-	body := emutest.Get(t, s, "csv_report?dimensions=day,hour,app,campaign&metrics=installs,cost,ctr&date_period=2026-01-01:2026-01-07", 200)
+	body := emutest.Get(t, s, "csv_report?dimensions=day,hour,app,campaign&metrics=installs,cost,ctr"+
+		"&date_period=2026-01-01:2026-01-07", 200)
 	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
 	if err != nil || len(rows) != 5001 || strings.Join(rows[0], ",") != "day,hour,app,campaign,installs,cost,ctr" {
 		t.Fatalf("%d lines, header %q, %v", len(rows), rows[0], err)
@@ -372,20 +389,30 @@ func TestBulkRows(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
-	for _, o := range []emulator.Options{{Apps: -1}, {Apps: 1001}, {Days: -1}, {Bulk: -1}, {MaxPairs: -1}, {Burst: -1}, {Latency: -1}, {Faults: []emulator.Fault{{Kind: "fire"}}},
-		{Faults: []emulator.Fault{{Kind: emulator.FaultStatus, Status: 503, RetryAfter: -1}}}, {Faults: []emulator.Fault{{Kind: emulator.FaultStatus, Status: 399}}},
-		{Faults: []emulator.Fault{{Kind: emulator.FaultStatus, Status: 600}}}, {Faults: []emulator.Fault{{Kind: emulator.FaultLost, Status: 200}}},
-		{Faults: []emulator.Fault{{Kind: emulator.FaultCut, AfterBytes: -1}}}, {Faults: []emulator.Fault{{Kind: emulator.FaultSlow, Delay: -1}}},
-		{Faults: []emulator.Fault{{Kind: emulator.FaultSlow, MinDays: -1}}}, {Faults: []emulator.Fault{{Kind: emulator.FaultDrift, Drift: "away"}}}} {
+	for _, o := range []emulator.Options{{Apps: -1}, {Apps: 1001}, {Days: -1}, {Bulk: -1}, {MaxPairs: -1}, {Burst: -1},
+		{Latency: -1}, {Faults: []emulator.Fault{{Kind: "fire"}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultStatus, Status: 503, RetryAfter: -1}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultStatus, Status: 399}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultStatus, Status: 600}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultLost, Status: 200}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultCut, AfterBytes: -1}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultSlow, Delay: -1}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultSlow, MinDays: -1}}},
+		{Faults: []emulator.Fault{{Kind: emulator.FaultDrift, Drift: "away"}}}} {
 		if s, err := emulator.New(o); err == nil {
 			t.Errorf("New(%+v) succeeded", o)
 			_ = s.Close()
 		}
 	}
-	for _, o := range []emulator.Options{{Apps: 1, Days: 1, Burst: 1, MaxPairs: 1, Bulk: 1, Latency: 1}, {Apps: 1, Days: 2, Faults: []emulator.Fault{
-		{Kind: emulator.FaultStatus, Status: 400}, {Kind: emulator.FaultStatus, Status: 599}, {Kind: emulator.FaultLost}, {Kind: emulator.FaultLost, Status: 500},
-		{Kind: emulator.FaultDrift, Drift: "rename"}, {Kind: emulator.FaultDrift, Drift: "missing"}, {Kind: emulator.FaultDrift, Drift: "extra"},
-		{Kind: emulator.FaultHTML}, {Kind: emulator.FaultEmpty}, {Kind: emulator.FaultReset}, {Kind: emulator.FaultCut}, {Kind: emulator.FaultSlow}}}} {
+	for _, o := range []emulator.Options{{Apps: 1, Days: 1, Burst: 1, MaxPairs: 1, Bulk: 1, Latency: 1},
+		{Apps: 1, Days: 2, Faults: []emulator.Fault{
+			{Kind: emulator.FaultStatus, Status: 400}, {Kind: emulator.FaultStatus, Status: 599},
+			{Kind: emulator.FaultLost}, {Kind: emulator.FaultLost, Status: 500},
+			{Kind: emulator.FaultDrift, Drift: "rename"}, {Kind: emulator.FaultDrift, Drift: "missing"},
+			{Kind: emulator.FaultDrift, Drift: "extra"},
+			{Kind: emulator.FaultHTML}, {Kind: emulator.FaultEmpty}, {Kind: emulator.FaultReset},
+			{Kind: emulator.FaultCut},
+			{Kind: emulator.FaultSlow}}}} {
 		s, err := emulator.New(o)
 		if err != nil {
 			t.Errorf("New(%+v): %v", o, err)
@@ -397,8 +424,10 @@ func TestOptionsAreChecked(t *testing.T) {
 
 func TestGivenUpRequestsHarmNobody(t *testing.T) {
 	t.Parallel()
-	s, calm := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 6}), emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 6})
-	const path = "/reports-service/csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,cost,roas_d7&date_period=-6d:-0d"
+	s, calm := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 6}),
+		emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 6})
+	const path = "/reports-service/csv_report?dimensions=hour,app,campaign,country_code" +
+		"&metrics=installs,cost,roas_d7&date_period=-6d:-0d"
 	_, want, err := emutest.Fetch(calm.Client(), "http://x"+path, "x")
 	if err != nil {
 		t.Fatal(err)
@@ -439,14 +468,16 @@ func TestGivenUpRequestsHarmNobody(t *testing.T) {
 func TestListOfEngagementsIsAsLongAsItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 20, Rate: -1})
-	for query, rows := range map[string]int{"?days=2&per_day=3": 2 * 2 * 3, "?days=3&per_day=1": 2 * 3, "": 2 * 7 * 10, "?days=0": 0, "?per_day=x": 0} {
+	for query, rows := range map[string]int{"?days=2&per_day=3": 2 * 2 * 3, "?days=3&per_day=1": 2 * 3, "": 2 * 7 * 10,
+		"?days=0": 0, "?per_day=x": 0} {
 		r := httptest.NewRequest(http.MethodGet, "/_emulator/engagements"+query, nil)
 		r.RemoteAddr = "127.0.0.1:1"
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
 		if w.Code != 200 != (rows == 0) {
 			t.Errorf("%s: %d %.200s", query, w.Code, w.Body)
-		} else if got := strings.Count(w.Body.String(), "\n") - 1; rows > 0 && (got > rows || got < rows/2) { // today's last ones are still to come
+		} else if got := strings.Count(w.Body.String(), "\n") - 1; rows > 0 &&
+			(got > rows || got < rows/2) { // today's last ones are still to come
 			t.Errorf("%s: %d rows, want about %d", query, got, rows)
 		}
 	}

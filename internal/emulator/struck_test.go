@@ -39,10 +39,12 @@ func (w watcher) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 func TestFaultsAreBookedBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/cost", "/third_party_sharing"} {
-		for _, fault := range []emulator.Fault{{Kind: emulator.FaultStatus, Status: 503}, {Kind: emulator.FaultHTML}, {Kind: emulator.FaultReset}} {
+		for _, fault := range []emulator.Fault{{Kind: emulator.FaultStatus, Status: 503}, {Kind: emulator.FaultHTML},
+			{Kind: emulator.FaultReset}} {
 			t.Run(strings.TrimPrefix(path, "/")+" "+fault.String(), func(t *testing.T) {
 				t.Parallel()
-				s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, Faults: []emulator.Fault{fault}})
+				s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2,
+					Faults: []emulator.Fault{fault}})
 				booked := func() int { return s.Spend().Faulted + s.Sharing().Faulted }
 				looks := 0
 				w := watcher{httptest.NewRecorder(), func() {

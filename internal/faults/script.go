@@ -1,15 +1,17 @@
-// Package faults scripts the failures of a fake server: which calls fail, how often, and in what order. Without it each
-// fake would count calls in a way of its own, and a test that moves from one to the other would strike another call.
+// Package faults scripts the failures of a fake server: which calls fail, how often, and in what
+// order. Without it each fake would count calls in a way of its own, and a test that moves from one
+// to the other would strike another call.
 //
-// A fake has a fault type of its own, because what can go wrong is the service's: a report loses a column, a load job
-// stays running. What they share is here: when a fault strikes (Schedule), the list of faults in force with a count for
-// each (Script), their JSON (Marshal, Unmarshal), and the ways to be slow (Sleep) and to drop a connection (Drop).
+// A fake has a fault type of its own, because what can go wrong is the service's: a report loses a
+// column, a load job stays running. What they share is here: when a fault strikes (Schedule), the
+// list of faults in force with a count for each (Script), their JSON (Marshal, Unmarshal), and the
+// ways to be slow (Sleep) and to drop a connection (Drop).
 //
 //	a call ── Script.Next ──┬── the first fault that looks at the call and is due ── the fake does what it says
 //	                        └── none ── the fake answers as ever
 //
-// A Script is safe for concurrent use. Its counts begin at 1 whenever it is set, so that a test says "the second call
-// from here on" and nothing that happened earlier changes its meaning.
+// A Script is safe for concurrent use. Its counts begin at 1 whenever it is set, so that a test
+// says "the second call from here on" and nothing that happened earlier changes its meaning.
 package faults
 
 import (
@@ -18,9 +20,9 @@ import (
 	"sync"
 )
 
-// A Schedule says at which of the calls that a fault looks at it strikes: at number Nth, counted from 1 since the script
-// was set, and then at every Every-th one, at most Times times. Zeros mean the first call, once; with Every set and Times
-// zero it strikes without end.
+// A Schedule says at which of the calls that a fault looks at it strikes: at number Nth, counted
+// from 1 since the script was set, and then at every Every-th one, at most Times times. Zeros mean
+// the first call, once; with Every set and Times zero it strikes without end.
 type Schedule struct{ Nth, Every, Times int }
 
 // Strikes reports whether the n-th call is struck.
@@ -40,7 +42,8 @@ var ErrNegative = errors.New("numbers of a fault can't be negative")
 // A Fault is one line of a fake's script.
 type Fault interface {
 	Schedule() Schedule
-	// Validate returns an error that says what makes the fault meaningless. It is called before the fault is in force.
+	// Validate returns an error that says what makes the fault meaningless. It is called before the
+	// fault is in force.
 	Validate() error
 }
 
@@ -66,7 +69,8 @@ type Script[F Fault] struct {
 	seen   []int // per fault: calls that it looked at
 }
 
-// Set replaces the script, and counting starts again at 1. A script that Validate refuses changes nothing.
+// Set replaces the script, and counting starts again at 1. A script that Validate refuses changes
+// nothing.
 func (s *Script[F]) Set(list []F) error {
 	if err := Validate(list); err != nil {
 		return err
@@ -77,10 +81,12 @@ func (s *Script[F]) Set(list []F) error {
 	return nil
 }
 
-// A Strike tells strikes of a script apart: by the fault's place, from 0, and by its count of calls, from 1.
+// A Strike tells strikes of a script apart: by the fault's place, from 0, and by its count of
+// calls, from 1.
 type Strike struct{ Fault, Call int }
 
-// Next counts a call for every fault that looks at it, and returns a copy of the first of those that strike, or nil.
+// Next counts a call for every fault that looks at it, and returns a copy of the first of those
+// that strike, or nil.
 func (s *Script[F]) Next(looksAt func(F) bool) (struck *F, at Strike) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

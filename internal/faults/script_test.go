@@ -48,7 +48,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// Every fault counts the calls that it looks at, also those that an earlier fault strikes; setting counts from 1 again.
+// Every fault counts the calls that it looks at, also those that an earlier fault strikes; setting
+// counts from 1 again.
 func TestScriptCountsPerFault(t *testing.T) {
 	var s Script[testFault]
 	next := func(call string) string {
@@ -133,7 +134,8 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Hour+time.Minute {
+		if err := Sleep(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(began) != time.Hour+time.Minute {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 		if err := Sleep(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
@@ -157,7 +159,8 @@ func TestDrop(t *testing.T) {
 			_, err = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
 		}
-		if dropped := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET); dropped != (path == "/drop") {
+		if dropped := errors.Is(err, io.ErrUnexpectedEOF) ||
+			errors.Is(err, syscall.ECONNRESET); dropped != (path == "/drop") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// Marshal writes a fault as JSON with its delay as text: "delay": "1.5s". plain is the fault without methods, so that
-// encoding/json doesn't call its MarshalJSON again; its Delay field is tagged `json:"-"`.
+// Marshal writes a fault as JSON with its delay as text: "delay": "1.5s". plain is the fault
+// without methods, so that encoding/json doesn't call its MarshalJSON again; its Delay field is
+// tagged `json:"-"`.
 func Marshal(plain any, delay time.Duration) ([]byte, error) {
 	text, err := json.Marshal(plain)
 	if err != nil || delay == 0 {
@@ -24,8 +25,8 @@ func Marshal(plain any, delay time.Duration) ([]byte, error) {
 	return fmt.Appendf(text[:len(text)-1], "%s%q:%q}", comma, "delay", delay), nil
 }
 
-// Unmarshal reads what Marshal writes into plain and returns the delay. A field that plain doesn't have is an error,
-// because a misspelt condition would let the fault strike at any call.
+// Unmarshal reads what Marshal writes into plain and returns the delay. A field that plain doesn't
+// have is an error, because a misspelt condition would let the fault strike at any call.
 func Unmarshal(text []byte, plain any) (delay time.Duration, err error) {
 	var parts map[string]json.RawMessage
 	if err := json.Unmarshal(text, &parts); err != nil {
@@ -50,7 +51,8 @@ func Unmarshal(text []byte, plain any) (delay time.Duration, err error) {
 	return delay, d.Decode(plain)
 }
 
-// Sleep waits for d, or returns the context's error as soon as it ends. Inside testing/synctest it waits in fake time.
+// Sleep waits for d, or returns the context's error as soon as it ends. Inside testing/synctest it
+// waits in fake time.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -65,9 +67,10 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Drop ends the connection in the middle of the answer's first line. Some bytes are sent because net/http silently
-// repeats a GET whose kept-alive connection ends before the first byte, and the client would never see the fault. A
-// connection that can't be taken over is ended by the panic that net/http keeps for that.
+// Drop ends the connection in the middle of the answer's first line. Some bytes are sent because
+// net/http silently repeats a GET whose kept-alive connection ends before the first byte, and the
+// client would never see the fault. A connection that can't be taken over is ended by the panic
+// that net/http keeps for that.
 func Drop(w http.ResponseWriter) {
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -3,9 +3,12 @@ package formula
 import "testing"
 
 func TestSQL(t *testing.T) {
-	d := Dialect{Quote: func(name string) string { return "<" + name + ">" }, Divide: func(l, r string) string { return l + " per " + r }}
+	d := Dialect{Quote: func(name string) string { return "<" + name + ">" },
+		Divide: func(l, r string) string { return l + " per " + r }}
 	for formula, want := range map[string]string{
-		"cost / installs": "SUM(<cost>) per SUM(<installs>)", "(a + b) / abs(c - 1000)": "(SUM(<a>) + SUM(<b>)) per ABS(SUM(<c>) - 1000)", "a / b / c": "SUM(<a>) per SUM(<b>) per SUM(<c>)",
+		"cost / installs":         "SUM(<cost>) per SUM(<installs>)",
+		"(a + b) / abs(c - 1000)": "(SUM(<a>) + SUM(<b>)) per ABS(SUM(<c>) - 1000)",
+		"a / b / c":               "SUM(<a>) per SUM(<b>) per SUM(<c>)",
 	} {
 		if got, err := SQL(formula, d); got != want || err != nil {
 			t.Errorf("%s: %s, %v", formula, got, err)

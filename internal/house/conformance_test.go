@@ -16,19 +16,21 @@ import (
 	"testing"
 )
 
-// The interface document is kept whole: what this project builds is what was asked for there. The table beside it names
-// for each of its items the tests that hold it.
+// The interface document is kept whole: what this project builds is what was asked for there. The
+// table beside it names for each of its items the tests that hold it.
 const (
 	documentPath = root + "/internal/emulator/interface.md"
 	tablePath    = root + "/internal/emulator/conformance.md"
 	documentSum  = "603b83ebcad7fe438daa883455b3553b262bb133bddd56a44387570463e78d55"
 )
 
-var ran = flag.String("ran", "", "what go test -json ./... printed: the tests that the table names must have passed in it")
+var ran = flag.String("ran", "", "what go test -json ./... printed: the tests that the table names must have passed "+
+	"in it")
 
-// A conformanceRow is a line of the table: an item, in words what holds it, and the tests, each as folder.Test or
-// folder.Test/subtest, where folder is as much of the path's end as tells the test from one of the same name in another
-// folder: report.TestA, or jobs/report.TestA where emulator/report has a TestA too.
+// A conformanceRow is a line of the table: an item, in words what holds it, and the tests, each as
+// folder.Test or folder.Test/subtest, where folder is as much of the path's end as tells the test
+// from one of the same name in another folder: report.TestA, or jobs/report.TestA where
+// emulator/report has a TestA too.
 type conformanceRow struct {
 	item
 	line  int
@@ -60,8 +62,8 @@ func tableRows(table string) (rows []conformanceRow) {
 	return rows
 }
 
-// words are what a test of the item can't do without: a field's name, a code, an endpoint's method and the fixed parts of
-// its path; none of what has only sentences.
+// words are what a test of the item can't do without: a field's name, a code, an endpoint's method
+// and the fixed parts of its path; none of what has only sentences.
 func (it item) words() []string {
 	kind, name, _ := strings.Cut(it.name, " ")
 	if slices.Contains([]string{"Text", "Rule", "Limit"}, kind) {
@@ -69,14 +71,15 @@ func (it item) words() []string {
 	}
 	method, path, _ := strings.Cut(strings.TrimPrefix(name, "and path "), " ")
 	if strings.HasPrefix(path, "/") {
-		return append(strings.FieldsFunc(regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, ""), func(c rune) bool { return c == '/' }), method)
+		return append(strings.FieldsFunc(regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, ""),
+			func(c rune) bool { return c == '/' }), method)
 	}
 	name = name[strings.LastIndexByte(name, ' ')+1:]
 	return []string{strings.TrimPrefix(name[strings.LastIndex(name, ">__")+1:], "__")}
 }
 
-// checkConformance compares the document's items, the table's rows and the tests that there are. One
-// of a row's tests must work with the item's word, and each must be able to fail.
+// checkConformance compares the document's items, the table's rows and the tests that there are.
+// One of a row's tests must work with the item's word, and each must be able to fail.
 func checkConformance(document, table string, tests testFiles) (findings []string) {
 	wrong := func(line int, format string, args ...any) {
 		findings = append(findings, fmt.Sprintf("conformance.md:%d: ", line)+fmt.Sprintf(format, args...))
@@ -84,7 +87,9 @@ func checkConformance(document, table string, tests testFiles) (findings []strin
 	items, at := documentItems(document), map[item]int{}
 	for _, it := range items {
 		if at[it] != 0 {
-			findings = append(findings, fmt.Sprintf("interface.md: %q is twice under %q; tell them apart in documentItems", it.name, it.section))
+			findings = append(findings,
+				fmt.Sprintf("interface.md: %q is twice under %q; tell them apart in documentItems", it.name,
+					it.section))
 		}
 		at[it] = -1
 	}
@@ -98,7 +103,8 @@ func checkConformance(document, table string, tests testFiles) (findings []strin
 			at[row.item] = row.line
 		}
 		if row.held == "" || len(row.tests) == 0 {
-			wrong(row.line, "%q doesn't say what holds it, or names no test; want | item | what holds it | tests |", row.name)
+			wrong(row.line, "%q doesn't say what holds it, or names no test; want | item | what holds it | tests |",
+				row.name)
 		}
 		words := row.words()
 		worked := len(words) == 0
@@ -129,7 +135,8 @@ func checkConformance(document, table string, tests testFiles) (findings []strin
 
 var testName = regexp.MustCompile(`^Test($|[^a-z])`)
 
-// find finds the test that the table names, by the end of its folder's path. A subtest is looked for by its test.
+// find finds the test that the table names, by the end of its folder's path. A subtest is looked
+// for by its test.
 func (tests testFiles) find(name string) (folder, test string, err error) {
 	end, test, _ := strings.Cut(name, ".")
 	test, _, _ = strings.Cut(test, "/")
@@ -150,8 +157,8 @@ func (tests testFiles) find(name string) (folder, test string, err error) {
 	return folders[0], test, nil
 }
 
-// checkRan reads what go test -json printed and finds the named tests that didn't pass in it, or of which a part was
-// skipped.
+// checkRan reads what go test -json printed and finds the named tests that didn't pass in it, or of
+// which a part was skipped.
 func checkRan(log io.Reader, module, table string, tests testFiles) ([]string, error) {
 	passed, bad := map[string]bool{}, map[string]string{}
 	events := json.NewDecoder(log)
@@ -167,7 +174,8 @@ func checkRan(log io.Reader, module, table string, tests testFiles) ([]string, e
 		case "pass":
 			passed[name] = true
 		case "fail", "skip":
-			for test := e.Test; ; test = test[:strings.LastIndexByte(test, '/')] { // it and the tests that it is a part of
+			// It and the tests that it is a part of.
+			for test := e.Test; ; test = test[:strings.LastIndexByte(test, '/')] {
 				if name := e.Package + "." + test; bad[name] == "" {
 					bad[name] = e.Action
 				}
@@ -198,8 +206,8 @@ func checkRan(log io.Reader, module, table string, tests testFiles) ([]string, e
 	return findings, nil
 }
 
-// TestConformance has a row of the table for each item of the interface document, and tests by the names that it names.
-// With -ran it also wants those tests to have passed in that run.
+// TestConformance has a row of the table for each item of the interface document, and tests by the
+// names that it names. With -ran it also wants those tests to have passed in that run.
 func TestConformance(t *testing.T) {
 	repo, err := load(os.DirFS(root))
 	if err != nil {

@@ -75,37 +75,56 @@ Allowed metric names: all, one.
 func working(words ...string) *namedTest { return &namedTest{words: words, asserts: true} }
 
 var smallTests = testFiles{
-	"in/a": {"TestA": working("a", `{"b":1,"c":2}`, "length", "200", "429", "n__in=1", "n__lt=1", "all"), "TestOther": working(), "TestLast": working(), "TestNever": {}},
+	"in/a": {"TestA": working("a", `{"b":1,"c":2}`, "length", "200", "429", "n__in=1", "n__lt=1", "all"),
+		"TestOther": working(), "TestLast": working(), "TestNever": {}},
 	"b":    {"TestB": working()},
-	"in/c": {"TestC": working("one")}, "x/d": {"TestD": working()}, "y/d": {"TestD": working("one")}, "z/x/d": {"TestD": working()},
+	"in/c": {"TestC": working("one")}, "x/d": {"TestD": working()}, "y/d": {"TestD": working("one")},
+	"z/x/d": {"TestD": working()},
 }
 
 func TestConformanceNoticesEveryChange(t *testing.T) {
 	for _, c := range []struct{ name, document, table, change, to, want string }{
 		{"nothing", "", "", "", "", ""},
-		{"a row is gone", "", "*", "| Rule 2 | words | b.TestB |\n", "", `conformance.md: no row for "Rule 2" under "Sizes"`},
-		{"a row of another section", "", "*", "## Names of {url}", "## Names", `conformance.md:28: "Filter <d>__in" is nothing under "Names" in interface.md`},
-		{"a row of nothing", "", "*", "| Rule 2", "| Rule 3", `conformance.md:16: "Rule 3" is nothing under "Sizes" in interface.md`},
+		{"a row is gone", "", "*", "| Rule 2 | words | b.TestB |\n", "",
+			`conformance.md: no row for "Rule 2" under "Sizes"`},
+		{"a row of another section", "", "*", "## Names of {url}", "## Names",
+			`conformance.md:28: "Filter <d>__in" is nothing under "Names" in interface.md`},
+		{"a row of nothing", "", "*", "| Rule 2", "| Rule 3",
+			`conformance.md:16: "Rule 3" is nothing under "Sizes" in interface.md`},
 		{"a row twice", "", "*", "| Rule 2", "| Rule 1", `conformance.md:16: "Rule 1" has a row in line 15`},
-		{"no words", "", "*", "| Rule 2 | words |", "| Rule 2 | |", `conformance.md:16: "Rule 2" doesn't say what holds it`},
-		{"no test", "", "*", "| b.TestB |", "| |", `conformance.md:16: "Rule 2" doesn't say what holds it, or names no test`},
-		{"two cells", "", "*", "words | b.TestB |", "b.TestB |", `conformance.md:16: "Rule 2" doesn't say what holds it, or names no test`},
+		{"no words", "", "*", "| Rule 2 | words |", "| Rule 2 | |",
+			`conformance.md:16: "Rule 2" doesn't say what holds it`},
+		{"no test", "", "*", "| b.TestB |", "| |",
+			`conformance.md:16: "Rule 2" doesn't say what holds it, or names no test`},
+		{"two cells", "", "*", "words | b.TestB |", "b.TestB |",
+			`conformance.md:16: "Rule 2" doesn't say what holds it, or names no test`},
 		{"more of the path", "", "*", "c.TestC", "in/c.TestC", ""},
 		{"as much of the path as is needed", "", "*", "c.TestC", "y/d.TestD", ""},
 		{"a folder's whole path is another's end", "", "*", "b.TestB |", "x/d.TestD |", ""},
-		{"too little of the path", "", "*", "c.TestC", "d.TestD", `conformance.md:31: "Metric one" names d.TestD, and it is in several folders: x/d, y/d, z/x/d; write more of the path`},
-		{"a test of another name", "", "*", "c.TestC", "c.TestD", `conformance.md:31: "Metric one" names c.TestD, and there is no such test`},
-		{"a test of another package", "", "*", "c.TestC", "a.TestC", `conformance.md:31: "Metric one" names a.TestC, and there is no such test`},
-		{"another test", "", "*", "c.TestC", "a.TestA", `conformance.md:31: "Metric one" names tests of which none works with ["one"]`},
-		{"a test without an assertion", "", "*", "c.TestC", "c.TestC, a.TestNever", `conformance.md:31: "Metric one" names a.TestNever, which can't fail`},
-		{"a rule more", "*", "", "1. Small.", "1. Small.\n3. Tiny.", `conformance.md: no row for "Rule 3" under "Sizes"`},
+		{"too little of the path", "", "*", "c.TestC", "d.TestD",
+			`conformance.md:31: "Metric one" names d.TestD, and it is in several folders: x/d, y/d, z/x/d; write more of the path`},
+		{"a test of another name", "", "*", "c.TestC", "c.TestD",
+			`conformance.md:31: "Metric one" names c.TestD, and there is no such test`},
+		{"a test of another package", "", "*", "c.TestC", "a.TestC",
+			`conformance.md:31: "Metric one" names a.TestC, and there is no such test`},
+		{"another test", "", "*", "c.TestC", "a.TestA",
+			`conformance.md:31: "Metric one" names tests of which none works with ["one"]`},
+		{"a test without an assertion", "", "*", "c.TestC", "c.TestC, a.TestNever",
+			`conformance.md:31: "Metric one" names a.TestNever, which can't fail`},
+		{"a rule more", "*", "", "1. Small.", "1. Small.\n3. Tiny.",
+			`conformance.md: no row for "Rule 3" under "Sizes"`},
 		{"a rule by two", "*", "", "2. Large", "1. Large", `interface.md: "Rule 1" is twice under "Sizes"`},
-		{"a line more", "*", "", "| length |", "| depth | 3 |\n| length |", `conformance.md: no row for "Limit depth" under "Sizes"`},
-		{"a parameter of another name", "*", "", "| p_2 | c", "| p_2 | d", `conformance.md: no row for "Key p_2 d" under "Sizes"`},
-		{"a code more", "*", "", "429 too many", "429 too many; 503 none", `conformance.md: no row for "Status 503" under "Sizes"`},
-		{"a filter more", "*", "", " and `<m>__lt`", ", `<m>__gt` and `<m>__lt`", `conformance.md: no row for "Filter <m>__gt"`},
+		{"a line more", "*", "", "| length |", "| depth | 3 |\n| length |",
+			`conformance.md: no row for "Limit depth" under "Sizes"`},
+		{"a parameter of another name", "*", "", "| p_2 | c", "| p_2 | d",
+			`conformance.md: no row for "Key p_2 d" under "Sizes"`},
+		{"a code more", "*", "", "429 too many", "429 too many; 503 none",
+			`conformance.md: no row for "Status 503" under "Sizes"`},
+		{"a filter more", "*", "", " and `<m>__lt`", ", `<m>__gt` and `<m>__lt`",
+			`conformance.md: no row for "Filter <m>__gt"`},
 		{"a metric more", "*", "", "all, one", "all, two, one", `conformance.md: no row for "Metric two"`},
-		{"a paragraph more", "*", "", "1. Small.", "Sizes are in mm.\n1. Small.", `conformance.md: no row for "Text Sizes are in mm" under "Sizes"`},
+		{"a paragraph more", "*", "", "1. Small.", "Sizes are in mm.\n1. Small.",
+			`conformance.md: no row for "Text Sizes are in mm" under "Sizes"`},
 	} {
 		document, table := smallDocument, smallTable
 		for _, text := range []*string{&document, &table} {
@@ -117,7 +136,8 @@ func TestConformanceNoticesEveryChange(t *testing.T) {
 			}
 		}
 		got := checkConformance(document, table, smallTests)
-		if c.want == "" && len(got) > 0 || c.want != "" && !slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, c.want) }) {
+		if c.want == "" && len(got) > 0 || c.want != "" && !slices.ContainsFunc(got,
+			func(f string) bool { return strings.HasPrefix(f, c.want) }) {
 			t.Errorf("%s: findings\n%s\nwant %q", c.name, strings.Join(got, "\n"), c.want)
 		}
 	}
@@ -132,34 +152,47 @@ func TestOnlyTestsThatRanAndPassedCount(t *testing.T) {
 	}
 	passed := []string{event("run", "in/a", "TestA"), event("pass", "in/a", "TestA"), event("run", "b", "TestB"),
 		event("pass", "b", "TestB/another"), event("pass", "b", "TestB/a_part,_of_it"), event("pass", "b", "TestB"),
-		event("skip", "in/a", "TestOther"), event("pass", "in/c", "TestC"), event("fail", "in/a", "TestLast"), event("pass", "in/c", "")}
+		event("skip", "in/a", "TestOther"), event("pass", "in/c", "TestC"), event("fail", "in/a", "TestLast"),
+		event("pass", "in/c", "")}
 	for _, c := range []struct{ name, change, to, want string }{
 		{"all pass", "", "", ""},
-		{"one is skipped", event("pass", "in/c", "TestC"), event("skip", "in/c", "TestC"), `conformance.md:31: "Metric one": c.TestC was skipped`},
-		{"one fails", event("pass", "in/c", "TestC"), event("fail", "in/c", "TestC"), `conformance.md:31: "Metric one": c.TestC failed`},
+		{"one is skipped", event("pass", "in/c", "TestC"), event("skip", "in/c", "TestC"),
+			`conformance.md:31: "Metric one": c.TestC was skipped`},
+		{"one fails", event("pass", "in/c", "TestC"), event("fail", "in/c", "TestC"),
+			`conformance.md:31: "Metric one": c.TestC failed`},
 		{"one doesn't run", event("pass", "in/c", "TestC"), "", `conformance.md:31: "Metric one": c.TestC didn't run`},
-		{"one runs elsewhere", event("pass", "in/c", "TestC"), event("pass", "c", "TestC"), `conformance.md:31: "Metric one": c.TestC didn't run`},
-		{"one never ends", event("pass", "in/a", "TestA"), "", `conformance.md:9: "Text What it does, in short, and": a.TestA didn't run`},
-		{"a part is skipped", event("pass", "b", "TestB/another"), event("skip", "b", "TestB/another/deep"), `conformance.md:16: "Rule 2": b.TestB was skipped, or a part of it`},
-		{"the named part doesn't run", event("pass", "b", "TestB/a_part,_of_it"), "", `conformance.md:15: "Rule 1": b.TestB/a_part,_of_it didn't run`},
-		{"passed, then failed", event("pass", "in/c", "TestC"), event("pass", "in/c", "TestC") + event("fail", "in/c", "TestC"), `conformance.md:31: "Metric one": c.TestC failed`},
+		{"one runs elsewhere", event("pass", "in/c", "TestC"), event("pass", "c", "TestC"),
+			`conformance.md:31: "Metric one": c.TestC didn't run`},
+		{"one never ends", event("pass", "in/a", "TestA"), "",
+			`conformance.md:9: "Text What it does, in short, and": a.TestA didn't run`},
+		{"a part is skipped", event("pass", "b", "TestB/another"), event("skip", "b", "TestB/another/deep"),
+			`conformance.md:16: "Rule 2": b.TestB was skipped, or a part of it`},
+		{"the named part doesn't run", event("pass", "b", "TestB/a_part,_of_it"), "",
+			`conformance.md:15: "Rule 1": b.TestB/a_part,_of_it didn't run`},
+		{"passed, then failed", event("pass", "in/c", "TestC"), event("pass", "in/c", "TestC") + event("fail", "in/c",
+			"TestC"), `conformance.md:31: "Metric one": c.TestC failed`},
 	} {
 		log := strings.Replace(strings.Join(passed, ""), c.change, c.to, 1)
 		got, err := checkRan(strings.NewReader(log), "example.org/m", smallTable, smallTests)
-		if err != nil || c.want == "" && len(got) > 0 || c.want != "" && (len(got) == 0 || !strings.HasPrefix(got[0], c.want)) {
+		if err != nil || c.want == "" && len(got) > 0 || c.want != "" &&
+			(len(got) == 0 || !strings.HasPrefix(got[0], c.want)) {
 			t.Errorf("%s: findings\n%s\n%v, want %q", c.name, strings.Join(got, "\n"), err, c.want)
 		}
 	}
-	if _, err := checkRan(strings.NewReader("ok  \texample.org/m/a\t0.1s\n"), "example.org/m", smallTable, smallTests); err == nil {
+	if _, err := checkRan(strings.NewReader("ok  \texample.org/m/a\t0.1s\n"), "example.org/m", smallTable,
+		smallTests); err == nil {
 		t.Error("what go test prints without -json is read as JSON")
 	}
 }
 
 func TestTestsAreFoundByName(t *testing.T) {
-	src := "func TestA(t *testing.T) {}\nfunc Testing() {}\nfunc TestMain(m *testing.M) {}\nfunc (x) TestX() {}\nfunc BenchmarkB(b *testing.B) {}\n"
+	src := "func TestA(t *testing.T) {}\nfunc Testing() {}\nfunc TestMain(m *testing.M) {}\nfunc (x) TestX() " +
+		"{}\nfunc BenchmarkB(b *testing.B) {}\n"
 	tests := tempTree(t, map[string]string{
-		"in/a/a_test.go": "package a\n" + src, "in/b/b.go": "package b\n" + src, "c/c_test.go": "package c_test\nfunc Test(t *testing.T) {}\n",
-		"other/a/a_test.go": "package a\n" + strings.ReplaceAll(src, "TestA", "Test_b"), "c/a/a_test.go": "package a\n" + src,
+		"in/a/a_test.go": "package a\n" + src, "in/b/b.go": "package b\n" + src,
+		"c/c_test.go":       "package c_test\nfunc Test(t *testing.T) {}\n",
+		"other/a/a_test.go": "package a\n" + strings.ReplaceAll(src, "TestA", "Test_b"),
+		"c/a/a_test.go":     "package a\n" + src,
 	}).tests()
 	var got []string
 	for folder, in := range tests {
@@ -168,7 +201,8 @@ func TestTestsAreFoundByName(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if want := []string{"c.Test", "c/a.TestA", "in/a.TestA", "other/a.Test_b"}; !slices.Equal(got, want) || tests["c"]["Test"] == nil {
+	if want := []string{"c.Test", "c/a.TestA", "in/a.TestA", "other/a.Test_b"}; !slices.Equal(got, want) ||
+		tests["c"]["Test"] == nil {
 		t.Errorf("tests %v, want %v", got, want)
 	}
 }

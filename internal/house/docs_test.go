@@ -9,7 +9,8 @@ import (
 
 var without = regexp.MustCompile(`(?i)\bwithout\b`)
 
-// A package doc says what would be lost without the package; where that can't be said, the package needn't be.
+// A package doc says what would be lost without the package; where that can't be said, the package
+// needn't be.
 func checkDocs(t *tree) []string {
 	var findings []string
 	order, files := t.folders()
@@ -33,7 +34,8 @@ func checkDocs(t *tree) []string {
 		case !strings.HasPrefix(strings.ReplaceAll(doc, "\n", " "), begin):
 			findings = append(findings, t.at(at, "the package comment doesn't begin with %q", begin))
 		case !without.MatchString(doc):
-			findings = append(findings, t.at(at, "the package comment doesn't say what would be lost without the package"))
+			findings = append(findings,
+				t.at(at, "the package comment doesn't say what would be lost without the package"))
 		}
 	}
 	return findings

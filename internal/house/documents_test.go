@@ -14,14 +14,16 @@ import (
 
 // A command of a page that runs tests or benchmarks: which, and in which packages.
 var (
-	goTest   = regexp.MustCompile(`go test (?:'[^']*'|"[^"]*"|[^\n#|'"])*|\|[^|\n]* -(?:run|bench) (?:'[^']*'|[^|\n'])*\|`)
+	goTest = regexp.MustCompile(
+		`go test (?:'[^']*'|"[^"]*"|[^\n#|'"])*|\|[^|\n]* -(?:run|bench) (?:'[^']*'|[^|\n'])*\|`)
 	selected = regexp.MustCompile(`-(?:run|bench|fuzz) ('[^']*'|"[^"]*"|\S+)`)
 	packages = regexp.MustCompile(`\./[\w./]+`)
 	mdLink   = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
 )
 
-// checkDocuments wants every test and benchmark that a page or a script names to be there, and every link of a page to
-// lead somewhere: a proof that nobody can run proves nothing. Pages are given by their path.
+// checkDocuments wants every test and benchmark that a page or a script names to be there, and
+// every link of a page to lead somewhere: a proof that nobody can run proves nothing. Pages are
+// given by their path.
 func checkDocuments(t *tree, pages map[string]string, exists func(string) bool) (findings []string) {
 	names := map[string][]string{} // functions of tests by folder
 	for _, f := range t.files {
@@ -69,7 +71,9 @@ func checkDocuments(t *tree, pages map[string]string, exists func(string) bool) 
 						if !slices.ContainsFunc(folders, func(folder string) bool {
 							below, all := strings.CutSuffix(path.Clean(folder), "...")
 							for in, list := range names {
-								if (in == path.Clean(folder) || all && strings.HasPrefix(in+"/", strings.TrimPrefix(below, "./"))) && slices.ContainsFunc(list, re.MatchString) {
+								if (in == path.Clean(folder) || all &&
+									strings.HasPrefix(in+"/", strings.TrimPrefix(below, "./"))) &&
+									slices.ContainsFunc(list, re.MatchString) {
 									return true
 								}
 							}

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// checkExpressions keeps regular expressions out of the start of the program, which has dozens and needs a few: those of a package
-// are lazy. Nothing compiles a lazy one before it is needed, so all are compiled here.
+// checkExpressions keeps regular expressions out of the start of the program, which has dozens and
+// needs a few: those of a package are lazy. Nothing compiles a lazy one before it is needed, so all
+// are compiled here.
 func checkExpressions(t *tree) []string {
 	var findings []string
 	for _, f := range t.code() {
@@ -35,7 +36,8 @@ func checkExpressions(t *tree) []string {
 				switch {
 				case x == nil:
 				case paths[x.Name] == "regexp":
-					findings = append(findings, t.at(call, "regexp.%s at the start; lazy.Regexp compiles it when it is used", s.Sel.Name))
+					findings = append(findings,
+						t.at(call, "regexp.%s at the start; lazy.Regexp compiles it when it is used", s.Sel.Name))
 				case s.Sel.Name == "Regexp" && strings.HasSuffix(paths[x.Name], "/internal/lazy"):
 					if _, err := regexp.Compile(written(call.Args[0])); err != nil {
 						findings = append(findings, t.at(call, "%v", err))

@@ -10,15 +10,16 @@ import (
 // mostFiles is of one folder, tests not counted: a reader sees them all at a glance.
 const mostFiles = 25
 
-// Endings of file names that the go command gives a meaning, or that say for which system or with which tag a file is.
+// Endings of file names that the go command gives a meaning, or that say for which system or with
+// which tag a file is.
 var systems = []string{"_linux", "_darwin", "_windows", "_unix", "_other", "_on", "_off"}
 
 // Endings that make another word of the same noun or verb, and no second part of a name.
 var inflections = []string{"s", "es", "d", "ed", "r", "er", "ing", "ity", "ion", "ial", "ition"}
 
-// checkFolders counts the files of a folder, and finds prefixes of file names that stand in for a package: a name that
-// begins with another one of the folder, two that begin alike and go on with a name that the tree has elsewhere, and the
-// first part of names with an underscore.
+// checkFolders counts the files of a folder, and finds prefixes of file names that stand in for a
+// package: a name that begins with another one of the folder, two that begin alike and go on with a
+// name that the tree has elsewhere, and the first part of names with an underscore.
 func checkFolders(t *tree) []string {
 	var findings []string
 	order, files := t.folders()
@@ -40,15 +41,19 @@ func checkFolders(t *tree) []string {
 			}
 		}
 		for _, prefix := range prefixes(stems, words) {
-			findings = append(findings, fmt.Sprintf("%s: %s share the prefix %q; make it a package, or name the files by what is in them", folder, strings.Join(prefix.of, ", "), prefix.name))
+			findings = append(findings,
+				fmt.Sprintf("%s: %s share the prefix %q; make it a package, or name the files by what is in them",
+					folder, strings.Join(prefix.of, ", "), prefix.name))
 		}
 	}
 	return findings
 }
 
-// inflected reports whether a word with this ending is another form of the word: runner of run, plans of plan.
+// inflected reports whether a word with this ending is another form of the word: runner of run,
+// plans of plan.
 func inflected(word, ending string) bool {
-	return slices.Contains(inflections, ending) || ending != "" && ending[0] == word[len(word)-1] && slices.Contains(inflections, ending[1:])
+	return slices.Contains(inflections, ending) || ending != "" && ending[0] == word[len(word)-1] &&
+		slices.Contains(inflections, ending[1:])
 }
 
 // stem is a file's name without what the go command reads in it.
@@ -85,7 +90,8 @@ func prefixes(stems []string, words map[string]bool) (found []prefix) {
 			}
 			var of []string
 			for _, s := range stems {
-				if rest, ok := strings.CutPrefix(s, c); ok && !inflected(c, rest) && (c == a || rest == "" || rest[0] == '_' || words[c] || words[strings.Trim(rest, "_")]) {
+				if rest, ok := strings.CutPrefix(s, c); ok && !inflected(c, rest) &&
+					(c == a || rest == "" || rest[0] == '_' || words[c] || words[strings.Trim(rest, "_")]) {
 					of = append(of, s)
 				}
 			}
@@ -107,8 +113,10 @@ var folderRules = []rule{{
 		// The first part of a name.
 		"d/read_csv.go": lines(1), "d/read_json.go": lines(1), "d/file_linux.go": lines(1), "d/file_other.go": lines(1),
 		// A package's name, or one before names: two begin with it, one alone may.
-		"e/tablerow.go": lines(1), "e/tablecell.go": lines(1), "e/sinkurl.go": lines(1), "table/t.go": lines(1), "sink/s.go": lines(1),
-		"f/sqlrow.go": lines(1), "f/sqlcell.go": lines(1), "f/container.go": lines(1), "f/content.go": lines(1), "f/row.go": lines(1), "g/cell.go": lines(1),
+		"e/tablerow.go": lines(1), "e/tablecell.go": lines(1), "e/sinkurl.go": lines(1), "table/t.go": lines(1),
+		"sink/s.go":   lines(1),
+		"f/sqlrow.go": lines(1), "f/sqlcell.go": lines(1), "f/container.go": lines(1), "f/content.go": lines(1),
+		"f/row.go": lines(1), "g/cell.go": lines(1),
 	}),
 	want: []string{
 		"a: 26 files of code",

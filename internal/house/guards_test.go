@@ -11,10 +11,13 @@ import (
 	"testing"
 )
 
-// unguarded are the packages that no step of .ci/long guards, because what the gate does for every change proves all of them.
+// unguarded are the packages that no step of .ci/long guards, because what the gate does for every
+// change proves all of them.
 var unguarded = []string{
-	"internal/bucket/buckettest", "internal/house", "internal/notify", "internal/rooted", "internal/slow", "internal/telemetry", "internal/telemetry/collector", "internal/zone",
-	"config", "config/apps", "config/draft", "config/preset", "config/strict", "config/strict/stricttest", "deploy", "deploy/licenses",
+	"internal/bucket/buckettest", "internal/house", "internal/notify", "internal/rooted", "internal/slow",
+	"internal/telemetry", "internal/telemetry/collector", "internal/zone",
+	"config", "config/apps", "config/draft", "config/preset", "config/strict", "config/strict/stricttest", "deploy",
+	"deploy/licenses",
 	"sinks/pgsink", // its suite runs on a Postgres
 }
 
@@ -49,7 +52,8 @@ func guards(script string) (list []guard) {
 	return list
 }
 
-// closure adds the folders of a package and of all that its code imports to seen; with tests, also of what its own tests import.
+// closure adds the folders of a package and of all that its code imports to seen; with tests, also
+// of what its own tests import.
 func (t *tree) closure(folder string, tests bool, seen map[string]bool) {
 	seen[folder] = true
 	for _, f := range t.files {
@@ -64,9 +68,9 @@ func (t *tree) closure(folder string, tests bool, seen map[string]bool) {
 	}
 }
 
-// TestGuards holds the steps that the gate takes only when something has changed to what they read: each file of the packages that a
-// step names, and of those that these import, is hashed; so is each script that it runs; and each package has a step, or is known to need
-// none.
+// TestGuards holds the steps that the gate takes only when something has changed to what they read:
+// each file of the packages that a step names, and of those that these import, is hashed; so is
+// each script that it runs; and each package has a step, or is known to need none.
 func TestGuards(t *testing.T) {
 	repo, err := load(os.DirFS(root))
 	if err != nil {
@@ -115,7 +119,8 @@ func TestGuards(t *testing.T) {
 		for _, folder := range slices.Sorted(maps.Keys(seen)) {
 			has[folder] = true
 			for _, f := range files[folder] {
-				if !strings.Contains(f.src, "\n//go:build ") && !strings.HasPrefix(f.src, "//go:build ") && !hashed[f.path] {
+				if !strings.Contains(f.src, "\n//go:build ") && !strings.HasPrefix(f.src, "//go:build ") &&
+					!hashed[f.path] {
 					t.Errorf(".ci/long: %s reads %s, and doesn't guard it", step.name, f.path)
 				}
 			}
@@ -131,7 +136,8 @@ func TestGuards(t *testing.T) {
 	}
 	for _, folder := range folders {
 		if !has[folder] && !strings.HasPrefix(folder, "cmd/") {
-			t.Errorf("no step of .ci/long guards %s; name it there or among unguarded, in %s", folder, path.Join("internal/house", "guards_test.go"))
+			t.Errorf("no step of .ci/long guards %s; name it there or among unguarded, in %s", folder,
+				path.Join("internal/house", "guards_test.go"))
 		}
 	}
 }

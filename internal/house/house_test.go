@@ -13,8 +13,9 @@ import (
 // root is the module as seen from this folder, where the go command runs the tests.
 const root = "../.."
 
-// A rule gives its findings, each of them "file:line: what is wrong; what to know". It comes with a small tree that
-// breaks it, because a rule that can't fail is worth nothing, and with what is wrong there: no less, and no more.
+// A rule gives its findings, each of them "file:line: what is wrong; what to know". It comes with a
+// small tree that breaks it, because a rule that can't fail is worth nothing, and with what is
+// wrong there: no less, and no more.
 type rule struct {
 	name  string
 	check func(*tree) []string
@@ -22,7 +23,8 @@ type rule struct {
 	want  []string          // up to the semicolon
 }
 
-var rules = slices.Concat(layerRules, processRules, docRules, sizeRules, folderRules, nameRules, listRules, topRules, expressionRules)
+var rules = slices.Concat(layerRules, processRules, docRules, sizeRules, columnRules, folderRules, nameRules, listRules,
+	topRules, expressionRules)
 
 func TestHouse(t *testing.T) {
 	repo, err := load(os.DirFS(root))
@@ -76,10 +78,12 @@ func tempTree(t *testing.T, files map[string]string) *tree {
 	return tree
 }
 
-// trackedTop gives the names at the top that git knows, or nil outside of a git checkout (an unpacked archive).
+// trackedTop gives the names at the top that git knows, or nil outside of a git checkout (an
+// unpacked archive).
 func trackedTop(t *testing.T) []string {
 	t.Helper()
-	// Opened here so that the test cache sees when the index changes: it doesn't see what git reads.
+	// Opened here so that the test cache sees when the index changes: it doesn't see what git
+	// reads.
 	if _, err := os.Stat(root + "/.git/index"); err != nil {
 		return nil
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// An item is what the interface document says in one place: a table's line by its first cell, a numbered rule, a status
-// code, a filter, a metric's name, or a paragraph by its first words.
+// An item is what the interface document says in one place: a table's line by its first cell, a
+// numbered rule, a status code, a filter, a metric's name, or a paragraph by its first words.
 type item struct{ section, name string }
 
 var (
@@ -19,7 +19,8 @@ var (
 // wordsOfText is how many words name a paragraph.
 const wordsOfText = 6
 
-// documentItems gives the items in the document's order. Only what the document leaves open ("... not shown.") is none.
+// documentItems gives the items in the document's order. Only what the document leaves open ("...
+// not shown.") is none.
 func documentItems(document string) []item {
 	var items []item
 	section := ""
@@ -67,10 +68,12 @@ func heading(line string) string {
 	return strings.ReplaceAll(strings.TrimSpace(strings.TrimLeft(line, "#")), "`", "")
 }
 
-// isText tells paragraphs that say something by themselves from introductions of what follows and lists of the above.
+// isText tells paragraphs that say something by themselves from introductions of what follows and
+// lists of the above.
 func isText(line string) bool {
 	introduces := strings.HasSuffix(line, ":") && !strings.Contains(line, ". ")
-	return !introduces && !strings.HasPrefix(line, "(") && !strings.HasPrefix(line, "Status codes") && !filterName.MatchString(line) && !notShown.MatchString(line)
+	return !introduces && !strings.HasPrefix(line, "(") && !strings.HasPrefix(line, "Status codes") &&
+		!filterName.MatchString(line) && !notShown.MatchString(line)
 }
 
 func firstWords(line string) string {
@@ -79,7 +82,8 @@ func firstWords(line string) string {
 	return strings.TrimRight(strings.Join(words[:min(len(words), wordsOfText)], " "), ".,")
 }
 
-// markdownTable reads the table that the lines begin with: its header, and its rows without the line between.
+// markdownTable reads the table that the lines begin with: its header, and its rows without the
+// line between.
 func markdownTable(lines []string) (table [][]string) {
 	for i, line := range lines {
 		line = strings.TrimSpace(line)

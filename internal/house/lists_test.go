@@ -12,32 +12,37 @@ import (
 // The lists that name every kind and every sink are in this folder.
 const wiring = "cmd/reportferry"
 
-// checkKinds wants a line in `kinds` for every folder under jobs/ that is a kind, by its name, and no line for another.
+// checkKinds wants a line in `kinds` for every folder under jobs/ that is a kind, by its name, and
+// no line for another.
 func checkKinds(t *tree) []string {
 	kinds := t.list("kinds")
 	if kinds == nil {
 		return []string{wiring + ": no variable kinds with a map literal"}
 	}
 	var findings, want []string
-	for _, folder := range t.below("jobs", "ledger", "outbox", "partition", "raw", "refresh", "slugs", "state", "status") {
+	for _, folder := range t.below("jobs", "ledger", "outbox", "partition", "raw", "refresh", "slugs", "state",
+		"status") {
 		name := path.Base(folder)
 		want = append(want, name)
 		if _, ok := kinds.keys[name]; !ok {
 			findings = append(findings, t.at(kinds.at, "kinds has no line for %s", folder))
 		} else if !t.wired(folder) {
-			findings = append(findings, t.at(kinds.at, "kinds has a line for %s, but %s doesn't import it", folder, wiring))
+			findings = append(findings, t.at(kinds.at, "kinds has a line for %s, but %s doesn't import it", folder,
+				wiring))
 		}
 	}
 	for _, name := range kinds.order {
 		if !slices.Contains(want, name) {
-			findings = append(findings, t.at(kinds.keys[name], "kinds has %q, but there is no such folder under jobs", name))
+			findings = append(findings, t.at(kinds.keys[name], "kinds has %q, but there is no such folder under jobs",
+				name))
 		}
 	}
 	return findings
 }
 
-// checkOpeners wants an opener from every folder under sinks/ in `openers`, which goes by the schemes of URLs. One that a build tag
-// adds is a variable in a file of its own, whatever the tags of this build are.
+// checkOpeners wants an opener from every folder under sinks/ in `openers`, which goes by the
+// schemes of URLs. One that a build tag adds is a variable in a file of its own, whatever the tags
+// of this build are.
 func checkOpeners(t *tree) []string {
 	openers := t.list("openers")
 	if openers == nil {
@@ -113,7 +118,8 @@ func (t *tree) read(f *file, literal *ast.CompositeLit) *list {
 	return l
 }
 
-// named gives the folders of this project that an expression names. paths are the imports of its file.
+// named gives the folders of this project that an expression names. paths are the imports of its
+// file.
 func (t *tree) named(paths map[string]string, e ast.Expr) (folders []string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
@@ -137,13 +143,15 @@ func (t *tree) below(top string, but ...string) []string {
 	})
 }
 
-// wired reports whether the wiring, or a package below it, imports the folder by a name that it can use.
+// wired reports whether the wiring, or a package below it, imports the folder by a name that it can
+// use.
 func (t *tree) wired(folder string) bool {
 	return slices.ContainsFunc(t.code(), func(f *file) bool {
-		return (f.folder == wiring || strings.HasPrefix(f.folder, wiring+"/")) && slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool {
-			got, own := t.own(imported(s))
-			return own && got == folder && (s.Name == nil || s.Name.Name != "_")
-		})
+		return (f.folder == wiring || strings.HasPrefix(f.folder, wiring+"/")) &&
+			slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool {
+				got, own := t.own(imported(s))
+				return own && got == folder && (s.Name == nil || s.Name.Name != "_")
+			})
 	})
 }
 
@@ -181,9 +189,11 @@ var listRules = []rule{{
 }, {
 	name: "openers", check: checkOpeners,
 	bad: map[string]string{
-		wiring + "/wire.go": wire("", `"file": blobsink.Open, "x": func() { x.Open(1) }, "bq": local.Open, "pg": open, "ice": openIce, "elsewhere": openElsewhere`,
+		wiring + "/wire.go": wire("",
+			`"file": blobsink.Open, "x": func() { x.Open(1) }, "bq": local.Open, "pg": open, "ice": openIce, "elsewhere": openElsewhere`,
 			`"example.org/m/sinks/blobsink"`, `x "example.org/m/sinks/xsink"`, `"example.org/m/sinks/bqsink"`),
-		wiring + "/ice_on.go":   "//go:build ice\n\npackage main\nimport \"example.org/m/sinks/icesink\"\nvar openIce = icesink.Open\n",
+		wiring + "/ice_on.go": "//go:build ice\n\npackage main\nimport \"example.org/m/sinks/icesink\"\nvar " +
+			"openIce = icesink.Open\n",
 		wiring + "/ice_off.go":  "//go:build !ice\n\npackage main\nfunc openIce() {}\n",
 		wiring + "/else_off.go": "//go:build !ice\n\npackage main\nfunc openElsewhere() {}\n",
 		"sinks/a.go":            "package sinks\n",
@@ -204,6 +214,7 @@ var listRules = []rule{{
 	want: []string{wiring + ": no variable kinds with a map literal"},
 }, {
 	name: "no openers", check: checkOpeners,
-	bad:  map[string]string{"cmd/other/wire.go": wire("", ""), wiring + "/a.go": "package main\nfunc f() { openers := 1 }\n"},
+	bad: map[string]string{"cmd/other/wire.go": wire("", ""),
+		wiring + "/a.go": "package main\nfunc f() { openers := 1 }\n"},
 	want: []string{wiring + ": no variable openers with a map literal"},
 }}

@@ -10,8 +10,9 @@ import (
 // mostMethods is of an interface in jobs and sinks: what is wider is a concrete type with a name.
 const mostMethods = 3
 
-// checkInterfaces counts the methods of every interface in jobs, sinks and below. An embedded interface of the same
-// folder counts with its methods; one of another package counts once, because only its name is in the parsed file.
+// checkInterfaces counts the methods of every interface in jobs, sinks and below. An embedded
+// interface of the same folder counts with its methods; one of another package counts once, because
+// only its name is in the parsed file.
 func checkInterfaces(t *tree) []string {
 	var findings []string
 	order, files := t.folders()
@@ -32,7 +33,8 @@ func checkInterfaces(t *tree) []string {
 			ast.Inspect(f.File, func(n ast.Node) bool {
 				if i, ok := n.(*ast.InterfaceType); ok {
 					if count := methods(i, types, nil); count > mostMethods {
-						findings = append(findings, t.at(i, "an interface of %d methods; at most %d", count, mostMethods))
+						findings = append(findings, t.at(i, "an interface of %d methods; at most %d", count,
+							mostMethods))
 					}
 				}
 				return true
@@ -73,7 +75,8 @@ func checkFolderNames(t *tree) []string {
 	for _, folder := range order {
 		for _, name := range []string{path.Base(folder), files[folder][0].Name.Name} {
 			if slices.Contains(hollow, name) {
-				findings = append(findings, t.at(files[folder][0].Name, "a package named %s; name what it is for", name))
+				findings = append(findings, t.at(files[folder][0].Name, "a package named %s; name what it is for",
+					name))
 				break
 			}
 		}
@@ -81,13 +84,16 @@ func checkFolderNames(t *tree) []string {
 	return findings
 }
 
-// Names that mean something only to those who have read the package: what they stand for has a word of the field.
+// Names that mean something only to those who have read the package: what they stand for has a word
+// of the field.
 var private = []string{
-	"course", "desk", "edition", "editions", "found", "judge", "lane", "lanes", "letGo", "look", "of", "recall", "said", "say", "see", "seen", "settle",
+	"course", "desk", "edition", "editions", "found", "judge", "lane", "lanes", "letGo", "look", "of", "recall", "said",
+	"say", "see", "seen", "settle",
 	"shift", "standing", "tell", "told", "trial", "verdict", "warrant", "witness", "work",
 }
 
-// checkPrivateNames looks at types, functions and methods. The emulator, and what only tests use, are left out.
+// checkPrivateNames looks at types, functions and methods. The emulator, and what only tests use,
+// are left out.
 func checkPrivateNames(t *tree) []string {
 	var findings []string
 	order, files := t.folders()
@@ -146,7 +152,8 @@ func checkPhrases(t *tree) []string {
 var nameRules = []rule{{
 	name: "phrases", check: checkPhrases,
 	bad: map[string]string{
-		"jobs/a.go":      "package jobs\n\n// a is a list of\n// which some are b.\ntype a int\n\n// c has which of them.\ntype c int // it tells of a\n",
+		"jobs/a.go": "package jobs\n\n// a is a list of\n// which some are b.\ntype a int\n\n// c has which of " +
+			"them.\ntype c int // it tells of a\n",
 		"jobs/a_test.go": "package jobs\n\n// a tells of b.\ntype a int\n",
 	},
 	want: []string{
@@ -156,7 +163,8 @@ var nameRules = []rule{{
 }, {
 	name: "private names", check: checkPrivateNames,
 	bad: map[string]string{
-		"jobs/a.go":                "package jobs\ntype (\n\tverdict int\n\tfit int\n)\nfunc tell() {}\nfunc (fit) of() { var seen int; _ = seen }\nfunc use() { judge := 1; _ = judge }\n",
+		"jobs/a.go": "package jobs\ntype (\n\tverdict int\n\tfit int\n)\nfunc tell() {}\nfunc (fit) " +
+			"of() { var seen int; _ = seen }\nfunc use() { judge := 1; _ = judge }\n",
 		"jobs/a_test.go":           "package jobs\nfunc told() {}\n",
 		"sinks/sinktest/a.go":      "package sinktest\nfunc look() {}\n",
 		"internal/emulator/x/a.go": "package x\nfunc settle() {}\n",

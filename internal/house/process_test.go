@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Only package main touches the process: arguments, environment, signals. All else gets what it needs as an option, and can so
-// run twice in one process and be tested without one. What tests share is told by flags of go test.
+// Only package main touches the process: arguments, environment, signals. All else gets what it
+// needs as an option, and can so run twice in one process and be tested without one. What tests
+// share is told by flags of go test.
 var process = map[string][]string{ // names by import path; none named: the package as a whole
 	"flag":      nil,
 	"os":        {"Args", "Clearenv", "Environ", "ExpandEnv", "Getenv", "LookupEnv", "Setenv", "Unsetenv"},
@@ -14,8 +15,8 @@ var process = map[string][]string{ // names by import path; none named: the pack
 	"syscall":   {"Clearenv", "Environ", "Getenv", "Setenv", "Unsetenv"},
 }
 
-// Where a driver stands in for one of a library that reads the same variables itself, and where a store's identity needs
-// what such a library has read and doesn't tell.
+// Where a driver stands in for one of a library that reads the same variables itself, and where a
+// store's identity needs what such a library has read and doesn't tell.
 var drivers = []string{"internal/bucket/azure.go", "internal/bucket/identity.go"}
 
 const onlyCmd = "only package main touches arguments, environment and signals"
@@ -28,7 +29,8 @@ func checkProcess(t *tree) []string {
 		}
 		for _, s := range f.Imports {
 			names, watched := process[imported(s)]
-			if imported(s) == "flag" && slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool { return imported(s) == "testing" }) {
+			if imported(s) == "flag" && slices.ContainsFunc(f.Imports,
+				func(s *ast.ImportSpec) bool { return imported(s) == "testing" }) {
 				continue
 			}
 			if watched && (names == nil || s.Name != nil && s.Name.Name == ".") {
@@ -54,7 +56,8 @@ func checkInit(t *tree) []string {
 	for _, f := range t.code() {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
-				findings = append(findings, t.at(fn, "func init; kinds and sinks are lines in cmd, everything else is made by New or Open"))
+				findings = append(findings,
+					t.at(fn, "func init; kinds and sinks are lines in cmd, everything else is made by New or Open"))
 			}
 		}
 	}

@@ -12,7 +12,8 @@ import (
 
 const readingsPath = root + "/internal/emulator/readings.md"
 
-// A readingRow is a line of the page of readings: a topic's reading, what the client does, and the tests that hold it.
+// A readingRow is a line of the page of readings: a topic's reading, what the client does, and the
+// tests that hold it.
 type readingRow struct {
 	line          int
 	reading, does string
@@ -26,7 +27,8 @@ type readingSection struct {
 	rows     []readingRow
 }
 
-// readingSections reads the page: under a heading of the third level is a topic, its sentence quoted, and its table.
+// readingSections reads the page: under a heading of the third level is a topic, its sentence
+// quoted, and its table.
 func readingSections(page string) map[string]*readingSection {
 	sections := map[string]*readingSection{}
 	var at *readingSection
@@ -57,13 +59,14 @@ func readingSections(page string) map[string]*readingSection {
 	return sections
 }
 
-// plainText is a document's text as one line without marks, so that a sentence can be looked for in it.
+// plainText is a document's text as one line without marks, so that a sentence can be looked for in
+// it.
 func plainText(s string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("`", "", "|", " ").Replace(s)), " ")
 }
 
-// checkReadings wants a section of the page for each topic, with the document's words, a row for each reading, and tests
-// that there are.
+// checkReadings wants a section of the page for each topic, with the document's words, a row for
+// each reading, and tests that there are.
 func checkReadings(topics []reading.Topic, page, document string, tests testFiles) (findings []string) {
 	wrong := func(line int, format string, args ...any) {
 		findings = append(findings, fmt.Sprintf("readings.md:%d: ", line)+fmt.Sprintf(format, args...))
@@ -76,8 +79,10 @@ func checkReadings(topics []reading.Topic, page, document string, tests testFile
 			continue
 		}
 		delete(sections, topic.Name)
-		if plainText(section.sentence) != plainText(topic.Sentence) || !strings.Contains(plainText(document), plainText(topic.Sentence)) {
-			wrong(section.line, "%s quotes %q, and the topic %q; want one sentence of interface.md in both", topic.Name, section.sentence, topic.Sentence)
+		if plainText(section.sentence) != plainText(topic.Sentence) ||
+			!strings.Contains(plainText(document), plainText(topic.Sentence)) {
+			wrong(section.line, "%s quotes %q, and the topic %q; want one sentence of interface.md in both", topic.Name,
+				section.sentence, topic.Sentence)
 		}
 		var want, got []string
 		for _, r := range topic.Readings {
@@ -105,20 +110,24 @@ func checkReadings(topics []reading.Topic, page, document string, tests testFile
 	return findings
 }
 
-// TestReadings holds the page of readings against the topics, the interface document and the tests that there are.
+// TestReadings holds the page of readings against the topics, the interface document and the tests
+// that there are.
 func TestReadings(t *testing.T) {
 	repo, err := load(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, finding := range checkReadings(reading.Topics(), text(t, readingsPath), text(t, documentPath), repo.tests()) {
+	for _, finding := range checkReadings(reading.Topics(), text(t, readingsPath), text(t, documentPath),
+		repo.tests()) {
 		t.Error(finding)
 	}
 }
 
 func TestReadingsNoticesEveryChange(t *testing.T) {
-	topics := []reading.Topic{{Name: "size", Sentence: "Complete list of sizes: not shown.", Readings: []reading.Reading{{Name: "big", Means: "b"}, {Name: "small", Means: "s"}}}}
-	const page = "# Readings\n\n## Area\n\n### size\n\n> Complete list of `sizes`:\n> not shown.\n\n| Reading | Does | Tests |\n|---|---|---|\n" +
+	topics := []reading.Topic{{Name: "size", Sentence: "Complete list of sizes: not shown.",
+		Readings: []reading.Reading{{Name: "big", Means: "b"}, {Name: "small", Means: "s"}}}}
+	const page = "# Readings\n\n## Area\n\n### size\n\n> Complete list of `sizes`:\n> not shown.\n\n| Reading | " +
+		"Does | Tests |\n|---|---|---|\n" +
 		"| `big` | takes it | a.TestA |\n| `small` | takes it | a.TestA, b.TestB/part |\n\n## Other\n"
 	if findings := checkReadings(topics, page, smallDocument, smallTests); len(findings) > 0 {
 		t.Fatalf("a page that is right: %q", findings)

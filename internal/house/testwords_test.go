@@ -10,16 +10,19 @@ import (
 	"testing"
 )
 
-// A namedTest is a test as the table sees it: what it works with, which its words show, and whether it can fail.
-// Its words are the literals of its own body and of the functions and tables that it reaches in the test files of its
-// package: what it sends and what it compares. A message to people isn't among them, nor a comment, nor a subtest's name.
+// A namedTest is a test as the table sees it: what it works with, which its words show, and whether
+// it can fail. Its words are the literals of its own body and of the functions and tables that it
+// reaches in the test files of its package: what it sends and what it compares. A message to people
+// isn't among them, nor a comment, nor a subtest's name.
 type namedTest struct {
 	words   []string
 	asserts bool
-	parts   map[string]*namedTest // subtests that are written as t.Run("name", func...), by the name that go test prints
+	// Subtests that are written as t.Run("name", func...), by the name that go test prints.
+	parts map[string]*namedTest
 }
 
-// part is the named subtest where its body is written down, else the whole test, which makes it of a table.
+// part is the named subtest where its body is written down, else the whole test, which makes it of
+// a table.
 func (n *namedTest) part(name string) *namedTest {
 	_, name, _ = strings.Cut(name, "/")
 	for name != "" {
@@ -31,14 +34,17 @@ func (n *namedTest) part(name string) *namedTest {
 	return n
 }
 
-// works tells whether the test works with a word: a literal that is the word, or that has it between the signs of a
-// query, a path, JSON or a list of such names. A word of a sentence doesn't count.
+// works tells whether the test works with a word: a literal that is the word, or that has it
+// between the signs of a query, a path, JSON or a list of such names. A word of a sentence doesn't
+// count.
 func (n *namedTest) works(word string) bool {
-	by := regexp.MustCompile(`(^|__|["'=&?/,:;{}\[\]|()<>.\\\n])` + regexp.QuoteMeta(word) + `($|__|["'=&?/,:;{}\[\]|()<>.\\\n])`)
+	by := regexp.MustCompile(`(^|__|["'=&?/,:;{}\[\]|()<>.\\\n])` + regexp.QuoteMeta(word) +
+		`($|__|["'=&?/,:;{}\[\]|()<>.\\\n])`)
 	return slices.ContainsFunc(n.words, by.MatchString)
 }
 
-// testPackage are the declarations of one package's test files, by name. A method is found by its name alone.
+// testPackage are the declarations of one package's test files, by name. A method is found by its
+// name alone.
 type testPackage map[string][]ast.Node
 
 func (p testPackage) add(f *ast.File) {
@@ -93,11 +99,13 @@ func (p testPackage) follow(n *namedTest, at ast.Node, seen map[string]bool, own
 	})
 }
 
-// call looks at a call: one that says or fails has words for people, and t.Run is a part of the test.
+// call looks at a call: one that says or fails has words for people, and t.Run is a part of the
+// test.
 func (p testPackage) call(n *namedTest, c *ast.CallExpr, seen map[string]bool, own bool) (goOn bool) {
 	for _, arg := range c.Args {
 		if id, ok := arg.(*ast.Ident); ok && (id.Name == "t" || id.Name == "tb") {
-			n.asserts = n.asserts || p[calledName(c)] == nil // what is ours is looked into, what is another package's fails by itself
+			// What is ours is looked into, what is another package's fails by itself.
+			n.asserts = n.asserts || p[calledName(c)] == nil
 		}
 	}
 	sel, ok := c.Fun.(*ast.SelectorExpr)
@@ -221,7 +229,8 @@ func TestFree(t *testing.T) { f("moon") }
 
 func TestHandsOn(t *testing.T) { other.Check(t, "moon") }
 `
-	tests := tempTree(t, map[string]string{"a/a_test.go": file, "a/a.go": "package a\n\nvar f = func(...string) bool { return \"moon\" == \"\" }\n",
+	tests := tempTree(t, map[string]string{"a/a_test.go": file,
+		"a/a.go":      "package a\n\nvar f = func(...string) bool { return \"moon\" == \"\" }\n",
 		"b/a_test.go": "package b\n\nfunc TestElsewhere(t *testing.T) { look(t) }\n"}).tests()
 	for _, c := range []struct {
 		name, word     string
@@ -251,7 +260,8 @@ func TestHandsOn(t *testing.T) { other.Check(t, "moon") }
 			t.Fatal(err)
 		}
 		if part := tests[folder][test].part(c.name); part.works(c.word) != c.works || part.asserts != c.asserts {
-			t.Errorf("%s and %q: works %t, can fail %t, want %t and %t; its words are %q", c.name, c.word, part.works(c.word), part.asserts, c.works, c.asserts, part.words)
+			t.Errorf("%s and %q: works %t, can fail %t, want %t and %t; its words are %q", c.name, c.word,
+				part.works(c.word), part.asserts, c.works, c.asserts, part.words)
 		}
 	}
 }

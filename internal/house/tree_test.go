@@ -31,8 +31,8 @@ type file struct {
 	*ast.File
 }
 
-// load parses every Go file below fsys that the go command would build or test: nothing in testdata, nor in folders
-// that begin with a dot or an underscore.
+// load parses every Go file below fsys that the go command would build or test: nothing in
+// testdata, nor in folders that begin with a dot or an underscore.
 func load(fsys fs.FS) (*tree, error) {
 	mod, err := fs.ReadFile(fsys, "go.mod")
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-var install = flag.Bool("install", false, "install the program from a module proxy that serves this tree, which compiles it anew")
+var install = flag.Bool("install", false,
+	"install the program from a module proxy that serves this tree, which compiles it anew")
 
-// TestModuleZip holds the tree to what a module proxy takes. A file whose name Windows reserves, such as nul.txt, once made every
-// `go install` of a version fail.
+// TestModuleZip holds the tree to what a module proxy takes. A file whose name Windows reserves,
+// such as nul.txt, once made every `go install` of a version fail.
 func TestModuleZip(t *testing.T) {
 	files, err := zip.CheckDir(root)
 	if err != nil {
@@ -47,7 +48,8 @@ func TestModuleZip(t *testing.T) {
 	if err := archive.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string]string{version + ".mod": text(t, root+"/go.mod"), version + ".info": `{"Version": "` + version + `"}`, "list": version + "\n"} {
+	for name, data := range map[string]string{version + ".mod": text(t, root+"/go.mod"),
+		version + ".info": `{"Version": "` + version + `"}`, "list": version + "\n"} {
 		if err := os.WriteFile(filepath.Join(served, name), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +60,8 @@ func TestModuleZip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Env = append(os.Environ(), "GOBIN="+bin, "GONOSUMDB=*", "GOMODCACHE="+t.TempDir(), // for this tree's version must not stay in the usual one
+	// For this tree's version must not stay in the usual one.
+	cmd.Env = append(os.Environ(), "GOBIN="+bin, "GONOSUMDB=*", "GOMODCACHE="+t.TempDir(),
 		"GOPROXY=file://"+proxy+",file://"+strings.TrimSpace(string(cached))+"/cache/download")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -1,5 +1,6 @@
-// Package lazy makes values when they are first used. Without it, every command would begin by compiling the regular expressions
-// of all commands: half a megabyte, and a tenth of the time until a first request is sent.
+// Package lazy makes values when they are first used. Without it, every command would begin by
+// compiling the regular expressions of all commands: half a megabyte, and a tenth of the time until
+// a first request is sent.
 package lazy
 
 import (
@@ -7,8 +8,8 @@ import (
 	"sync"
 )
 
-// Regexp is an expression that is compiled by its first use, which panics if it can't be. A test of internal/house compiles
-// every one that is written in the code.
+// Regexp is an expression that is compiled by its first use, which panics if it can't be. A test of
+// internal/house compiles every one that is written in the code.
 func Regexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

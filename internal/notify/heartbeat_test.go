@@ -34,7 +34,8 @@ func watcher(t *testing.T, answer http.HandlerFunc) (address string, heard func(
 	}
 }
 
-// A watcher hears the start, the success and the exit code of a failure, also of a run that was stopped.
+// A watcher hears the start, the success and the exit code of a failure, also of a run that was
+// stopped.
 func TestWhatAWatcherHears(t *testing.T) {
 	address, heard := watcher(t, nil)
 	beat, err := NewPoster().Heartbeat(address)
@@ -44,7 +45,8 @@ func TestWhatAWatcherHears(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	err = errors.Join(beat(ctx, "start"), beat(ctx, ""), beat(ctx, "3"))
-	if got := strings.Join(heard(), ", "); got != "POST /ping/secret-uuid/start, POST /ping/secret-uuid, POST /ping/secret-uuid/3" || err != nil {
+	if got := strings.Join(heard(), ", "); got !=
+		"POST /ping/secret-uuid/start, POST /ping/secret-uuid, POST /ping/secret-uuid/3" || err != nil {
 		t.Errorf("%s %v", got, err)
 	}
 }
@@ -74,12 +76,19 @@ func silence() *http.Transport {
 	}}
 }
 
-// A watcher that refuses, sends elsewhere or isn't there is an error, which doesn't say where it is.
+// A watcher that refuses, sends elsewhere or isn't there is an error, which doesn't say where it
+// is.
 func TestAWatcherThatFails(t *testing.T) {
 	elsewhere, astray := watcher(t, nil)
 	for name, answer := range map[string]http.HandlerFunc{
-		"refuses":     func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.URL.String(), http.StatusForbidden) },
-		"sends on":    func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, http.StatusFound) },
+		"refuses": func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, r.URL.String(),
+				http.StatusForbidden)
+		},
+		"sends on": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere,
+				http.StatusFound)
+		},
 		"isn't there": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +102,8 @@ func TestAWatcherThatFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = beat(t.Context(), "start")
-			if err == nil || slices.ContainsFunc([]string{"secret", "pass", elsewhere}, func(s string) bool { return strings.Contains(err.Error(), s) }) {
+			if err == nil || slices.ContainsFunc([]string{"secret", "pass", elsewhere},
+				func(s string) bool { return strings.Contains(err.Error(), s) }) {
 				t.Error(err)
 			}
 		})
@@ -104,7 +114,8 @@ func TestAWatcherThatFails(t *testing.T) {
 		}
 	})
 	for _, wrong := range []string{"", "secret-uuid", "ftp://secret", "https://", "://secret"} {
-		if _, err := NewPoster().Heartbeat(wrong); err == nil || strings.Contains(err.Error(), "secret-uuid") || strings.Contains(err.Error(), "//secret") {
+		if _, err := NewPoster().Heartbeat(wrong); err == nil || strings.Contains(err.Error(), "secret-uuid") ||
+			strings.Contains(err.Error(), "//secret") {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}

@@ -21,7 +21,8 @@ type incidents struct {
 	List []*incident `json:"incidents"`
 }
 
-// An incident is a problem that messages are sent about: when it begins, while it goes on if a receiver asks for that, and when it is over.
+// An incident is a problem that messages are sent about: when it begins, while it goes on if a
+// receiver asks for that, and when it is over.
 type incident struct {
 	Job       string    `json:"job"`
 	Reason    string    `json:"reason"`
@@ -39,7 +40,8 @@ type incident struct {
 }
 
 const (
-	// over is how long the end of an incident is remembered, so that a slow process doesn't send it again.
+	// over is how long the end of an incident is remembered, so that a slow process doesn't send it
+	// again.
 	over = 48 * time.Hour
 	// ripe is after what time something is missing, although other processes are at work on it.
 	ripe = 6 * time.Hour
@@ -54,8 +56,8 @@ func (i *incident) name() string {
 	return "reportferry/" + url.PathEscape(i.Job) + "/" + url.PathEscape(i.Reason) + "/" + i.ID
 }
 
-// compare changes the incidents by what this run knows, and gives copies of those whose next notice this process has claimed, also by an
-// earlier change of its own whose answer was lost.
+// compare changes the incidents by what this run knows, and gives copies of those whose next notice
+// this process has claimed, also by an earlier change of its own whose answer was lost.
 func (n *News) compare(all *incidents) (mine []*incident) {
 	all.List = slices.DeleteFunc(all.List, n.forgets)
 	for _, p := range n.Problems {
@@ -77,11 +79,14 @@ func (n *News) compare(all *incidents) (mine []*incident) {
 	return mine
 }
 
-// forgets reports whether an incident has long been over. One about records stays for as long as one of them is there, or may be, so that
-// no message is sent about it again.
+// forgets reports whether an incident has long been over. One about records stays for as long as
+// one of them is there, or may be, so that no message is sent about it again.
 func (n *News) forgets(i *incident) bool {
 	return i.Kind == resolved && n.Now.Sub(i.At) > over && (i.Records == nil || slices.Contains(n.Jobs, i.Job)) &&
-		!slices.ContainsFunc(n.Problems, func(p Problem) bool { return i.concerns(p) && slices.ContainsFunc(p.Records, i.about) })
+		!slices.ContainsFunc(n.Problems, func(p Problem) bool {
+			return i.concerns(p) &&
+				slices.ContainsFunc(p.Records, i.about)
+		})
 }
 
 func (i *incident) about(record string) bool { return slices.Contains(i.Records, record) }
@@ -100,13 +105,15 @@ func (n *News) matchRange(all *incidents, p Problem) {
 	}
 }
 
-// matchRecords begins an incident about those records of a problem that no incident is about. Incidents about the others go on, unless they
-// are of the past, and a run that began after them finds that all receivers have them.
+// matchRecords begins an incident about those records of a problem that no incident is about.
+// Incidents about the others go on, unless they are of the past, and a run that began after them
+// finds that all receivers have them.
 func (n *News) matchRecords(all *incidents, p Problem) {
 	left := slices.Clone(p.Records)
 	for _, i := range all.List {
 		if before := len(left); i.concerns(p) {
-			if left = slices.DeleteFunc(left, i.about); len(left) == before || i.Kind == resolved || p.Past && !n.awaited(i) && n.Began.After(i.At) {
+			if left = slices.DeleteFunc(left, i.about); len(left) == before || i.Kind == resolved || p.Past &&
+				!n.awaited(i) && n.Began.After(i.At) {
 				continue
 			}
 			on := p
@@ -156,15 +163,20 @@ func (n *News) goOn(i *incident, p Problem) {
 	}
 }
 
-// end ends an incident when this run knows no problem of it, unless the run knows too little to say that it is over.
+// end ends an incident when this run knows no problem of it, unless the run knows too little to say
+// that it is over.
 func (n *News) end(i *incident) {
 	switch {
 	case i.Kind == resolved:
 		if n.unsent(i) {
 			n.claim(i, resolved)
 		}
-	case !slices.Contains(n.Jobs, i.Job), slices.ContainsFunc(n.Running, func(p Problem) bool { return p.Job == i.Job && p.joins(i.From, i.Through) }):
-	case !slices.Contains(ofRuns, i.Reason) || n.Calm[i.Job] && n.Began.After(i.At): // another task may just have met it
+	case !slices.Contains(n.Jobs, i.Job), slices.ContainsFunc(n.Running, func(p Problem) bool {
+		return p.Job == i.Job &&
+			p.joins(i.From, i.Through)
+	}):
+	case !slices.Contains(ofRuns, i.Reason) || n.Calm[i.Job] &&
+		n.Began.After(i.At): // another task may just have met it
 		n.claim(i, resolved)
 	}
 }
@@ -177,21 +189,25 @@ func (n *News) claim(i *incident, kind string) {
 	i.Kind, i.At, i.By = kind, n.Now.UTC(), n.by
 }
 
-// unsent reports whether a receiver that awaits a notice hasn't got it, and the process that claimed it has had the time to send it.
+// unsent reports whether a receiver that awaits a notice hasn't got it, and the process that
+// claimed it has had the time to send it.
 func (n *News) unsent(i *incident) bool { return n.Now.Sub(i.At) > patience && n.awaited(i) }
 
 func (n *News) awaited(i *incident) bool {
 	return slices.ContainsFunc(n.Receivers, func(r Receiver) bool { return r.awaits(i) })
 }
 
-// awaits reports whether a receiver is to get a notice that it hasn't got. An end is for those only that know of the beginning.
+// awaits reports whether a receiver is to get a notice that it hasn't got. An end is for those only
+// that know of the beginning.
 func (r Receiver) awaits(i *incident) bool {
-	return i.Kind != suspected && (len(r.On) == 0 || slices.Contains(r.On, i.Reason) && (i.Kind != resolved || slices.Contains(r.On, Resolved))) &&
+	return i.Kind != suspected && (len(r.On) == 0 || slices.Contains(r.On, i.Reason) &&
+		(i.Kind != resolved || slices.Contains(r.On, Resolved))) &&
 		(len(r.Jobs) == 0 || slices.Contains(r.Jobs, i.Job)) && !slices.Contains(i.Delivered, r.Name) &&
 		(i.Kind == opened || slices.Contains(i.Known, r.Name)) && (i.Kind != reminded || r.Remind > 0)
 }
 
-// record notes which receivers have got which notices. Where another process has claimed a notice since, only the beginning is still of use.
+// record notes which receivers have got which notices. Where another process has claimed a notice
+// since, only the beginning is still of use.
 func (all *incidents) record(sent []*incident) {
 	for _, s := range sent {
 		for _, i := range all.List {

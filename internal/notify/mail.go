@@ -12,13 +12,16 @@ import (
 	"github.com/reportferry/reportferry/internal/address"
 )
 
-// mailer sends messages by mail. smtp:// wants STARTTLS but on this machine, smtps:// begins with TLS.
+// mailer sends messages by mail. smtp:// wants STARTTLS but on this machine, smtps:// begins with
+// TLS.
 func mailer(at *url.URL) (func(context.Context, Message) error, error) {
 	from, to := at.Query().Get("from"), at.Query()["to"]
 	if from == "" || len(to) == 0 {
-		return nil, errors.New("an address of mail wants from and to, as in smtp://user:password@host:587/?from=a@b.example&to=c@d.example")
+		return nil, errors.New("an address of mail wants from and to, as in " +
+			"smtp://user:password@host:587/?from=a@b.example&to=c@d.example")
 	}
-	auth, tls := mail.SMTPAuthAutoDiscover, mail.WithTLSPortPolicy(mail.TLSMandatory) // without TLS it leaves out what would show the password
+	// Without TLS it leaves out what would show the password.
+	auth, tls := mail.SMTPAuthAutoDiscover, mail.WithTLSPortPolicy(mail.TLSMandatory)
 	if address.Loopback(at.Hostname()) {
 		auth, tls = mail.SMTPAuthPlainNoEnc, mail.WithTLSPortPolicy(mail.TLSOpportunistic)
 	}
@@ -31,7 +34,8 @@ func mailer(at *url.URL) (func(context.Context, Message) error, error) {
 	}
 	password, _ := at.User.Password()
 	if at.User != nil {
-		options = append(options, mail.WithSMTPAuth(auth), mail.WithUsername(at.User.Username()), mail.WithPassword(password))
+		options = append(options, mail.WithSMTPAuth(auth), mail.WithUsername(at.User.Username()),
+			mail.WithPassword(password))
 	}
 	return func(ctx context.Context, m Message) error {
 		letter := mail.NewMsg()

@@ -22,12 +22,15 @@ const (
 )
 
 // Reasons lists them all, those first that want a person most.
-var Reasons = []string{Denied, Conflict, Schema, Failed, Stale, HeldBack, Unreconciled, ChangedAfterFinal, NotTaken, Resolved}
+var Reasons = []string{Denied, Conflict, Schema, Failed, Stale, HeldBack, Unreconciled, ChangedAfterFinal, NotTaken,
+	Resolved}
 
 // titles are the reasons in words.
 var titles = map[string]string{
-	Failed: "failed", Stale: "missing", HeldBack: "an answer is held back", Unreconciled: "differs from the service's totals", ChangedAfterFinal: "changed after being final",
-	NotTaken: "rows not taken of", Conflict: "another writer", Schema: "the service has no such column or event any more", Denied: "access denied",
+	Failed: "failed", Stale: "missing", HeldBack: "an answer is held back",
+	Unreconciled: "differs from the service's totals", ChangedAfterFinal: "changed after being final",
+	NotTaken: "rows not taken of", Conflict: "another writer",
+	Schema: "the service has no such column or event any more", Denied: "access denied",
 }
 
 // A Problem is something wrong with a job.
@@ -41,8 +44,9 @@ type Problem struct {
 
 	Conditions []string // words for what is so of the range, as every surface has them; none: the reason says it
 
-	// Records names what the problem is about, where that isn't days: contents of partitions, ascending, such as
-	// 2026-01-31@2026-03-01T06:00:00Z. Another content of the same day is something else.
+	// Records names what the problem is about, where that isn't days: contents of partitions,
+	// ascending, such as 2026-01-31@2026-03-01T06:00:00Z. Another content of the same day is
+	// something else.
 	Records []string
 	Past    bool // it has happened and doesn't go on: with Records, it is over once all receivers have it
 }
@@ -50,7 +54,8 @@ type Problem struct {
 // through is the last partition of the range.
 func (p Problem) through() string { return max(p.From, p.Through) }
 
-// joins reports whether a range has something in common with the problem's, or follows on it: then they are one incident.
+// joins reports whether a range has something in common with the problem's, or follows on it: then
+// they are one incident.
 func (p Problem) joins(from, through string) bool {
 	if p.From == "" || from == "" {
 		return p.From == from
@@ -142,7 +147,8 @@ func (n *News) message(list []*incident) Message {
 		}
 	}
 	if more := len(list) - mostLines; more > 0 {
-		m.Lines = append(m.Lines, fmt.Sprintf("and %d more; `reportferry status` and `reportferry gaps` list them", more))
+		m.Lines = append(m.Lines, fmt.Sprintf("and %d more; `reportferry status` and `reportferry gaps` list them",
+			more))
 	}
 	var parts []string
 	for _, c := range []struct{ kind, word string }{{opened, "new"}, {reminded, "going on"}, {resolved, "over"}} {

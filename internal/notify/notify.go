@@ -1,5 +1,6 @@
-// Package notify sends people a message when something is wrong with a job, and tells a watcher outside how runs begin and end. Without it,
-// a night in which nothing arrived would be noticed by whoever misses its numbers.
+// Package notify sends people a message when something is wrong with a job, and tells a watcher
+// outside how runs begin and end. Without it, a night in which nothing arrived would be noticed by
+// whoever misses its numbers.
 //
 //	problems of a run ─ compare ─▶ incidents.json, by its swap ─ claimed ─▶ one message a receiver ─▶ incidents.json
 package notify
@@ -22,7 +23,8 @@ const (
 	RunTime = 10 * time.Second
 	// SendTime is how much of that sending may take.
 	SendTime = 7 * time.Second
-	// patience is how long a process that has claimed a notice may take to send it. Then another one does.
+	// patience is how long a process that has claimed a notice may take to send it. Then another
+	// one does.
 	patience = time.Minute
 )
 
@@ -57,9 +59,10 @@ func document(l *ledger.Ledger) *ledger.Document[incidents] {
 	return ledger.NewDocument[incidents](l, "incidents.json", "")
 }
 
-// Send sends receivers what is new, goes on or is over. Whoever finds an incident, one message is sent about it: by the process that writes
-// it in the ledger first. One that dies after that, or can't send, leaves it to the next run. So a message may come twice after a crash, and
-// never not at all.
+// Send sends receivers what is new, goes on or is over. Whoever finds an incident, one message is
+// sent about it: by the process that writes it in the ledger first. One that dies after that, or
+// can't send, leaves it to the next run. So a message may come twice after a crash, and never not
+// at all.
 func Send(ctx context.Context, n News) error {
 	if len(n.Receivers) == 0 {
 		return nil
@@ -81,7 +84,8 @@ func Send(ctx context.Context, n News) error {
 	return errors.Join(err, d.Change(ctx, change(func(all *incidents) { all.record(mine) })))
 }
 
-// change is a change of the document, which is written when it isn't the same afterwards. To make one twice does no harm.
+// change is a change of the document, which is written when it isn't the same afterwards. To make
+// one twice does no harm.
 func change(edit func(*incidents)) ledger.Change[incidents] {
 	return ledger.Change[incidents]{Apply: func(all *incidents) error {
 		before, err := json.Marshal(all)
@@ -94,7 +98,8 @@ func change(edit func(*incidents)) ledger.Change[incidents] {
 	}}
 }
 
-// sendAll sends each receiver one message about what this process has claimed, and notes in it which receivers have got it.
+// sendAll sends each receiver one message about what this process has claimed, and notes in it
+// which receivers have got it.
 func (n *News) sendAll(ctx context.Context, mine []*incident) error {
 	ctx, cancel := context.WithTimeout(ctx, SendTime)
 	defer cancel()

@@ -40,7 +40,8 @@ func newEar(name string) *ear {
 	return e
 }
 
-// heard gives what came since it was last asked, in short: the kind, the reason and the range of each incident.
+// heard gives what came since it was last asked, in short: the kind, the reason and the range of
+// each incident.
 func (e *ear) heard() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -66,7 +67,8 @@ func missing(from, through string) Problem {
 	return Problem{Job: "daily", Reason: Stale, From: from, Through: through, Count: 2, Do: "reportferry gaps daily"}
 }
 
-// An incident is told of when it begins, not again while it goes on or grows, and once when it is over. It may come back.
+// An incident is told of when it begins, not again while it goes on or grows, and once when it is
+// over. It may come back.
 func TestTheLifeOfAnIncident(t *testing.T) {
 	l, at := memLedger(t), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
 	all, some, other, asked := newEar("all"), newEar("some"), newEar("other"), newEar("asked")
@@ -79,22 +81,32 @@ func TestTheLifeOfAnIncident(t *testing.T) {
 		all, asked, some_ string
 	}{
 		{0, nil, true, "", "", ""},
-		{24 * time.Hour, []Problem{missing("2026-01-05", "2026-01-06")}, true, "opened stale 2026-01-05 to 2026-01-06", "opened stale 2026-01-05 to 2026-01-06", ""},
+		{24 * time.Hour, []Problem{missing("2026-01-05", "2026-01-06")}, true, "opened stale 2026-01-05 to 2026-01-06",
+			"opened stale 2026-01-05 to 2026-01-06", ""},
 		{24 * time.Hour, []Problem{missing("2026-01-05", "2026-01-07")}, true, "", "", ""},
-		{24 * time.Hour, []Problem{missing("2026-01-06", "2026-01-08")}, true, "", "reminded stale 2026-01-06 to 2026-01-08", ""},
+		{24 * time.Hour, []Problem{missing("2026-01-06", "2026-01-08")}, true, "",
+			"reminded stale 2026-01-06 to 2026-01-08", ""},
 		{time.Hour, []Problem{missing("2026-01-06", "2026-01-08")}, true, "", "", ""},
-		{24 * time.Hour, nil, true, "resolved stale 2026-01-05 to 2026-01-08", "resolved stale 2026-01-05 to 2026-01-08", ""},
+		{24 * time.Hour, nil, true, "resolved stale 2026-01-05 to 2026-01-08",
+			"resolved stale 2026-01-05 to 2026-01-08", ""},
 		{24 * time.Hour, nil, true, "", "", ""},
-		{24 * time.Hour, []Problem{missing("2026-01-05", "2026-01-05")}, true, "opened stale 2026-01-05", "opened stale 2026-01-05", ""},
-		{time.Hour, []Problem{missing("2026-01-05", "2026-01-05"), denied}, false, "opened denied", "opened denied", ""},
-		{time.Hour, []Problem{missing("2026-01-05", "2026-01-05")}, false, "", "", ""}, // the run failed otherwise: nothing says that it is let in again
+		{24 * time.Hour, []Problem{missing("2026-01-05", "2026-01-05")}, true, "opened stale 2026-01-05",
+			"opened stale 2026-01-05", ""},
+		{time.Hour, []Problem{missing("2026-01-05", "2026-01-05"), denied}, false, "opened denied", "opened denied",
+			""},
+		// The run failed otherwise: nothing says that it is let in again.
+		{time.Hour, []Problem{missing("2026-01-05", "2026-01-05")}, false, "", "", ""},
 		{time.Hour, []Problem{missing("2026-01-05", "2026-01-05")}, true, "resolved denied", "resolved denied", ""},
-		{time.Hour, []Problem{{Job: "daily", Reason: Failed, From: "2026-01-09", Through: "2026-01-09"}}, true, "opened failed 2026-01-09, resolved stale 2026-01-05", "opened failed 2026-01-09, resolved stale 2026-01-05", "opened failed 2026-01-09"},
-		{time.Hour, nil, true, "resolved failed 2026-01-09", "resolved failed 2026-01-09", "resolved failed 2026-01-09"},
+		{time.Hour, []Problem{{Job: "daily", Reason: Failed, From: "2026-01-09", Through: "2026-01-09"}}, true,
+			"opened failed 2026-01-09, resolved stale 2026-01-05",
+			"opened failed 2026-01-09, resolved stale 2026-01-05", "opened failed 2026-01-09"},
+		{time.Hour, nil, true, "resolved failed 2026-01-09", "resolved failed 2026-01-09",
+			"resolved failed 2026-01-09"},
 		{72 * time.Hour, nil, true, "", "", ""},
 	} {
 		at = at.Add(c.after)
-		n := News{Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at.Add(time.Minute), Jobs: []string{"daily"}, Calm: map[string]bool{"daily": c.calm}, Problems: c.problems}
+		n := News{Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at.Add(time.Minute), Jobs: []string{"daily"},
+			Calm: map[string]bool{"daily": c.calm}, Problems: c.problems}
 		for _, e := range []*ear{all, some, other, asked} {
 			n.Receivers = append(n.Receivers, e.Receiver)
 		}
@@ -115,15 +127,17 @@ func TestTheLifeOfAnIncident(t *testing.T) {
 	}
 }
 
-// Whoever wasn't reached is told by the next run, and those who were aren't told again. So is everybody, when the process died that was
-// to tell.
+// Whoever wasn't reached is told by the next run, and those who were aren't told again. So is
+// everybody, when the process died that was to tell.
 func TestWhatWasNotSentIsSentLater(t *testing.T) {
 	l, at := memLedger(t), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
 	good, bad := newEar("good"), newEar("bad")
 	bad.fail = errors.New("unreachable")
 	tell := func(after time.Duration, problems ...Problem) error {
 		at = at.Add(after)
-		return Send(t.Context(), News{Ledger: l, Run: at.String(), Began: at, Now: at, Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true}, Problems: problems, Receivers: []Receiver{good.Receiver, bad.Receiver}})
+		return Send(t.Context(), News{Ledger: l, Run: at.String(), Began: at, Now: at, Jobs: []string{"daily"},
+			Calm: map[string]bool{"daily": true}, Problems: problems,
+			Receivers: []Receiver{good.Receiver, bad.Receiver}})
 	}
 	expect := func(g, b string) {
 		t.Helper()
@@ -153,7 +167,8 @@ func TestWhatWasNotSentIsSentLater(t *testing.T) {
 	// A process takes the notice, and dies.
 	two := missing("2026-02-05", "2026-02-05")
 	at = at.Add(24 * time.Hour)
-	dead := News{Run: "dead", Now: at, Jobs: []string{"daily"}, Problems: []Problem{two}, Receivers: []Receiver{good.Receiver}}
+	dead := News{Run: "dead", Now: at, Jobs: []string{"daily"}, Problems: []Problem{two},
+		Receivers: []Receiver{good.Receiver}}
 	if err := document(l).Change(t.Context(), change(func(all *incidents) { dead.compare(all) })); err != nil {
 		t.Fatal(err)
 	}
@@ -172,8 +187,8 @@ func TestWhatWasNotSentIsSentLater(t *testing.T) {
 	expect("", "")
 }
 
-// Tasks that meet one row of days in parts tell of it once, in whatever order: parts that overlap or follow on one another are one
-// incident. It isn't over while any of it is being fetched.
+// Tasks that meet one row of days in parts tell of it once, in whatever order: parts that overlap
+// or follow on one another are one incident. It isn't over while any of it is being fetched.
 func TestPartsOfARow(t *testing.T) {
 	l, e, at := memLedger(t), newEar("all"), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
 	row := func(before, from, through, after string) Problem {
@@ -186,17 +201,20 @@ func TestPartsOfARow(t *testing.T) {
 		{"opened failed 2026-01-07", []Problem{row("2026-01-06", "2026-01-07", "2026-01-07", "2026-01-08")}, nil},
 		{"", []Problem{row("2026-01-05", "2026-01-06", "2026-01-06", "2026-01-07")}, nil},
 		{"", []Problem{row("2026-01-07", "2026-01-08", "2026-01-08", "2026-01-09")}, nil},
-		{"", []Problem{row("", "2026-01-05", "2026-01-05", "2026-01-06"), row("2026-01-07", "2026-01-08", "2026-01-08", "2026-01-09")}, nil},
+		{"", []Problem{row("", "2026-01-05", "2026-01-05", "2026-01-06"),
+			row("2026-01-07", "2026-01-08", "2026-01-08", "2026-01-09")}, nil},
 		{"opened failed", []Problem{row("", "2026-01-05", "2026-01-08", "2026-01-09"), row("", "", "", "")}, nil},
 		{"resolved failed", []Problem{row("", "2026-01-05", "2026-01-08", "2026-01-09")}, nil},
-		{"opened failed 2026-01-10", []Problem{row("2026-01-09", "2026-01-10", "2026-01-10", ""), row("", "2026-01-05", "2026-01-08", "2026-01-09")}, nil},
+		{"opened failed 2026-01-10", []Problem{row("2026-01-09", "2026-01-10", "2026-01-10", ""),
+			row("", "2026-01-05", "2026-01-08", "2026-01-09")}, nil},
 		{"", nil, []Problem{row("", "2026-01-05", "2026-01-05", ""), row("", "2026-01-10", "2026-01-10", "")}},
 		{"resolved failed 2026-01-05 to 2026-01-08", nil, []Problem{row("", "2026-01-10", "2026-01-10", "")}},
 		{"resolved failed 2026-01-10", nil, nil},
 	} {
 		at = at.Add(time.Second)
 		if err := Send(t.Context(), News{
-			Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at, Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true},
+			Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at, Jobs: []string{"daily"},
+			Calm:     map[string]bool{"daily": true},
 			Problems: c.problems, Running: c.running, Receivers: []Receiver{e.Receiver},
 		}); err != nil {
 			t.Fatal(err)
@@ -220,7 +238,8 @@ func TestARunThatBeganBefore(t *testing.T) {
 		{time.Second, nil, "resolved denied"},
 	} {
 		if err := Send(t.Context(), News{
-			Ledger: l, Run: fmt.Sprint("run", i), Began: at.Add(c.began), Now: at.Add(time.Duration(i) * time.Second), Jobs: []string{"daily"},
+			Ledger: l, Run: fmt.Sprint("run", i), Began: at.Add(c.began), Now: at.Add(time.Duration(i) * time.Second),
+			Jobs: []string{"daily"},
 			Calm: map[string]bool{"daily": true}, Problems: c.problems, Receivers: []Receiver{e.Receiver},
 		}); err != nil {
 			t.Fatal(err)
@@ -231,8 +250,8 @@ func TestARunThatBeganBefore(t *testing.T) {
 	}
 }
 
-// What is missing while other processes are at work isn't news, unless it stays so for long or they are done. Of what comes meanwhile
-// nobody hears.
+// What is missing while other processes are at work isn't news, unless it stays so for long or they
+// are done. Of what comes meanwhile nobody hears.
 func TestWhatOthersAreAtWorkOn(t *testing.T) {
 	l, e, at := memLedger(t), newEar("all"), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
 	one, two := missing("2026-01-05", "2026-01-05"), missing("2026-01-08", "2026-01-08")
@@ -253,7 +272,8 @@ func TestWhatOthersAreAtWorkOn(t *testing.T) {
 	} {
 		at = at.Add(c.after)
 		if err := Send(t.Context(), News{
-			Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at, Jobs: []string{"daily"}, Shared: map[string]bool{"daily": c.shared},
+			Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at, Jobs: []string{"daily"},
+			Shared:   map[string]bool{"daily": c.shared},
 			Problems: c.problems, Receivers: []Receiver{e.Receiver},
 		}); err != nil {
 			t.Fatal(err)
@@ -276,12 +296,14 @@ func TestALongOutageIsOneMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(e.got) != 1 || len(e.got[0].Items) != 183 || len(e.got[0].Lines) != mostLines+1 || !strings.Contains(e.got[0].Text(), "and 173 more") || e.got[0].Title != "reportferry: 183 new" {
+	if len(e.got) != 1 || len(e.got[0].Items) != 183 || len(e.got[0].Lines) != mostLines+1 ||
+		!strings.Contains(e.got[0].Text(), "and 173 more") || e.got[0].Title != "reportferry: 183 new" {
 		t.Errorf("%d messages, the first: %s", len(e.got), e.got[0].Text())
 	}
 }
 
-// Eight tasks that meet the same incident at the same time, each in another part of it, tell of it once, in a bucket and in a folder.
+// Eight tasks that meet the same incident at the same time, each in another part of it, tell of it
+// once, in a bucket and in a folder.
 func TestEightTasksSendOnce(t *testing.T) {
 	dir := t.TempDir()
 	store, err := bucket.Open(t.Context(), "file://"+dir)
@@ -302,11 +324,13 @@ func TestEightTasksSendOnce(t *testing.T) {
 					for task := range 8 {
 						var problems []Problem
 						if part := 5 + 2*(task%2); wrong {
-							problems = []Problem{{Job: job, Reason: Unreconciled, Before: day(part - 1), From: day(part), Through: day(part + 1), After: day(part + 2)}}
+							problems = []Problem{{Job: job, Reason: Unreconciled, Before: day(part - 1),
+								From: day(part), Through: day(part + 1), After: day(part + 2)}}
 						}
 						wg.Go(func() {
 							if err := Send(t.Context(), News{
-								Ledger: l, Run: fmt.Sprint("task", task), Began: time.Now(), Now: time.Now(), Jobs: []string{job}, Calm: map[string]bool{job: true},
+								Ledger: l, Run: fmt.Sprint("task", task), Began: time.Now(), Now: time.Now(),
+								Jobs: []string{job}, Calm: map[string]bool{job: true},
 								Problems: problems, Receivers: []Receiver{e.Receiver},
 							}); err != nil {
 								t.Error(err)
@@ -315,8 +339,10 @@ func TestEightTasksSendOnce(t *testing.T) {
 					}
 					wg.Wait()
 				}
-				if got := e.heard(); got != "opened unreconciled 2026-01-05 to 2026-01-06 | resolved unreconciled 2026-01-05 to 2026-01-08" &&
-					got != "opened unreconciled 2026-01-07 to 2026-01-08 | resolved unreconciled 2026-01-05 to 2026-01-08" {
+				if got := e.heard(); got != "opened unreconciled 2026-01-05 to 2026-01-06 | resolved unreconciled "+
+					"2026-01-05 to 2026-01-08" &&
+					got != "opened unreconciled 2026-01-07 to 2026-01-08 | resolved unreconciled 2026-01-05 to "+
+						"2026-01-08" {
 					t.Fatalf("round %d: %s", round, got)
 				}
 			}
@@ -324,8 +350,8 @@ func TestEightTasksSendOnce(t *testing.T) {
 	}
 }
 
-// Over a network that loses, doubles and delays, tasks that meet an incident tell of it at most once at the same time, and the next night
-// if none could then.
+// Over a network that loses, doubles and delays, tasks that meet an incident tell of it at most
+// once at the same time, and the next night if none could then.
 func TestLostAnswersSendOnce(t *testing.T) {
 	for seed := range 60 {
 		synctest.Test(t, func(t *testing.T) {
@@ -352,7 +378,8 @@ func TestLostAnswersSendOnce(t *testing.T) {
 			e := newEar("all")
 			tell := func(task int) {
 				l := ledger.Open(ledger.Options{Store: buckettest.NewFaulty(memory, decide)})
-				_ = Send(t.Context(), News{Ledger: l, Run: fmt.Sprint("task", task), Now: time.Now(), Jobs: []string{"daily"},
+				_ = Send(t.Context(), News{Ledger: l, Run: fmt.Sprint("task", task), Now: time.Now(),
+					Jobs:     []string{"daily"},
 					Problems: []Problem{missing("2026-01-05", "2026-01-06")}, Receivers: []Receiver{e.Receiver}})
 			}
 			var tasks sync.WaitGroup
@@ -380,9 +407,11 @@ func TestDamagedIncidents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		err := Send(t.Context(), News{Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://x"}), Now: time.Now(), Jobs: []string{"daily"},
+		err := Send(t.Context(), News{Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://x"}),
+			Now: time.Now(), Jobs: []string{"daily"},
 			Problems: []Problem{missing("2026-01-05", "2026-01-06")}, Receivers: []Receiver{e.Receiver}})
-		if err == nil || !strings.Contains(err.Error(), "mem://x/incidents.json is damaged") || !strings.Contains(err.Error(), "delete it: what goes on") {
+		if err == nil || !strings.Contains(err.Error(), "mem://x/incidents.json is damaged") ||
+			!strings.Contains(err.Error(), "delete it: what goes on") {
 			t.Error(err)
 		}
 		if heard := e.heard(); heard != "opened stale 2026-01-05 to 2026-01-06" {
@@ -391,7 +420,8 @@ func TestDamagedIncidents(t *testing.T) {
 	}
 }
 
-// changed is the problem of some days whose numbers changed after they had been final, brought at a time.
+// changed is the problem of some days whose numbers changed after they had been final, brought at a
+// time.
 func changed(brought string, first string, days int) Problem {
 	from, err := time.Parse(time.DateOnly, first)
 	if err != nil {
@@ -405,13 +435,15 @@ func changed(brought string, first string, days int) Problem {
 	return t
 }
 
-// That a final number changed is told of once, and is over then: whoever hears of one day in January hears of all the others in June, and
-// of the same day again when its numbers change once more. The ledger has the records for as long as nothing replaces them, and nobody
-// hears of them again.
+// That a final number changed is told of once, and is over then: whoever hears of one day in
+// January hears of all the others in June, and of the same day again when its numbers change once
+// more. The ledger has the records for as long as nothing replaces them, and nobody hears of them
+// again.
 func TestNumbersThatChangedAfterFinal(t *testing.T) {
 	l, at := memLedger(t), time.Date(2026, 1, 10, 6, 0, 0, 0, time.UTC)
 	all, deaf := newEar("all"), newEar("deaf")
-	january, june := changed("2026-01-10T06:00:00Z", "2025-11-03", 1), changed("2026-06-10T06:00:00Z", "2025-09-01", 274)
+	january, june := changed("2026-01-10T06:00:00Z", "2025-11-03", 1),
+		changed("2026-06-10T06:00:00Z", "2025-09-01", 274)
 	before, behind := changed("2026-01-10T06:00:00Z", "2025-11-03", 1), changed("2026-07-01T06:00:00Z", "2026-06-02", 1)
 	behind.Records, behind.Count = append(june.Records, behind.Records...), 275
 	behind.From = june.From
@@ -425,19 +457,27 @@ func TestNumbersThatChangedAfterFinal(t *testing.T) {
 		problems  []Problem
 	}{
 		{"a final day moved", 0, "opened changed_after_final 2025-11-03", "", true, []Problem{january}},
-		{"who didn't hear of it hears of it before it is over", 24 * time.Hour, "", "opened changed_after_final 2025-11-03", false, []Problem{before}},
-		{"then it is over", 24 * time.Hour, "resolved changed_after_final 2025-11-03", "resolved changed_after_final 2025-11-03", false, []Problem{before}},
+		{"who didn't hear of it hears of it before it is over", 24 * time.Hour, "",
+			"opened changed_after_final 2025-11-03", false, []Problem{before}},
+		{"then it is over", 24 * time.Hour, "resolved changed_after_final 2025-11-03",
+			"resolved changed_after_final 2025-11-03", false, []Problem{before}},
 		{"weeks later the record is still there", 60 * 24 * time.Hour, "", "", false, []Problem{before}},
 		{"of a run that couldn't look at the job", 24 * time.Hour, "", "", false, nil},
 		{"and the one after it", 24 * time.Hour, "", "", false, []Problem{before}},
-		{"in June 274 days move", 60 * 24 * time.Hour, "opened changed_after_final 2025-09-01 to 2026-06-01", "opened changed_after_final 2025-09-01 to 2026-06-01", false, []Problem{june}},
+		{"in June 274 days move", 60 * 24 * time.Hour, "opened changed_after_final 2025-09-01 to 2026-06-01",
+			"opened changed_after_final 2025-09-01 to 2026-06-01", false, []Problem{june}},
 		{"a task of the same run that ends later", 10 * time.Minute, "", "", false, []Problem{june}},
-		{"another day moves beside them", 24 * time.Hour, "resolved changed_after_final 2025-09-01 to 2026-06-01, opened changed_after_final 2026-06-02",
-			"resolved changed_after_final 2025-09-01 to 2026-06-01, opened changed_after_final 2026-06-02", false, []Problem{behind}},
-		{"a night later", 24 * time.Hour, "resolved changed_after_final 2026-06-02", "resolved changed_after_final 2026-06-02", false, []Problem{behind}},
-		{"what moved and was left goes on", 24 * time.Hour, "opened changed_after_final 2025-01-01 to 2025-01-03", "opened changed_after_final 2025-01-01 to 2025-01-03", false, []Problem{left, behind}},
+		{"another day moves beside them", 24 * time.Hour,
+			"resolved changed_after_final 2025-09-01 to 2026-06-01, opened changed_after_final 2026-06-02",
+			"resolved changed_after_final 2025-09-01 to 2026-06-01, opened changed_after_final 2026-06-02", false,
+			[]Problem{behind}},
+		{"a night later", 24 * time.Hour, "resolved changed_after_final 2026-06-02",
+			"resolved changed_after_final 2026-06-02", false, []Problem{behind}},
+		{"what moved and was left goes on", 24 * time.Hour, "opened changed_after_final 2025-01-01 to 2025-01-03",
+			"opened changed_after_final 2025-01-01 to 2025-01-03", false, []Problem{left, behind}},
 		{"for as long as it stands", 24 * time.Hour, "", "", false, []Problem{left, behind}},
-		{"and ends with it", 24 * time.Hour, "resolved changed_after_final 2025-01-01 to 2025-01-03", "resolved changed_after_final 2025-01-01 to 2025-01-03", false, nil},
+		{"and ends with it", 24 * time.Hour, "resolved changed_after_final 2025-01-01 to 2025-01-03",
+			"resolved changed_after_final 2025-01-01 to 2025-01-03", false, nil},
 		{"nothing is left", 72 * time.Hour, "", "", false, nil},
 	} {
 		at = at.Add(c.after)
@@ -445,7 +485,8 @@ func TestNumbersThatChangedAfterFinal(t *testing.T) {
 		if c.fails {
 			deaf.fail = errors.New("away")
 		}
-		n := News{Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at.Add(2 * time.Minute), Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true},
+		n := News{Ledger: l, Run: fmt.Sprint("run", i), Began: at, Now: at.Add(2 * time.Minute),
+			Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true},
 			Problems: c.problems, Receivers: []Receiver{all.Receiver, deaf.Receiver}}
 		if c.what == "of a run that couldn't look at the job" {
 			n.Jobs = nil

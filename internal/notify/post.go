@@ -14,16 +14,21 @@ import (
 	"time"
 )
 
-// A Poster sends to addresses that are secrets. It follows no redirect, and its errors have nothing of the address.
+// A Poster sends to addresses that are secrets. It follows no redirect, and its errors have nothing
+// of the address.
 type Poster struct{ http.Client }
 
 // NewPoster makes one.
 func NewPoster() *Poster {
-	return &Poster{http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &Poster{http.Client{CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}}
 }
 
-// Post sends content as JSON, or nothing when it is nil, with key as a bearer's token unless it is empty. After a 429 it asks again as long
-// as ctx lasts: of many that have something for one room at the same time, a service may take one a second.
+// Post sends content as JSON, or nothing when it is nil, with key as a bearer's token unless it is
+// empty. After a 429 it asks again as long as ctx lasts: of many that have something for one room
+// at the same time, a service may take one a second.
 func (p *Poster) Post(ctx context.Context, to, key string, content any) error {
 	var body []byte
 	if content != nil {
@@ -64,7 +69,8 @@ func (p *Poster) once(ctx context.Context, to, key string, body []byte) (time.Du
 		}
 		return 0, err
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // so that the connection is used again; what it says may repeat the address
+	// So that the connection is used again; what it says may repeat the address.
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
 	_ = resp.Body.Close()
 	if resp.StatusCode < http.StatusMultipleChoices {
 		return 0, nil
@@ -80,13 +86,15 @@ func (p *Poster) once(ctx context.Context, to, key string, body []byte) (time.Du
 // beatTime is how long a watcher may take. The run waits for it.
 const beatTime = 3 * time.Second
 
-// Heartbeat gives what asks a watcher of runs, by the addresses of healthchecks.io, which others understand too
-// (https://healthchecks.io/docs/http_api/): start, nothing for a success, or the exit code of a failure. It asks also when its context is
-// over, and its errors don't say where the watcher is.
+// Heartbeat gives what asks a watcher of runs, by the addresses of healthchecks.io, which others
+// understand too (https://healthchecks.io/docs/http_api/): start, nothing for a success, or the
+// exit code of a failure. It asks also when its context is over, and its errors don't say where the
+// watcher is.
 func (p *Poster) Heartbeat(address string) (func(ctx context.Context, what string) error, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return nil, errors.New("heartbeat: what is referred to isn't an address such as https://hc-ping.com/UUID") // it may be a secret all the same
+		// It may be a secret all the same.
+		return nil, errors.New("heartbeat: what is referred to isn't an address such as https://hc-ping.com/UUID")
 	}
 	if err := encrypted(at); err != nil {
 		return nil, fmt.Errorf("heartbeat: %w", err)

@@ -11,13 +11,15 @@ import (
 	"github.com/reportferry/reportferry/internal/address"
 )
 
-// Sender gives what sends messages to an address: a web address, or smtp://user:password@host:587/?from=...&to=... Its errors don't have the
-// address in them, which is a secret.
+// Sender gives what sends messages to an address: a web address, or
+// smtp://user:password@host:587/?from=...&to=... Its errors don't have the address in them, which
+// is a secret.
 func Sender(address string) (func(context.Context, Message) error, error) {
 	at, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil || at.Host == "":
-		return nil, errors.New("what is referred to isn't an address such as https://hooks.slack.com/services/... or smtp://host/?from=a@b.example&to=c@d.example")
+		return nil, errors.New("what is referred to isn't an address such as https://hooks.slack.com/services/... " +
+			"or smtp://host/?from=a@b.example&to=c@d.example")
 	case at.Scheme == "smtp" || at.Scheme == "smtps":
 		return mailer(at)
 	case at.Scheme != "http" && at.Scheme != "https":
@@ -38,7 +40,8 @@ func Sender(address string) (func(context.Context, Message) error, error) {
 	}, nil
 }
 
-// encrypted refuses an address of plain HTTP on another machine, unless it allows that itself by a parameter, which it loses.
+// encrypted refuses an address of plain HTTP on another machine, unless it allows that itself by a
+// parameter, which it loses.
 func encrypted(at *url.URL) error {
 	q := at.Query()
 	allowed := q.Get(address.InsecureKey) == "true"
@@ -52,7 +55,8 @@ func encrypted(at *url.URL) error {
 	return address.Encrypted(at)
 }
 
-// formOf gives where a service takes messages, and the bodies in its form. Any other address gets the message and all that it was made of.
+// formOf gives where a service takes messages, and the bodies in its form. Any other address gets
+// the message and all that it was made of.
 func formOf(at *url.URL) (to string, bodies func(Message) []any) {
 	host, path, body := at.Hostname(), at.Path, plain
 	switch {
@@ -60,7 +64,8 @@ func formOf(at *url.URL) (to string, bodies func(Message) []any) {
 		bare := *at
 		bare.RawQuery = ""
 		return bare.String(), func(m Message) []any { return pagerDuty(at.Query().Get("routing_key"), m) }
-	case strings.HasSuffix(host, ".logic.azure.com"), strings.HasSuffix(host, ".powerplatform.com"), strings.HasSuffix(host, ".webhook.office.com"):
+	case strings.HasSuffix(host, ".logic.azure.com"), strings.HasSuffix(host, ".powerplatform.com"),
+		strings.HasSuffix(host, ".webhook.office.com"):
 		body = teams
 	case host == "chat.googleapis.com", strings.HasPrefix(path, "/v1/spaces/") && strings.HasSuffix(path, "/messages"):
 		body = googleChat
@@ -75,18 +80,22 @@ func formOf(at *url.URL) (to string, bodies func(Message) []any) {
 // An object is one of JSON.
 type object = map[string]any
 
-// slack escapes what Slack would take for a mention or a link (https://docs.slack.dev/messaging/formatting-message-text).
+// slack escapes what Slack would take for a mention or a link
+// (https://docs.slack.dev/messaging/formatting-message-text).
 func slack(m Message) any {
-	return map[string]string{"text": cut(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text()), 3900)}
+	return map[string]string{"text": cut(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(m.Text()),
+		3900)}
 }
 
-// discord has Discord take nothing for a mention (https://docs.discord.com/developers/resources/webhook#execute-webhook).
+// discord has Discord take nothing for a mention
+// (https://docs.discord.com/developers/resources/webhook#execute-webhook).
 func discord(m Message) any {
 	return object{"content": cut(m.Text(), 2000), "allowed_mentions": object{"parse": []string{}}}
 }
 
-// googleChat puts a blank without a width behind what would begin a mention or a link, because Google Chat knows no escape
-// (https://developers.google.com/workspace/chat/format-messages). A text has up to 4,096 characters, and a message up to 32,000 bytes
+// googleChat puts a blank without a width behind what would begin a mention or a link, because
+// Google Chat knows no escape (https://developers.google.com/workspace/chat/format-messages). A
+// text has up to 4,096 characters, and a message up to 32,000 bytes
 // (https://developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages/create).
 func googleChat(m Message) any {
 	return map[string]string{"text": cut(strings.ReplaceAll(m.Text(), "<", "<\u200b"), 4096)}
@@ -101,8 +110,10 @@ func teams(m Message) any {
 			blocks = append(blocks, object{"type": "TextBlock", "text": cut(line, 8000), "wrap": true})
 		}
 	}
-	card := object{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": blocks}
-	return object{"type": "message", "attachments": []any{object{"contentType": "application/vnd.microsoft.card.adaptive", "content": card}}}
+	card := object{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard",
+		"version": "1.4", "body": blocks}
+	return object{"type": "message", "attachments": []any{object{"contentType": "application/" +
+		"vnd.microsoft.card.adaptive", "content": card}}}
 }
 
 // pagerDuty has an event for each incident, which that service opens and closes itself
@@ -117,7 +128,8 @@ func pagerDuty(key string, m Message) (events []any) {
 			severity = "error"
 		}
 		e := object{"routing_key": key, "dedup_key": cut(i.ID, 255), "event_action": action, "payload": object{
-			"summary": cut(i.line(), 1024), "source": "reportferry", "severity": severity, "component": i.Job, "class": i.Reason,
+			"summary": cut(i.line(), 1024), "source": "reportferry", "severity": severity, "component": i.Job,
+			"class": i.Reason,
 		}}
 		if m.Link != "" {
 			e["links"] = []any{object{"href": m.Link, "text": "console"}}
@@ -132,7 +144,8 @@ func plain(m Message) any {
 	list := []any{}
 	for _, i := range m.Items {
 		list = append(list, object{
-			"id": i.ID, "kind": i.Kind, "job": i.Job, "reason": i.Reason, "from": i.From, "through": i.Through, "count": i.Count, "what": i.What, "command": i.Do,
+			"id": i.ID, "kind": i.Kind, "job": i.Job, "reason": i.Reason, "from": i.From, "through": i.Through,
+			"count": i.Count, "what": i.What, "command": i.Do,
 			"condition": strings.Join(i.Conditions, ", "),
 		})
 	}

@@ -23,9 +23,13 @@ import (
 func threeIncidents() Message {
 	n := News{Link: "https://status.example.com"}
 	return n.message([]*incident{
-		{Job: "daily", Reason: Stale, ID: "2026-01-05", Kind: opened, now: &Problem{Job: "daily", Reason: Stale, From: "2026-01-05", Through: "2026-01-07", Count: 3, What: "<!channel> & co", Do: "reportferry gaps daily"}},
-		{Job: "daily", Reason: Denied, Kind: opened, now: &Problem{Job: "daily", Reason: Denied, Count: 1, Do: "reportferry check daily"}},
-		{Job: "weekly", Reason: Failed, ID: "2026-01-01", Kind: resolved, now: &Problem{Job: "weekly", Reason: Failed, From: "2026-01-01"}},
+		{Job: "daily", Reason: Stale, ID: "2026-01-05", Kind: opened,
+			now: &Problem{Job: "daily", Reason: Stale, From: "2026-01-05", Through: "2026-01-07", Count: 3,
+				What: "<!channel> & co", Do: "reportferry gaps daily"}},
+		{Job: "daily", Reason: Denied, Kind: opened, now: &Problem{Job: "daily", Reason: Denied, Count: 1,
+			Do: "reportferry check daily"}},
+		{Job: "weekly", Reason: Failed, ID: "2026-01-01", Kind: resolved,
+			now: &Problem{Job: "weekly", Reason: Failed, From: "2026-01-01"}},
 	})
 }
 
@@ -36,12 +40,21 @@ func TestBodies(t *testing.T) {
 		bodies  int
 		has     []string
 	}{
-		{"https://hooks.slack.com/services/T0/B0/secret", 1, []string{`{"text":"reportferry: 2 new, 1 over\n\ndaily: access denied\n    reportferry check daily\n`, `\u0026lt;!channel\u0026gt; \u0026amp; co`}},
-		{"https://discord.com/api/webhooks/1/secret", 1, []string{`"allowed_mentions":{"parse":[]}`, `"content":"reportferry: 2 new`}},
-		{"https://chat.googleapis.com/v1/spaces/AAA/messages?key=secret&token=secret", 1, []string{`{"text":"reportferry: 2 new, 1 over\n\ndaily: access denied\n`, "\\u003c\u200b!channel\\u003e \\u0026 co", `\n\nhttps://status.example.com"}`}},
-		{"https://prod-01.westeurope.logic.azure.com:443/workflows/x", 1, []string{`"contentType":"application/vnd.microsoft.card.adaptive"`, `"weight":"Bolder"`}},
-		{"https://events.pagerduty.com/v2/enqueue?routing_key=secret", 3, []string{`"routing_key":"secret"`, `"dedup_key":"reportferry/daily/denied/"`, `"event_action":"resolve"`, `"severity":"error"`, `"severity":"warning"`}},
-		{"https://example.com/hook", 1, []string{`"command":"reportferry gaps daily"`, `"count":3`, `"from":"2026-01-05","id":"reportferry/daily/stale/2026-01-05"`, `"link":"https://status.example.com"`}},
+		{"https://hooks.slack.com/services/T0/B0/secret", 1,
+			[]string{`{"text":"reportferry: 2 new, 1 over\n\ndaily: access denied\n    reportferry check daily\n`,
+				`\u0026lt;!channel\u0026gt; \u0026amp; co`}},
+		{"https://discord.com/api/webhooks/1/secret", 1, []string{`"allowed_mentions":{"parse":[]}`,
+			`"content":"reportferry: 2 new`}},
+		{"https://chat.googleapis.com/v1/spaces/AAA/messages?key=secret&token=secret", 1,
+			[]string{`{"text":"reportferry: 2 new, 1 over\n\ndaily: access denied\n`,
+				"\\u003c\u200b!channel\\u003e \\u0026 co", `\n\nhttps://status.example.com"}`}},
+		{"https://prod-01.westeurope.logic.azure.com:443/workflows/x", 1,
+			[]string{`"contentType":"application/vnd.microsoft.card.adaptive"`, `"weight":"Bolder"`}},
+		{"https://events.pagerduty.com/v2/enqueue?routing_key=secret", 3,
+			[]string{`"routing_key":"secret"`, `"dedup_key":"reportferry/daily/denied/"`, `"event_action":"resolve"`,
+				`"severity":"error"`, `"severity":"warning"`}},
+		{"https://example.com/hook", 1, []string{`"command":"reportferry gaps daily"`, `"count":3`,
+			`"from":"2026-01-05","id":"reportferry/daily/stale/2026-01-05"`, `"link":"https://status.example.com"`}},
 	} {
 		at, err := url.Parse(c.address)
 		if err != nil {
@@ -68,9 +81,13 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// A server that refuses, sends elsewhere or repeats what it is sent is an error, which has nothing of the address.
+// A server that refuses, sends elsewhere or repeats what it is sent is an error, which has nothing
+// of the address.
 func TestServersThatFail(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a message went elsewhere") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		t.Error("a message went elsewhere")
+	}))
 	t.Cleanup(elsewhere.Close)
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
@@ -80,8 +97,11 @@ func TestServersThatFail(t *testing.T) {
 			w.Header().Set("Retry-After", "60")
 			http.Error(w, r.URL.String(), http.StatusTooManyRequests)
 		}, "429 Too Many Requests"},
-		"refuses": {func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.URL.String(), http.StatusForbidden) }, "403 Forbidden"},
-		"breaks":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		"refuses": {func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, r.URL.String(),
+				http.StatusForbidden)
+		}, "403 Forbidden"},
+		"breaks": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 		"sends on": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusPermanentRedirect)
 		}, "308"},
@@ -102,12 +122,14 @@ func TestServersThatFail(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), SendTime)
 			defer cancel()
-			for _, path := range []string{"/hidden-path?token=hidden-token&insecure=true", "/v1/spaces/hidden/messages?key=hidden-key&token=hidden-token"} {
+			for _, path := range []string{"/hidden-path?token=hidden-token&insecure=true",
+				"/v1/spaces/hidden/messages?key=hidden-key&token=hidden-token"} {
 				send, err := Sender(address + path)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err = send(ctx, threeIncidents()); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hidden") {
+				if err = send(ctx, threeIncidents()); err == nil || !strings.Contains(err.Error(), c.says) ||
+					strings.Contains(err.Error(), "hidden") {
 					t.Errorf("%s: %v", path, err)
 				}
 			}
@@ -117,12 +139,15 @@ func TestServersThatFail(t *testing.T) {
 		address string
 		refused bool
 	}{
-		{"http://hooks.example/hidden", true}, {"http://hooks.example/hidden?insecure=false", true}, {"http://127.0.0.1.example/hidden", true},
-		{"http://hooks.example/hidden?insecure=true", false}, {"https://hooks.example/hidden", false}, {"http://[::1]:80/hidden", false},
+		{"http://hooks.example/hidden", true}, {"http://hooks.example/hidden?insecure=false", true},
+		{"http://127.0.0.1.example/hidden", true},
+		{"http://hooks.example/hidden?insecure=true", false}, {"https://hooks.example/hidden", false},
+		{"http://[::1]:80/hidden", false},
 	} {
 		_, err := Sender(c.address)
 		_, beat := NewPoster().Heartbeat(c.address)
-		if (err != nil) != c.refused || (beat != nil) != c.refused || c.refused && strings.Contains(err.Error()+beat.Error(), "hidden") {
+		if (err != nil) != c.refused || (beat != nil) != c.refused || c.refused &&
+			strings.Contains(err.Error()+beat.Error(), "hidden") {
 			t.Errorf("%s: %v, %v", c.address, err, beat)
 		}
 	}
@@ -133,7 +158,8 @@ func TestServersThatFail(t *testing.T) {
 	}
 }
 
-// A server that takes a message and never answers is given up when the time for sending is over. The run goes on, and the next one tells.
+// A server that takes a message and never answers is given up when the time for sending is over.
+// The run goes on, and the next one tells.
 func TestASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPoster()
@@ -144,10 +170,12 @@ func TestASilentServer(t *testing.T) {
 		l, good := memLedger(t), newEar("good")
 		began := time.Now()
 		err := Send(t.Context(), News{
-			Ledger: l, Run: "run", Began: began, Now: began, Jobs: []string{"daily"}, Calm: map[string]bool{"daily": true},
+			Ledger: l, Run: "run", Began: began, Now: began, Jobs: []string{"daily"},
+			Calm:     map[string]bool{"daily": true},
 			Problems: []Problem{missing("2026-01-05", "2026-01-05")}, Receivers: []Receiver{silent, good.Receiver},
 		})
-		if took := time.Since(began); took != SendTime || err == nil || !strings.Contains(err.Error(), "silent: context deadline") || strings.Contains(err.Error(), "hidden") {
+		if took := time.Since(began); took != SendTime || err == nil ||
+			!strings.Contains(err.Error(), "silent: context deadline") || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("after %v: %v", took, err)
 		}
 		if got := good.heard(); got != "opened stale 2026-01-05" {
@@ -161,7 +189,8 @@ type roundTrip func(*http.Request) *http.Response
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// A room of Google Chat takes one message a second, from whoever it is: what it refuses because of that is sent again, and not twice.
+// A room of Google Chat takes one message a second, from whoever it is: what it refuses because of
+// that is sent again, and not twice.
 func TestABusyRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const processes = 3
@@ -200,12 +229,14 @@ func TestABusyRoom(t *testing.T) {
 func TestALongTextForGoogleChat(t *testing.T) {
 	text := googleChat(Message{Title: strings.Repeat("<\u00e4", 3000)}).(map[string]string)["text"]
 	body, err := json.Marshal(map[string]string{"text": text})
-	if n := utf8.RuneCountInString(text); err != nil || n > 4096 || len(text) < 4090 || len(body) > 32000 || !utf8.ValidString(text) || !strings.HasSuffix(text, "...") {
+	if n := utf8.RuneCountInString(text); err != nil || n > 4096 || len(text) < 4090 || len(body) > 32000 ||
+		!utf8.ValidString(text) || !strings.HasSuffix(text, "...") {
 		t.Errorf("%d characters, %d bytes, %d in all: %v", n, len(text), len(body), err)
 	}
 }
 
-// A mail has the message, and goes to all who are named; a server that refuses is told of without the password.
+// A mail has the message, and goes to all who are named; a server that refuses is told of without
+// the password.
 func TestMail(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
 		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -214,7 +245,8 @@ func TestMail(t *testing.T) {
 		}
 		got := make(chan string, 1)
 		go func() { got <- smtp(l, refuses) }()
-		send, err := Sender(fmt.Sprintf("smtp://robot:hidden-password@%s/?from=robot@a.example&to=one@b.example&to=two@b.example", l.Addr()))
+		send, err := Sender(fmt.Sprintf("smtp://robot:hidden-password@%s/?from=robot@a.example&to=one@b.example"+
+			"&to=two@b.example", l.Addr()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +256,8 @@ func TestMail(t *testing.T) {
 		_ = l.Close()
 		said := <-got
 		if refuses {
-			if err == nil || strings.Contains(err.Error(), "hidden-password") || strings.Contains(err.Error(), "robot ") {
+			if err == nil || strings.Contains(err.Error(), "hidden-password") ||
+				strings.Contains(err.Error(), "robot ") {
 				t.Errorf("a server that refuses: %v", err)
 			}
 			continue
@@ -232,7 +265,8 @@ func TestMail(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		for _, has := range []string{"Subject: reportferry: 2 new, 1 over", "RCPT TO:<one@b.example>", "RCPT TO:<two@b.example>", "daily: access denied", "reportferry gaps daily"} {
+		for _, has := range []string{"Subject: reportferry: 2 new, 1 over", "RCPT TO:<one@b.example>",
+			"RCPT TO:<two@b.example>", "daily: access denied", "reportferry gaps daily"} {
 			if !strings.Contains(said, has) {
 				t.Errorf("there is no %s in\n%s", has, said)
 			}

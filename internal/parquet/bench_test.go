@@ -24,7 +24,8 @@ import (
 // answerCells are the typed columns of an answer of internal/bench.
 func answerCells(b *testing.B, s bench.Shape) []cells {
 	b.Helper()
-	types := map[catalog.Type]Type{catalog.Day: Date, catalog.Int64: Int64, catalog.Decimal: Decimal, catalog.Double: Double, catalog.String: Text}
+	types := map[catalog.Type]Type{catalog.Day: Date, catalog.Int64: Int64, catalog.Decimal: Decimal,
+		catalog.Double: Double, catalog.String: Text}
 	var columns []cells
 	for _, c := range s.Columns() {
 		columns = append(columns, cells{Column: Column{Name: c.Name, Type: types[c.Type], Required: c.Dimension}})
@@ -52,7 +53,8 @@ func answerCells(b *testing.B, s bench.Shape) []cells {
 				f, _ := strconv.ParseFloat(row[i], 64)
 				v = int64(math.Float64bits(f))
 			}
-			c.values, c.texts, c.null = append(c.values, v), append(c.texts, row[i]), append(c.null, row[i] == "" && !c.Required)
+			c.values, c.texts, c.null = append(c.values, v), append(c.texts, row[i]),
+				append(c.null, row[i] == "" && !c.Required)
 		}
 	}
 	if !errors.Is(err, io.EOF) {
@@ -61,7 +63,8 @@ func answerCells(b *testing.B, s bench.Shape) []cells {
 	return columns
 }
 
-// library is parquet-go's writer, given each column's values as it takes them fastest: in batches, column by column.
+// library is parquet-go's writer, given each column's values as it takes them fastest: in batches,
+// column by column.
 type library struct {
 	schema *parquet.Schema
 	leaf   []int             // by column of ours: that of the schema, which sorts them by name
@@ -98,7 +101,8 @@ func newLibrary(columns []cells, level zstd.Level) *library {
 }
 
 func (l *library) write(out io.Writer) error {
-	w := parquet.NewGenericWriter[any](out, l.schema, parquet.Compression(&zstd.Codec{Level: l.level}), parquet.MaxRowsPerRowGroup(longestGroup),
+	w := parquet.NewGenericWriter[any](out, l.schema, parquet.Compression(&zstd.Codec{Level: l.level}),
+		parquet.MaxRowsPerRowGroup(longestGroup),
 		parquet.DataPageStatistics(false))
 	for i, leaf := range l.leaf {
 		c := w.ColumnWriters()[leaf]
@@ -113,8 +117,8 @@ func (l *library) write(out io.Writer) error {
 	return w.Close()
 }
 
-// BenchmarkWriter writes typed columns that are in memory: with this package, and with parquet-go's writer at two levels of
-// Zstandard. The figures in the package doc are its figures:
+// BenchmarkWriter writes typed columns that are in memory: with this package, and with parquet-go's
+// writer at two levels of Zstandard. The figures in the package doc are its figures:
 //
 //	go test ./internal/parquet -run '^$' -bench Writer -cpu 1 -count 5
 func BenchmarkWriter(b *testing.B) {

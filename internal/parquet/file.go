@@ -19,11 +19,12 @@ type File struct {
 	indexes  []columnIndexes // by row group and column
 }
 
-// Version is the program's version, in the footer of each file. Whoever knows it sets it before the first file.
+// Version is the program's version, in the footer of each file. Whoever knows it sets it before the
+// first file.
 var Version = "devel"
 
-// createdBy is the program in the form that the format asks for (parquet.thrift, created_by): parquet-java leaves bounds of texts
-// unused whose writer it can't parse.
+// createdBy is the program in the form that the format asks for (parquet.thrift, created_by):
+// parquet-java leaves bounds of texts unused whose writer it can't parse.
 func createdBy() string {
 	version, build := strings.TrimPrefix(Version, "v"), "unknown"
 	if version == "" || version[0] < '0' || version[0] > '9' { // parquet-java wants three numbers
@@ -51,7 +52,8 @@ func (f *File) Note(key, value string) {
 	f.metadata.KeyValueMetadata = append(f.metadata.KeyValueMetadata, format.KeyValue{Key: key, Value: value})
 }
 
-// Write appends a group, which has at least one row, as a row group. The group can then only be recycled.
+// Write appends a group, which has at least one row, as a row group. The group can then only be
+// recycled.
 func (f *File) Write(g *Group) error {
 	if err := f.write(g); err != nil {
 		return fmt.Errorf("write a row group of %d rows: %w", g.rows, err)
@@ -84,7 +86,8 @@ func (f *File) write(g *Group) error {
 	return nil
 }
 
-// begin makes this file the one that put appends to. An empty file begins with the format's magic bytes.
+// begin makes this file the one that put appends to. An empty file begins with the format's magic
+// bytes.
 func (f *File) begin() error {
 	f.w.out.Reset(f.out)
 	if f.offset == 0 {

@@ -38,9 +38,9 @@ func statistics(t Type, g *Group, i int) format.Statistics {
 // bound is a value as statistics have it: PLAIN, without a length.
 func bound(t Type, v int64) []byte { return appendPlain(nil, t, []int64{v}) }
 
-// longestBounds is the size in bytes of the bounds of a column of texts above which they are left out, because a reader
-// reads the whole footer for every query. A shortened bound isn't an option: some readers answer min() and max() by it.
-// Arrow and parquet-java have the same limit.
+// longestBounds is the size in bytes of the bounds of a column of texts above which they are left
+// out, because a reader reads the whole footer for every query. A shortened bound isn't an option:
+// some readers answer min() and max() by it. Arrow and parquet-java have the same limit.
 const longestBounds = 4096
 
 func textBounds(t *Texts) (low, high []byte) {
@@ -60,7 +60,8 @@ func textBounds(t *Texts) (low, high []byte) {
 	return append([]byte{}, low...), append([]byte{}, high...)
 }
 
-// columnIndexes are the page index of a column of a row group, encoded. It stands behind all row groups.
+// columnIndexes are the page index of a column of a row group, encoded. It stands behind all row
+// groups.
 type columnIndexes struct {
 	column []byte // bounds and NULLs of each page; nil for texts, since a page of dictionary indexes knows no bounds
 	offset []byte // where each page is
@@ -72,7 +73,8 @@ func pageIndexes(t Type, pages []page, at int64) (x columnIndexes, err error) {
 	var index format.ColumnIndex
 	row := int64(0)
 	for _, p := range pages {
-		offsets.PageLocations = append(offsets.PageLocations, format.PageLocation{Offset: at, CompressedPageSize: int32(p.size), FirstRowIndex: row})
+		offsets.PageLocations = append(offsets.PageLocations, format.PageLocation{Offset: at,
+			CompressedPageSize: int32(p.size), FirstRowIndex: row})
 		at += int64(p.size)
 		row += int64(p.rows)
 		var low, high []byte
@@ -89,7 +91,8 @@ func pageIndexes(t Type, pages []page, at int64) (x columnIndexes, err error) {
 	return x, err
 }
 
-// Close appends the page index and the footer, and gives the file's size in bytes. It leaves out open.
+// Close appends the page index and the footer, and gives the file's size in bytes. It leaves out
+// open.
 func (f *File) Close() (size int64, err error) {
 	if err := f.close(); err != nil {
 		return 0, fmt.Errorf("end the file: %w", err)

@@ -5,10 +5,11 @@ const (
 	fewestRows   = 64      // of a page, and of a chunk, which grows with its rows
 )
 
-// A Group gathers rows until they are written as one row group: the newest as cells in a chunk, the others as pages.
+// A Group gathers rows until they are written as one row group: the newest as cells in a chunk, the
+// others as pages.
 //
-// The rows to come are filled column by column: Values or Texts gives the place of the cells of column i, and SetNull makes
-// one of them NULL. Writer.Commit then takes the rows.
+// The rows to come are filled column by column: Values or Texts gives the place of the cells of
+// column i, and SetNull makes one of them NULL. Writer.Commit then takes the rows.
 type Group struct {
 	pool    *Pool
 	raw     []int // of the file: see Pool.Group
@@ -49,8 +50,8 @@ func (g *Group) Begin(rows int) {
 	}
 }
 
-// Values gives the cells of column i, which isn't of texts, in the rows to come. They may hold anything, and all of those that
-// Commit takes are to be set, also by SetNull.
+// Values gives the cells of column i, which isn't of texts, in the rows to come. They may hold
+// anything, and all of those that Commit takes are to be set, also by SetNull.
 func (g *Group) Values(i int) []int64 { return g.chunk.values[i][g.chunk.rows:] }
 
 // Texts gives the column i of texts, and the dictionary indexes of the rows to come.
@@ -58,7 +59,8 @@ func (g *Group) Texts(i int) (t *Texts, ids []uint32) {
 	return g.texts[i], g.chunk.ids[i][g.chunk.rows:]
 }
 
-// SetNull makes the cell of column i NULL in the k-th of the rows to come. Its value becomes 0, so that callers may sum Values.
+// SetNull makes the cell of column i NULL in the k-th of the rows to come. Its value becomes 0, so
+// that callers may sum Values.
 func (g *Group) SetNull(i, k int) {
 	c, row := g.chunk, g.chunk.rows+k
 	if c.ids[i] != nil {
@@ -70,14 +72,15 @@ func (g *Group) SetNull(i, k int) {
 	c.null[i]++
 }
 
-// Paged tells whether all rows are pages. Who ends a row group only then has the same one wherever its rows were cut into commits.
+// Paged tells whether all rows are pages. Who ends a row group only then has the same one wherever
+// its rows were cut into commits.
 func (g *Group) Paged() bool { return g.chunk.rows == 0 }
 
 // Full tells whether the group has as many rows as a row group may have.
 func (g *Group) Full() bool { return g.rows >= longestGroup }
 
-// Weight is about the memory of the group's rows, in bytes. It is made of the rows alone: neither how they were committed nor
-// what other groups hold changes it.
+// Weight is about the memory of the group's rows, in bytes. It is made of the rows alone: neither
+// how they were committed nor what other groups hold changes it.
 func (g *Group) Weight() int64 {
 	rows := g.pool.rows
 	if g.rows < rows {
@@ -126,7 +129,8 @@ func (g *Group) reset() {
 	g.rows, g.weight, g.spilled, g.raw = 0, 0, false, nil
 }
 
-// chunk is the rows of a group that aren't pages yet, column by column. A column is either values or ids.
+// chunk is the rows of a group that aren't pages yet, column by column. A column is either values
+// or ids.
 type chunk struct {
 	rows   int        // committed so far
 	cap    int        // rows that there is memory for

@@ -6,8 +6,9 @@ import (
 	"math/bits"
 )
 
-// appendIDs appends the dictionary indexes of a page: at least one, and all below distinct. A reader
-// sees the same encoding, RLE_DICTIONARY, whose width in bits is a byte of each page, whichever of three forms is smallest:
+// appendIDs appends the dictionary indexes of a page: at least one, and all below distinct. A
+// reader sees the same encoding, RLE_DICTIONARY, whose width in bits is a byte of each page,
+// whichever of three forms is smallest:
 //
 //   - runs, when few indexes differ from the one before;
 //   - widened to 1, 2, 4, 8 or 16 bits, when that makes some bytes so much more frequent than others that
@@ -43,7 +44,8 @@ func changes(ids []uint32) int {
 	return n
 }
 
-// frequencyBits estimates the bits of content in Huffman codes: the entropy of its bytes, and the table of codes.
+// frequencyBits estimates the bits of content in Huffman codes: the entropy of its bytes, and the
+// table of codes.
 func frequencyBits(content []byte) float64 {
 	var counts [2][256]uint32 // two, because an increment waits for one of the same byte just before it
 	for len(content) >= 2 {

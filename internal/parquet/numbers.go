@@ -3,7 +3,8 @@ package parquet
 // mostNumbers is the largest dictionary of a column of numbers: its indexes take two bytes each.
 const mostNumbers = 1 << 16
 
-// numbers is the dictionary of a column of doubles, dates or timestamps in a row group: its distinct values.
+// numbers is the dictionary of a column of doubles, dates or timestamps in a row group: its
+// distinct values.
 type numbers struct {
 	slots  []uint32 // a hash table of indexes into values, plus one; 0 is free; a power of two long, at most half full
 	shift  uint8
@@ -14,7 +15,8 @@ type numbers struct {
 
 func newNumbers() *numbers { return &numbers{slots: make([]uint32, 64), shift: 64 - 6} }
 
-// add appends the indexes of the values of a page; not ok when the page is to hold the values themselves.
+// add appends the indexes of the values of a page; not ok when the page is to hold the values
+// themselves.
 func (d *numbers) add(ids []uint32, values []int64) (_ []uint32, ok bool) {
 	before := len(d.values)
 	for _, v := range values {

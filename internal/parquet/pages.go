@@ -20,7 +20,8 @@ type page struct {
 	encoding  format.Encoding
 }
 
-// Commit takes the next n rows of a group, whose cells are all set, and makes pages when its chunk is full.
+// Commit takes the next n rows of a group, whose cells are all set, and makes pages when its chunk
+// is full.
 func (w *Writer) Commit(g *Group, n int) error {
 	g.chunk.rows += n
 	g.rows += n
@@ -113,11 +114,12 @@ func (w *Writer) present(c *chunk, i int) []int64 {
 }
 
 const (
-	// A column of texts leaves its dictionary when more than so many are distinct in the row group, and more than half of the
-	// texts of a page are new. One page of the longest may be enough to know: of texts that repeat so little, half of the
-	// next page would be new, too.
+	// A column of texts leaves its dictionary when more than so many are distinct in the row group,
+	// and more than half of the texts of a page are new. One page of the longest may be enough to
+	// know: of texts that repeat so little, half of the next page would be new, too.
 	fewestTexts = 7168
-	// So many further row groups then begin without a dictionary. The one after these tries again, for texts may repeat there.
+	// So many further row groups then begin without a dictionary. The one after these tries again,
+	// for texts may repeat there.
 	rawGroups = 16
 )
 
@@ -192,7 +194,9 @@ func bounds(t Type, values []int64) (low, high int64) {
 		low, high = min(low, v), max(high, v)
 	}
 	if low, high = order(low), order(high); t == Double && low == 0 {
-		low = math.MinInt64 // parquet.thrift, ColumnOrder: a minimum of zero is written as minus zero, which a reader may look for
+		// parquet.thrift, ColumnOrder: a minimum of zero is written as minus zero, which a reader
+		// may look for.
+		low = math.MinInt64
 	}
 	return low, high
 }
@@ -209,7 +213,8 @@ func appendPlain(dst []byte, t Type, values []int64) []byte {
 	return dst
 }
 
-// appendLevels appends the definition levels of a page: one run when no value, or every one, is NULL, else a bit each.
+// appendLevels appends the definition levels of a page: one run when no value, or every one, is
+// NULL, else a bit each.
 func appendLevels(dst []byte, c *chunk, i int) []byte {
 	if c.null[i] == 0 || c.null[i] == c.rows {
 		has := byte(1)
@@ -226,8 +231,8 @@ func appendLevels(dst []byte, c *chunk, i int) []byte {
 	return dst
 }
 
-// Page headers are encoded by hand, in Thrift's compact protocol: there is one for every few thousand cells, and parquet-go's
-// encoder would allocate for each.
+// Page headers are encoded by hand, in Thrift's compact protocol: there is one for every few
+// thousand cells, and parquet-go's encoder would allocate for each.
 
 const (
 	thriftI32    = 5
@@ -239,14 +244,16 @@ func i32(dst []byte, v int) []byte {
 	return binary.AppendVarint(append(dst, 1<<4|thriftI32), int64(v)) // zigzag, as Thrift has it
 }
 
-// pageHeader appends the fields that all page headers begin with, and opens the struct that is theirs.
+// pageHeader appends the fields that all page headers begin with, and opens the struct that is
+// theirs.
 func pageHeader(dst []byte, kind format.PageType, content, body int, field byte) []byte {
 	dst = i32(i32(i32(dst, int(kind)), content), body)
 	return append(dst, (field-3)<<4|thriftStruct)
 }
 
-// dataPageHeader appends the header of a page whose values take plain bytes before and body bytes after compression, and
-// whose definition levels, which aren't compressed, take levels bytes. In version 1 these are among the plain bytes.
+// dataPageHeader appends the header of a page whose values take plain bytes before and body bytes
+// after compression, and whose definition levels, which aren't compressed, take levels bytes. In
+// version 1 these are among the plain bytes.
 func (w *Writer) dataPageHeader(dst []byte, p page, plain, body, levels int) []byte {
 	if w.pages == format.DataPage {
 		dst = pageHeader(dst, format.DataPage, plain, body, 5)

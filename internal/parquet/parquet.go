@@ -1,7 +1,9 @@
-// Package parquet writes Parquet files from columns of integers and texts. Without it, parquet-go would write them, in 1.4 to
-// 2.6 times as much CPU time, into files of up to a fifth more bytes (figures below).
+// Package parquet writes Parquet files from columns of integers and texts. Without it, parquet-go
+// would write them, in 1.4 to 2.6 times as much CPU time, into files of up to a fifth more bytes
+// (figures below).
 //
-// It is a leaf: it knows columns, pages and files, and nothing of CSV, partitions, jobs or the service. It reads no Parquet.
+// It is a leaf: it knows columns, pages and files, and nothing of CSV, partitions, jobs or the
+// service. It reads no Parquet.
 //
 //	Pool ── Group ──> Group.Values, Group.Texts: the caller fills the cells of some rows
 //	  ▲       │                 │
@@ -9,15 +11,16 @@
 //	  │       ▼
 //	  └─ File.Write: dictionaries and pages as one row group ── File.Close: page index, footer
 //
-// The groups of a pool, one for each file that grows, look texts up in one table for each column, and each has its own order of
-// them. What a group writes, and its Weight, are made of its rows alone: neither other groups, nor how rows were committed, nor
-// whether pages had to wait on the disk (Pool.Spill) changes a byte.
+// The groups of a pool, one for each file that grows, look texts up in one table for each column,
+// and each has its own order of them. What a group writes, and its Weight, are made of its rows
+// alone: neither other groups, nor how rows were committed, nor whether pages had to wait on the
+// disk (Pool.Spill) changes a byte.
 //
 // # What it writes
 //
-// A file is a flat table (https://parquet.apache.org/docs/file-format). Required columns have no NULLs, the others have
-// definition levels of one bit. Dates are DATE, timestamps are TIMESTAMP of microseconds without a zone, decimals are
-// DECIMAL(18,6) on INT64, texts are STRING.
+// A file is a flat table (https://parquet.apache.org/docs/file-format). Required columns have no
+// NULLs, the others have definition levels of one bit. Dates are DATE, timestamps are TIMESTAMP of
+// microseconds without a zone, decimals are DECIMAL(18,6) on INT64, texts are STRING.
 //
 //   - Data pages are of version 2, of up to 8192 rows, or of version 1 for readers that know no other, whose definition levels
 //     are compressed with the values.
@@ -30,22 +33,24 @@
 //
 // # What it uses of parquet-go
 //
-// The structs of the footer (format), the encoder for Thrift's compact protocol (encoding/thrift), its names of the
-// types, and Snappy. The headers of pages are encoded by hand in
-// pages.go, because they are many.
+// The structs of the footer (format), the encoder for Thrift's compact protocol (encoding/thrift),
+// its names of the types, and Snappy. The headers of pages are encoded by hand in pages.go, because
+// they are many.
 //
 // # How it is held
 //
-// TestWriter writes drawn columns and reads them back with parquet-go. The tests of internal/table draw tables of every
-// type and size, read them with arrow-go, and walk over each page to hold levels, encodings, statistics and the page index
-// against the values; the gate gives the same files to DuckDB, Polars, pyarrow and DataFusion, with filters that use the
-// statistics. Readers that share no code with this package are its only judges.
+// TestWriter writes drawn columns and reads them back with parquet-go. The tests of internal/table
+// draw tables of every type and size, read them with arrow-go, and walk over each page to hold
+// levels, encodings, statistics and the page index against the values; the gate gives the same
+// files to DuckDB, Polars, pyarrow and DataFusion, with filters that use the statistics. Readers
+// that share no code with this package are its only judges.
 //
 // # When to delete it
 //
-// BenchmarkWriter writes the same columns, which are in memory, as one row group of Zstandard: with this package, and with the
-// column writers of parquet-go v0.32, which are faster than its rows, with dictionaries for the same columns. Making
-// parquet-go's values of ours isn't counted. Medians of five on one core:
+// BenchmarkWriter writes the same columns, which are in memory, as one row group of Zstandard: with
+// this package, and with the column writers of parquet-go v0.32, which are faster than its rows,
+// with dictionaries for the same columns. Making parquet-go's values of ours isn't counted. Medians
+// of five on one core:
 //
 //	columns × rows             writer                CPU ns/cell   bytes/row   allocations, MiB
 //	17 × 300,000               this package               25          18.2       2965    20
@@ -58,8 +63,9 @@
 //	two million campaigns      parquet-go, fastest       105          31.8       5879   159
 //	                           parquet-go, default       128          33.5       5579   129
 //
-// A whole conversion from CSV takes 49 to 64 ns a cell, so that it would take 1.2 to 2 times as long with parquet-go.
-// Whoever finds that fast enough writes the batches of internal/table with a parquet.GenericWriter, and deletes this folder.
+// A whole conversion from CSV takes 49 to 64 ns a cell, so that it would take 1.2 to 2 times as
+// long with parquet-go. Whoever finds that fast enough writes the batches of internal/table with a
+// parquet.GenericWriter, and deletes this folder.
 package parquet
 
 import (
@@ -102,13 +108,14 @@ type Column struct {
 	Required bool // it has no NULLs
 }
 
-// numbered tells whether a column of numbers begins each row group with a dictionary. Ratios and times repeat; counts and
-// amounts are packed as small by their bytes.
+// numbered tells whether a column of numbers begins each row group with a dictionary. Ratios and
+// times repeat; counts and amounts are packed as small by their bytes.
 func (c Column) numbered() bool {
 	return c.Type == Date || c.Type == Timestamp || c.Type == Instant || c.Type == Double
 }
 
-// A Writer encodes the rows of one table, whose files differ in their rows only. It is used by one goroutine at a time.
+// A Writer encodes the rows of one table, whose files differ in their rows only. It is used by one
+// goroutine at a time.
 type Writer struct {
 	columns []Column
 	schema  []format.SchemaElement
@@ -126,10 +133,11 @@ type Writer struct {
 	head   []byte
 }
 
-// NewWriter makes a writer for a table. The codec is "zstd" (also when empty), "snappy" or "none"; data pages are of version "v2"
-// (also when empty) or "v1".
+// NewWriter makes a writer for a table. The codec is "zstd" (also when empty), "snappy" or "none";
+// data pages are of version "v2" (also when empty) or "v1".
 func NewWriter(columns []Column, codec, pages string) (*Writer, error) {
-	w := &Writer{columns: columns, schema: schemaElements(columns), pages: format.DataPageV2, out: bufio.NewWriterSize(nil, 64<<10)}
+	w := &Writer{columns: columns, schema: schemaElements(columns), pages: format.DataPageV2,
+		out: bufio.NewWriterSize(nil, 64<<10)}
 	switch pages {
 	case "", "v2":
 	case "v1":
@@ -161,8 +169,8 @@ func (c *codec) set(name string) (err error) {
 	return err
 }
 
-// zstandard is shared by all writers. A window of half a megabyte keeps its memory small; dictionaries and texts are about
-// as large.
+// zstandard is shared by all writers. A window of half a megabyte keeps its memory small;
+// dictionaries and texts are about as large.
 var zstandard = sync.OnceValues(func() (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512<<10),
 		zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))

@@ -9,7 +9,8 @@ const (
 	arenaBlock    = 64 << 10
 )
 
-// A Pool hands out the memory of row groups, and takes it back for the next ones. It is used by one goroutine at a time.
+// A Pool hands out the memory of row groups, and takes it back for the next ones. It is used by one
+// goroutine at a time.
 type Pool struct {
 	columns []Column
 	rows    int      // of a page
@@ -23,8 +24,8 @@ type Pool struct {
 	spare  *Group   // without rows, with dictionaries that have their size
 }
 
-// NewPool makes a pool for groups whose newest rows take up at most about chunk bytes each, within limits, before they are
-// pages. Dir is the folder for pages that memory has no room for.
+// NewPool makes a pool for groups whose newest rows take up at most about chunk bytes each, within
+// limits, before they are pages. Dir is the folder for pages that memory has no room for.
 func NewPool(columns []Column, chunk int64, dir string) *Pool {
 	p := &Pool{columns: columns, words: make([]*words, len(columns)), spill: spill{dir: dir}}
 	for i, c := range columns {
@@ -45,8 +46,8 @@ func (p *Pool) Close() { p.spill.close() }
 // PageRows is the number of rows of a page.
 func (p *Pool) PageRows() int { return p.rows }
 
-// Group begins a row group. Raw is by column, and belongs to the file: in so many of its next row groups the texts of the column
-// are taken for ones that hardly repeat.
+// Group begins a row group. Raw is by column, and belongs to the file: in so many of its next row
+// groups the texts of the column are taken for ones that hardly repeat.
 func (p *Pool) Group(raw []int) *Group {
 	g := p.spare
 	if p.spare = nil; g == nil {
@@ -81,7 +82,8 @@ func (p *Pool) Recycle(g *Group) {
 	p.tidy()
 }
 
-// unused is the size in bytes of texts that no row group holds from which on it is worth to drop them.
+// unused is the size in bytes of texts that no row group holds from which on it is worth to drop
+// them.
 const unused = 512 << 10
 
 // tidy drops texts that no row group holds, once there are many.
@@ -132,8 +134,8 @@ func (p *Pool) idle() int64 {
 	return n
 }
 
-// Trim gives up memory that waits for the next row groups until no more than so many bytes are in use: blocks first
-// where there are many, otherwise all.
+// Trim gives up memory that waits for the next row groups until no more than so many bytes are in
+// use: blocks first where there are many, otherwise all.
 func (p *Pool) Trim(most int64) {
 	over := p.Bytes() - most
 	if over <= 0 {
@@ -147,7 +149,8 @@ func (p *Pool) Trim(most int64) {
 	p.chunks, p.blocks, p.spare = nil, nil, nil
 }
 
-// Spill has pages wait on the disk when more than so many bytes are in use. What is written later is the same.
+// Spill has pages wait on the disk when more than so many bytes are in use. What is written later
+// is the same.
 func (p *Pool) Spill(most int64) error {
 	if p.Bytes() <= most {
 		return nil

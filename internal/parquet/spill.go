@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// A spill is a file of a pool's own, in which pages wait for their row group to be written when memory has no room for them.
-// A row group could be written early instead, but what is in it would then depend on who else needs memory.
+// A spill is a file of a pool's own, in which pages wait for their row group to be written when
+// memory has no room for them. A row group could be written early instead, but what is in it would
+// then depend on who else needs memory.
 type spill struct {
 	dir  string
 	file *os.File // nil before the first page

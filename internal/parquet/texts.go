@@ -6,12 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Texts are the texts of one column of a row group: a dictionary of the distinct ones, and, once they hardly repeat, the
-// texts themselves, as the pages hold them. The row groups of a pool, which hold much the same texts, look them up in one
-// place, and each has its own order of them.
+// Texts are the texts of one column of a row group: a dictionary of the distinct ones, and, once
+// they hardly repeat, the texts themselves, as the pages hold them. The row groups of a pool, which
+// hold much the same texts, look them up in one place, and each has its own order of them.
 type Texts struct {
-	words     *words
-	ids       []uint32 // by index in words: the text's index in the dictionary plus one; 0, or beyond the end, for one that isn't there
+	words *words
+	// By index in words: the text's index in the dictionary plus one; 0, or beyond the end, for one
+	// that isn't there.
+	ids       []uint32
 	order     []uint32 // the dictionary: indexes in words
 	sealed    int      // the size of the dictionary when the last page was made
 	size      int64    // bytes of the dictionary's texts
@@ -20,8 +22,8 @@ type Texts struct {
 	low, high []byte   // bounds of all that went into plain in this row group; nil before the first
 }
 
-// ID finds or adds a text that isn't NULL, and gives its dictionary index. It also gives its XXH64, which is kept for callers
-// that hash their cells. It is not ok when the text isn't valid UTF-8.
+// ID finds or adds a text that isn't NULL, and gives its dictionary index. It also gives its XXH64,
+// which is kept for callers that hash their cells. It is not ok when the text isn't valid UTF-8.
 func (t *Texts) ID(text []byte) (id uint32, hash uint64, ok bool) {
 	word, hash, ok := t.words.ID(text)
 	if !ok {
@@ -53,7 +55,8 @@ func (t *Texts) find(word, id uint32) {
 // end ends the dictionary: the texts from here on go into plain.
 func (t *Texts) end() { t.raw, t.ids = true, nil }
 
-// Raw tells how the next cells are to be handed over: by Append when true, else by ID. It only changes at a Commit.
+// Raw tells how the next cells are to be handed over: by Append when true, else by ID. It only
+// changes at a Commit.
 func (t *Texts) Raw() bool { return t.raw }
 
 // Append takes the next text that isn't NULL; false when it isn't valid UTF-8.
@@ -100,7 +103,8 @@ func (t *Texts) reset() {
 	*t = Texts{words: t.words, ids: t.ids[:0], order: t.order[:0], plain: t.plain[:0]}
 }
 
-// appendPlain appends the dictionary in PLAIN encoding: the size of each text in four bytes, then its bytes.
+// appendPlain appends the dictionary in PLAIN encoding: the size of each text in four bytes, then
+// its bytes.
 func (t *Texts) appendPlain(dst []byte) []byte {
 	for _, word := range t.order {
 		text := t.words.text(word)

@@ -7,16 +7,19 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Texts whose keys are the same, of other sizes, are told apart, also where one is on the way to the other: ab and abb,
-// abcd and abcdabcd, and those that end with zeros, which are nearest.
+// Texts whose keys are the same, of other sizes, are told apart, also where one is on the way to
+// the other: ab and abb, abcd and abcdabcd, and those that end with zeros, which are nearest.
 func TestKeysOfAnySize(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for range 3000 {
 		d := newWords(0)
 		for range 4 {
 			x, y := string(rune(r.IntN(128))), string(rune(r.IntN(128)))
-			for _, text := range []string{x, x + x + x + "\x00\x00\x00", x + y, x + y + y, x + y + y + "\x00\x00\x00\x00", x + y + x + "\x00\x00\x00\x00\x00", x + y + x + y, x + y + x + y + x + y + x + y} {
-				if id, hash, ok := d.ID([]byte(text)); !ok || string(d.text(id)) != text || hash != xxhash.Sum64([]byte(text)) {
+			for _, text := range []string{x, x + x + x + "\x00\x00\x00", x + y, x + y + y,
+				x + y + y + "\x00\x00\x00\x00", x + y + x + "\x00\x00\x00\x00\x00", x + y + x + y,
+				x + y + x + y + x + y + x + y} {
+				if id, hash, ok := d.ID([]byte(text)); !ok || string(d.text(id)) != text ||
+					hash != xxhash.Sum64([]byte(text)) {
 					t.Fatalf("%q is taken for %q", text, d.text(id))
 				}
 			}
@@ -24,8 +27,8 @@ func TestKeysOfAnySize(t *testing.T) {
 	}
 }
 
-// A column whose texts hardly repeated begins the next row groups without a dictionary, for so long and no longer. Bounds of
-// such texts are copies, and all of it ends with the row group.
+// A column whose texts hardly repeated begins the next row groups without a dictionary, for so long
+// and no longer. Bounds of such texts are copies, and all of it ends with the row group.
 func TestRawTexts(t *testing.T) {
 	columns := []Column{{Name: "n", Type: Int64}, {Name: "a", Type: Text}, {Name: "b", Type: Text}}
 	pool := NewPool(columns, 0, "")

@@ -8,8 +8,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// words are the distinct texts of one column that the row groups of a pool hold, each with its index. A text is checked to be
-// UTF-8 when it is added. Where the days of an answer are mixed, one table for all of them stays in a core's cache.
+// words are the distinct texts of one column that the row groups of a pool hold, each with its
+// index. A text is checked to be UTF-8 when it is added. Where the days of an answer are mixed, one
+// table for all of them stays in a core's cache.
 type words struct {
 	slots []slot // a hash table; a power of two long, at most half full
 	shift uint8  // 64 less the bits of a place among the slots
@@ -17,7 +18,8 @@ type words struct {
 	data  []byte // the texts, one behind the other; the one of index i ends at ends[i]
 }
 
-// slot is what a lookup needs of a text. It takes half a cache line, so that one lookup loads one line.
+// slot is what a lookup needs of a text. It takes half a cache line, so that one lookup loads one
+// line.
 type slot struct {
 	key   uint64
 	hash  uint64 // XXH64
@@ -57,7 +59,8 @@ func (w *words) text(id uint32) []byte {
 	return w.data[begin:w.ends[id]:w.ends[id]]
 }
 
-// ID finds or adds a text, and gives its index and its XXH64. It is not ok when the text isn't valid UTF-8.
+// ID finds or adds a text, and gives its index and its XXH64. It is not ok when the text isn't
+// valid UTF-8.
 func (w *words) ID(text []byte) (id uint32, hash uint64, ok bool) {
 	key := textKey(text)
 	i := w.place(key, len(text))
@@ -67,7 +70,8 @@ func (w *words) ID(text []byte) (id uint32, hash uint64, ok bool) {
 		if s.id == 0 {
 			break
 		}
-		if s.key == key && int(s.size) == len(text) && (len(text) <= 8 || sameText(text, w.data[s.start:s.start+s.size])) {
+		if s.key == key && int(s.size) == len(text) && (len(text) <= 8 ||
+			sameText(text, w.data[s.start:s.start+s.size])) {
 			return s.id - 1, s.hash, true
 		}
 		i++
@@ -107,8 +111,9 @@ func (w *words) grow() {
 	}
 }
 
-// textKey maps texts of one size to keys. Texts of up to eight bytes have different keys. Longer ones are hashed from all of
-// their bytes, because names that differ only in the middle are what people give their campaigns.
+// textKey maps texts of one size to keys. Texts of up to eight bytes have different keys. Longer
+// ones are hashed from all of their bytes, because names that differ only in the middle are what
+// people give their campaigns.
 func textKey(t []byte) uint64 {
 	word := binary.LittleEndian.Uint64
 	switch n := len(t); {

@@ -167,8 +167,10 @@ func check(data []byte, columns []cells, rows int) error {
 			if low.Kind() == parquet.Double && low.Double() == 0 {
 				low = parquet.DoubleValue(math.Copysign(0, -1))
 			}
-			if long != (s.MinValue == nil) || !long && (!bytes.Equal(s.MinValue, low.Bytes()) || !bytes.Equal(s.MaxValue, high.Bytes())) {
-				return fmt.Errorf("column %d: bounds %.40x and %.40x, want %.40v and %.40v", i, s.MinValue, s.MaxValue, low, high)
+			if long != (s.MinValue == nil) || !long && (!bytes.Equal(s.MinValue, low.Bytes()) ||
+				!bytes.Equal(s.MaxValue, high.Bytes())) {
+				return fmt.Errorf("column %d: bounds %.40x and %.40x, want %.40v and %.40v", i, s.MinValue, s.MaxValue,
+					low, high)
 			}
 		}
 		row += n
@@ -176,13 +178,15 @@ func check(data []byte, columns []cells, rows int) error {
 	return nil
 }
 
-// checkPages wants all data pages of one version, and the program's in the words that parquet-java parses (VersionParser).
+// checkPages wants all data pages of one version, and the program's in the words that parquet-java
+// parses (VersionParser).
 func checkPages(data []byte, first bool) error {
 	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return err
 	}
-	if by := f.Metadata().CreatedBy; !regexp.MustCompile(`^reportferry version \d+\.\d+\.\d+(-\S+)? \(build \S+\)$`).MatchString(by) {
+	if by := f.Metadata().CreatedBy; !regexp.MustCompile(
+		`^reportferry version \d+\.\d+\.\d+(-\S+)? \(build \S+\)$`).MatchString(by) {
 		return fmt.Errorf("created by %q", by)
 	}
 	for _, group := range f.Metadata().RowGroups {
@@ -193,7 +197,8 @@ func checkPages(data []byte, first bool) error {
 				if err := thrift.NewDecoder(protocol.NewReader(r)).Decode(&h); err != nil {
 					return err
 				}
-				if first != (h.Type == format.DataPage) || first != h.DataPageHeader.Valid || first == h.DataPageHeaderV2.Valid {
+				if first != (h.Type == format.DataPage) || first != h.DataPageHeader.Valid ||
+					first == h.DataPageHeaderV2.Valid {
 					return fmt.Errorf("a page of type %v, of version 1: %t", h.Type, first)
 				}
 				if left -= int64(h.DataPageHeaderV2.V.NumValues); first {
@@ -267,7 +272,8 @@ func TestWriter(t *testing.T) {
 }
 
 func drawCells(r *rand.Rand, name string, rows int) cells {
-	c := cells{Column: Column{Name: name, Type: Type(r.IntN(int(Double) + 1)), Required: r.IntN(2) == 0}, raw: r.IntN(6) == 0}
+	c := cells{Column: Column{Name: name, Type: Type(r.IntN(int(Double) + 1)), Required: r.IntN(2) == 0},
+		raw: r.IntN(6) == 0}
 	distinct, width, nulls := 1<<[]int{0, 1, 4, 8, 13, 20, 20}[r.IntN(7)], r.IntN(64), r.IntN(5)
 	before := int64(r.IntN(2) * 1000) // so many dates may be before 1970
 	for row := range rows {
@@ -291,7 +297,8 @@ func drawCells(r *rand.Rand, name string, rows int) cells {
 	return c
 }
 
-// A text of megabytes stays out of the footer, be it in a dictionary or not, and short ones are bounds, also when blank.
+// A text of megabytes stays out of the footer, be it in a dictionary or not, and short ones are
+// bounds, also when blank.
 func TestBoundsOfLongTexts(t *testing.T) {
 	half := longestBounds / 2
 	for _, texts := range [][]string{
@@ -328,10 +335,12 @@ func TestTextsAreUTF8(t *testing.T) {
 }
 
 func TestCodecs(t *testing.T) {
-	if _, err := NewWriter(nil, "", "v3"); err == nil || err.Error() != `unknown version "v3" of data pages; want v1 or v2` {
+	if _, err := NewWriter(nil, "", "v3"); err == nil ||
+		err.Error() != `unknown version "v3" of data pages; want v1 or v2` {
 		t.Error(err)
 	}
-	if _, err := NewWriter(nil, "lzo", ""); err == nil || err.Error() != `unknown codec "lzo"; want zstd, snappy or none` {
+	if _, err := NewWriter(nil, "lzo", ""); err == nil ||
+		err.Error() != `unknown codec "lzo"; want zstd, snappy or none` {
 		t.Error(err)
 	}
 }

@@ -1,8 +1,10 @@
-// Package rooted makes places absolute that are relative to a config's root. Without it a command that is begun in another folder would
-// look for the ledger there, find none, and begin a second one.
+// Package rooted makes places absolute that are relative to a config's root. Without it a command
+// that is begun in another folder would look for the ledger there, find none, and begin a second
+// one.
 //
-// A folder's URL keeps apart its root and what was written, by a dot as rsync's --relative has it: file://./out below /etc/reportferry
-// becomes file:///etc/reportferry/./out. So receipts go on saying file://./out, and a folder may move together with its ledger.
+// A folder's URL keeps apart its root and what was written, by a dot as rsync's --relative has it:
+// file://./out below /etc/reportferry becomes file:///etc/reportferry/./out. So receipts go on
+// saying file://./out, and a folder may move together with its ledger.
 package rooted
 
 import (
@@ -18,11 +20,12 @@ const mark = "/./"
 
 // files are parameters of URLs that name files, by scheme.
 var files = map[string][]string{
-	"file": {"secret_key_path"}, "gs": {"private_key_path"}, "postgres": {"sslrootcert", "sslcert", "sslkey"}, "iceberg": {"gcs.keypath"},
+	"file": {"secret_key_path"}, "gs": {"private_key_path"}, "postgres": {"sslrootcert", "sslcert", "sslkey"},
+	"iceberg": {"gcs.keypath"},
 }
 
-// URL makes all places in a sink's or a bucket's URL absolute: a folder, and what parameters name. One that has no relative place stays as
-// it is.
+// URL makes all places in a sink's or a bucket's URL absolute: a folder, and what parameters name.
+// One that has no relative place stays as it is.
 func URL(root, rawURL string) string {
 	scheme, rest, found := strings.Cut(rawURL, "://")
 	at, query, asked := strings.Cut(rest, "?")

@@ -26,7 +26,8 @@ func Cut(place string) (string, bool) {
 	return rel, is
 }
 
-// Folder is the folder of a URL for people, without its parameters; empty: it isn't the URL of a folder.
+// Folder is the folder of a URL for people, without its parameters; empty: it isn't the URL of a
+// folder.
 func Folder(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "file" {

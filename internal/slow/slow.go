@@ -1,5 +1,5 @@
-// Package slow marks tests that take long. Without it the race detector, which makes them up to twenty times slower, would take most of
-// the gate's time.
+// Package slow marks tests that take long. Without it the race detector, which makes them up to
+// twenty times slower, would take most of the gate's time.
 package slow
 
 import "testing"

@@ -2,9 +2,9 @@ package table
 
 import "github.com/reportferry/reportferry/internal/parquet"
 
-// A source is a run of rows that a converter takes at once: a block of a CSV answer, or typed rows. Its methods report
-// false when a cell doesn't fit; the converter then asks locate, once, which one, so that the loops over columns make no
-// errors.
+// A source is a run of rows that a converter takes at once: a block of a CSV answer, or typed rows.
+// Its methods report false when a cell doesn't fit; the converter then asks locate, once, which
+// one, so that the loops over columns make no errors.
 type source interface {
 	// periods sets, for each row, the first day of its partition, in days since 1970-01-01.
 	periods(days []int64) bool
@@ -17,8 +17,8 @@ type source interface {
 // longestBatch bounds the rows of a batch: a column of them stays in a core's first cache.
 const longestBatch = 1024
 
-// A batch is rows of a source that are converted column by column, in the order in which they came. They end at the latest
-// with the row that fills a page of its partition.
+// A batch is rows of a source that are converted column by column, in the order in which they came.
+// They end at the latest with the row that fills a page of its partition.
 type batch struct {
 	from    int      // the first of them in the source
 	rows    int      // how many there are
@@ -48,7 +48,8 @@ func (b *batch) member(row int) (m *member, k int) {
 	return &b.members[b.target[row]], int(b.place[row])
 }
 
-// numbers gives the place of the values of column i, by row. Once they are set, distribute moves them to where they belong.
+// numbers gives the place of the values of column i, by row. Once they are set, distribute moves
+// them to where they belong.
 func (b *batch) numbers(i int) []int64 {
 	if len(b.members) == 1 {
 		return b.members[0].group.Values(i)[:b.rows]
@@ -78,8 +79,8 @@ func (b *batch) null(i, row int) {
 	m.tally[i].nulls++
 }
 
-// finest is how many decimals the cells of column i had so far in each partition, at least. Only for more than that a cell
-// needs a word to finer.
+// finest is how many decimals the cells of column i had so far in each partition, at least. Only
+// for more than that a cell needs a word to finer.
 func (b *batch) finest(i int) int {
 	least := b.members[0].tally[i].decimals
 	for _, m := range b.members[1:] {

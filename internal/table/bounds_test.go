@@ -30,11 +30,13 @@ func footer(t *testing.T, p Part) (m format.FileMetaData, size int) {
 	return m, size
 }
 
-// The wrong cell of an answer is named by its row and line, whatever lies before it and wherever blocks end.
+// The wrong cell of an answer is named by its row and line, whatever lies before it and wherever
+// blocks end.
 func TestErrorPlaces(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
-	names := []string{"a", "", `"a ""b"""`, "\"two\nlines\"", "\"crlf\r\ninside\"", "\"汇\n\n量\"", "cr\rinside", `""""`, strings.Repeat("long", 20)}
+	names := []string{"a", "", `"a ""b"""`, "\"two\nlines\"", "\"crlf\r\ninside\"", "\"汇\n\n量\"", "cr\rinside", `""""`,
+		strings.Repeat("long", 20)}
 	for n := range 500 {
 		rows, line := 1+r.IntN(40), int64(2)
 		wrong := r.IntN(rows)
@@ -72,7 +74,8 @@ func TestErrorPlaces(t *testing.T) {
 		err = c.Read(context.Background(), strings.NewReader(csv.String()))
 		c.Abort()
 		var got *CellError
-		if !errors.As(err, &got) || got.Row != want.Row || got.Line != want.Line || got.Column != want.Column || want.Value != "" && got.Value != want.Value {
+		if !errors.As(err, &got) || got.Row != want.Row || got.Line != want.Line || got.Column != want.Column ||
+			want.Value != "" && got.Value != want.Value {
 			t.Fatalf("answer %d: %v, want %+v\n%q", n, err, want, csv.String())
 		}
 	}

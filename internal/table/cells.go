@@ -6,9 +6,10 @@ import (
 	"io"
 )
 
-// Cells reads one complete CSV answer with its header, and gives the cells of those rows to use that belong to a partition of the
-// options, as texts in the order of the columns. It cuts the answer as a converter does, and reads no value but the date. A column
-// that no answer has gives blank cells. They are valid until the next call.
+// Cells reads one complete CSV answer with its header, and gives the cells of those rows to use
+// that belong to a partition of the options, as texts in the order of the columns. It cuts the
+// answer as a converter does, and reads no value but the date. A column that no answer has gives
+// blank cells. They are valid until the next call.
 func Cells(ctx context.Context, r io.Reader, o Options, use func(cells []string) error) error {
 	c, err := New(o)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// timeCache remembers the last cell of a time column and its value, because reports come sorted by date.
+// timeCache remembers the last cell of a time column and its value, because reports come sorted by
+// date.
 type timeCache struct {
 	text  []byte
 	value int64
@@ -26,8 +27,8 @@ func (t *timeCache) parse(typ catalog.Type, text []byte) (int64, parseResult) {
 	return v, verdict
 }
 
-// mostDecimals is the number of decimals, by type, up to which eightDigits may read a cell. Its up to eight digits always fit
-// the type.
+// mostDecimals is the number of decimals, by type, up to which eightDigits may read a cell. Its up
+// to eight digits always fit the type.
 var mostDecimals = [...]int{catalog.Int64: 0, catalog.Decimal: decimalScale, catalog.Double: 8}
 
 func numberParser(t catalog.Type) func([]byte) (v int64, decimals int, _ parseResult) {
@@ -47,7 +48,8 @@ func noNumber(text []byte) bool {
 		return false
 	}
 	word := string(text)
-	return word == "-" || strings.EqualFold(word, "null") || strings.EqualFold(word, "nan") || strings.EqualFold(word, "none") || strings.EqualFold(word, "n/a")
+	return word == "-" || strings.EqualFold(word, "null") || strings.EqualFold(word, "nan") ||
+		strings.EqualFold(word, "none") || strings.EqualFold(word, "n/a")
 }
 
 func (a *csvRows) texts(b *batch, i, at int) bool {
@@ -126,7 +128,8 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 			if digits, decimals, ok := eightDigits(word, size); ok && decimals <= most {
 				v := int64(digits * powersOfTen[most-decimals])
 				if t == catalog.Double {
-					v = int64(math.Float64bits(float64(digits) / exactDoubles[decimals])) // both are exact, so the quotient is the nearest double
+					// Both are exact, so the quotient is the nearest double.
+					v = int64(math.Float64bits(float64(digits) / exactDoubles[decimals]))
 				}
 				values[row] = v
 				hashes[row] = hashValue(hashes[row], uint64(v))
@@ -170,8 +173,9 @@ func (a *csvRows) numbers(b *batch, i, at int) bool {
 	return true
 }
 
-// locate finds the first cell of the block, row by row, that doesn't fit. Columns are converted one after the other, so the
-// cell that stopped them need not be in the first wrong row, which is the one that a reader of the answer looks for.
+// locate finds the first cell of the block, row by row, that doesn't fit. Columns are converted one
+// after the other, so the cell that stopped them need not be in the first wrong row, which is the
+// one that a reader of the answer looks for.
 func (a *csvRows) locate() error {
 	b := a.block
 	for row := range b.rows {

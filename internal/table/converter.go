@@ -13,7 +13,8 @@ import (
 	"github.com/reportferry/reportferry/internal/table/keys"
 )
 
-// A Converter turns the rows of one table, which come as CSV answers or as typed rows, into one part per partition.
+// A Converter turns the rows of one table, which come as CSV answers or as typed rows, into one
+// part per partition.
 //
 //	New ── Read, Rows (any number of times) ── Finish: the parts
 //	            └─ after an error: Abort, and from the start again
@@ -81,7 +82,8 @@ func newConverter(o Options) (*Converter, error) {
 		o.Budget = NewBudget(DefaultBudget)
 	}
 	c := &Converter{
-		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns), key: lastDimension(o.Columns), budget: o.Budget,
+		columns: o.Columns, heads: slices.Clone(o.Columns), route: o.Route, seed: seed(o.Columns),
+		key: lastDimension(o.Columns), budget: o.Budget,
 		writer: writer, dir: o.Dir, hold: o.Hold, notes: o.Metadata, run: o.Run,
 		byDay: map[int64]int{}, mending: o.Mending, strict: o.Strict,
 	}
@@ -126,8 +128,9 @@ func checkColumns(columns []Column, route int) error {
 	return nil
 }
 
-// attempt calls use, which converts rows, and gives it memory of the budget. While as many converters as may hold rows, it
-// waits for one of them to end, or for the context. After an error the files are removed, and the memory is given back.
+// attempt calls use, which converts rows, and gives it memory of the budget. While as many
+// converters as may hold rows, it waits for one of them to end, or for the context. After an error
+// the files are removed, and the memory is given back.
 func (c *Converter) attempt(ctx context.Context, what string, use func() error) error {
 	if err := c.usable(); err != nil {
 		return err
@@ -157,7 +160,8 @@ func (c *Converter) usable() error {
 	return nil
 }
 
-// sit takes a seat of the budget, and the memory that comes with it. The converter keeps both until leave.
+// sit takes a seat of the budget, and the memory that comes with it. The converter keeps both until
+// leave.
 func (c *Converter) sit(ctx context.Context) error {
 	if c.pool != nil {
 		return nil
@@ -165,13 +169,15 @@ func (c *Converter) sit(ctx context.Context) error {
 	if err := c.budget.enter(ctx); err != nil {
 		return err
 	}
-	// Each partition has a chunk, which may be half empty. Together they are to take half of the share at most.
+	// Each partition has a chunk, which may be half empty. Together they are to take half of the
+	// share at most.
 	c.pool = parquet.NewPool(fileColumns(c.columns), c.budget.weight()/2/int64(len(c.partitions)), c.dir)
 	return nil
 }
 
-// Finish ends the files and gives one part for each expected partition, in the order of Options.Partitions. A partition
-// without rows has a part without rows. The files then belong to the caller. After an error they are removed.
+// Finish ends the files and gives one part for each expected partition, in the order of
+// Options.Partitions. A partition without rows has a part without rows. The files then belong to
+// the caller. After an error they are removed.
 func (c *Converter) Finish() ([]Part, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
@@ -201,14 +207,16 @@ func (c *Converter) finish(p *partition) (Part, error) {
 	part, err := p.part(c.columns, &c.seen)
 	for _, name := range c.extra {
 		if part.Rows > 0 {
-			part.Altered = append(part.Altered, Alteration{Column: strings.Trim(shorten([]byte(name)), `"`), What: unasked, Cells: part.Rows, Row: 1})
+			part.Altered = append(part.Altered, Alteration{Column: strings.Trim(shorten([]byte(name)), `"`),
+				What: unasked, Cells: part.Rows, Row: 1})
 		}
 	}
 	return part, err
 }
 
-// Abort drops all rows: their files are removed, and their memory is given back. The converter is then like a new one, so
-// that an answer that broke half way can be read again from its start. After Finish, Abort does nothing.
+// Abort drops all rows: their files are removed, and their memory is given back. The converter is
+// then like a new one, so that an answer that broke half way can be read again from its start.
+// After Finish, Abort does nothing.
 func (c *Converter) Abort() {
 	if c.finished {
 		return

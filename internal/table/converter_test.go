@@ -24,14 +24,38 @@ import (
 func TestOptions(t *testing.T) {
 	day := smallColumns[0]
 	for want, change := range map[string]func(o *Options){
-		"convert a table: a column has no name":                                                                func(o *Options) { o.Columns = []Column{day, {Source: "x"}} },
-		"convert a table: column day is named twice":                                                           func(o *Options) { o.Columns = []Column{day, {Name: "day", Source: "x"}} },
-		"convert a table: dimension x has no source: it would be NULL everywhere":                              func(o *Options) { o.Columns = []Column{day, {Name: "x", Dimension: true}} },
-		"convert a table: no partition is expected":                                                            func(o *Options) { o.Partitions = nil },
-		"convert a table: partition 2026-01-01 is named twice":                                                 func(o *Options) { o.Partitions = append(o.Partitions, firstDay) },
-		"convert a table: partition 2026-02-30 isn't a date":                                                   func(o *Options) { o.Partitions[0] = civil.Date{Year: 2026, Month: 2, Day: 30} },
-		"convert a table: unknown codec \"lzo\"; want zstd, snappy or none":                                    func(o *Options) { o.Codec = "lzo" },
-		"convert a table: the column that names a row's partition must be a date or an hour that is asked for": func(o *Options) { o.Route = 1 },
+		"convert a table: a column has no name": func(
+			o *Options) {
+			o.Columns = []Column{day, {Source: "x"}}
+		},
+		"convert a table: column day is named twice": func(
+			o *Options) {
+			o.Columns = []Column{day, {Name: "day", Source: "x"}}
+		},
+		"convert a table: dimension x has no source: it would be NULL everywhere": func(
+			o *Options) {
+			o.Columns = []Column{day, {Name: "x", Dimension: true}}
+		},
+		"convert a table: no partition is expected": func(
+			o *Options) {
+			o.Partitions = nil
+		},
+		"convert a table: partition 2026-01-01 is named twice": func(
+			o *Options) {
+			o.Partitions = append(o.Partitions, firstDay)
+		},
+		"convert a table: partition 2026-02-30 isn't a date": func(
+			o *Options) {
+			o.Partitions[0] = civil.Date{Year: 2026, Month: 2, Day: 30}
+		},
+		"convert a table: unknown codec \"lzo\"; want zstd, snappy or none": func(
+			o *Options) {
+			o.Codec = "lzo"
+		},
+		"convert a table: the column that names a row's partition must be a date or an hour that is asked for": func(
+			o *Options) {
+			o.Route = 1
+		},
 	} {
 		o := smallOptions(t)
 		change(&o)
@@ -52,7 +76,8 @@ func TestPartsWithoutRows(t *testing.T) {
 		}
 		for _, p := range parts {
 			got := readPart(t, p, o.Columns)
-			if p.Rows != 0 || len(got.rows) != 0 || got.metadata["rows"] != "0" || got.schema.NumFields() != 6 || p.Sums["installs"] != "0" || p.Sums["cost"] != "0.000000" {
+			if p.Rows != 0 || len(got.rows) != 0 || got.metadata["rows"] != "0" || got.schema.NumFields() != 6 ||
+				p.Sums["installs"] != "0" || p.Sums["cost"] != "0.000000" {
 				t.Errorf("%s: %+v %+v", name, p, got)
 			}
 		}
@@ -65,7 +90,8 @@ func TestRouteByHourAndWeek(t *testing.T) {
 		catalog.Week: "at,n\n2026-01-02 - 2026-01-08,1\n2026-01-01 - 2026-01-07,2\n2026-01-02 - 2026-01-08,4\n",
 	} {
 		o := smallOptions(t)
-		o.Columns = []Column{{Name: "n", Source: "n", Type: catalog.Int64, Additive: true}, {Name: "at", Source: "at", Type: typ, Dimension: true}}
+		o.Columns = []Column{{Name: "n", Source: "n", Type: catalog.Int64, Additive: true},
+			{Name: "at", Source: "at", Type: typ, Dimension: true}}
 		o.Route = 1
 		parts, err := convert(o, strings.NewReader(text))
 		if err != nil {
@@ -115,7 +141,8 @@ func TestEnds(t *testing.T) {
 	if err := c.Read(ctx, strings.NewReader("x\n")); err == nil {
 		t.Error("a wrong header is taken")
 	}
-	if err := c.Read(ctx, strings.NewReader(smallAnswer)); err == nil || !strings.Contains(err.Error(), "use a converter after its error") {
+	if err := c.Read(ctx, strings.NewReader(smallAnswer)); err == nil ||
+		!strings.Contains(err.Error(), "use a converter after its error") {
 		t.Errorf("read after an error: %v", err)
 	}
 	if _, err := c.Finish(); err == nil {
@@ -136,7 +163,8 @@ func TestEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Abort()
-	if err := c.Read(ctx, strings.NewReader(smallAnswer)); err == nil || err.Error() != "use a converter after its end" {
+	if err := c.Read(ctx, strings.NewReader(smallAnswer)); err == nil ||
+		err.Error() != "use a converter after its end" {
 		t.Errorf("read after the end: %v", err)
 	}
 	if _, err := os.Stat(parts[0].Path); err != nil {
@@ -146,7 +174,8 @@ func TestEnds(t *testing.T) {
 		t.Errorf("%d converters are open still", n)
 	}
 	o.Dir += "/gone"
-	if _, err := convert(o, strings.NewReader(smallAnswer)); err == nil || !strings.Contains(err.Error(), "create a spool file") {
+	if _, err := convert(o, strings.NewReader(smallAnswer)); err == nil ||
+		!strings.Contains(err.Error(), "create a spool file") {
 		t.Errorf("without a directory: %v", err)
 	}
 }
@@ -156,7 +185,8 @@ func TestBlankKeyOfANumber(t *testing.T) {
 	o.Columns = append([]Column{}, smallColumns...)
 	o.Columns[2].Dimension = true
 	_, err := convert(o, strings.NewReader(smallHeader+"2026-01-01,a,,1,1,n\n"))
-	if err == nil || err.Error() != `decode a CSV answer: row 1 (line 2), column "installs": "" is blank, and a column of type int64 needs a value` {
+	if err == nil || err.Error() !=
+		`decode a CSV answer: row 1 (line 2), column "installs": "" is blank, and a column of type int64 needs a value` {
 		t.Error(err)
 	}
 }
@@ -167,7 +197,9 @@ func TestSumsAreExact(t *testing.T) {
 	o.Columns[4].Additive = true
 	row := fmt.Sprintf("2026-01-01,a,%d,999999999999.999999,0.1,n\n", math.MaxInt64)
 	low := fmt.Sprintf("2026-01-02,a,%d,-999999999999.999999,1e16,n\n", math.MinInt64)
-	parts, err := convert(o, strings.NewReader(smallHeader+strings.Repeat(row, 10)+"2026-01-01,a,0,0,1e16,n\n2026-01-01,a,0,0,-1e16,n\n"+strings.Repeat(low, 3)+"2026-01-02,a,5,0.000001,1,n\n2026-01-02,a,0,0,-3e16,n\n"))
+	parts, err := convert(o, strings.NewReader(smallHeader+strings.Repeat(row,
+		10)+"2026-01-01,a,0,0,1e16,n\n2026-01-01,a,0,0,-1e16,n\n"+strings.Repeat(low,
+		3)+"2026-01-02,a,5,0.000001,1,n\n2026-01-02,a,0,0,-3e16,n\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,12 +219,14 @@ func TestSumsAreExact(t *testing.T) {
 func TestSumsPassNulls(t *testing.T) {
 	o := smallOptions(t)
 	for _, rows := range []int{10, 30_000} {
-		text := smallHeader + strings.Repeat("2026-01-01,a,7,1.5,1,n\n", rows) + strings.Repeat("2026-01-01,a,,,,n\n", rows)
+		text := smallHeader + strings.Repeat("2026-01-01,a,7,1.5,1,n\n", rows) + strings.Repeat("2026-01-01,a,,,,n\n",
+			rows)
 		parts, err := convert(o, strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := parts[0].Sums["installs"]; got != fmt.Sprint(7*rows) || parts[0].Sums["cost"] != fmt.Sprintf("%d.000000", rows*3/2) {
+		if got := parts[0].Sums["installs"]; got != fmt.Sprint(7*rows) ||
+			parts[0].Sums["cost"] != fmt.Sprintf("%d.000000", rows*3/2) {
 			t.Errorf("%d rows and as many NULLs: %v", rows, parts[0].Sums)
 		}
 	}
@@ -261,8 +295,9 @@ func TestManyTexts(t *testing.T) {
 	}
 }
 
-// Converters that share a budget hold no more than it beside their newest rows and their dictionaries, which are half of what
-// each may hold when it is alone, and their memory is given back.
+// Converters that share a budget hold no more than it beside their newest rows and their
+// dictionaries, which are half of what each may hold when it is alone, and their memory is given
+// back.
 func TestSharedBudget(t *testing.T) {
 	t.Parallel()
 	const bytes, converters = 8 << 20, 6
@@ -292,7 +327,8 @@ func TestSharedBudget(t *testing.T) {
 				}
 				most = max(most, sum)
 			}
-			if err := c.Read(context.Background(), watched{windowAnswer(uint64(i), 35_000, i%2 == 0), watch}); err != nil {
+			if err := c.Read(context.Background(), watched{windowAnswer(uint64(i), 35_000, i%2 == 0), watch}); err !=
+				nil {
 				t.Error(err)
 			}
 		})
@@ -342,7 +378,8 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, columns := range map[string][]Column{
-		"a column less": o.Columns[:3], "another name": append(slices.Clone(o.Columns[:5]), Column{Name: "remark", Type: catalog.String}),
+		"a column less": o.Columns[:3], "another name": append(slices.Clone(o.Columns[:5]),
+			Column{Name: "remark", Type: catalog.String}),
 	} {
 		if _, _, err := measure(parts[0], columns); err == nil {
 			t.Errorf("%s: no error", what)

@@ -25,9 +25,10 @@ type csvRows struct {
 	nuls    bool // the block has a character that is left out
 }
 
-// Read takes one complete CSV answer with its header. It may be called again for an answer with further rows. An error is
-// a HeaderError, a CellError or ErrEmpty, or comes from the reader, the context or the disk. After one, all rows are
-// dropped, also those of earlier calls, and every call fails until Abort.
+// Read takes one complete CSV answer with its header. It may be called again for an answer with
+// further rows. An error is a HeaderError, a CellError or ErrEmpty, or comes from the reader, the
+// context or the disk. After one, all rows are dropped, also those of earlier calls, and every call
+// fails until Abort.
 func (c *Converter) Read(ctx context.Context, r io.Reader) error {
 	return c.attempt(ctx, "decode a CSV answer", func() error { return c.read(ctx, r) })
 }
@@ -35,7 +36,8 @@ func (c *Converter) Read(ctx context.Context, r io.Reader) error {
 func (c *Converter) read(ctx context.Context, r io.Reader) error {
 	a := &c.csv
 	if a.times == nil {
-		a.columns, a.route, a.byDay, a.times, a.mending = c.columns, c.route, c.byDay, make([]timeCache, len(c.columns)), c.mending
+		a.columns, a.route, a.byDay, a.times, a.mending = c.columns, c.route, c.byDay,
+			make([]timeCache, len(c.columns)), c.mending
 	}
 	extra, err := a.eachBlock(ctx, r, c.heads, func(b *block) error {
 		a.nuls = a.mending.DropNUL && bytes.IndexByte(b.data, 0) >= 0
@@ -52,8 +54,10 @@ func (c *Converter) read(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// eachBlock reads an answer, gives its rows to use block by block, and gives the columns that it has beside heads.
-func (a *csvRows) eachBlock(ctx context.Context, r io.Reader, heads []Column, use func(*block) error) (extra []string, err error) {
+// eachBlock reads an answer, gives its rows to use block by block, and gives the columns that it
+// has beside heads.
+func (a *csvRows) eachBlock(ctx context.Context, r io.Reader, heads []Column, use func(*block) error) (extra []string,
+	err error) {
 	a.scanner = scanner{ctx: ctx, r: r, buffer: a.scanner.buffer, block: a.scanner.block}
 	header, err := a.scanner.header()
 	if err != nil {
@@ -112,8 +116,8 @@ func (a *csvRows) column(b *batch, i int) bool {
 	}
 }
 
-// asAsked gives names that differ from a column's source in case alone as that source is written, because slugs are told
-// apart without case.
+// asAsked gives names that differ from a column's source in case alone as that source is written,
+// because slugs are told apart without case.
 func asAsked(header []string, columns []Column) []string {
 	exact := map[string]bool{}
 	for _, name := range header {
@@ -137,8 +141,9 @@ func asAsked(header []string, columns []Column) []string {
 	return names
 }
 
-// matchHeader finds the index of every column's cell in a row, or -1 for a column without a source. The header must hold
-// the sources of the columns, each once and in any order. extra are the names that it has besides.
+// matchHeader finds the index of every column's cell in a row, or -1 for a column without a source.
+// The header must hold the sources of the columns, each once and in any order. extra are the names
+// that it has besides.
 func matchHeader(header []string, columns []Column) (at []int, extra []string, _ error) {
 	var wrong HeaderError
 	places := make(map[string]int, len(header))

@@ -5,7 +5,8 @@ import "bytes"
 // cell is where the content of a cell lies in its block, without the quotes around it.
 type cell struct{ start, end uint32 }
 
-// doubled is the bit of a cell's end that marks a cell with doubled quotes, which undouble is to make single.
+// doubled is the bit of a cell's end that marks a cell with doubled quotes, which undouble is to
+// make single.
 const doubled = 1 << 31
 
 // cutting tells how the cutting of a row ended.
@@ -39,9 +40,10 @@ var plainByte = func() (t [256]bool) {
 	return t
 }()
 
-// cutRow cuts the row that begins at p into cells, which it appends, and gives the place where the next row begins. Final
-// says that the answer ends with the data. Rows follow RFC 4180, or end with a bare LF. Cells keep their bytes, including
-// line breaks between quotes. A lone CR is content; one that ends the answer is taken for a line end cut in half.
+// cutRow cuts the row that begins at p into cells, which it appends, and gives the place where the
+// next row begins. Final says that the answer ends with the data. Rows follow RFC 4180, or end with
+// a bare LF. Cells keep their bytes, including line breaks between quotes. A lone CR is content;
+// one that ends the answer is taken for a line end cut in half.
 func cutRow(data []byte, p int, final bool, cells []cell) (_ []cell, next int, end cutting) {
 	for {
 		start := p
@@ -99,8 +101,9 @@ func unfinished(final bool, end cutting) cutting {
 	return partial
 }
 
-// undouble makes one quote of every doubled one, in place. It fills the bytes behind the shorter cell with quotes, because
-// lines are counted in the block later on: stale line feeds would be counted twice.
+// undouble makes one quote of every doubled one, in place. It fills the bytes behind the shorter
+// cell with quotes, because lines are counted in the block later on: stale line feeds would be
+// counted twice.
 func undouble(data []byte, cells []cell) {
 	for i := range cells {
 		c := &cells[i]

@@ -44,11 +44,13 @@ func TestDecode(t *testing.T) {
 				t.Errorf("column %s is required: %v", f.Name, got.required[k])
 			}
 		}
-		if got := strings.Join(names, ", "); got != "day date32, campaign utf8, installs int64, cost decimal(18, 6), rate float64, note utf8" {
+		if got := strings.Join(names, ", "); got !=
+			"day date32, campaign utf8, installs int64, cost decimal(18, 6), rate float64, note utf8" {
 			t.Errorf("schema: %s", got)
 		}
 	}
-	if got := parts[1]; got.Rounded["cost"] != 1 || !maps.Equal(got.Nulls, map[string]int64{"installs": 1, "cost": 1, "rate": 1, "note": 1}) ||
+	if got := parts[1]; got.Rounded["cost"] != 1 || !maps.Equal(got.Nulls,
+		map[string]int64{"installs": 1, "cost": 1, "rate": 1, "note": 1}) ||
 		!maps.Equal(got.Sums, map[string]string{"installs": "-3", "cost": "0.000000"}) {
 		t.Errorf("part: %+v", got)
 	}
@@ -63,7 +65,8 @@ func TestCuts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		smallAnswer, smallAnswer + "\n", smallAnswer + "\r\n", smallHeader, strings.TrimSpace(smallHeader),
-		smallAnswer + "\n1,2", smallAnswer + "\n\n", smallAnswer + "\n\"2026", smallAnswer + "\r", smallAnswer + "\n\"a\"b,", "", "\ufeff", "\"day",
+		smallAnswer + "\n1,2", smallAnswer + "\n\n", smallAnswer + "\n\"2026", smallAnswer + "\r",
+		smallAnswer + "\n\"a\"b,", "", "\ufeff", "\"day",
 	} {
 		type result struct {
 			parts []Part
@@ -112,7 +115,8 @@ func TestCuts(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	long := smallHeader + strings.Repeat("2026-01-02,\"a \"\"b\"\"\n\",1,1,1,\"\"\"\"\r\n2026-01-01,c,2,2,2,\"\"\n", 12)
-	for _, text := range []string{long, long + "2026-01-01,a,x,1,1,n", long + "\"", long + "\n", long + "2026-01-01,\"a\"b"} {
+	for _, text := range []string{long, long + "2026-01-01,a,x,1,1,n", long + "\"", long + "\n",
+		long + "2026-01-01,\"a\"b"} {
 		run := func(size int) string {
 			c, err := New(smallOptions(t))
 			if err != nil {
@@ -123,7 +127,8 @@ func TestBlocks(t *testing.T) {
 			if err := c.Read(context.Background(), strings.NewReader(text)); err != nil {
 				return err.Error()
 			}
-			return fmt.Sprint(c.partitions[0].digest, c.partitions[1].digest, c.partitions[0].tally, c.partitions[1].tally)
+			return fmt.Sprint(c.partitions[0].digest, c.partitions[1].digest, c.partitions[0].tally,
+				c.partitions[1].tally)
 		}
 		want := run(len(text) + 1)
 		for size := 60; size < 200; size++ {
@@ -139,16 +144,23 @@ func TestCellErrors(t *testing.T) {
 	for _, c := range []struct {
 		rows, want string
 	}{
-		{"2026-01-01,a,12.5,1,1,n\n", `row 1 (line 2), column "installs": "12.5" is not a whole number; declare the column as double or decimal under ` + "`types:`"},
-		{good + "2026-01-01,\"x\n\ny\",1,1,1,n\n" + "2026-01-01,a,1,1,Inf,n\n", `row 3 (line 6), column "rate": "Inf" is not a plain number (no spaces, thousands separators, hex or Inf)`},
-		{"2026-01-01,a,\"1,234\",1,1,n\n", `row 1 (line 2), column "installs": "1,234" is not a plain number (no spaces, thousands separators, hex or Inf)`},
-		{"2026-01-01,a,1, 1,1,n\n", `row 1 (line 2), column "cost": " 1" is not a plain number (no spaces, thousands separators, hex or Inf)`},
-		{"2026-01-01,a,1,1234567890123,1,n\n", `row 1 (line 2), column "cost": "1234567890123" has more than twelve digits before the decimal point; declare the column as double or string under ` + "`types:`"},
-		{"2026-01-01,a,9223372036854775808,1,1,n\n", `row 1 (line 2), column "installs": "9223372036854775808" is beyond the 64 bits of an int64`},
+		{"2026-01-01,a,12.5,1,1,n\n",
+			`row 1 (line 2), column "installs": "12.5" is not a whole number; declare the column as double or decimal under ` + "`types:`"},
+		{good + "2026-01-01,\"x\n\ny\",1,1,1,n\n" + "2026-01-01,a,1,1,Inf,n\n",
+			`row 3 (line 6), column "rate": "Inf" is not a plain number (no spaces, thousands separators, hex or Inf)`},
+		{"2026-01-01,a,\"1,234\",1,1,n\n",
+			`row 1 (line 2), column "installs": "1,234" is not a plain number (no spaces, thousands separators, hex or Inf)`},
+		{"2026-01-01,a,1, 1,1,n\n",
+			`row 1 (line 2), column "cost": " 1" is not a plain number (no spaces, thousands separators, hex or Inf)`},
+		{"2026-01-01,a,1,1234567890123,1,n\n",
+			`row 1 (line 2), column "cost": "1234567890123" has more than twelve digits before the decimal point; declare the column as double or string under ` + "`types:`"},
+		{"2026-01-01,a,9223372036854775808,1,1,n\n",
+			`row 1 (line 2), column "installs": "9223372036854775808" is beyond the 64 bits of an int64`},
 		{"2026-01-01,a,1,1,1e400,n\n", `row 1 (line 2), column "rate": "1e400" is beyond the range of a double`},
 		{"2026-02-30,a,1,1,1,n\n", `row 1 (line 2), column "day": "2026-02-30" is not a valid day like 2026-01-31`},
 		{",a,1,1,1,n\n", `row 1 (line 2), column "day": "" is blank, and a column of type day needs a value`},
-		{good + "2026-01-03,a,1,1,1,n\n", `row 2 (line 3), column "day": "2026-01-03" lies outside the dates that were asked for`},
+		{good + "2026-01-03,a,1,1,1,n\n",
+			`row 2 (line 3), column "day": "2026-01-03" lies outside the dates that were asked for`},
 		{"2026-01-01,a\xffb,1,1,1,n\n", `row 1 (line 2), column "campaign": "a\xffb" is not valid UTF-8`},
 		{"2026-01-01,a,1,1,1\n", `row 1 (line 2): "2026-01-01,a,1,1,1" has 5 cells, and the header has 6`},
 		{good + "2026-01-01,a,1,1,1,n,\n", `row 2 (line 3): "2026-01-01,a,1,1,1,n," has 7 cells, and the header has 6`},
@@ -156,16 +168,24 @@ func TestCellErrors(t *testing.T) {
 		{good + "\r\n\n" + good, `row 2 (line 3): the line is blank`},
 		{good + "\r\r", `row 2 (line 3): "\r" has 1 cells, and the header has 6`},
 		{good + "\r\r\n", `row 2 (line 3): "\r" has 1 cells, and the header has 6`},
-		{"2026-01-01,a\"b,1,1,1,n\n", `row 1 (line 2): "2026-01-01,a\"b,1,1,1,n" holds a quote inside a cell that doesn't begin with one`},
-		{"2026-01-01,\"a\"b,1,1,1,n\n", `row 1 (line 2): "2026-01-01,\"a\"b,1,1,1,n" holds text behind the closing quote of a cell`},
-		{good + "2026-01-01,\"a,1,1,1,n\n", `row 2 (line 3): "2026-01-01,\"a,1,1,1,n" ends inside a quoted cell; the answer was cut off, or a quote is missing`},
-		{"2026-01-01," + strings.Repeat("é", 50) + ",x,1,1,n\n", `row 1 (line 2), column "installs": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
-		{"2026-01-01,a," + strings.Repeat("7", 50) + ",1,1,n\n", `row 1 (line 2), column "installs": "7777777777777777777777777777777777777777"... is beyond the 64 bits of an int64`},
-		{"2026-01-01,\"\"\"\n\"\"\n\",1,1,1,n\n2026-01-01,a,x,1,1,n\n", `row 2 (line 5), column "installs": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
+		{"2026-01-01,a\"b,1,1,1,n\n",
+			`row 1 (line 2): "2026-01-01,a\"b,1,1,1,n" holds a quote inside a cell that doesn't begin with one`},
+		{"2026-01-01,\"a\"b,1,1,1,n\n",
+			`row 1 (line 2): "2026-01-01,\"a\"b,1,1,1,n" holds text behind the closing quote of a cell`},
+		{good + "2026-01-01,\"a,1,1,1,n\n",
+			`row 2 (line 3): "2026-01-01,\"a,1,1,1,n" ends inside a quoted cell; the answer was cut off, or a quote is missing`},
+		{"2026-01-01," + strings.Repeat("é", 50) + ",x,1,1,n\n",
+			`row 1 (line 2), column "installs": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
+		{"2026-01-01,a," + strings.Repeat("7", 50) + ",1,1,n\n",
+			`row 1 (line 2), column "installs": "7777777777777777777777777777777777777777"... is beyond the 64 bits of an int64`},
+		{"2026-01-01,\"\"\"\n\"\"\n\",1,1,1,n\n2026-01-01,a,x,1,1,n\n",
+			`row 2 (line 5), column "installs": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
 		// The first wrong cell of the answer, not of its column.
-		{"2026-01-01,a,1,1,x,n\n2026-01-01,a,x,1,1,n\n", `row 1 (line 2), column "rate": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
+		{"2026-01-01,a,1,1,x,n\n2026-01-01,a,x,1,1,n\n",
+			`row 1 (line 2), column "rate": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
 		// A wrong cell stands before a broken row.
-		{"2026-01-02,a,x,1,1,n\n\"", `row 1 (line 2), column "installs": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
+		{"2026-01-02,a,x,1,1,n\n\"",
+			`row 1 (line 2), column "installs": "x" is not a plain number (no spaces, thousands separators, hex or Inf)`},
 	} {
 		_, err := convert(smallOptions(t), strings.NewReader(smallHeader+c.rows))
 		var cell *CellError
@@ -179,14 +199,20 @@ func TestCellErrors(t *testing.T) {
 
 func TestHeaderErrors(t *testing.T) {
 	for header, want := range map[string]string{
-		"day,campaign,installs,cost,rate\n":          "the header of the answer lacks \"note\"",
-		"day,campaign,installs,cost,rate,x,x\n":      "the header of the answer lacks \"note\"; it holds without being asked for \"x\"",
+		"day,campaign,installs,cost,rate\n": "the header of the answer lacks \"note\"",
+		"day,campaign,installs,cost,rate,x,x\n": "the header of the answer lacks \"note\"; it holds without " +
+			"being asked for \"x\"",
 		"day,day,campaign,installs,cost,rate,note\n": "the header of the answer repeats \"day\"",
-		"\n": "the header of the answer lacks \"day\", \"campaign\", \"installs\", \"cost\", \"rate\", \"note\"; it holds without being asked for \"\"",
-		"Days,campaign,installs,cost,rate,note \n":         "the header of the answer lacks \"day\", \"note\"; it holds without being asked for \"Days\", \"note \"",
-		"Day,DAY,campaign,installs,cost,rate,note\n":       "the header of the answer repeats \"day\"",
-		"{\"error\": \"\xff" + strings.Repeat("x", 60):     "row 0 (line 1): \"{\\\"error\\\": \\\"\\xffxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"... holds a quote inside a cell that doesn't begin with one",
-		"\"day\nx\",campaign,installs,cost,rate,note\n1\n": "the header of the answer lacks \"day\"; it holds without being asked for \"day\\nx\"",
+		"\n": "the header of the answer lacks \"day\", \"campaign\", \"installs\", \"cost\", \"rate\", \"note\"; it " +
+			"holds without being asked for \"\"",
+		"Days,campaign,installs,cost,rate,note \n": "the header of the answer lacks \"day\", \"note\"; it " +
+			"holds without being asked for \"Days\", \"note \"",
+		"Day,DAY,campaign,installs,cost,rate,note\n": "the header of the answer repeats \"day\"",
+		"{\"error\": \"\xff" + strings.Repeat("x",
+			60): "row 0 (line 1): \"{\\\"error\\\": \\\"\\xffxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"... holds a quote inside " +
+			"a cell that doesn't begin with one",
+		"\"day\nx\",campaign,installs,cost,rate,note\n1\n": "the header of the answer lacks \"day\"; it holds " +
+			"without being asked for \"day\\nx\"",
 		"":       ErrEmpty.Error(),
 		"\ufeff": ErrEmpty.Error(),
 	} {
@@ -204,15 +230,18 @@ func TestHeaderErrors(t *testing.T) {
 
 func TestLongRows(t *testing.T) {
 	long := strings.Repeat("x", 3*blockSize)
-	parts, err := convert(smallOptions(t), strings.NewReader(smallHeader+"2026-01-01,a,1,1,1,n\n2026-01-01,"+long+",1,1,1,n\n2026-01-01,b,1,1,1,n\n"))
+	parts, err := convert(smallOptions(t),
+		strings.NewReader(smallHeader+"2026-01-01,a,1,1,1,n\n2026-01-01,"+long+",1,1,1,n\n2026-01-01,b,1,1,1,n\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if rows := readPart(t, parts[0], smallColumns).rows; len(rows) != 3 || rows[1][1] != long || rows[2][1] != "b" {
 		t.Errorf("%d rows", len(rows))
 	}
-	_, err = convert(smallOptions(t), io.MultiReader(strings.NewReader(smallHeader+"2026-01-01,\""), io.LimitReader(endless{}, 1<<30)))
-	if err == nil || !strings.Contains(err.Error(), `row 1 (line 2): "2026-01-01,\"xxx`) || !strings.Contains(err.Error(), "is longer than 16 MiB") {
+	_, err = convert(smallOptions(t), io.MultiReader(strings.NewReader(smallHeader+"2026-01-01,\""),
+		io.LimitReader(endless{}, 1<<30)))
+	if err == nil || !strings.Contains(err.Error(), `row 1 (line 2): "2026-01-01,\"xxx`) ||
+		!strings.Contains(err.Error(), "is longer than 16 MiB") {
 		t.Errorf("an endless row: %v", err)
 	}
 }
@@ -230,7 +259,8 @@ func TestReaderErrors(t *testing.T) {
 	reset := errors.New("connection reset")
 	for _, broken := range []error{reset, io.ErrUnexpectedEOF, fmt.Errorf("body: %w", io.EOF)} {
 		o := smallOptions(t)
-		_, err := convert(o, io.MultiReader(strings.NewReader(smallHeader+"2026-01-01,a,1,1,1,n\n"), iotest.ErrReader(broken)))
+		_, err := convert(o, io.MultiReader(strings.NewReader(smallHeader+"2026-01-01,a,1,1,1,n\n"),
+			iotest.ErrReader(broken)))
 		if !errors.Is(err, broken) {
 			t.Errorf("%v, want %v", err, broken)
 		}

@@ -16,8 +16,9 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// drawnTable is a table whose columns are drawn to lie on the edges of what the encoder distinguishes: widths of ids and
-// numbers, sizes of pages and dictionaries, texts that stop to repeat and begin to again.
+// drawnTable is a table whose columns are drawn to lie on the edges of what the encoder
+// distinguishes: widths of ids and numbers, sizes of pages and dictionaries, texts that stop to
+// repeat and begin to again.
 type drawnTable struct {
 	columns    []drawnColumn
 	partitions []civil.Date
@@ -35,7 +36,8 @@ type drawnColumn struct {
 }
 
 var (
-	drawnSizes    = []int{0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 1000, 3000, 8191, 8192, 8193, 16384, 20_000, 100_000}
+	drawnSizes = []int{0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 1000, 3000, 8191, 8192, 8193, 16384, 20_000,
+		100_000}
 	drawnDistinct = []int{1, 1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 4096, 4097, 65535, 65536, 65537, 1 << 30, 1 << 30}
 )
 
@@ -62,10 +64,13 @@ func drawTable(r *rand.Rand, largest int) *drawnTable {
 	}
 	route.null = make([]bool, t.rows)
 	t.columns = append(t.columns, route)
-	types := []catalog.Type{catalog.String, catalog.String, catalog.String, catalog.Int64, catalog.Int64, catalog.Decimal, catalog.Decimal,
-		catalog.Double, catalog.Double, catalog.Day, catalog.Week, catalog.Month, catalog.Quarter, catalog.Year, catalog.Hour}
+	types := []catalog.Type{catalog.String, catalog.String, catalog.String, catalog.Int64, catalog.Int64,
+		catalog.Decimal, catalog.Decimal,
+		catalog.Double, catalog.Double, catalog.Day, catalog.Week, catalog.Month, catalog.Quarter, catalog.Year,
+		catalog.Hour}
 	for i := range 1 + r.IntN(5) {
-		c := drawnColumn{Column: Column{Name: fmt.Sprintf("c%d", i), Source: fmt.Sprintf("c%d", i), Type: types[r.IntN(len(types))], Additive: true}}
+		c := drawnColumn{Column: Column{Name: fmt.Sprintf("c%d", i), Source: fmt.Sprintf("c%d", i),
+			Type: types[r.IntN(len(types))], Additive: true}}
 		c.Dimension = r.IntN(3) == 0
 		c.draw(r, t.rows)
 		t.columns = append(t.columns, c)
@@ -91,7 +96,8 @@ func (c *drawnColumn) draw(r *rand.Rand, rows int) {
 	c.null = make([]bool, rows)
 	for row, n := range order {
 		switch {
-		case c.Source == "", nulls == 1 && r.IntN(3) == 0, nulls == 2 && row%3000 > 1000, nulls == 3 && r.IntN(200) > 0, nulls == 4, nulls == 5 && row == one:
+		case c.Source == "", nulls == 1 && r.IntN(3) == 0, nulls == 2 && row%3000 > 1000, nulls == 3 && r.IntN(200) > 0,
+			nulls == 4, nulls == 5 && row == one:
 			c.null[row] = true
 			continue
 		}
@@ -215,7 +221,8 @@ func drawnDouble(shape, n int, any int64) int64 {
 			f = 1
 		}
 	case 3:
-		f = []float64{0, math.SmallestNonzeroFloat64, math.MaxFloat64, -math.MaxFloat64, -math.SmallestNonzeroFloat64, 0.1, -1, 1e-300}[n%8]
+		f = []float64{0, math.SmallestNonzeroFloat64, math.MaxFloat64, -math.MaxFloat64, -math.SmallestNonzeroFloat64,
+			0.1, -1, 1e-300}[n%8]
 	case 4:
 		f /= 3
 	case 5:
@@ -306,7 +313,8 @@ func (t *drawnTable) csv() []byte {
 }
 
 func (t *drawnTable) options(r *rand.Rand, dir string) Options {
-	o := Options{Partitions: t.partitions, Dir: dir, Codec: []string{"zstd", "zstd", "zstd", "snappy", "none"}[r.IntN(5)],
+	o := Options{Partitions: t.partitions, Dir: dir, Codec: []string{"zstd", "zstd", "zstd", "snappy",
+		"none"}[r.IntN(5)],
 		Budget: NewBudget([]int64{0, 1 << 20, 8 << 20, DefaultBudget}[r.IntN(4)])}
 	for _, c := range t.columns {
 		o.Columns = append(o.Columns, c.Column)

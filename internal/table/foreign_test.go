@@ -29,8 +29,9 @@ var (
 	mostRows = flag.Int("rows", 20_000, "rows of the largest drawn table")
 )
 
-// Drawn tables, as arrow-go reads them, are what the cells said, and every page and index of their files is as the format
-// asks. With -sample, the files stay there with the truth beside each as an Arrow file, for readers outside of Go.
+// Drawn tables, as arrow-go reads them, are what the cells said, and every page and index of their
+// files is as the format asks. With -sample, the files stay there with the truth beside each as an
+// Arrow file, for readers outside of Go.
 func TestSampleOfDrawnTables(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -84,7 +85,8 @@ func (t *drawnTable) check(p Part, o Options, rows []int) error {
 	for k, row := range rows {
 		for i := range t.columns {
 			if want := t.columns[i].text(row); got.rows[k][i] != want {
-				return fmt.Errorf("row %d, column %d (%s): %.50q, want %.50q", k, i, o.Columns[i].Type, got.rows[k][i], want)
+				return fmt.Errorf("row %d, column %d (%s): %.50q, want %.50q", k, i, o.Columns[i].Type, got.rows[k][i],
+					want)
 			}
 		}
 	}

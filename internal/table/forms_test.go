@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The same rows in every form that a service may give a CSV answer are the same table, whatever the size of the blocks.
+// The same rows in every form that a service may give a CSV answer are the same table, whatever the
+// size of the blocks.
 func TestForms(t *testing.T) {
 	const plain = "day,campaign,installs,cost,rate,note\n2026-01-01,a,1,2.5,0.00001,\n2026-01-01,,1000,1000.0,,\n"
 	quoted := func(text string) string {
@@ -19,18 +20,20 @@ func TestForms(t *testing.T) {
 	crlf := strings.NewReplacer("\n", "\r\n")
 	want := formHash(t, plain)
 	for name, text := range map[string]string{
-		"CR and LF":                       crlf.Replace(plain),
-		"a byte order mark":               "\ufeff" + plain,
-		"a byte order mark and CR":        "\ufeff" + crlf.Replace(plain),
-		"all quoted":                      quoted(plain),
-		"all quoted, a mark and CR":       "\ufeff" + crlf.Replace(quoted(plain)),
-		"no line end":                     strings.TrimSuffix(plain, "\n"),
-		"a blank line at the end":         plain + "\n",
-		"a blank line of CR":              crlf.Replace(plain) + "\r\n",
-		"three blank lines":               plain + "\n\n\n",
-		"a header in capitals":            "DAY,Campaign,INSTALLS,cost,Rate,NOTE\n" + strings.SplitN(plain, "\n", 2)[1],
-		"another order":                   "installs,note,rate,cost,campaign,day\n1,,0.00001,2.5,a,2026-01-01\n1000,,,1000.0,,2026-01-01\n",
-		"whole numbers as floats":         strings.NewReplacer(",1,", ",1.0,", ",1000,", ",1000.0,", "0.00001", "1e-05").Replace(plain),
+		"CR and LF":                 crlf.Replace(plain),
+		"a byte order mark":         "\ufeff" + plain,
+		"a byte order mark and CR":  "\ufeff" + crlf.Replace(plain),
+		"all quoted":                quoted(plain),
+		"all quoted, a mark and CR": "\ufeff" + crlf.Replace(quoted(plain)),
+		"no line end":               strings.TrimSuffix(plain, "\n"),
+		"a blank line at the end":   plain + "\n",
+		"a blank line of CR":        crlf.Replace(plain) + "\r\n",
+		"three blank lines":         plain + "\n\n\n",
+		"a header in capitals":      "DAY,Campaign,INSTALLS,cost,Rate,NOTE\n" + strings.SplitN(plain, "\n", 2)[1],
+		"another order": "installs,note,rate,cost,campaign,day\n1,,0.00001,2.5,a,2026-01-01\n1000," +
+			",,1000.0,,2026-01-01\n",
+		"whole numbers as floats": strings.NewReplacer(",1,", ",1.0,", ",1000,", ",1000.0,", "0.00001",
+			"1e-05").Replace(plain),
 		"numbers without decimals":        strings.Replace(plain, "1000.0", "1000", 1),
 		"a number that is null":           strings.Replace(plain, "1000.0,,", "1000.0,null,", 1),
 		"a number that is NaN":            strings.Replace(plain, "1000.0,,", "1000.0,NaN,", 1),
@@ -58,7 +61,8 @@ func TestBlankLinesAtTheEndOfABlock(t *testing.T) {
 		body := "day,installs\n" + strings.Repeat("2026-01-01,1\n", rows)
 		for blank := range 4 {
 			for size := 24; size < 64; size++ {
-				s := scanner{ctx: t.Context(), r: strings.NewReader(body + strings.Repeat("\r\n", blank)), buffer: make([]byte, size)}
+				s := scanner{ctx: t.Context(), r: strings.NewReader(body + strings.Repeat("\r\n", blank)),
+					buffer: make([]byte, size)}
 				header, err := s.header()
 				if err != nil || !slices.Equal(header, []string{"day", "installs"}) {
 					t.Fatal(header, err)
@@ -105,20 +109,23 @@ func TestBlankLinesBetweenRows(t *testing.T) {
 // Two columns that differ in case alone are found by their exact names alone.
 func TestColumnsThatDifferInCase(t *testing.T) {
 	columns := []Column{{Source: "buy"}, {Source: "Buy"}, {Source: "day"}}
-	for header, want := range map[string]string{"BUY,bUY,DAY": "BUY,bUY,day", "Buy,buy,Day": "Buy,buy,day", "buy,BUY,day": "buy,BUY,day"} {
+	for header, want := range map[string]string{"BUY,bUY,DAY": "BUY,bUY,day", "Buy,buy,Day": "Buy,buy,day",
+		"buy,BUY,day": "buy,BUY,day"} {
 		if got := strings.Join(asAsked(strings.Split(header, ","), columns), ","); got != want {
 			t.Errorf("%s: %s, want %s", header, got, want)
 		}
 	}
 }
 
-// What isn't a number and no word for none is refused, and so is a word for none where a value must be.
+// What isn't a number and no word for none is refused, and so is a word for none where a value must
+// be.
 func TestWordsForNoNumber(t *testing.T) {
 	for cell, want := range map[string]bool{
 		"null": true, "NULL": true, "NaN": true, "nan": true, "None": true, "": true, "-": true, "N/A": true,
 		"nil": false, "Inf": false, "--": false, "nulls": false, "nan ": false, "na": false,
 	} {
-		_, err := convert(smallOptions(t), strings.NewReader("day,campaign,installs,cost,rate,note\n2026-01-01,a,1,1,"+cell+",\n"))
+		_, err := convert(smallOptions(t),
+			strings.NewReader("day,campaign,installs,cost,rate,note\n2026-01-01,a,1,1,"+cell+",\n"))
 		if (err == nil) != want {
 			t.Errorf("%q: %v", cell, err)
 		}

@@ -11,11 +11,12 @@ import (
 	"testing/iotest"
 )
 
-// FuzzDecodeRows holds the cutting of rows against encoding/csv. Where they differ on purpose: encoding/csv skips blank
-// lines, and turns CRLF inside a quoted cell into LF; here a blank line is a row with one blank cell, and cells keep their
-// bytes.
+// FuzzDecodeRows holds the cutting of rows against encoding/csv. Where they differ on purpose:
+// encoding/csv skips blank lines, and turns CRLF inside a quoted cell into LF; here a blank line is
+// a row with one blank cell, and cells keep their bytes.
 func FuzzDecodeRows(f *testing.F) {
-	for _, s := range []string{smallAnswer, "a,b\n", "\"a\"\"\",\n\r\n", "a\"b", "\"a\"b", "\"", "\r", "a\r\n\rb\r", "\"\r\n\"\r", ",", "\n\n", "\"a\"\r\nb", "\"a\"\rb"} {
+	for _, s := range []string{smallAnswer, "a,b\n", "\"a\"\"\",\n\r\n", "a\"b", "\"a\"b", "\"", "\r", "a\r\n\rb\r",
+		"\"\r\n\"\r", ",", "\n\n", "\"a\"\r\nb", "\"a\"\rb"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -53,8 +54,8 @@ func FuzzDecodeRows(f *testing.F) {
 	})
 }
 
-// FuzzDecodeAnswer converts any rows: they must end in parts or in an error for people, whatever the reads, and the parts
-// must hold as many rows as encoding/csv finds.
+// FuzzDecodeAnswer converts any rows: they must end in parts or in an error for people, whatever
+// the reads, and the parts must hold as many rows as encoding/csv finds.
 func FuzzDecodeAnswer(f *testing.F) {
 	f.Add([]byte(smallAnswer[strings.Index(smallAnswer, "\n")+1:]))
 	f.Add([]byte("2026-01-01,a,1,1,1,n\n2026-01-02,\"\",1e3,1e-9,1e-9,\n"))
@@ -90,7 +91,8 @@ func FuzzDecodeAnswer(f *testing.F) {
 	})
 }
 
-// sameCuts holds cutRows against cutRow: the same cells of the same rows, up to where it leaves the judgement to cutRow.
+// sameCuts holds cutRows against cutRow: the same cells of the same rows, up to where it leaves the
+// judgement to cutRow.
 func sameCuts(t *testing.T, data []byte) {
 	t.Helper()
 	first, _, end := cutRow(data, 0, false, nil)
@@ -110,7 +112,8 @@ func sameCuts(t *testing.T, data []byte) {
 	if p != stopped || !slices.Equal(fast, slow) {
 		t.Fatalf("%q: cut up to %d into %v, want %d and %v", data, stopped, fast, p, slow)
 	}
-	if next, _, end := cutRow(data, p, false, nil); rows == 0 && end == whole && len(next) == len(first) && len(data) > p+1 && data[0] != '"' && !bytes.ContainsRune(data, '\r') {
+	if next, _, end := cutRow(data, p, false, nil); rows == 0 && end == whole && len(next) == len(first) &&
+		len(data) > p+1 && data[0] != '"' && !bytes.ContainsRune(data, '\r') {
 		t.Fatalf("%q: the first row isn't cut", data)
 	}
 }

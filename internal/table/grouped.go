@@ -15,9 +15,9 @@ import (
 // GroupSeparator stands between the values that name a group of rows.
 const GroupSeparator = "\x1f"
 
-// Grouped reads a part back and sums its additive columns by the values of some columns of texts. Each group is a Part without
-// a file and without a hash, under its values joined by GroupSeparator. The columns are to be those that the part was written
-// with.
+// Grouped reads a part back and sums its additive columns by the values of some columns of texts.
+// Each group is a Part without a file and without a hash, under its values joined by
+// GroupSeparator. The columns are to be those that the part was written with.
 func (p Part) Grouped(ctx context.Context, columns []Column, by []string) (groups map[string]Part, err error) {
 	disk, err := p.open()
 	if err != nil {

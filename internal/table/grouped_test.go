@@ -12,8 +12,10 @@ import (
 func TestGrouped(t *testing.T) {
 	o := Options{Columns: []Column{
 		{Name: "app", Source: "app", Dimension: true}, {Name: "network", Source: "network", Dimension: true},
-		{Name: "n", Source: "n", Type: catalog.Int64, Additive: true}, {Name: "cost", Source: "cost", Type: catalog.Decimal, Additive: true},
-		{Name: "time", Source: "time", Type: catalog.Double, Additive: true}, {Name: "rate", Source: "rate", Type: catalog.Double},
+		{Name: "n", Source: "n", Type: catalog.Int64, Additive: true},
+		{Name: "cost", Source: "cost", Type: catalog.Decimal, Additive: true},
+		{Name: "time", Source: "time", Type: catalog.Double, Additive: true},
+		{Name: "rate", Source: "rate", Type: catalog.Double},
 	}, Route: NoRoute, Partitions: smallOptions(t).Partitions[:1], Dir: t.TempDir(), Budget: NewBudget(0)}
 	var answer strings.Builder
 	answer.WriteString("app,network,n,cost,time,rate\n")
@@ -31,9 +33,11 @@ func TestGrouped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]Part{
-		"x, y" + GroupSeparator + "a0": {Rows: rows / 2, Sums: map[string]string{"n": "1500", "cost": "375.000000", "time": "2250"}},
-		"x, y" + GroupSeparator + "a1": {Rows: rows / 2, Sums: map[string]string{"n": "1500", "cost": "375.000000", "time": "2250"}},
-		GroupSeparator + "a1":          {Rows: 1, Sums: map[string]string{"n": "0", "cost": "-1.125000", "time": "0"}},
+		"x, y" + GroupSeparator + "a0": {Rows: rows / 2, Sums: map[string]string{"n": "1500", "cost": "375.000000",
+			"time": "2250"}},
+		"x, y" + GroupSeparator + "a1": {Rows: rows / 2, Sums: map[string]string{"n": "1500", "cost": "375.000000",
+			"time": "2250"}},
+		GroupSeparator + "a1": {Rows: 1, Sums: map[string]string{"n": "0", "cost": "-1.125000", "time": "0"}},
 	} {
 		got := groups[name]
 		if got.Rows != want.Rows || fmt.Sprint(got.Sums) != fmt.Sprint(want.Sums) || got.Decimals["cost"] != 3 {
@@ -55,12 +59,14 @@ func TestGrouped(t *testing.T) {
 func TestDecimalsSeen(t *testing.T) {
 	o := smallOptions(t)
 	o.Columns = append(o.Columns[:4:4], Column{Name: "rate", Source: "rate", Type: catalog.Double, Additive: true})
-	parts, err := convert(o, strings.NewReader("day,campaign,installs,cost,rate\n2026-01-01,a,12.0,12345678901.50,0.125\n2026-01-02,b,1,7,1e-9\n"),
+	parts, err := convert(o, strings.NewReader("day,campaign,installs,cost,rate\n2026-01-01,a,12.0,12345678901.50,"+
+		"0.125\n2026-01-02,b,1,7,1e-9\n"),
 		strings.NewReader("day,campaign,installs,cost,rate\n2026-01-01,a,3,1.250,\n2026-01-02,b,1,7.1,\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []map[string]int{{"installs": 0, "cost": 3, "rate": 3}, {"installs": 0, "cost": 1, "rate": 9}} {
+	for i, want := range []map[string]int{{"installs": 0, "cost": 3, "rate": 3},
+		{"installs": 0, "cost": 1, "rate": 9}} {
 		if fmt.Sprint(parts[i].Decimals) != fmt.Sprint(want) {
 			t.Errorf("part %d: %v, want %v", i, parts[i].Decimals, want)
 		}

@@ -16,20 +16,22 @@ const (
 	prime5 = 0x27D4EB2F165667C5
 )
 
-// hashValue adds a value to the hash h of its row. For a given h it is a bijection of the value, and the other way round, so
-// that two rows that differ in exactly one number never have the same hash.
+// hashValue adds a value to the hash h of its row. For a given h it is a bijection of the value,
+// and the other way round, so that two rows that differ in exactly one number never have the same
+// hash.
 func hashValue(h, value uint64) uint64 {
 	h ^= bits.RotateLeft64(value*prime2, 31) * prime1
 	return bits.RotateLeft64(h, 27)*prime1 + prime4
 }
 
-// hashNull adds a NULL to the hash of its row. It is a function of its own, so that NULL isn't the hash of any value.
+// hashNull adds a NULL to the hash of its row. It is a function of its own, so that NULL isn't the
+// hash of any value.
 func hashNull(h uint64) uint64 { return bits.RotateLeft64(h^prime5, 29)*prime2 + prime3 }
 
 func hashText(text []byte) uint64 { return xxhash.Sum64(text) }
 
-// seed is the hash of a row before its first cell. It is made of the names and types of the columns, so that the same values
-// in other columns are another content. Stamps aren't content.
+// seed is the hash of a row before its first cell. It is made of the names and types of the
+// columns, so that the same values in other columns are another content. Stamps aren't content.
 func seed(columns []Column) uint64 {
 	d := xxhash.New()
 	for _, c := range content(columns) {
@@ -38,9 +40,9 @@ func seed(columns []Column) uint64 {
 	return d.Sum64()
 }
 
-// digest is the content hash of rows: their number, and two sums of their hashes. Sums are the same in any order, and, unlike
-// an exclusive or, differ when a row is repeated. Each sum mixes the hashes in its own way, so that changes that cancel
-// out in one of them don't in the other.
+// digest is the content hash of rows: their number, and two sums of their hashes. Sums are the same
+// in any order, and, unlike an exclusive or, differ when a row is repeated. Each sum mixes the
+// hashes in its own way, so that changes that cancel out in one of them don't in the other.
 type digest struct {
 	first, second uint64
 	rows          int64

@@ -26,9 +26,12 @@ func TestHashTellsCellsApart(t *testing.T) {
 	o := smallOptions(t)
 	seen := map[string]string{}
 	for _, row := range []string{
-		"2026-01-01,a,1,1,1,n", "2026-01-01,,1,1,1,n", "2026-01-01,a,,1,1,n", "2026-01-01,a,0,1,1,n", "2026-01-01,a,1,0,1,n",
-		"2026-01-01,a,1,,1,n", "2026-01-01,a,1,1,0,n", "2026-01-01,a,1,1,,n", "2026-01-01,a,1,1,1,", "2026-01-01,a,1,1,1, ",
-		"2026-01-01,n,1,1,1,a", "2026-01-01,a,1,1.000001,1,n", "2026-01-01,a,-1,1,1,n", "2026-01-01,a,1,1,1.0000000000000002,n",
+		"2026-01-01,a,1,1,1,n", "2026-01-01,,1,1,1,n", "2026-01-01,a,,1,1,n", "2026-01-01,a,0,1,1,n",
+		"2026-01-01,a,1,0,1,n",
+		"2026-01-01,a,1,,1,n", "2026-01-01,a,1,1,0,n", "2026-01-01,a,1,1,,n", "2026-01-01,a,1,1,1,",
+		"2026-01-01,a,1,1,1, ",
+		"2026-01-01,n,1,1,1,a", "2026-01-01,a,1,1.000001,1,n", "2026-01-01,a,-1,1,1,n",
+		"2026-01-01,a,1,1,1.0000000000000002,n",
 		"2026-01-01,a,2,1,1,n", "2026-01-01,a,1,2,1,n", "2026-01-01,\"a\n\",1,1,1,n", "2026-01-01,,,,,",
 		"2026-01-01,a,1,1,1,n\n2026-01-01,a,1,1,1,n", "",
 	} {
@@ -39,12 +42,14 @@ func TestHashTellsCellsApart(t *testing.T) {
 		seen[h] = row
 	}
 	same := hashOf(t, o, "2026-01-01,a,12,0.1,1,n")
-	for _, row := range []string{"2026-01-01,\"a\",12.0,0.100,1.0,n", "2026-01-01,a,1.2e1,1e-1,10e-1,n", "2026-01-01,a,12,0.10000000000000001,1,n"} {
+	for _, row := range []string{"2026-01-01,\"a\",12.0,0.100,1.0,n", "2026-01-01,a,1.2e1,1e-1,10e-1,n",
+		"2026-01-01,a,12,0.10000000000000001,1,n"} {
 		if got := hashOf(t, o, row); got != same {
 			t.Errorf("%q hashes %s, want %s", row, got, same)
 		}
 	}
-	// Golden, because a ledger outlives a version: another hash would put every partition once more.
+	// Golden, because a ledger outlives a version: another hash would put every partition once
+	// more.
 	if want := "8377aa5bf5792a8a9927256bb0ae6a150000000000000001"; same != want {
 		t.Errorf("the hash is %s, want %s", same, want)
 	}
@@ -107,11 +112,13 @@ func TestHashProperty(t *testing.T) {
 			return d.String()
 		}
 		before := hash()
-		rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0)).Shuffle(len(rows),
+			func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		if got := hash(); got != before {
 			t.Fatalf("another order changes the hash from %s to %s", before, got)
 		}
-		// Two cells swapped within a column is a change, unless they or the rest of their rows are equal.
+		// Two cells swapped within a column is a change, unless they or the rest of their rows are
+		// equal.
 		i, at := rapid.IntRange(0, len(rows)-1).Draw(t, "row"), rapid.IntRange(1, len(kinds)-1).Draw(t, "column")
 		old := rows[i][at]
 		for rows[i][at] == old {

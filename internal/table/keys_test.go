@@ -17,20 +17,23 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Rows of one key are counted in each partition, whatever their metrics are; a key of another day is another key.
+// Rows of one key are counted in each partition, whatever their metrics are; a key of another day
+// is another key.
 func TestRepeatedKeys(t *testing.T) {
 	day := civil.Date{Year: 2026, Month: 1, Day: 1}
 	for name, c := range map[string]struct {
 		rows string
 		want [2]int64
 	}{
-		"none":                     {"2026-01-01,a,1\n2026-01-01,b,1\n2026-01-02,a,1\n", [2]int64{0, 0}},
-		"once":                     {"2026-01-01,a,1\n2026-01-01,b,1\n2026-01-01,a,2\n2026-01-02,a,1\n", [2]int64{1, 0}},
+		"none": {"2026-01-01,a,1\n2026-01-01,b,1\n2026-01-02,a,1\n", [2]int64{0, 0}},
+		"once": {"2026-01-01,a,1\n2026-01-01,b,1\n2026-01-01,a,2\n2026-01-02,a,1\n",
+			[2]int64{1, 0}},
 		"the same row three times": {"2026-01-02,a,1\n2026-01-02,a,1\n2026-01-02,a,1\n", [2]int64{0, 2}},
 		"blanks":                   {"2026-01-01,,1\n2026-01-01,,1\n", [2]int64{1, 0}},
 	} {
 		conv, err := New(Options{
-			Columns: []Column{{Name: "day", Source: "day", Type: catalog.Day, Dimension: true}, {Name: "network", Source: "network", Dimension: true},
+			Columns: []Column{{Name: "day", Source: "day", Type: catalog.Day, Dimension: true},
+				{Name: "network", Source: "network", Dimension: true},
 				{Name: "installs", Source: "installs", Type: catalog.Int64, Additive: true}},
 			Route: 0, Partitions: []civil.Date{day, day.AddDays(1)}, Dir: t.TempDir(), Codec: "none",
 		})
@@ -42,23 +45,26 @@ func TestRepeatedKeys(t *testing.T) {
 		}
 		parts, err := conv.Finish()
 		if err != nil || parts[0].Repeated != c.want[0] || parts[1].Repeated != c.want[1] {
-			t.Errorf("%s: %d and %d rows repeat a key, want %v; %v", name, parts[0].Repeated, parts[1].Repeated, c.want, err)
+			t.Errorf("%s: %d and %d rows repeat a key, want %v; %v", name, parts[0].Repeated, parts[1].Repeated, c.want,
+				err)
 		}
 	}
 }
 
-// BenchmarkKeys tells which part of the processor time of a conversion the check for repeated keys takes: the median of pairs, with it and
-// without. Each begins without memory, as a process does.
+// BenchmarkKeys tells which part of the processor time of a conversion the check for repeated keys
+// takes: the median of pairs, with it and without. Each begins without memory, as a process does.
 func BenchmarkKeys(b *testing.B) {
 	shapes := bench.Shapes()
-	for _, s := range []bench.Shape{shapes[0], shapes[1], shapes[2], {Name: "6 columns"}, {Name: "6 columns, shuffled", Shuffled: true}} {
+	for _, s := range []bench.Shape{shapes[0], shapes[1], shapes[2], {Name: "6 columns"},
+		{Name: "6 columns, shuffled", Shuffled: true}} {
 		b.Run(s.Name, func(b *testing.B) {
 			columns, csv := narrowAnswer(500_000, s.Shuffled)
 			if s.Rows > 0 {
 				s.Rows /= 15
 				columns = nil
 				for _, c := range s.Columns() {
-					columns = append(columns, Column{Name: c.Name, Source: c.Name, Type: c.Type, Dimension: c.Dimension, Additive: c.Additive()})
+					columns = append(columns, Column{Name: c.Name, Source: c.Name, Type: c.Type, Dimension: c.Dimension,
+						Additive: c.Additive()})
 				}
 				var err error
 				if csv, err = io.ReadAll(bench.NewAnswer(s, 1)); err != nil {
@@ -111,9 +117,12 @@ func processorTime(b *testing.B) float64 {
 // narrowAnswer has few columns, of which each row is cheap to convert, and no key twice.
 func narrowAnswer(rows int, shuffled bool) ([]Column, []byte) {
 	columns := []Column{
-		{Name: "day", Source: "day", Type: catalog.Day, Dimension: true}, {Name: "campaign", Source: "campaign", Dimension: true},
-		{Name: "country", Source: "country", Dimension: true}, {Name: "installs", Source: "installs", Type: catalog.Int64, Additive: true},
-		{Name: "clicks", Source: "clicks", Type: catalog.Int64, Additive: true}, {Name: "cost", Source: "cost", Type: catalog.Decimal, Additive: true},
+		{Name: "day", Source: "day", Type: catalog.Day, Dimension: true},
+		{Name: "campaign", Source: "campaign", Dimension: true},
+		{Name: "country", Source: "country", Dimension: true}, {Name: "installs", Source: "installs",
+			Type: catalog.Int64, Additive: true},
+		{Name: "clicks", Source: "clicks", Type: catalog.Int64, Additive: true},
+		{Name: "cost", Source: "cost", Type: catalog.Decimal, Additive: true},
 	}
 	var csv bytes.Buffer
 	csv.WriteString("day,campaign,country,installs,clicks,cost\n")
@@ -123,7 +132,8 @@ func narrowAnswer(rows int, shuffled bool) ([]Column, []byte) {
 		if shuffled {
 			day = i % len(days)
 		}
-		fmt.Fprintf(&csv, "%s,%d,country %d,%d,%d,%d.%02d\n", days[day], 20_000_000_000+i/20, i%20, i*7919%300, i*104729%20_000, i*31%900, i*17%100)
+		fmt.Fprintf(&csv, "%s,%d,country %d,%d,%d,%d.%02d\n", days[day], 20_000_000_000+i/20, i%20, i*7919%300,
+			i*104729%20_000, i*31%900, i*17%100)
 	}
 	return columns, csv.Bytes()
 }

@@ -20,8 +20,8 @@ import (
 
 var protocol thrift.CompactProtocol
 
-// checkLayout walks over a file byte by byte and holds every header, size, count and index against the values: what no
-// reader looks at today, one will trust tomorrow.
+// checkLayout walks over a file byte by byte and holds every header, size, count and index against
+// the values: what no reader looks at today, one will trust tomorrow.
 func checkLayout(path, pages string, columns []Column, rows [][]string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -39,7 +39,8 @@ func checkLayout(path, pages string, columns []Column, rows [][]string) error {
 	for g := range l.metadata.RowGroups {
 		group := &l.metadata.RowGroups[g]
 		if group.FileOffset != at || int(group.Ordinal) != g || len(group.Columns) != len(columns) {
-			return fmt.Errorf("row group %d: offset %d, want %d; ordinal %d, %d columns", g, group.FileOffset, at, group.Ordinal, len(group.Columns))
+			return fmt.Errorf("row group %d: offset %d, want %d; ordinal %d, %d columns", g, group.FileOffset, at,
+				group.Ordinal, len(group.Columns))
 		}
 		plain, compressed := int64(0), int64(0)
 		for i := range columns {
@@ -50,12 +51,14 @@ func checkLayout(path, pages string, columns []Column, rows [][]string) error {
 			compressed += group.Columns[i].MetaData.TotalCompressedSize
 		}
 		if plain != group.TotalByteSize || compressed != group.TotalCompressedSize {
-			return fmt.Errorf("row group %d: %d and %d bytes, want %d and %d", g, group.TotalByteSize, group.TotalCompressedSize, plain, compressed)
+			return fmt.Errorf("row group %d: %d and %d bytes, want %d and %d", g, group.TotalByteSize,
+				group.TotalCompressedSize, plain, compressed)
 		}
 		first += int(group.NumRows)
 	}
 	if first != len(rows) || l.metadata.NumRows != int64(first) || len(l.metadata.ColumnOrders) != len(columns) {
-		return fmt.Errorf("%d rows in the row groups, %d in the footer, %d column orders", first, l.metadata.NumRows, len(l.metadata.ColumnOrders))
+		return fmt.Errorf("%d rows in the row groups, %d in the footer, %d column orders", first, l.metadata.NumRows,
+			len(l.metadata.ColumnOrders))
 	}
 	// Behind the pages there are the indexes, and nothing else.
 	for _, index := range []func(c *format.ColumnChunk) (int64, int32){
@@ -99,7 +102,8 @@ func (l *layoutCheck) chunk(c *format.ColumnChunk, at int64, i int, rows [][]str
 	m := &c.MetaData
 	var offsets format.OffsetIndex
 	var index format.ColumnIndex
-	if err := thrift.Unmarshal(&protocol, l.data[c.OffsetIndexOffset:c.OffsetIndexOffset+int64(c.OffsetIndexLength)], &offsets); err != nil {
+	if err := thrift.Unmarshal(&protocol, l.data[c.OffsetIndexOffset:c.OffsetIndexOffset+int64(c.OffsetIndexLength)],
+		&offsets); err != nil {
 		return 0, err
 	}
 	bounded := l.columns[i].Type != catalog.String
@@ -107,11 +111,13 @@ func (l *layoutCheck) chunk(c *format.ColumnChunk, at int64, i int, rows [][]str
 		return 0, fmt.Errorf("a column index of %d bytes", c.ColumnIndexLength)
 	}
 	if bounded {
-		if err := thrift.Unmarshal(&protocol, l.data[c.ColumnIndexOffset:c.ColumnIndexOffset+int64(c.ColumnIndexLength)], &index); err != nil {
+		if err := thrift.Unmarshal(&protocol,
+			l.data[c.ColumnIndexOffset:c.ColumnIndexOffset+int64(c.ColumnIndexLength)], &index); err != nil {
 			return 0, err
 		}
 		if index.BoundaryOrder != format.Unordered || len(index.NullPages) != len(offsets.PageLocations) {
-			return 0, fmt.Errorf("boundary order %v, bounds of %d pages, want %d", index.BoundaryOrder, len(index.NullPages), len(offsets.PageLocations))
+			return 0, fmt.Errorf("boundary order %v, bounds of %d pages, want %d", index.BoundaryOrder,
+				len(index.NullPages), len(offsets.PageLocations))
 		}
 	}
 	start, plain, distinct := at, int64(0), 0
@@ -119,7 +125,8 @@ func (l *layoutCheck) chunk(c *format.ColumnChunk, at int64, i int, rows [][]str
 	if m.DictionaryPageOffset != 0 {
 		encodings = append(encodings, format.Plain)
 		h, size, body, err := l.page(at, m)
-		if m.DictionaryPageOffset != at || err != nil || h.Type != format.DictionaryPage || h.DictionaryPageHeader.V.Encoding != format.Plain {
+		if m.DictionaryPageOffset != at || err != nil || h.Type != format.DictionaryPage ||
+			h.DictionaryPageHeader.V.Encoding != format.Plain {
 			return 0, fmt.Errorf("dictionary page at %d, want %d: %+v (%w)", m.DictionaryPageOffset, at, h, err)
 		}
 		distinct = int(h.DictionaryPageHeader.V.NumValues)
@@ -149,22 +156,27 @@ func (l *layoutCheck) chunk(c *format.ColumnChunk, at int64, i int, rows [][]str
 						v.NumNulls++
 					}
 				}
-				if body = body[4+size:]; size == 0 || one.DefinitionLevelEncoding != format.RLE || one.RepetitionLevelEncoding != format.RLE {
+				if body = body[4+size:]; size == 0 || one.DefinitionLevelEncoding != format.RLE ||
+					one.RepetitionLevelEncoding != format.RLE {
 					return 0, fmt.Errorf("page %d: %+v, levels of %d bytes", k, one, size)
 				}
 			}
 		}
-		if h.Type != l.pages() || place.Offset != at || int64(place.CompressedPageSize) != size || place.FirstRowIndex != int64(row) {
+		if h.Type != l.pages() || place.Offset != at || int64(place.CompressedPageSize) != size ||
+			place.FirstRowIndex != int64(row) {
 			return 0, fmt.Errorf("page %d: %+v at %d, of %d bytes and from row %d", k, place, at, size, row)
 		}
-		if v.NumRows != v.NumValues || v.NumRows == 0 || row+int(v.NumRows) > len(rows) || v.RepetitionLevelsByteLength != 0 || v.IsCompressed.Valid {
+		if v.NumRows != v.NumValues || v.NumRows == 0 || row+int(v.NumRows) > len(rows) ||
+			v.RepetitionLevelsByteLength != 0 || v.IsCompressed.Valid {
 			return 0, fmt.Errorf("page %d: %+v", k, v)
 		}
 		if !slices.Contains(encodings, v.Encoding) {
 			encodings = append(encodings, v.Encoding)
 		}
-		if v.Encoding == format.RLEDictionary && distinct == 0 || v.Encoding == format.Plain && countPlain(l.columns[i].Type, body) != int(v.NumValues-v.NumNulls) {
-			return 0, fmt.Errorf("page %d: %v of %d values in %d bytes", k, v.Encoding, v.NumValues-v.NumNulls, len(body))
+		if v.Encoding == format.RLEDictionary && distinct == 0 || v.Encoding == format.Plain &&
+			countPlain(l.columns[i].Type, body) != int(v.NumValues-v.NumNulls) {
+			return 0, fmt.Errorf("page %d: %v of %d values in %d bytes", k, v.Encoding, v.NumValues-v.NumNulls,
+				len(body))
 		}
 		cells := make([]string, v.NumRows)
 		for n := range cells {
@@ -179,15 +191,18 @@ func (l *layoutCheck) chunk(c *format.ColumnChunk, at int64, i int, rows [][]str
 	}
 	slices.Sort(encodings)
 	said := slices.Sorted(slices.Values(m.Encoding))
-	if row != len(rows) || m.NumValues != int64(row) || m.TotalCompressedSize != at-start || m.TotalUncompressedSize != plain ||
+	if row != len(rows) || m.NumValues != int64(row) || m.TotalCompressedSize != at-start ||
+		m.TotalUncompressedSize != plain ||
 		!slices.Equal(said, slices.Compact(encodings)) || m.Statistics.DistinctCount != 0 {
-		return 0, fmt.Errorf("%d rows, %d bytes, %d before compression, encodings %v: %+v", row, at-start, plain, encodings, m)
+		return 0, fmt.Errorf("%d rows, %d bytes, %d before compression, encodings %v: %+v", row, at-start, plain,
+			encodings, m)
 	}
 	return at, nil
 }
 
 // page reads a page's header, its size with the header, and its values before compression.
-func (l *layoutCheck) page(at int64, m *format.ColumnMetaData) (h format.PageHeader, size int64, body []byte, err error) {
+func (l *layoutCheck) page(at int64, m *format.ColumnMetaData) (h format.PageHeader, size int64, body []byte,
+	err error) {
 	r := bytes.NewReader(l.data[at:])
 	if err := thrift.NewDecoder(protocol.NewReader(r)).Decode(&h); err != nil {
 		return h, 0, nil, err
@@ -195,12 +210,14 @@ func (l *layoutCheck) page(at int64, m *format.ColumnMetaData) (h format.PageHea
 	from := int64(len(l.data)) - int64(r.Len())
 	levels := int64(h.DataPageHeaderV2.V.DefinitionLevelsByteLength)
 	packed := l.data[from+levels : from+int64(h.CompressedPageSize)]
-	codec := map[format.CompressionCodec]compress.Codec{format.Zstd: &parquet.Zstd, format.Snappy: &parquet.Snappy, format.Uncompressed: &parquet.Uncompressed}[m.Codec]
+	codec := map[format.CompressionCodec]compress.Codec{format.Zstd: &parquet.Zstd, format.Snappy: &parquet.Snappy,
+		format.Uncompressed: &parquet.Uncompressed}[m.Codec]
 	if body, err = codec.Decode(nil, packed); err != nil {
 		return h, 0, nil, fmt.Errorf("page at %d: %w", at, err)
 	}
 	if int64(len(body))+levels != int64(h.UncompressedPageSize) {
-		return h, 0, nil, fmt.Errorf("page at %d: %d bytes before compression, the header says %d", at, int64(len(body))+levels, h.UncompressedPageSize)
+		return h, 0, nil, fmt.Errorf("page at %d: %d bytes before compression, the header says %d", at,
+			int64(len(body))+levels, h.UncompressedPageSize)
 	}
 	return h, from - at + int64(h.CompressedPageSize), body, err
 }
@@ -236,8 +253,10 @@ func (l *layoutCheck) bounds(index *format.ColumnIndex, k, i, nulls int, cells [
 		return nil
 	}
 	low, high := index.MinValues[k], index.MaxValues[k]
-	if index.NullPages[k] != (len(values) == 0) || index.NullCounts[k] != int64(nulls) || len(values) == 0 && len(low)+len(high) > 0 {
-		return fmt.Errorf("index: a page of NULLs %v, %d NULLs, bounds %x and %x", index.NullPages[k], index.NullCounts[k], low, high)
+	if index.NullPages[k] != (len(values) == 0) || index.NullCounts[k] != int64(nulls) || len(values) == 0 &&
+		len(low)+len(high) > 0 {
+		return fmt.Errorf("index: a page of NULLs %v, %d NULLs, bounds %x and %x", index.NullPages[k],
+			index.NullCounts[k], low, high)
 	}
 	if len(values) == 0 {
 		return nil

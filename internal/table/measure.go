@@ -14,9 +14,9 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Measure reads a part's file and gives its number of rows and its content hash, as Part has them. The columns are to have
-// the names, types, stamps and order with which the part was written. It takes eight bytes of memory for each row of the largest
-// row group.
+// Measure reads a part's file and gives its number of rows and its content hash, as Part has them.
+// The columns are to have the names, types, stamps and order with which the part was written. It
+// takes eight bytes of memory for each row of the largest row group.
 func Measure(ctx context.Context, r io.ReaderAt, size int64, columns []Column) (rows int64, hash string, err error) {
 	file, err := openColumns(r, size, columns)
 	var d digest
@@ -58,9 +58,10 @@ func Contents(r io.ReaderAt, size int64) (c Content, err error) {
 	return c, nil
 }
 
-// ReadRows reads a part's file and gives its rows in chunks, with cells as Converter.Rows takes them; use may keep them. The columns are as
-// Measure has them.
-func ReadRows(ctx context.Context, r io.ReaderAt, size int64, columns []Column, use func(rows [][]any) error) (err error) {
+// ReadRows reads a part's file and gives its rows in chunks, with cells as Converter.Rows takes
+// them; use may keep them. The columns are as Measure has them.
+func ReadRows(ctx context.Context, r io.ReaderAt, size int64, columns []Column,
+	use func(rows [][]any) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("read the rows of a part: %w", err)
@@ -124,7 +125,8 @@ func openColumns(r io.ReaderAt, size int64, columns []Column) (*parquet.File, er
 	}
 	for i, c := range columns {
 		if have[i].Name() != c.Name {
-			return nil, fmt.Errorf("column %d of the file is %s, and the ledger records %s there", i+1, have[i].Name(), c.Name)
+			return nil, fmt.Errorf("column %d of the file is %s, and the ledger records %s there", i+1, have[i].Name(),
+				c.Name)
 		}
 	}
 	return file, nil
@@ -155,7 +157,8 @@ func measureGroup(ctx context.Context, d *digest, group parquet.RowGroup, column
 	return nil
 }
 
-// eachValue gives the values of a column of a row group that has so many rows. A value is good until use returns.
+// eachValue gives the values of a column of a row group that has so many rows. A value is good
+// until use returns.
 func eachValue(chunk parquet.ColumnChunk, rows int, use func(row int, v parquet.Value)) (err error) {
 	pages := chunk.Pages()
 	defer func() { err = errors.Join(err, pages.Close()) }()
@@ -201,7 +204,8 @@ func eachOfPage(page parquet.Page, row, rows int, use func(row int, v parquet.Va
 	}
 }
 
-// hashParquet adds a value to the hash of its row, as the converter does: dates as days, doubles as their bits.
+// hashParquet adds a value to the hash of its row, as the converter does: dates as days, doubles as
+// their bits.
 func hashParquet(h uint64, v parquet.Value, t catalog.Type) uint64 {
 	switch {
 	case v.IsNull():
@@ -216,8 +220,9 @@ func hashParquet(h uint64, v parquet.Value, t catalog.Type) uint64 {
 	return hashValue(h, uint64(unscaled(v)))
 }
 
-// unscaled is an integer, or a decimal in units of its last place. Who rewrites a part, as jobs do that compact files, may store a
-// decimal as bytes (https://parquet.apache.org/docs/file-format/types/logicaltypes/#decimal).
+// unscaled is an integer, or a decimal in units of its last place. Who rewrites a part, as jobs do
+// that compact files, may store a decimal as bytes
+// (https://parquet.apache.org/docs/file-format/types/logicaltypes/#decimal).
 func unscaled(v parquet.Value) (n int64) {
 	if k := v.Kind(); k != parquet.FixedLenByteArray && k != parquet.ByteArray {
 		return v.Int64()

@@ -1,15 +1,17 @@
 package table
 
-// idleBlocks is the number of blocks after which a partition that got no more rows is taken for complete: four megabytes of CSV, so
-// that of mixed days none is, unless it has few rows.
+// idleBlocks is the number of blocks after which a partition that got no more rows is taken for
+// complete: four megabytes of CSV, so that of mixed days none is, unless it has few rows.
 const idleBlocks = 16
 
-// makeRoom writes row groups until those that wait weigh no more than a converter's may, and then makes do with the converter's
-// share of the memory. What is written is a function of the rows so far; the share changes only where pages wait.
+// makeRoom writes row groups until those that wait weigh no more than a converter's may, and then
+// makes do with the converter's share of the memory. What is written is a function of the rows so
+// far; the share changes only where pages wait.
 //
-// Where days come one after the other, which is how the service is asked for them, a day's row groups don't depend on the
-// other days either: those that got their last row are written first, and a single group ends at a page (see grown), unless one
-// page of texts is larger than all that may wait.
+// Where days come one after the other, which is how the service is asked for them, a day's row
+// groups don't depend on the other days either: those that got their last row are written first,
+// and a single group ends at a page (see grown), unless one page of texts is larger than all that
+// may wait.
 func (c *Converter) makeRoom() error {
 	c.blocks++
 	for {
@@ -35,7 +37,8 @@ func (c *Converter) makeRoom() error {
 	}
 }
 
-// before tells which of two partitions is written first: one that is complete before others, and the heavier one of two alike.
+// before tells which of two partitions is written first: one that is complete before others, and
+// the heavier one of two alike.
 func (c *Converter) before(p, q *partition) bool {
 	if idle := c.blocks-p.block > idleBlocks; idle != (c.blocks-q.block > idleBlocks) {
 		return idle

@@ -14,8 +14,9 @@ const (
 )
 
 var (
-	exactDoubles = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
-	powersOfTen  = func() (all [20]uint64) {
+	exactDoubles = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+		1e16, 1e17, 1e18, 1e19}
+	powersOfTen = func() (all [20]uint64) {
 		for i, power := 0, uint64(1); i < len(all); i, power = i+1, power*10 {
 			all[i] = power
 		}
@@ -30,7 +31,8 @@ func signed(magnitude uint64, negative bool) int64 {
 	return int64(magnitude)
 }
 
-// parseInt64 reads a whole number in any notation: 12, 12.0 and 1.2e1 are the same. It has no decimals, however it is written.
+// parseInt64 reads a whole number in any notation: 12, 12.0 and 1.2e1 are the same. It has no
+// decimals, however it is written.
 func parseInt64(text []byte) (v int64, decimals int, _ parseResult) {
 	if digits, decimals, negative, ok := plain(text, 15); ok && decimals == 0 {
 		return signed(digits, negative), 0, fits
@@ -53,7 +55,8 @@ func parseInt64(text []byte) (v int64, decimals int, _ parseResult) {
 	return 0, 0, notInt64
 }
 
-// parseRounded reads a count that may have a fraction, which is rounded half to even, with the result rounded.
+// parseRounded reads a count that may have a fraction, which is rounded half to even, with the
+// result rounded.
 func parseRounded(text []byte) (v int64, decimals int, _ parseResult) {
 	n, ok := cutNumber(text)
 	if !ok {
@@ -69,11 +72,12 @@ func parseRounded(text []byte) (v int64, decimals int, _ parseResult) {
 	return signed(magnitude, n.negative), n.decimals(), rounded
 }
 
-// parseDecimal reads a decimal as millionths, and says how many decimals it was written with. Further decimals than six are
-// rounded half to even, with the result rounded.
+// parseDecimal reads a decimal as millionths, and says how many decimals it was written with.
+// Further decimals than six are rounded half to even, with the result rounded.
 func parseDecimal(text []byte) (v int64, decimals int, _ parseResult) {
 	if digits, decimals, negative, ok := plain(text, 15); ok && decimals <= decimalScale {
-		// At most twelve digits stand before the point of up to fifteen digits with three decimals, or of up to twelve digits.
+		// At most twelve digits stand before the point of up to fifteen digits with three decimals,
+		// or of up to twelve digits.
 		if digits < decimalBound/1_000_000 || decimals >= 3 {
 			return signed(digits*powersOfTen[decimalScale-decimals], negative), decimals, fits
 		}
@@ -98,8 +102,8 @@ func parseDecimal(text []byte) (v int64, decimals int, _ parseResult) {
 	return signed(magnitude, n.negative), n.decimals(), fits
 }
 
-// parseDouble reads a number as the bits of the nearest double. Minus zero becomes zero, so that equal values have equal
-// bits.
+// parseDouble reads a number as the bits of the nearest double. Minus zero becomes zero, so that
+// equal values have equal bits.
 func parseDouble(text []byte) (_ int64, decimals int, _ parseResult) {
 	var v float64
 	digits, decimals, negative, ok := plain(text, 19)
@@ -133,7 +137,8 @@ type number struct {
 	negative        bool
 }
 
-// cutNumber checks the syntax: an optional sign, digits with at most one point among them, an optional exponent.
+// cutNumber checks the syntax: an optional sign, digits with at most one point among them, an
+// optional exponent.
 func cutNumber(text []byte) (n number, ok bool) {
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
 		n.negative = text[0] == '-'
@@ -165,7 +170,8 @@ func cutNumber(text []byte) (n number, ok bool) {
 		return number{}, false
 	}
 	for _, d := range digits {
-		n.exponent = min(n.exponent*10+int(d-'0'), 1<<40) // far beyond the longest cell, so that a larger exponent changes nothing
+		// Far beyond the longest cell, so that a larger exponent changes nothing.
+		n.exponent = min(n.exponent*10+int(d-'0'), 1<<40)
 	}
 	n.exponent *= sign
 	return n, true
@@ -189,8 +195,8 @@ const (
 	aboveHalf
 )
 
-// scaled gives the whole part of the magnitude times 10^scale, exactly, and how its fraction compares to one half. It is
-// not ok when the whole part is beyond 64 bits.
+// scaled gives the whole part of the magnitude times 10^scale, exactly, and how its fraction
+// compares to one half. It is not ok when the whole part is beyond 64 bits.
 func (n number) scaled(scale int) (magnitude uint64, rest remainder, ok bool) {
 	total := len(n.whole) + len(n.fraction)
 	point := len(n.whole) + n.exponent + scale // the number of digits before the scaled point, which may be negative

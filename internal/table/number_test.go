@@ -69,11 +69,13 @@ func TestNumbers(t *testing.T) {
 
 func TestNoNumbers(t *testing.T) {
 	for _, text := range []string{
-		"", " ", " 1", "1 ", "1,000", "1_000", "0x10", "0b1", "1.2.3", "--1", "+-1", "-", "+", ".", "-.", "e5", "1e", "1e+", "1e5.0",
+		"", " ", " 1", "1 ", "1,000", "1_000", "0x10", "0b1", "1.2.3", "--1", "+-1", "-", "+", ".", "-.", "e5", "1e",
+		"1e+", "1e5.0",
 		"NaN", "nan", "Inf", "-Infinity", "1.", ".5", "0x1p-2", "1e5 ", "١", "12a", "1\x00", "∞", "$1", "1%",
 	} {
 		fine := text == "1." || text == ".5"
-		for name, parse := range map[string]func([]byte) (int64, int, parseResult){"int64": parseInt64, "decimal": parseDecimal, "double": parseDouble} {
+		for name, parse := range map[string]func([]byte) (int64, int, parseResult){"int64": parseInt64,
+			"decimal": parseDecimal, "double": parseDouble} {
 			_, _, v := parse([]byte(text))
 			if fine && (v == notNumber) || !fine && v != notNumber {
 				t.Errorf("%s of %q: verdict %d", name, text, v)

@@ -2,8 +2,8 @@ package table
 
 import "github.com/reportferry/reportferry/internal/catalog"
 
-// parseResult is the result of parsing a cell. It takes the place of an error so that the loop over a column allocates nothing;
-// the message is made once, for the cell that stops the answer.
+// parseResult is the result of parsing a cell. It takes the place of an error so that the loop over
+// a column allocates nothing; the message is made once, for the cell that stops the answer.
 type parseResult uint8
 
 const (
@@ -33,7 +33,8 @@ func (v parseResult) reason(t catalog.Type) string {
 	case notInt64:
 		return "is beyond the 64 bits of an int64"
 	case notDecimal:
-		return "has more than twelve digits before the decimal point; declare the column as double or string under `types:`"
+		return "has more than twelve digits before the decimal point; declare the column as double or string under " +
+			"`types:`"
 	case notDouble:
 		return "is beyond the range of a double"
 	case notTime:
@@ -42,7 +43,8 @@ func (v parseResult) reason(t catalog.Type) string {
 		return "is not valid UTF-8"
 	case outside:
 		if t == catalog.Week {
-			return "lies outside the dates that were asked for; a week of a table begins on a Sunday: where the service's doesn't, ask by day"
+			return "lies outside the dates that were asked for; a week of a table begins on a Sunday: where the " +
+				"service's doesn't, ask by day"
 		}
 		return "lies outside the dates that were asked for"
 	}

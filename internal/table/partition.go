@@ -64,8 +64,10 @@ func (p *partition) part(columns []Column, room *keys.Scratch) (Part, error) {
 		return Part{}, err
 	}
 	part := Part{
-		Partition: p.date, Path: path, held: held, Rows: p.digest.rows, Repeated: p.keys.Repeated(room), Size: size, Hash: p.digest.String(),
-		Sums: map[string]string{}, Cells: map[string]int64{}, Decimals: map[string]int{}, Nulls: map[string]int64{}, Rounded: map[string]int64{},
+		Partition: p.date, Path: path, held: held, Rows: p.digest.rows, Repeated: p.keys.Repeated(room), Size: size,
+		Hash: p.digest.String(),
+		Sums: map[string]string{}, Cells: map[string]int64{}, Decimals: map[string]int{}, Nulls: map[string]int64{},
+		Rounded: map[string]int64{},
 	}
 	for i, c := range columns {
 		t := &p.tally[i]
@@ -88,7 +90,8 @@ func (p *partition) part(columns []Column, room *keys.Scratch) (Part, error) {
 
 // summed tells whether a part has a sum of the column.
 func (c Column) summed() bool {
-	return c.Additive && c.Source != "" && (c.Type == catalog.Int64 || c.Type == catalog.Decimal || c.Type == catalog.Double)
+	return c.Additive && c.Source != "" && (c.Type == catalog.Int64 || c.Type == catalog.Decimal ||
+		c.Type == catalog.Double)
 }
 
 // discard removes the partition's file, if there is one.

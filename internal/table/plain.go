@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// plain reads a number of at most so many digits (never more than 19), without an exponent, as nearly every cell is. Its
-// value is ±digits/10^decimals.
+// plain reads a number of at most so many digits (never more than 19), without an exponent, as
+// nearly every cell is. Its value is ±digits/10^decimals.
 func plain(text []byte, most int) (digits uint64, decimals int, negative, ok bool) {
 	i := 0
 	if len(text) > 0 && text[0] == '-' {
@@ -38,8 +38,8 @@ func plain(text []byte, most int) (digits uint64, decimals int, negative, ok boo
 	return digits, decimals, negative, true
 }
 
-// quotient is the double nearest to digits/10^decimals, for at most 19 of either: a ratio is written with all digits of its
-// double, and strconv takes three times as long to read them.
+// quotient is the double nearest to digits/10^decimals, for at most 19 of either: a ratio is
+// written with all digits of its double, and strconv takes three times as long to read them.
 func quotient(digits uint64, decimals int) float64 {
 	if digits < 1<<53 {
 		return float64(digits) / exactDoubles[decimals] // both are exact, so their quotient is the nearest double
@@ -54,8 +54,9 @@ func quotient(digits uint64, decimals int) float64 {
 	return float64(q) * math.Float64frombits(uint64(1023+down-up-63)<<52) // times a power of two, which is exact
 }
 
-// eightDigits reads a cell of up to eight bytes, all digits except for at most one point, with a dozen operations on one
-// word, whose lowest bytes the cell is. The value is digits/10^decimals. It is not ok for any other cell.
+// eightDigits reads a cell of up to eight bytes, all digits except for at most one point, with a
+// dozen operations on one word, whose lowest bytes the cell is. The value is digits/10^decimals. It
+// is not ok for any other cell.
 func eightDigits(word uint64, size int) (digits uint64, decimals int, ok bool) {
 	const zeros = '0' * ones
 	word &= 1<<(8*size) - 1 // for eight bytes, the shift gives 0, and the mask all bits

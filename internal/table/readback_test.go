@@ -36,7 +36,8 @@ type reading struct {
 	rows      [][]string // days, microseconds, counts and millionths as whole numbers, doubles as short as can be
 }
 
-// readPart reads a part with arrow-go, row group by row group, and holds the statistics of each against its values.
+// readPart reads a part with arrow-go, row group by row group, and holds the statistics of each
+// against its values.
 func readPart(t testing.TB, p Part, columns []Column) reading {
 	t.Helper()
 	r, err := readFile(p, columns)
@@ -63,7 +64,8 @@ func readFile(p Part, columns []Column) (r reading, err error) {
 		return r, err
 	}
 	for i := range columns {
-		r.required = append(r.required, f.MetaData().Schema.Column(i).SchemaNode().RepetitionType() == parquet.Repetitions.Required)
+		r.required = append(r.required, f.MetaData().Schema.Column(i).SchemaNode().RepetitionType() ==
+			parquet.Repetitions.Required)
 	}
 	r.metadata = map[string]string{}
 	for _, kv := range f.MetaData().KeyValueMetadata() {
@@ -131,7 +133,8 @@ func valueText(a arrow.Array, i int) (string, error) {
 	return "", fmt.Errorf("unexpected type %s", a.DataType())
 }
 
-// checkStatistics holds bounds and NULL count of a column chunk against the values: a reader skips row groups by them.
+// checkStatistics holds bounds and NULL count of a column chunk against the values: a reader skips
+// row groups by them.
 func checkStatistics(md *metadata.ColumnChunkMetaData, rows [][]string, i int, c Column) error {
 	stats, err := md.Statistics()
 	if err != nil || stats == nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A part that another writer has rewritten, with its decimals as bytes of some length, has the same content.
+// A part that another writer has rewritten, with its decimals as bytes of some length, has the same
+// content.
 func TestMeasureDecimalsOfOthers(t *testing.T) {
 	type converted struct {
 		Cost *int64 `parquet:"cost,optional,decimal(6:18)"`
@@ -51,7 +52,8 @@ func contentOf[R any](t *testing.T, rows []R) string {
 	if err := parquet.Write(&b, rows); err != nil {
 		t.Fatal(err)
 	}
-	n, hash, err := Measure(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()), []Column{{Name: "cost", Type: catalog.Decimal}})
+	n, hash, err := Measure(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()),
+		[]Column{{Name: "cost", Type: catalog.Decimal}})
 	if err != nil || n != int64(len(rows)) {
 		t.Fatalf("%d rows: %v", n, err)
 	}

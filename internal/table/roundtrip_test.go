@@ -39,9 +39,11 @@ func drawAnswer(t *rapid.T) answer {
 	if rapid.Bool().Draw(t, "hours") {
 		a.columns[0].Type = catalog.Hour
 	}
-	types := []catalog.Type{catalog.String, catalog.String, catalog.Int64, catalog.Decimal, catalog.Double, catalog.Month, catalog.Week, catalog.Quarter, catalog.Year}
+	types := []catalog.Type{catalog.String, catalog.String, catalog.Int64, catalog.Decimal, catalog.Double,
+		catalog.Month, catalog.Week, catalog.Quarter, catalog.Year}
 	for i := range rapid.IntRange(0, 6).Draw(t, "columns") {
-		c := Column{Name: fmt.Sprintf("c%d", 9-i), Source: fmt.Sprintf("source \"%d\"", i), Type: rapid.SampledFrom(types).Draw(t, "type")}
+		c := Column{Name: fmt.Sprintf("c%d", 9-i), Source: fmt.Sprintf("source \"%d\"", i),
+			Type: rapid.SampledFrom(types).Draw(t, "type")}
 		c.Dimension = c.Type == catalog.String && rapid.Bool().Draw(t, "dimension")
 		c.Additive = rapid.Bool().Draw(t, "additive")
 		if !c.Dimension && rapid.IntRange(0, 5).Draw(t, "asked") == 0 {
@@ -80,7 +82,8 @@ func drawTime(t *rapid.T, typ catalog.Type, d civil.Date) (cell, truth string) {
 		return d.String()[:7], daysText(civil.Date{Year: d.Year, Month: d.Month, Day: 1})
 	case catalog.Quarter:
 		q := (int(d.Month) - 1) / 3
-		return fmt.Sprintf("Q%d %04d", q+1, d.Year), daysText(civil.Date{Year: d.Year, Month: time.Month(1 + 3*q), Day: 1})
+		return fmt.Sprintf("Q%d %04d", q+1, d.Year), daysText(civil.Date{Year: d.Year, Month: time.Month(1 + 3*q),
+			Day: 1})
 	case catalog.Year:
 		return d.String()[:4], daysText(civil.Date{Year: d.Year, Month: 1, Day: 1})
 	case catalog.Hour:
@@ -96,7 +99,8 @@ func (a *answer) drawCell(t *rapid.T, c Column) (cell, truth string) {
 	case c.Source == "":
 		return "", null
 	case c.Type.IsTime():
-		return drawTime(t, c.Type, civil.Date{Year: 1900, Month: 1, Day: 1}.AddDays(rapid.IntRange(0, 70_000).Draw(t, "date")))
+		return drawTime(t, c.Type, civil.Date{Year: 1900, Month: 1, Day: 1}.AddDays(rapid.IntRange(0, 70_000).Draw(t,
+			"date")))
 	case rapid.IntRange(0, 4).Draw(t, "blank") == 0:
 		if c.Dimension {
 			return "", ""
@@ -104,17 +108,20 @@ func (a *answer) drawCell(t *rapid.T, c Column) (cell, truth string) {
 		return "", null
 	case c.Type == catalog.String:
 		text := rapid.OneOf(
-			rapid.SampledFrom([]string{"unknown", "Organic", `"quoted"`, "a,b", "line\nbreak", "cr\r\nlf", "汇量", " ", "\"", "\u00ff", "long long long long long long name \U0010ffff"}),
+			rapid.SampledFrom([]string{"unknown", "Organic", `"quoted"`, "a,b", "line\nbreak", "cr\r\nlf", "汇量", " ",
+				"\"", "\u00ff", "long long long long long long name \U0010ffff"}),
 			rapid.StringN(1, 8, -1),
 		).Draw(t, "text")
 		return text, text
 	case c.Type == catalog.Int64:
 		n := rapid.Int64().Draw(t, "count")
-		return strconv.FormatInt(n, 10) + rapid.SampledFrom([]string{"", "", ".0", ".000"}).Draw(t, "point"), strconv.FormatInt(n, 10)
+		return strconv.FormatInt(n, 10) + rapid.SampledFrom([]string{"", "", ".0", ".000"}).Draw(t, "point"),
+			strconv.FormatInt(n, 10)
 	case c.Type == catalog.Decimal:
 		text := rapid.Custom(func(t *rapid.T) string {
 			n := rapid.Int64Range(-999_999_999_999, 999_999_999_999).Draw(t, "money")
-			return big.NewRat(n, int64(powersOfTen[rapid.IntRange(0, 6).Draw(t, "scale")])).FloatString(rapid.IntRange(0, 9).Draw(t, "decimals"))
+			return big.NewRat(n, int64(powersOfTen[rapid.IntRange(0, 6).Draw(t, "scale")])).FloatString(
+				rapid.IntRange(0, 9).Draw(t, "decimals"))
 		}).Draw(t, "decimal")
 		n, v := decimalOf(text)
 		if v == rounded {
@@ -177,7 +184,8 @@ func TestRoundTrip(t *testing.T) {
 		cut := rapid.IntRange(0, len(rows)).Draw(t, "second answer from")
 		text, text2 := a.csv(t, rows[:cut]), a.csv(t, rows[cut:])
 		o := Options{
-			Columns: a.columns, Partitions: a.partitions, Dir: dir, Metadata: map[string]string{"table": "t", "fingerprint": "f"},
+			Columns: a.columns, Partitions: a.partitions, Dir: dir, Metadata: map[string]string{"table": "t",
+				"fingerprint": "f"},
 			Codec: rapid.SampledFrom([]string{"", "snappy", "none"}).Draw(t, "codec"), Budget: NewBudget(1 << 20),
 		}
 		o.Partitions = rapid.Permutation(a.partitions).Draw(t, "partitions")
@@ -187,7 +195,8 @@ func TestRoundTrip(t *testing.T) {
 		}
 		a.check(t, o, parts)
 
-		// The same rows in another order, with other row groups and another codec, are the same content.
+		// The same rows in another order, with other row groups and another codec, are the same
+		// content.
 		rand.New(rand.NewPCG(1, 2)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		o.Codec, o.Budget = "none", NewBudget(0)
 		again, err := convert(o, bytes.NewReader(a.csv(t, rows)))
@@ -215,7 +224,8 @@ func sameAgain(t *rapid.T, o Options, p Part) {
 	defer c.Abort()
 	content, err := os.ReadFile(p.Path)
 	if err == nil {
-		err = ReadRows(context.Background(), bytes.NewReader(content), p.Size, o.Columns, func(rows [][]any) error { return c.Rows(context.Background(), rows) })
+		err = ReadRows(context.Background(), bytes.NewReader(content), p.Size, o.Columns,
+			func(rows [][]any) error { return c.Rows(context.Background(), rows) })
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -256,14 +266,16 @@ func (a *answer) check(t *rapid.T, o Options, parts []Part) {
 				t.Fatalf("part %s row %d:\n got %q\nwant %q", p.Partition, row, got.rows[row], want[row])
 			}
 		}
-		for k, v := range map[string]string{"table": "t", "fingerprint": "f", "partition": p.Partition.String(), "rows": strconv.Itoa(len(want))} {
+		for k, v := range map[string]string{"table": "t", "fingerprint": "f", "partition": p.Partition.String(),
+			"rows": strconv.Itoa(len(want))} {
 			if got.metadata[k] != v {
 				t.Fatalf("metadata %s = %q, want %q", k, got.metadata[k], v)
 			}
 		}
 		a.checkCounts(t, p, want)
 		if rows, hash, err := measure(p, a.columns); err != nil || rows != p.Rows || hash != p.Hash {
-			t.Fatalf("part %s measures %d rows and %s (%v), want %d and %s", p.Partition, rows, hash, err, p.Rows, p.Hash)
+			t.Fatalf("part %s measures %d rows and %s (%v), want %d and %s", p.Partition, rows, hash, err, p.Rows,
+				p.Hash)
 		}
 		for k, v := range p.Rounded {
 			roundedCells[k] += v

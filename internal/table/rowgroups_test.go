@@ -18,14 +18,15 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// Ids of more than two bytes, one by one and in runs; texts and numbers that hardly repeat, which leave the dictionary; and
-// more distinct numbers than it takes.
+// Ids of more than two bytes, one by one and in runs; texts and numbers that hardly repeat, which
+// leave the dictionary; and more distinct numbers than it takes.
 func TestLargeDictionary(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	const distinct, rows = 70_000, 160_000
 	column := func(name string, dimension bool, text func(row int) string) drawnColumn {
-		c := drawnColumn{Column: Column{Name: name, Source: name, Type: catalog.String, Dimension: dimension}, null: make([]bool, rows)}
+		c := drawnColumn{Column: Column{Name: name, Source: name, Type: catalog.String, Dimension: dimension},
+			null: make([]bool, rows)}
 		for row := range rows {
 			c.texts = append(c.texts, text(row))
 			c.null[row] = c.texts[row] == "" && !dimension
@@ -90,11 +91,13 @@ func TestLargeDictionary(t *testing.T) {
 	// RLE is of the levels, PLAIN of the dictionary, too.
 	for i, least := range []int64{0, 7 * rows / 2, 3 * rows, 7 * rows, 2 * rows} {
 		got := m.RowGroups[0].Columns[i].MetaData
-		if want := []format.Encoding{format.RLE, format.Plain, format.RLEDictionary}; !slices.Equal(got.Encoding, want) {
+		if want := []format.Encoding{format.RLE, format.Plain, format.RLEDictionary}; !slices.Equal(got.Encoding,
+			want) {
 			t.Errorf("column %d: %v, want %v", i, got.Encoding, want)
 		}
 		if got.TotalUncompressedSize < least {
-			t.Errorf("column %d: %d bytes, at least %d if most values are plain ones", i, got.TotalUncompressedSize, least)
+			t.Errorf("column %d: %d bytes, at least %d if most values are plain ones", i, got.TotalUncompressedSize,
+				least)
 		}
 	}
 }
@@ -104,7 +107,8 @@ func TestLongestRowGroup(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	const rows = 1<<20 + 100_000
-	o := Options{Route: NoRoute, Partitions: []civil.Date{firstDay}, Dir: t.TempDir(), Columns: []Column{{Name: "n", Source: "n", Type: catalog.Int64}}}
+	o := Options{Route: NoRoute, Partitions: []civil.Date{firstDay}, Dir: t.TempDir(),
+		Columns: []Column{{Name: "n", Source: "n", Type: catalog.Int64}}}
 	csv := bytes.Repeat([]byte("7\n12\n\"\"\n"), rows/3+1)
 	parts, err := convert(o, bytes.NewReader(append([]byte("n\n"), csv...)))
 	if err != nil {

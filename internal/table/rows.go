@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Rows takes rows that are typed already, each with one cell a column in the order of Options.Columns. A cell is nil for
-// NULL, or
+// Rows takes rows that are typed already, each with one cell a column in the order of
+// Options.Columns. A cell is nil for NULL, or
 //
 //	string      of a String column
 //	civil.Date  of a date: the first day of its period
@@ -135,7 +135,8 @@ func (t *typedRows) locate() error {
 	for row, cells := range t.rows {
 		n := int64(t.first + row + 1)
 		if len(cells) != len(t.columns) {
-			return &CellError{Row: n, Reason: fmt.Sprintf("has %d cells, and the table has %d columns", len(cells), len(t.columns))}
+			return &CellError{Row: n, Reason: fmt.Sprintf("has %d cells, and the table has %d columns", len(cells),
+				len(t.columns))}
 		}
 		for i, cell := range cells {
 			v, _, verdict := t.stored(i, cell)
@@ -146,7 +147,8 @@ func (t *typedRows) locate() error {
 			}
 			if verdict != fits {
 				return &CellError{
-					Row: n, Column: t.columns[i].Name, Value: shorten(fmt.Append(nil, cell)), Reason: verdict.reason(t.columns[i].Type),
+					Row: n, Column: t.columns[i].Name, Value: shorten(fmt.Append(nil, cell)),
+					Reason: verdict.reason(t.columns[i].Type),
 				}
 			}
 		}

@@ -18,7 +18,8 @@ import (
 // Typed rows give the part that the same rows give as CSV.
 func TestTypedRows(t *testing.T) {
 	o := smallOptions(t)
-	o.Columns = append(o.Columns[:len(o.Columns):len(o.Columns)], Column{Name: "at", Source: "at", Type: catalog.Hour, Dimension: true})
+	o.Columns = append(o.Columns[:len(o.Columns):len(o.Columns)], Column{Name: "at", Source: "at", Type: catalog.Hour,
+		Dimension: true})
 	text := "day,campaign,installs,cost,rate,note,at\n" +
 		"2026-01-02,a,1,2.5,-0,,1970-01-02T00:00:00\n" +
 		"2026-01-01,,,,,x,1970-01-01T00:00:01\n" +
@@ -49,7 +50,8 @@ func TestTypedRows(t *testing.T) {
 	for i, p := range got {
 		a, _ := os.ReadFile(p.Path)
 		b, _ := os.ReadFile(want[i].Path)
-		if string(a) != string(b) || p.Hash != want[i].Hash || p.Sums["cost"] != want[i].Sums["cost"] || p.Nulls["note"] != want[i].Nulls["note"] {
+		if string(a) != string(b) || p.Hash != want[i].Hash || p.Sums["cost"] != want[i].Sums["cost"] ||
+			p.Nulls["note"] != want[i].Nulls["note"] {
 			t.Errorf("part %s: %+v, as CSV %+v", p.Partition, p, want[i])
 		}
 	}
@@ -68,7 +70,8 @@ func TestTypedRowErrors(t *testing.T) {
 		{1, 7, `row 2, column "campaign": "7" doesn't fit type string`},
 		{1, "\xff", `row 2, column "campaign": "\xff" is not valid UTF-8`},
 		{2, 1.5, `row 2, column "installs": "1.5" doesn't fit type int64`},
-		{3, int64(decimalBound), `row 2, column "cost": "1000000000000000000" has more than twelve digits before the decimal point`},
+		{3, int64(decimalBound),
+			`row 2, column "cost": "1000000000000000000" has more than twelve digits before the decimal point`},
 		{4, math.Inf(1), `row 2, column "rate": "+Inf" is beyond the range of a double`},
 		{4, math.NaN(), `row 2, column "rate": "NaN" is beyond the range of a double`},
 	} {
@@ -94,11 +97,13 @@ func TestTypedRowErrors(t *testing.T) {
 	}
 	many := slices.Repeat([][]any{good}, 10_000)
 	many[9_876] = good[:4]
-	if err := conv.Rows(context.Background(), many); err == nil || err.Error() != "take typed rows: row 9877: has 4 cells, and the table has 6 columns" {
+	if err := conv.Rows(context.Background(), many); err == nil ||
+		err.Error() != "take typed rows: row 9877: has 4 cells, and the table has 6 columns" {
 		t.Error(err)
 	}
 	conv.Abort()
-	if err := conv.Rows(context.Background(), [][]any{good, good[:5]}); err == nil || err.Error() != "take typed rows: row 2: has 5 cells, and the table has 6 columns" {
+	if err := conv.Rows(context.Background(), [][]any{good, good[:5]}); err == nil ||
+		err.Error() != "take typed rows: row 2: has 5 cells, and the table has 6 columns" {
 		t.Error(err)
 	}
 }
@@ -130,7 +135,8 @@ func TestReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := c.Finish()
-	if err != nil || got[0].Hash != want[0].Hash || got[1].Hash != want[1].Hash || got[0].Sums["installs"] != want[0].Sums["installs"] {
+	if err != nil || got[0].Hash != want[0].Hash || got[1].Hash != want[1].Hash ||
+		got[0].Sums["installs"] != want[0].Sums["installs"] {
 		t.Errorf("%v: %+v, want %+v", err, got, want)
 	}
 }

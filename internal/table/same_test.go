@@ -21,8 +21,8 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// inPieces reads as a network does: some bytes at a time. It ends when all have been read that share its budget, so that each holds
-// memory while the others read.
+// inPieces reads as a network does: some bytes at a time. It ends when all have been read that
+// share its budget, so that each holds memory while the others read.
 type inPieces struct {
 	data []byte
 	r    *rand.Rand
@@ -63,8 +63,9 @@ func sums(parts []Part) (all []string, err error) {
 	return all, nil
 }
 
-// Equal rows in the same order give equal bytes, however many converters share the budget, on however many cores, and however
-// the answers are cut into reads, also where pages had to wait on the disk.
+// Equal rows in the same order give equal bytes, however many converters share the budget, on
+// however many cores, and however the answers are cut into reads, also where pages had to wait on
+// the disk.
 func TestSameRowsSameBytes(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	spilt, most := 0, 8000
@@ -87,9 +88,11 @@ func TestSameRowsSameBytes(t *testing.T) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		options := func(b *Budget) Options {
-			o := Options{Partitions: bench.Days(), Dir: dir, Hold: hold, Budget: b, Metadata: map[string]string{"b": "1", "a": "2", "c": "3"}}
+			o := Options{Partitions: bench.Days(), Dir: dir, Hold: hold, Budget: b,
+				Metadata: map[string]string{"b": "1", "a": "2", "c": "3"}}
 			for _, c := range shape.Columns() {
-				o.Columns = append(o.Columns, Column{Name: c.Name, Source: c.Name, Type: c.Type, Dimension: c.Dimension, Additive: c.Additive()})
+				o.Columns = append(o.Columns, Column{Name: c.Name, Source: c.Name, Type: c.Type, Dimension: c.Dimension,
+					Additive: c.Additive()})
 			}
 			return o
 		}
@@ -115,9 +118,11 @@ func TestSameRowsSameBytes(t *testing.T) {
 					return
 				}
 				defer c.Abort()
-				err = c.Read(context.Background(), &inPieces{data: text.Bytes(), r: rand.New(rand.NewPCG(seed, uint64(i))), all: &all})
+				err = c.Read(context.Background(), &inPieces{data: text.Bytes(),
+					r: rand.New(rand.NewPCG(seed, uint64(i))), all: &all})
 				mu.Lock()
-				if left, _ := os.ReadDir(dir); slices.ContainsFunc(left, func(e os.DirEntry) bool { return len(e.Name()) > 6 && e.Name()[:6] == "pages-" }) {
+				if left, _ := os.ReadDir(dir); slices.ContainsFunc(left,
+					func(e os.DirEntry) bool { return len(e.Name()) > 6 && e.Name()[:6] == "pages-" }) {
 					spilt++
 				}
 				mu.Unlock()
@@ -150,7 +155,8 @@ func TestSameDaySameBytes(t *testing.T) {
 	for _, shape := range []bench.Shape{bench.Shapes()[0], bench.Shapes()[4]} {
 		shape.Rows = 1_400_000
 		var text bytes.Buffer
-		if _, err := io.Copy(&text, io.LimitReader(bench.NewAnswer(shape, 5), 60<<20)); err != nil { // two days, and some of the third
+		// Two days, and some of the third.
+		if _, err := io.Copy(&text, io.LimitReader(bench.NewAnswer(shape, 5), 60<<20)); err != nil {
 			t.Fatal(err)
 		}
 		header, rows, _ := bytes.Cut(text.Bytes(), []byte("\n"))

@@ -18,8 +18,9 @@ import (
 
 var sample = flag.String("sample", "", "folder to leave money.parquet in, for readers outside of Go")
 
-// A file of negative and positive money in many row groups, whose statistics let a reader skip most of them: arrow-go
-// holds them against the values here, and other readers are asked with filters on the kept file.
+// A file of negative and positive money in many row groups, whose statistics let a reader skip most
+// of them: arrow-go holds them against the values here, and other readers are asked with filters on
+// the kept file.
 func TestSampleOfMoney(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -47,7 +48,8 @@ func TestSampleOfMoney(t *testing.T) {
 		fmt.Fprintf(&csv, "2026-01-01,%s,%s\n", money, maybe)
 	}
 	conv, err := New(Options{
-		Columns: columns, Partitions: []civil.Date{{Year: 2026, Month: 1, Day: 1}}, Dir: t.TempDir(), Budget: NewBudget(1 << 20),
+		Columns: columns, Partitions: []civil.Date{{Year: 2026, Month: 1, Day: 1}}, Dir: t.TempDir(),
+		Budget: NewBudget(1 << 20),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ const (
 
 var byteOrderMark = []byte("\ufeff")
 
-// scanner cuts an answer into blocks of whole rows. It always fills its buffer before it cuts a block, so that blocks, and
-// with them row groups, don't depend on how the bytes arrive.
+// scanner cuts an answer into blocks of whole rows. It always fills its buffer before it cuts a
+// block, so that blocks, and with them row groups, don't depend on how the bytes arrive.
 type scanner struct {
 	ctx    context.Context
 	r      io.Reader
@@ -86,8 +86,9 @@ func (s *scanner) header() ([]string, error) {
 	}
 }
 
-// next cuts the next block of rows, each of width cells. The block is valid until the next call. A block that comes with an
-// error holds the rows before the broken one. After the last block comes io.EOF.
+// next cuts the next block of rows, each of width cells. The block is valid until the next call. A
+// block that comes with an error holds the rows before the broken one. After the last block comes
+// io.EOF.
 func (s *scanner) next(width int) (*block, error) {
 	b := &s.block
 	for {
@@ -132,7 +133,8 @@ func (s *scanner) next(width int) (*block, error) {
 	}
 }
 
-// onlyLineEnds takes CR LF, LF, and a CR that ends the data: it may be a line end cut in half. Any other CR is content.
+// onlyLineEnds takes CR LF, LF, and a CR that ends the data: it may be a line end cut in half. Any
+// other CR is content.
 func onlyLineEnds(data []byte) bool {
 	for i, c := range data {
 		if c != '\n' && (c != '\r' || i+1 < len(data) && data[i+1] != '\n') {
@@ -150,7 +152,8 @@ func (s *scanner) cut(b *block) (at int) {
 	return at
 }
 
-// broken describes the row at a place of the block, which isn't whole or has another number of cells than the header.
+// broken describes the row at a place of the block, which isn't whole or has another number of
+// cells than the header.
 func (b *block) broken(at int, end cutting, cells int) error {
 	e := &CellError{
 		Row:   b.first + int64(b.rows),
@@ -173,14 +176,15 @@ func firstLine(data []byte) string {
 	return shorten(bytes.TrimSuffix(line, []byte{'\r'}))
 }
 
-// fill moves what isn't cut yet to the front of the buffer, and reads until the buffer is full or the answer ends. A buffer
-// that one row fills grows.
+// fill moves what isn't cut yet to the front of the buffer, and reads until the buffer is full or
+// the answer ends. A buffer that one row fills grows.
 func (s *scanner) fill() error {
 	s.to = copy(s.buffer, s.buffer[s.from:s.to])
 	s.from = 0
 	if s.to == len(s.buffer) {
 		if len(s.buffer) >= longestRow {
-			return &CellError{Row: s.rows + 1, Line: s.line, Value: shorten(s.buffer[:64]), Reason: fmt.Sprintf("is longer than %d MiB; a closing quote may be missing", longestRow>>20)}
+			return &CellError{Row: s.rows + 1, Line: s.line, Value: shorten(s.buffer[:64]),
+				Reason: fmt.Sprintf("is longer than %d MiB; a closing quote may be missing", longestRow>>20)}
 		}
 		s.buffer = append(s.buffer, make([]byte, max(blockSize, len(s.buffer)))...)
 	}

@@ -45,7 +45,8 @@ func naive(t catalog.Type, text string) (v int64, ok bool) {
 	return int64(math.Float64bits(f + 0)), err == nil
 }
 
-// checkShort holds what is read at once, eight bytes at a time, and what isn't against the naive way.
+// checkShort holds what is read at once, eight bytes at a time, and what isn't against the naive
+// way.
 func checkShort(t *testing.T, text string) {
 	padded := []byte(text + "0.,-9e\xff\x00")
 	for _, typ := range numberTypes {
@@ -70,15 +71,16 @@ func checkShort(t *testing.T, text string) {
 				continue
 			}
 			exactly, _ := new(big.Rat).SetString(text)
-			if decimals > 8 || exactly.Cmp(new(big.Rat).SetFrac(new(big.Int).SetUint64(digits), new(big.Int).SetUint64(powersOfTen[decimals]))) != 0 {
+			if decimals > 8 || exactly.Cmp(new(big.Rat).SetFrac(new(big.Int).SetUint64(digits),
+				new(big.Int).SetUint64(powersOfTen[decimals]))) != 0 {
 				t.Fatalf("%q is read as %d with %d decimals", text, digits, decimals)
 			}
 		}
 	}
 }
 
-// Every text of up to three of these letters (four from -n 100 on), and longer ones by chance, is the same number or the same
-// refusal, however it is read; and a converter keeps the numbers.
+// Every text of up to three of these letters (four from -n 100 on), and longer ones by chance, is
+// the same number or the same refusal, however it is read; and a converter keeps the numbers.
 func TestShortNumbers(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -139,7 +141,8 @@ func TestShortNumbers(t *testing.T) {
 	}
 	o := Options{Route: NoRoute, Partitions: []civil.Date{firstDay}, Dir: t.TempDir(), Codec: "none"}
 	for i, typ := range numberTypes {
-		o.Columns = append(o.Columns, Column{Name: strconv.Itoa(i), Source: strconv.Itoa(i), Type: typ, Dimension: true})
+		o.Columns = append(o.Columns, Column{Name: strconv.Itoa(i), Source: strconv.Itoa(i), Type: typ,
+			Dimension: true})
 	}
 	parts, err := convert(o, &csv)
 	if err != nil {

@@ -1,7 +1,7 @@
 package table
 
-// This file and fuzz_test.go are all that is built with -tags fuzz: the fuzzer instruments whatever is
-// linked, and takes minutes over arrow-go.
+// This file and fuzz_test.go are all that is built with -tags fuzz: the fuzzer instruments whatever
+// is linked, and takes minutes over arrow-go.
 
 import (
 	"context"

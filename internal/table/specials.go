@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// specials finds the bytes that have a meaning in CSV, commas, line feeds and quotes, 64 bytes at a time.
+// specials finds the bytes that have a meaning in CSV, commas, line feeds and quotes, 64 bytes at a
+// time.
 type specials struct {
 	data []byte
 	base int    // where the 64 bytes of mask begin
@@ -19,8 +20,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// next gives the place of the first special byte at p or behind it, or len(data) when there is none. Each p is to be at
-// least the one before it.
+// next gives the place of the first special byte at p or behind it, or len(data) when there is
+// none. Each p is to be at least the one before it.
 func (s *specials) next(p int) int {
 	m := s.mask >> uint(p-s.base)
 	if m == 0 {
@@ -66,8 +67,9 @@ func (s *specials) scan(p int) {
 	}
 }
 
-// cutRows cuts rows of width cells, from p on, like cutRow but faster, and gives the number of rows and the place where it
-// stopped: before a row that isn't whole, is broken, or has another width. cutRow then reads that row.
+// cutRows cuts rows of width cells, from p on, like cutRow but faster, and gives the number of rows
+// and the place where it stopped: before a row that isn't whole, is broken, or has another width.
+// cutRow then reads that row.
 func cutRows(s *specials, p, width int, cells []cell) (_ []cell, rows, next int) {
 	for {
 		begin := len(cells)
@@ -81,7 +83,8 @@ func cutRows(s *specials, p, width int, cells []cell) (_ []cell, rows, next int)
 	}
 }
 
-// cutPlainRow cuts a row and gives the place where the next one begins, or -1 for a row that it leaves to cutRow.
+// cutPlainRow cuts a row and gives the place where the next one begins, or -1 for a row that it
+// leaves to cutRow.
 func cutPlainRow(s *specials, p int, cells []cell) (next int) {
 	data := s.data
 	for i := range cells {
@@ -122,8 +125,8 @@ func cutPlainRow(s *specials, p int, cells []cell) (next int) {
 	return p
 }
 
-// closingQuote gives the place of the quote that ends a cell whose content begins at p, or len(data) when there is none.
-// Its mark is doubled when there are doubled quotes before it.
+// closingQuote gives the place of the quote that ends a cell whose content begins at p, or
+// len(data) when there is none. Its mark is doubled when there are doubled quotes before it.
 func closingQuote(s *specials, p int) (end int, mark uint32) {
 	data := s.data
 	for {

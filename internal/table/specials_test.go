@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Special bytes are found wherever they stand, also behind bytes that differ from them by one bit or by the highest.
+// Special bytes are found wherever they stand, also behind bytes that differ from them by one bit
+// or by the highest.
 func TestSpecials(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	const special = ",\n\""

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// HoldSmall is a Hold for which a day of a usual account makes no file: to make, read and remove one takes longer than to encode what
-// is in it.
+// HoldSmall is a Hold for which a day of a usual account makes no file: to make, read and remove
+// one takes longer than to encode what is in it.
 const HoldSmall = 64 << 10
 
 // A spool is where a partition's file grows: in memory while it is small, and then on disk.

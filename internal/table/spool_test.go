@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A part that is held in memory is the same file as one on the disk, and one that grows out of it moves there whole.
+// A part that is held in memory is the same file as one on the disk, and one that grows out of it
+// moves there whole.
 func TestHeldParts(t *testing.T) {
 	var want [][]byte
 	for _, hold := range []int{0, HoldSmall, 100, 1} {
@@ -38,7 +39,8 @@ func TestHeldParts(t *testing.T) {
 			if onDisk := p.Path != ""; onDisk != (p.Size > int64(hold)) {
 				t.Errorf("hold %d: %d bytes, on the disk: %t", hold, p.Size, onDisk)
 			}
-			if groups, err := p.Grouped(t.Context(), o.Columns, []string{"campaign"}); err != nil || p.Rows > 0 && len(groups) == 0 {
+			if groups, err := p.Grouped(t.Context(), o.Columns, []string{"campaign"}); err != nil || p.Rows > 0 &&
+				len(groups) == 0 {
 				t.Errorf("hold %d: groups %v, %v", hold, groups, err)
 			}
 			p.Remove()

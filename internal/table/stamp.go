@@ -8,8 +8,9 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A Stamp says what a column has about the fetch that wrote a file, instead of a cell of an answer. It is the same in all rows of
-// the file and no part of the content hash: the same rows are the same content, whoever fetched them and when.
+// A Stamp says what a column has about the fetch that wrote a file, instead of a cell of an answer.
+// It is the same in all rows of the file and no part of the content hash: the same rows are the
+// same content, whoever fetched them and when.
 type Stamp string
 
 // The stamps.
@@ -18,7 +19,8 @@ const (
 	LoadedBy Stamp = "run"       // the ID of the run that fetched
 )
 
-// Stamped is the column of a stamp. Its cells aren't NULL, but a reader finds NULL where older files lack it.
+// Stamped is the column of a stamp. Its cells aren't NULL, but a reader finds NULL where older
+// files lack it.
 func Stamped(s Stamp) Column {
 	if s == LoadedAt {
 		return Column{Name: "_" + string(s), Type: catalog.Instant, Stamp: s}
@@ -31,8 +33,8 @@ func content(columns []Column) []Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.Stamp != "" })
 }
 
-// Loaded says when the fetch of the rows to come began. A table with a column for it wants to know before the first row, and
-// what was said last holds until the end of the converter.
+// Loaded says when the fetch of the rows to come began. A table with a column for it wants to know
+// before the first row, and what was said last holds until the end of the converter.
 func (c *Converter) Loaded(at time.Time) { c.loaded = at }
 
 // errUnstamped is a mistake of the caller's.

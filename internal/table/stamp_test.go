@@ -22,14 +22,15 @@ func stampedOptions(t *testing.T, run string) Options {
 	return o
 }
 
-// The stamps say in every row when the fetch began and which run it was, and no hash tells them apart: neither from each
-// other nor from a table without them.
+// The stamps say in every row when the fetch began and which run it was, and no hash tells them
+// apart: neither from each other nor from a table without them.
 func TestStampsAreNoContent(t *testing.T) {
 	plain, err := convert(smallOptions(t), strings.NewReader(smallAnswer))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []time.Time{time.Date(2026, 1, 3, 4, 5, 6, 789123456, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))} {
+	for _, at := range []time.Time{time.Date(2026, 1, 3, 4, 5, 6, 789123456, time.UTC),
+		time.Date(2027, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))} {
 		o := stampedOptions(t, "run of "+at.String())
 		conv, err := New(o)
 		if err != nil {
@@ -52,7 +53,8 @@ func TestStampsAreNoContent(t *testing.T) {
 			}
 			got := readPart(t, p, o.Columns)
 			loaded := got.schema.Field(6)
-			if zone := loaded.Type.(*arrow.TimestampType).TimeZone; loaded.Name != "_loaded_at" || zone != "UTC" || got.schema.Field(7).Name != "_run" {
+			if zone := loaded.Type.(*arrow.TimestampType).TimeZone; loaded.Name != "_loaded_at" || zone != "UTC" ||
+				got.schema.Field(7).Name != "_run" {
 				t.Errorf("columns %v", got.schema)
 			}
 			for _, row := range got.rows {
@@ -64,7 +66,8 @@ func TestStampsAreNoContent(t *testing.T) {
 	}
 }
 
-// The run is told in every row of a row group that has too many other texts for a dictionary, and of one that is begun anew.
+// The run is told in every row of a row group that has too many other texts for a dictionary, and
+// of one that is begun anew.
 func TestStampsOfManyRows(t *testing.T) {
 	o := stampedOptions(t, "run-1")
 	o.Budget = NewBudget(1 << 20)

@@ -50,12 +50,14 @@ func (c *Converter) routed(s source, rows int) bool {
 	return true
 }
 
-// gather makes a batch of the rows of a source from one of them on, and sorts them by partition, with a counting sort.
+// gather makes a batch of the rows of a source from one of them on, and sorts them by partition,
+// with a counting sort.
 func (c *Converter) gather(from, rows int) {
 	b := &c.batch
 	if b.hashes == nil {
 		b.hashes, b.values = make([]uint64, longestBatch), new([longestBatch]int64)
-		b.order, b.target, b.place = make([]int32, longestBatch), make([]int32, longestBatch), make([]int32, longestBatch)
+		b.order, b.target, b.place = make([]int32, longestBatch), make([]int32, longestBatch),
+			make([]int32, longestBatch)
 		c.counts, c.room = make([]int32, len(c.partitions)), make([]int32, len(c.partitions))
 	}
 	for i, p := range c.partitions {
@@ -85,7 +87,8 @@ func (c *Converter) gather(from, rows int) {
 		c.begun(p)
 		p.group.Begin(int(n))
 		c.room[i] = int32(len(b.members)) // from here on, its index among the members
-		b.members = append(b.members, member{partition: p, group: p.group, rows: b.order[first : first+n], tally: p.tally})
+		b.members = append(b.members, member{partition: p, group: p.group, rows: b.order[first : first+n],
+			tally: p.tally})
 		first += n
 	}
 	for row, i := range b.target[:n] {
@@ -94,8 +97,8 @@ func (c *Converter) gather(from, rows int) {
 	}
 }
 
-// convert converts the batch; false when a cell doesn't fit. Whatever was converted then stays in the groups, which the error
-// drops.
+// convert converts the batch; false when a cell doesn't fit. Whatever was converted then stays in
+// the groups, which the error drops.
 func (c *Converter) convert(s source) (bool, error) {
 	b := &c.batch
 	for row := range b.rows {
@@ -136,7 +139,8 @@ func (c *Converter) convert(s source) (bool, error) {
 	return true, nil
 }
 
-// lastDimension is the column after which the hash of a row is that of its key; -1 where dimensions don't come first, or there are none.
+// lastDimension is the column after which the hash of a row is that of its key; -1 where dimensions
+// don't come first, or there are none.
 func lastDimension(columns []Column) int {
 	last := -1
 	for i, c := range columns {

@@ -17,8 +17,11 @@ type tally struct {
 	altered        []Alteration // but for those that are rounded
 	cells          int64        // that aren't zero, of money and doubles
 	decimals       int          // the most that a cell was written with
-	high, low      uint64       // the sum of whole numbers, in two's complement of 128 bits, which no number of rows exceeds
-	float, lost    float64      // the sum of doubles and what rounding lost (Neumaier's summation), so that the order of rows hardly matters
+	// The sum of whole numbers, in two's complement of 128 bits, which no number of rows exceeds.
+	high, low uint64
+	// The sum of doubles and what rounding lost (Neumaier's summation), so that the order of rows
+	// hardly matters.
+	float, lost float64
 }
 
 // sum adds values, as the file stores them.
@@ -114,7 +117,8 @@ func (a *csvRows) alter(b *batch, i, row int, what string, text []byte) {
 	if word != "" {
 		said = shorten(text) + " " + what
 	}
-	t.altered = append(t.altered, Alteration{Column: a.columns[i].Name, What: said, Cells: 1, Row: a.block.first + int64(b.from+row), Value: shorten(text), kind: what, word: word})
+	t.altered = append(t.altered, Alteration{Column: a.columns[i].Name, What: said, Cells: 1,
+		Row: a.block.first + int64(b.from+row), Value: shorten(text), kind: what, word: word})
 }
 
 // mend makes a text one that the file and its sinks can hold.

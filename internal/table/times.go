@@ -8,8 +8,9 @@ import (
 
 const microsPerDay = 24 * 60 * 60 * 1_000_000
 
-// parseTime reads a cell of a time type. A date is the number of days from 1970-01-01 to the first day of its period; an hour
-// is the number of microseconds since 1970-01-01 00:00:00, both in the time zone of the report.
+// parseTime reads a cell of a time type. A date is the number of days from 1970-01-01 to the first
+// day of its period; an hour is the number of microseconds since 1970-01-01 00:00:00, both in the
+// time zone of the report.
 func parseTime(t catalog.Type, text []byte) (int64, parseResult) {
 	if len(text) == 0 {
 		return 0, blank
@@ -85,8 +86,9 @@ func digits(text []byte) int {
 	return n
 }
 
-// daysOf gives the number of days from 1970-01-01 to a date of the Gregorian calendar, from year 1 on; not ok when there is no
-// such date. It counts years from March on, so that a leap day is the last day of its year.
+// daysOf gives the number of days from 1970-01-01 to a date of the Gregorian calendar, from year 1
+// on; not ok when there is no such date. It counts years from March on, so that a leap day is the
+// last day of its year.
 func daysOf(year, month, day int) (int64, bool) {
 	if year < 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
 		return 0, false

@@ -11,7 +11,8 @@ import (
 // windowColumns are those of a week as a marketing team fetches it: eight dimensions, nine metrics.
 var windowColumns = func() (all []Column) {
 	for _, c := range bench.Shapes()[0].Columns() {
-		all = append(all, Column{Name: c.Name, Source: c.Name, Type: c.Type, Dimension: c.Dimension, Additive: c.Additive()})
+		all = append(all, Column{Name: c.Name, Source: c.Name, Type: c.Type, Dimension: c.Dimension,
+			Additive: c.Additive()})
 	}
 	return all
 }()
@@ -24,5 +25,6 @@ func windowAnswer(seed uint64, rows int64, shuffled bool) io.Reader {
 }
 
 func windowOptions(dir string, b *Budget) Options {
-	return Options{Columns: windowColumns, Partitions: bench.Days(), Dir: dir, Budget: b, Metadata: map[string]string{"table": "bench"}}
+	return Options{Columns: windowColumns, Partitions: bench.Days(), Dir: dir, Budget: b,
+		Metadata: map[string]string{"table": "bench"}}
 }

@@ -15,8 +15,8 @@ import (
 // flushTime is how long the process waits at its end for what was recorded to be sent.
 const flushTime = 5 * time.Second
 
-// Close sends what is left, for five seconds at most, also when ctx is over. What couldn't be sent is a warning: the data of the run
-// is where it belongs.
+// Close sends what is left, for five seconds at most, also when ctx is over. What couldn't be sent
+// is a warning: the data of the run is where it belongs.
 func (t *Telemetry) Close(ctx context.Context) {
 	if t == nil {
 		return
@@ -42,7 +42,8 @@ func (t *Telemetry) Close(ctx context.Context) {
 	}
 }
 
-// onceHandler remembers which messages were logged: what can't be sent fails again every few seconds.
+// onceHandler remembers which messages were logged: what can't be sent fails again every few
+// seconds.
 type onceHandler struct {
 	log  *slog.Logger
 	mu   sync.Mutex

@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	// mostJobs is how many jobs have numbers of their own. Whoever collects pays by the series, and is asked for no more of them
-	// when a config grows beyond that.
+	// mostJobs is how many jobs have numbers of their own. Whoever collects pays by the series, and
+	// is asked for no more of them when a config grows beyond that.
 	mostJobs = 1000
-	// mostSeries is how many series one number may have: the outbox's has one for each state of each job.
+	// mostSeries is how many series one number may have: the outbox's has one for each state of
+	// each job.
 	mostSeries = 10 * mostJobs
 )
 
@@ -37,29 +38,40 @@ func counted(name, means string, count func(console.JobStatus) int) gauge {
 }
 
 var ofTables = []gauge{
-	{"table.readable", "", "1 when the ledger's records of the table can be read, else 0.", func(s console.JobStatus, _ time.Time) (float64, bool) {
-		if s.Err != nil {
-			return 0, true
-		}
-		return 1, true
-	}},
-	{"table.freshness", "s", "Time since the end of the newest period that was fetched after its end.", func(s console.JobStatus, now time.Time) (float64, bool) {
-		return max(0, now.Sub(s.Newest).Seconds()), !s.Newest.IsZero() // a snapshot is taken before its day ends
-	}},
-	{"job.last_success.timestamp", "s", "When the job last ended a run without a failure, in seconds since 1970.", func(s console.JobStatus, _ time.Time) (float64, bool) {
-		return float64(s.Success.Unix()), !s.Success.IsZero()
-	}},
-	counted("table.missing_partitions", "Partitions that a fetch would bring by now.", func(s console.JobStatus) int { return s.State.Missing() }),
-	counted("table.due_partitions", "Partitions that a run would fetch now.", func(s console.JobStatus) int { return len(s.State.Due) }),
-	counted("table.wrong_partitions", "Partitions that something is wrong with, as the command status says it.", func(s console.JobStatus) int { return status.Wrong(s.State.Problems) }),
-	counted("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.", func(s console.JobStatus) int { return status.Count(s.State.Problems, status.Differing...) }),
-	counted("table.held_back_partitions", "Partitions of which the newest answer isn't published, because it takes good rows away.", func(s console.JobStatus) int { return status.Count(s.State.Problems, status.HeldBack...) }),
-	counted("table.changed_after_final_partitions", "Partitions whose numbers changed after they had been final.", func(s console.JobStatus) int {
-		return status.Count(s.State.Problems, status.Moved...)
-	}),
-	{"table.leased_partitions", "{partition}", "Due partitions of the table that a run has leased now.", func(s console.JobStatus, _ time.Time) (float64, bool) {
-		return float64(s.State.Held), s.Err == nil && s.Inspect != nil
-	}},
+	{"table.readable", "", "1 when the ledger's records of the table can be read, else 0.",
+		func(s console.JobStatus, _ time.Time) (float64, bool) {
+			if s.Err != nil {
+				return 0, true
+			}
+			return 1, true
+		}},
+	{"table.freshness", "s", "Time since the end of the newest period that was fetched after its end.",
+		func(s console.JobStatus, now time.Time) (float64, bool) {
+			return max(0, now.Sub(s.Newest).Seconds()), !s.Newest.IsZero() // a snapshot is taken before its day ends
+		}},
+	{"job.last_success.timestamp", "s", "When the job last ended a run without a failure, in seconds since 1970.",
+		func(s console.JobStatus, _ time.Time) (float64, bool) {
+			return float64(s.Success.Unix()), !s.Success.IsZero()
+		}},
+	counted("table.missing_partitions", "Partitions that a fetch would bring by now.",
+		func(s console.JobStatus) int { return s.State.Missing() }),
+	counted("table.due_partitions", "Partitions that a run would fetch now.",
+		func(s console.JobStatus) int { return len(s.State.Due) }),
+	counted("table.wrong_partitions", "Partitions that something is wrong with, as the command status says it.",
+		func(s console.JobStatus) int { return status.Wrong(s.State.Problems) }),
+	counted("table.unreconciled_partitions", "Partitions whose rows differ from the service's totals.",
+		func(s console.JobStatus) int { return status.Count(s.State.Problems, status.Differing...) }),
+	counted("table.held_back_partitions",
+		"Partitions of which the newest answer isn't published, because it takes good rows away.",
+		func(s console.JobStatus) int { return status.Count(s.State.Problems, status.HeldBack...) }),
+	counted("table.changed_after_final_partitions", "Partitions whose numbers changed after they had been final.",
+		func(s console.JobStatus) int {
+			return status.Count(s.State.Problems, status.Moved...)
+		}),
+	{"table.leased_partitions", "{partition}", "Due partitions of the table that a run has leased now.",
+		func(s console.JobStatus, _ time.Time) (float64, bool) {
+			return float64(s.State.Held), s.Err == nil && s.Inspect != nil
+		}},
 }
 
 // settled are the states of records that are pushed, and how many of a file's are in each.
@@ -76,8 +88,9 @@ var settled = []struct {
 	{"conflict", func(f outbox.File) int64 { return f.Conflicts }},
 }
 
-// Watch makes the gauges show what see finds in the ledger. It is called whenever metrics are read: by a scrape, from time to time,
-// and at the end of the process, so that a short one tells the same.
+// Watch makes the gauges show what see finds in the ledger. It is called whenever metrics are read:
+// by a scrape, from time to time, and at the end of the process, so that a short one tells the
+// same.
 func (t *Telemetry) Watch(see func(context.Context) []console.JobStatus) {
 	if t != nil {
 		t.see.Store(&see)
@@ -89,7 +102,8 @@ func (t *Telemetry) gauges(meter metric.Meter) error {
 	var all []metric.Observable
 	var errs []error
 	observable := func(name, unit, means string) metric.Float64ObservableGauge {
-		g, err := meter.Float64ObservableGauge("reportferry."+name, metric.WithUnit(unit), metric.WithDescription(means))
+		g, err := meter.Float64ObservableGauge("reportferry."+name, metric.WithUnit(unit),
+			metric.WithDescription(means))
 		all, errs = append(all, g), append(errs, err)
 		return g
 	}
@@ -97,8 +111,11 @@ func (t *Telemetry) gauges(meter metric.Meter) error {
 	for i, g := range ofTables {
 		made[i] = observable(g.name, g.unit, g.means)
 	}
-	records := observable("outbox.records", "{record}", "Records of the files that are pushed, by what became of them; of a file that changed, those of its latest content.")
-	unlisted := observable("jobs.unlisted", "{job}", "Jobs without numbers of their own, because there are more than a thousand.")
+	records := observable("outbox.records", "{record}",
+		"Records of the files that are pushed, by what became of them; of a file that changed, those of its latest "+
+			"content.")
+	unlisted := observable("jobs.unlisted", "{job}",
+		"Jobs without numbers of their own, because there are more than a thousand.")
 	_, err := meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
 		see := t.see.Load()
 		if see == nil {
@@ -118,7 +135,8 @@ func (t *Telemetry) gauges(meter metric.Meter) error {
 				continue
 			}
 			for _, state := range settled {
-				o.ObserveFloat64(records, float64(sum(s.Pushed, state.of)), metric.WithAttributes(job, attribute.String("state", state.state)))
+				o.ObserveFloat64(records, float64(sum(s.Pushed, state.of)),
+					metric.WithAttributes(job, attribute.String("state", state.state)))
 			}
 		}
 		return nil

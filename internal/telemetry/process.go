@@ -12,16 +12,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// about says what process this is. What the user sets in OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME goes before.
+// about says what process this is. What the user sets in OTEL_RESOURCE_ATTRIBUTES and
+// OTEL_SERVICE_NAME goes before.
 func (t *Telemetry) about(ctx context.Context, o Options) *resource.Resource {
-	ours := append([]attribute.KeyValue{attribute.String("service.name", "reportferry"), attribute.String("service.version", o.Version)}, o.Process...)
+	ours := append([]attribute.KeyValue{attribute.String("service.name", "reportferry"),
+		attribute.String("service.version", o.Version)}, o.Process...)
 	r, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(ours...), resource.WithFromEnv())
 	t.can("OTEL_RESOURCE_ATTRIBUTES", err) // what could be read of it is there
 	return r
 }
 
-// parent is the span that began this process, as TRACEPARENT names it (https://www.w3.org/TR/trace-context/). What can't be read
-// is none, as the standard wants it.
+// parent is the span that began this process, as TRACEPARENT names it
+// (https://www.w3.org/TR/trace-context/). What can't be read is none, as the standard wants it.
 func parent(ctx context.Context, getenv func(string) string) trace.SpanContext {
 	from := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")}
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, from))

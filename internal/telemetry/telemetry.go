@@ -1,13 +1,15 @@
-// Package telemetry sends what a run does to whoever collects it, by OpenTelemetry. Without it, a run that is slow or late would be
-// looked into with its log alone, and beside everything else that the same night did.
+// Package telemetry sends what a run does to whoever collects it, by OpenTelemetry. Without it, a
+// run that is slow or late would be looked into with its log alone, and beside everything else that
+// the same night did.
 //
 //	steps (package step) ─┬─ traces ──┐
 //	                      ├─ metrics ─┼─ OTLP, when the environment names an endpoint
 //	the ledger ─ gauges ──┘           └─ GET /metrics of serve
 //	log ────────────────── logs ──────── OTLP
 //
-// The variables are those of OpenTelemetry (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/), and
-// their own library reads them. Where none of them asks for a signal, nothing of it is started.
+// The variables are those of OpenTelemetry
+// (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/), and their
+// own library reads them. Where none of them asks for a signal, nothing of it is started.
 package telemetry
 
 import (
@@ -59,13 +61,15 @@ func Asked(getenv func(string) string) (traces, metrics, logs bool) {
 		if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || exporter == "none" {
 			return false
 		}
-		return exporter != "" || getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
+		return exporter != "" || getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" ||
+			getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
 	}
 	return asked("TRACES"), asked("METRICS"), asked("LOGS")
 }
 
-// Start starts the signals that the environment asks for, and nil when it asks for none and nobody scrapes. Nothing is sent yet. A
-// signal that can't be started is left out with a warning: a slip in a variable of OpenTelemetry's mustn't cost a night's data.
+// Start starts the signals that the environment asks for, and nil when it asks for none and nobody
+// scrapes. Nothing is sent yet. A signal that can't be started is left out with a warning: a slip
+// in a variable of OpenTelemetry's mustn't cost a night's data.
 func Start(ctx context.Context, o Options) (t *Telemetry, err error) {
 	traces, metrics, logs := Asked(o.Getenv)
 	if !traces && !metrics && !logs && o.Scrape == nil {
@@ -80,19 +84,23 @@ func Start(ctx context.Context, o Options) (t *Telemetry, err error) {
 	steps := step.Options{Traces: notraces.NewTracerProvider(), Metrics: nometrics.NewMeterProvider(), Reason: o.Reason}
 	if traces {
 		if exporter, err := autoexport.NewSpanExporter(ctx); t.can("OTEL_TRACES_EXPORTER", err) {
-			p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about), sdktrace.WithIDGenerator(&ids{first: o.Trace}))
+			p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about),
+				sdktrace.WithIDGenerator(&ids{first: o.Trace}))
 			steps.Traces, t.stop = p, append(t.stop, p.Shutdown)
 		}
 	}
 	readers := t.readers(ctx, metrics, o.Scrape)
 	if len(readers) > 0 {
-		p := sdkmetric.NewMeterProvider(append(readers, sdkmetric.WithResource(about), sdkmetric.WithCardinalityLimit(mostSeries))...)
+		p := sdkmetric.NewMeterProvider(append(readers, sdkmetric.WithResource(about),
+			sdkmetric.WithCardinalityLimit(mostSeries))...)
 		steps.Metrics, t.stop = p, append(t.stop, p.Shutdown)
 	}
 	if logs {
 		if exporter, err := autoexport.NewLogExporter(ctx); t.can("OTEL_LOGS_EXPORTER", err) {
-			p := sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)))
-			t.logs, t.stop = otelslog.NewHandler("reportferry", otelslog.WithLoggerProvider(p)), append(t.stop, p.Shutdown)
+			p := sdklog.NewLoggerProvider(sdklog.WithResource(about),
+				sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)))
+			t.logs, t.stop = otelslog.NewHandler("reportferry", otelslog.WithLoggerProvider(p)),
+				append(t.stop, p.Shutdown)
 		}
 	}
 	if t.recorder, err = step.New(steps); err != nil {

@@ -44,7 +44,8 @@ func TestAsked(t *testing.T) {
 		{"OTEL_METRICS_EXPORTER=console", false, true, false},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c OTEL_SDK_DISABLED=True", false, false, false},
 	} {
-		if traces, metrics, logs := Asked(env(strings.Fields(c.env)...)); traces != c.traces || metrics != c.metrics || logs != c.logs {
+		if traces, metrics, logs := Asked(env(strings.Fields(c.env)...)); traces != c.traces || metrics != c.metrics ||
+			logs != c.logs {
 			t.Errorf("%s: traces %v, metrics %v, logs %v", c.env, traces, metrics, logs)
 		}
 	}
@@ -53,7 +54,8 @@ func TestAsked(t *testing.T) {
 // Where nobody asks, nothing is started, and everything may be called.
 func TestNothingIsStartedUnasked(t *testing.T) {
 	before := runtime.NumGoroutine()
-	none, err := Start(t.Context(), Options{Getenv: env("TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")})
+	none, err := Start(t.Context(),
+		Options{Getenv: env("TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")})
 	if none != nil || err != nil {
 		t.Fatal(none, err)
 	}
@@ -72,7 +74,8 @@ func TestTracesOfATask(t *testing.T) {
 	c := collector.Start(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL+"/v1/traces")
 	id := trace.TraceID{1, 2, 3}
-	started, err := Start(t.Context(), Options{Getenv: env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=x"), Trace: id, Log: slog.New(slog.DiscardHandler), Stays: true, Reason: error.Error})
+	started, err := Start(t.Context(), Options{Getenv: env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=x"), Trace: id,
+		Log: slog.New(slog.DiscardHandler), Stays: true, Reason: error.Error})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +98,8 @@ func TestWhatCantBeSentIsAWarning(t *testing.T) {
 	var log bytes.Buffer
 	address := "http://127.0.0.1:1/secret-path"
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
-	o := Options{Getenv: env("OTEL_EXPORTER_OTLP_ENDPOINT=" + address), Log: slog.New(slog.NewTextHandler(&log, nil)), Reason: error.Error}
+	o := Options{Getenv: env("OTEL_EXPORTER_OTLP_ENDPOINT=" + address), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Reason: error.Error}
 	started, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +110,8 @@ func TestWhatCantBeSentIsAWarning(t *testing.T) {
 	stop()
 	began := time.Now()
 	started.Close(ctx)
-	if took := time.Since(began); took > flushTime+time.Second || !strings.Contains(log.String(), "could not be sent") || strings.Contains(log.String(), "secret-path") {
+	if took := time.Since(began); took > flushTime+time.Second ||
+		!strings.Contains(log.String(), "could not be sent") || strings.Contains(log.String(), "secret-path") {
 		t.Errorf("after %v: %s", took, log.String())
 	}
 	lines := strings.Count(log.String(), "\n")
@@ -122,12 +127,14 @@ func TestWhatCantBeSentIsAWarning(t *testing.T) {
 func TestASlipLeavesOutOneSignal(t *testing.T) {
 	c := collector.Start(t)
 	for name, value := range map[string]string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL, "OTEL_METRICS_EXPORTER": "otpl", "OTEL_LOGS_EXPORTER": "smoke", "OTEL_RESOURCE_ATTRIBUTES": "nothing, team=marketing",
+		"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL, "OTEL_METRICS_EXPORTER": "otpl", "OTEL_LOGS_EXPORTER": "smoke",
+		"OTEL_RESOURCE_ATTRIBUTES": "nothing, team=marketing",
 	} {
 		t.Setenv(name, value)
 	}
 	var log bytes.Buffer
-	started, err := Start(t.Context(), Options{Getenv: os.Getenv, Log: slog.New(slog.NewTextHandler(&log, nil)), Reason: error.Error})
+	started, err := Start(t.Context(), Options{Getenv: os.Getenv, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Reason: error.Error})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +144,8 @@ func TestASlipLeavesOutOneSignal(t *testing.T) {
 	if len(c.Spans()) != 1 || c.Resource()["service.name"] != "reportferry" || started.Logs() != nil {
 		t.Errorf("%d spans of %v", len(c.Spans()), c.Resource())
 	}
-	for _, want := range []string{"OTEL_METRICS_EXPORTER can't be followed", "OTEL_LOGS_EXPORTER can't be followed", "OTEL_RESOURCE_ATTRIBUTES can't be followed"} {
+	for _, want := range []string{"OTEL_METRICS_EXPORTER can't be followed", "OTEL_LOGS_EXPORTER can't be followed",
+		"OTEL_RESOURCE_ATTRIBUTES can't be followed"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("there is no %s in\n%s", want, log.String())
 		}

@@ -1,5 +1,6 @@
-// Package terminal shows text of others: names of campaigns and events, names of files, answers of services. Without it,
-// such a text could move the cursor, set the window's title, turn its surroundings around or forge lines of the program.
+// Package terminal shows text of others: names of campaigns and events, names of files, answers of
+// services. Without it, such a text could move the cursor, set the window's title, turn its
+// surroundings around or forge lines of the program.
 package terminal
 
 import (
@@ -12,7 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Line makes a text of others a piece of one line: what a terminal would obey is shown as \u and four digits.
+// Line makes a text of others a piece of one line: what a terminal would obey is shown as \u and
+// four digits.
 func Line(s string) string { return escaped(s, false) }
 
 // Text is Line that keeps tabs and line ends, for texts that the program has put together itself.
@@ -20,8 +22,9 @@ func Text(s string) string { return escaped(s, true) }
 
 func escaped(s string, layout bool) string { return string(appendEscaped(nil, []byte(s), layout)) }
 
-// appendEscaped writes what is unsafe as JSON would, so that the bytes of a JSON text stand for the same values as before.
-// A byte that is no UTF-8, which some terminals take for a control character, isn't JSON anyway.
+// appendEscaped writes what is unsafe as JSON would, so that the bytes of a JSON text stand for the
+// same values as before. A byte that is no UTF-8, which some terminals take for a control
+// character, isn't JSON anyway.
 func appendEscaped(b, text []byte, layout bool) []byte {
 	from := 0
 	for at := 0; at < len(text); {
@@ -58,8 +61,8 @@ func unsafe(r rune, size int, layout bool) bool {
 	return r == 0x2028 || r == 0x2029 // separators of lines and paragraphs
 }
 
-// A Writer escapes all that is written through it, but tabs and line ends: the program's own layout. It may be used by
-// several goroutines.
+// A Writer escapes all that is written through it, but tabs and line ends: the program's own
+// layout. It may be used by several goroutines.
 type Writer struct {
 	mu   sync.Mutex
 	to   io.Writer
@@ -107,7 +110,8 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Data is where w leads, for what isn't text for people: a file or a pipe gets data as they are, a terminal escaped.
+// Data is where w leads, for what isn't text for people: a file or a pipe gets data as they are, a
+// terminal escaped.
 func Data(w io.Writer) io.Writer {
 	if own, ok := w.(*Writer); ok && !Is(w) {
 		return own.to
@@ -124,8 +128,8 @@ func Is(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// Draws says whether w leads to a terminal that progress bars can be drawn on. On one whose size isn't known, such as that of
-// some containers, none would be seen.
+// Draws says whether w leads to a terminal that progress bars can be drawn on. On one whose size
+// isn't known, such as that of some containers, none would be seen.
 func Draws(w io.Writer) bool {
 	file, ok := Raw(w).(*os.File)
 	if !ok {

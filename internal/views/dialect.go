@@ -22,49 +22,61 @@ type Dialect struct {
 // interval is what standard SQL adds to a date.
 const interval = "CAST(%s + INTERVAL '%d' %s AS DATE)"
 
-// The dialects. Each column of a type that tables of states have is named as the engine reads it from Parquet or Iceberg.
+// The dialects. Each column of a type that tables of states have is named as the engine reads it
+// from Parquet or Iceberg.
 var (
 	BigQuery = Dialect{
 		Name: "bigquery", types: bigqueryTypes,
-		today: "DATE(TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL %d MINUTE), 'UTC')", later: "DATE_ADD(%s, INTERVAL %d %s)", days: "DATE_DIFF(%[2]s, %[1]s, DAY)",
-		Dialect: formula.Dialect{Quote: backticks, Divide: func(left, right string) string { return "SAFE_DIVIDE(CAST(" + left + " AS FLOAT64), " + right + ")" }},
+		today: "DATE(TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL %d MINUTE), 'UTC')",
+		later: "DATE_ADD(%s, INTERVAL %d %s)", days: "DATE_DIFF(%[2]s, %[1]s, DAY)",
+		Dialect: formula.Dialect{Quote: backticks, Divide: func(left,
+			right string) string {
+			return "SAFE_DIVIDE(CAST(" + left + " AS FLOAT64), " + right + ")"
+		}},
 	}
 	DuckDB = Dialect{
 		Name: "duckdb", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE")},
 		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP", "TIMESTAMPTZ"), names: true,
 		age:   "date_diff('minute', MAX(fetched), now() AT TIME ZONE 'UTC')",
-		today: "CAST((now() AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval, days: "date_diff('day', %s, %s)",
+		today: "CAST((now() AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval,
+		days: "date_diff('day', %s, %s)",
 	}
 	Trino = Dialect{
 		Name: "trino", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE")},
 		types: typesOf("VARCHAR", "DOUBLE", "TIMESTAMP(6)", "TIMESTAMP(6) WITH TIME ZONE"),
 		age:   "date_diff('minute', MAX(fetched), CAST(current_timestamp AT TIME ZONE 'UTC' AS TIMESTAMP(6)))",
-		today: "CAST((current_timestamp AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval, days: "date_diff('day', %s, %s)",
+		today: "CAST((current_timestamp AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval,
+		days: "date_diff('day', %s, %s)",
 	}
 	Spark = Dialect{
 		Name: "spark", Dialect: formula.Dialect{Quote: backticks, Divide: divideAs("DOUBLE")},
 		types: typesOf("STRING", "DOUBLE", "TIMESTAMP_NTZ", "TIMESTAMP"),
 		age:   "timestampdiff(MINUTE, MAX(fetched), convert_timezone('UTC', localtimestamp()))",
-		today: "CAST(convert_timezone('UTC', localtimestamp()) + INTERVAL '%d' MINUTE AS DATE)", later: interval, days: "datediff(%[2]s, %[1]s)",
+		today: "CAST(convert_timezone('UTC', localtimestamp()) + INTERVAL '%d' MINUTE AS DATE)", later: interval,
+		days: "datediff(%[2]s, %[1]s)",
 	}
 	Postgres = Dialect{
 		Name: "postgres", Dialect: formula.Dialect{Quote: quotes, Divide: divideAs("DOUBLE PRECISION")},
 		types: typesOf("TEXT", "DOUBLE PRECISION", "TIMESTAMP", "TIMESTAMPTZ"),
 		age:   "CAST(FLOOR(EXTRACT(EPOCH FROM now() AT TIME ZONE 'UTC' - MAX(fetched)) / 60) AS BIGINT)",
-		today: "CAST((now() AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval, days: "(%[2]s - %[1]s)",
+		today: "CAST((now() AT TIME ZONE 'UTC') + INTERVAL '%d' MINUTE AS DATE)", later: interval,
+		days: "(%[2]s - %[1]s)",
 	}
 )
 
 // bigqueryTypes are those that its sink gives columns.
 var bigqueryTypes = map[catalog.Type]string{
-	catalog.String: "STRING", catalog.Int64: "INT64", catalog.Double: "FLOAT64", catalog.Decimal: "NUMERIC", catalog.Day: "DATE", catalog.Hour: "DATETIME",
+	catalog.String: "STRING", catalog.Int64: "INT64", catalog.Double: "FLOAT64", catalog.Decimal: "NUMERIC",
+	catalog.Day: "DATE", catalog.Hour: "DATETIME",
 	catalog.Instant: "TIMESTAMP",
 }
 
-// typesOf are the types of an engine. All call whole numbers BIGINT, days DATE and money DECIMAL(18,6).
+// typesOf are the types of an engine. All call whole numbers BIGINT, days DATE and money
+// DECIMAL(18,6).
 func typesOf(text, double, moment, instant string) map[catalog.Type]string {
 	return map[catalog.Type]string{
-		catalog.String: text, catalog.Int64: "BIGINT", catalog.Double: double, catalog.Day: "DATE", catalog.Month: "DATE", catalog.Hour: moment,
+		catalog.String: text, catalog.Int64: "BIGINT", catalog.Double: double, catalog.Day: "DATE",
+		catalog.Month: "DATE", catalog.Hour: moment,
 		catalog.Decimal: "DECIMAL(18,6)", catalog.Instant: instant,
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A Long is what a view in long form is made of: for each row of a table that is summed, it has a row for each key.
+// A Long is what a view in long form is made of: for each row of a table that is summed, it has a
+// row for each key.
 type Long struct {
 	Of     Table
 	Name   string     // ends the view's name
@@ -20,10 +21,13 @@ type Long struct {
 // A Value is a column of a view in long form.
 type Value struct {
 	Name string
-	From map[string]string // column of the table by the first value of a key; nil: the column of this name, in the row of each key
+	// Column of the table by the first value of a key; nil: the column of this name, in the row of
+	// each key.
+	From map[string]string
 }
 
-// Ripe says when the row of a key is ripe: when the period of its date is over, and then as many days as the key's column Days has.
+// Ripe says when the row of a key is ripe: when the period of its date is over, and then as many
+// days as the key's column Days has.
 type Ripe struct {
 	Period string // of the date: day, week, month, quarter or year; empty: the view doesn't tell
 	Ahead  int    // minutes by which the date's zone is ahead of UTC
@@ -31,7 +35,8 @@ type Ripe struct {
 }
 
 // spans are the lengths of periods, as numbers and units of intervals.
-var spans = map[string][2]any{"day": {1, "DAY"}, "week": {7, "DAY"}, "month": {1, "MONTH"}, "quarter": {3, "MONTH"}, "year": {1, "YEAR"}}
+var spans = map[string][2]any{"day": {1, "DAY"}, "week": {7, "DAY"}, "month": {1, "MONTH"}, "quarter": {3, "MONTH"},
+	"year": {1, "YEAR"}}
 
 // Long is the view of a table in long form. It has the rows that a condition leaves; empty: all.
 func (p Place) Long(l Long, where string) (View, error) {
@@ -57,7 +62,8 @@ func (p Place) Long(l Long, where string) (View, error) {
 	}
 	if span, told := spans[l.Ripe.Period]; told {
 		over := fmt.Sprintf(p.later, "CAST("+p.Quote(l.Of.On)+" AS DATE)", span[0], span[1])
-		columns = append(columns, fmt.Sprintf(p.days, over, fmt.Sprintf(p.today, l.Ripe.Ahead))+" >= "+p.Quote(l.Ripe.Days)+" AS "+p.Quote("ripe"))
+		columns = append(columns, fmt.Sprintf(p.days, over, fmt.Sprintf(p.today,
+			l.Ripe.Ahead))+" >= "+p.Quote(l.Ripe.Days)+" AS "+p.Quote("ripe"))
 	}
 	for _, v := range l.Values {
 		if v.From == nil {

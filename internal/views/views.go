@@ -1,6 +1,6 @@
-// Package views writes the views that dashboards read, in the SQL of each engine that reads tables. Without it every engine would
-// sum, divide and leave out what isn't final in a way of its own, and the same dashboard would show other numbers on Trino than on
-// BigQuery.
+// Package views writes the views that dashboards read, in the SQL of each engine that reads tables.
+// Without it every engine would sum, divide and leave out what isn't final in a way of its own, and
+// the same dashboard would show other numbers on Trino than on BigQuery.
 //
 //	Table: its date, dimensions, sums and ratios ─┐
 //	Dialect: how an engine quotes and divides     ├─▶ View: a name and a query
@@ -35,7 +35,8 @@ type Table struct {
 	Ratios []Ratio
 }
 
-// A Ratio is a column computed from sums: its formula has names of Sums, numbers, + - * / ( ) and abs( ).
+// A Ratio is a column computed from sums: its formula has names of Sums, numbers, + - * / ( ) and
+// abs( ).
 type Ratio struct{ Name, Formula string }
 
 // A Column is one of a table that describes others.
@@ -49,8 +50,8 @@ func (p Place) Create(v View) string {
 	return fmt.Sprintf("CREATE OR REPLACE VIEW %s AS\n%s;\n", p.Named(v.Name), v.Query)
 }
 
-// Summed is a table's metrics, summed by its date and the dimensions that are kept, with ratios computed from the sums. It has the rows that
-// a condition leaves; empty: all.
+// Summed is a table's metrics, summed by its date and the dimensions that are kept, with ratios
+// computed from the sums. It has the rows that a condition leaves; empty: all.
 func (p Place) Summed(t Table, where string) (View, error) {
 	name := t.Name + "_by"
 	var groups []string
@@ -82,8 +83,8 @@ func (p Place) Summed(t Table, where string) (View, error) {
 	return View{name, query}, nil
 }
 
-// Final is a table's rows that don't change any more: those of partitions that are called final by a table of partitions, which may
-// describe other tables as well.
+// Final is a table's rows that don't change any more: those of partitions that are called final by
+// a table of partitions, which may describe other tables as well.
 func (p Place) Final(t Table, partitions string) View {
 	where := "\nWHERE EXISTS (SELECT 1 " + from(t, partitions, "final") + ")" // the table has no periods
 	if t.On != "" {
@@ -92,8 +93,9 @@ func (p Place) Final(t Table, partitions string) View {
 	return View{t.Name + "_final", "SELECT * FROM " + p.Table(t.Name) + where}
 }
 
-// Without is the condition that leaves the rows of those partitions that a table of partitions doesn't give this state. A table without
-// periods has one partition, which is never beside another one: it needs none.
+// Without is the condition that leaves the rows of those partitions that a table of partitions
+// doesn't give this state. A table without periods has one partition, which is never beside another
+// one: it needs none.
 func (p Place) Without(t Table, partitions, state string) string {
 	if t.On == "" {
 		return ""
@@ -102,7 +104,8 @@ func (p Place) Without(t Table, partitions, state string) string {
 }
 
 func (p Place) where(t Table, in, partitions, state string) string {
-	return fmt.Sprintf("\nWHERE CAST(%s AS DATE) %s (SELECT partition_date %s)", p.Quote(t.On), in, from(t, partitions, state))
+	return fmt.Sprintf("\nWHERE CAST(%s AS DATE) %s (SELECT partition_date %s)", p.Quote(t.On), in,
+		from(t, partitions, state))
 }
 
 // from are the partitions of a table that have a state.
@@ -110,7 +113,8 @@ func from(t Table, partitions, state string) string {
 	return fmt.Sprintf("FROM %s WHERE table_name = %s AND state = %s", partitions, Text(t.Name), Text(state))
 }
 
-// Told is what tables of one sort tell, as FROM has each of them. Without any it has the columns and no rows.
+// Told is what tables of one sort tell, as FROM has each of them. Without any it has the columns
+// and no rows.
 func (p Place) Told(sort string, columns []Column, tables []string) View {
 	var names, nothing, queries []string
 	for _, c := range columns {
@@ -133,7 +137,8 @@ type Member struct {
 	Columns []Column
 }
 
-// Union has the rows of all members, with the member's name in its first column. Columns go by their names; one that a table lacks is NULL there.
+// Union has the rows of all members, with the member's name in its first column. Columns go by
+// their names; one that a table lacks is NULL there.
 func (p Place) Union(name, first string, members []Member) View {
 	var all []Column
 	for _, m := range members {
@@ -171,8 +176,9 @@ func has(columns []Column, name string) bool {
 	return slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name })
 }
 
-// Fresh says how fresh every table is, by what lists partitions: a table of them, or what BigQuery itself knows. It leaves out tables
-// whose names begin with an underscore, or with the prefix of those that describe others.
+// Fresh says how fresh every table is, by what lists partitions: a table of them, or what BigQuery
+// itself knows. It leaves out tables whose names begin with an underscore, or with the prefix of
+// those that describe others.
 func (p Place) Fresh(prefix, partitions string) View {
 	if p.Name != BigQuery.Name {
 		return View{prefix + "freshness", fmt.Sprintf(told, p.age, partitions)}
@@ -184,7 +190,8 @@ func (p Place) Fresh(prefix, partitions string) View {
 	return View{prefix + "freshness", fmt.Sprintf(known, partitions, besides)}
 }
 
-// known is by what BigQuery knows of every table's partitions (https://cloud.google.com/bigquery/docs/information-schema-partitions).
+// known is by what BigQuery knows of every table's partitions
+// (https://cloud.google.com/bigquery/docs/information-schema-partitions).
 const known = `SELECT
   table_name,
   MAX(IF(total_rows > 0, partition_id, NULL)) AS last_period,

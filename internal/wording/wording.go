@@ -1,11 +1,13 @@
-// Package wording has what commands and pages say alike: what an exit code means, what came of a run, what to do about a
-// file. Without it the page would advise one thing, and the command another.
+// Package wording has what commands and pages say alike: what an exit code means, what came of a
+// run, what to do about a file. Without it the page would advise one thing, and the command
+// another.
 //
 //	Meaning, Outcome             of a run
 //	Size, Rebaselined            of numbers that moved, and of those that can't be compared
 //	FileMending                  of a file that is pushed
 //
-// The texts have no layout. Names in them are as the config and the ledger have them, so whoever shows them escapes them.
+// The texts have no layout. Names in them are as the config and the ledger have them, so whoever
+// shows them escapes them.
 package wording
 
 import (
@@ -27,7 +29,9 @@ var Codes = []struct {
 	{jobs.ExitDone, "done"},
 	{jobs.ExitFailed, "failed"},
 	{jobs.ExitUsage, "usage or config"},
-	{jobs.ExitSome, "some units failed or are held back, or differ from the service's totals, or are suspected to be empty, or their raw answers aren't kept, or rows of files weren't taken; the rest is published; of status, check and gaps: not all is as it should be"},
+	{jobs.ExitSome, "some units failed or are held back, or differ from the service's totals, or are suspected to " +
+		"be empty, or their raw answers aren't kept, or rows of files weren't taken; the rest is published; of " +
+		"status, check and gaps: not all is as it should be"},
 	{jobs.ExitHeld, "a named run got no unit, because others hold them all"},
 	{jobs.ExitDenied, "authentication or permission refused"},
 	{jobs.ExitInterrupted, "interrupted; the next run goes on"},
@@ -103,7 +107,8 @@ func Size(size float64) string {
 	return fmt.Sprintf("%+.0f%%", size*100)
 }
 
-// Rebaselined says of how many periods the numbers mean something else by now, and what: a line for each such change.
+// Rebaselined says of how many periods the numbers mean something else by now, and what: a line for
+// each such change.
 func Rebaselined(changes []refresh.Change) (lines []string) {
 	n := map[string]int{}
 	for _, c := range changes {

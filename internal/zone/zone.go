@@ -1,14 +1,17 @@
-// Package zone says by which offsets from UTC the days of a zone are asked for. Without it, a day in a zone by name would be left to a
-// parameter that the service isn't known to take, and would silently be a day of UTC.
+// Package zone says by which offsets from UTC the days of a zone are asked for. Without it, a day
+// in a zone by name would be left to a parameter that the service isn't known to take, and would
+// silently be a day of UTC.
 //
 //	2026-10-23 to 2026-10-27 in Europe/Berlin, whose clocks go back on the 25th:
 //
 //	|-- 23rd, 24th: +02:00 --|-- 25th: +02:00, hours 00 to 02 --|-- 25th: +01:00, hours 02 to 23 --|-- 26th, 27th: +01:00 --|
 //
-// A day without a change of clocks is one of a fixed offset. The others are asked for hour by hour, once by each of their offsets, and
-// only the hours in which that offset held are taken. Where clocks go back, an hour is taken of both.
+// A day without a change of clocks is one of a fixed offset. The others are asked for hour by hour,
+// once by each of their offsets, and only the hours in which that offset held are taken. Where
+// clocks go back, an hour is taken of both.
 //
-// Rules of zones are those that the program was built with (package time/tzdata), or the system's, which go first.
+// Rules of zones are those that the program was built with (package time/tzdata), or the system's,
+// which go first.
 package zone
 
 import (
@@ -26,13 +29,14 @@ type Piece struct {
 	From, Until civil.Date // half open: [From, Until)
 	Offset      string     // from UTC, such as +02:00
 
-	// First and Last are the hours of a day on which clocks change that belong to the piece, both included, in HourForm. They are empty
-	// for days whose hours all do.
+	// First and Last are the hours of a day on which clocks change that belong to the piece, both
+	// included, in HourForm. They are empty for days whose hours all do.
 	First, Last string
 }
 
-// Pieces cuts the days [from, until) of a zone by its changes of clocks, in the order of time. The service counts by hours of UTC: where a
-// change isn't at a full one, the hour in which it lies belongs to the piece in which it begins.
+// Pieces cuts the days [from, until) of a zone by its changes of clocks, in the order of time. The
+// service counts by hours of UTC: where a change isn't at a full one, the hour in which it lies
+// belongs to the piece in which it begins.
 func Pieces(loc *time.Location, from, until civil.Date) (list []Piece) {
 	for d := from; d.Before(until); d = d.AddDays(1) {
 		begin, end := Start(d, loc), Start(d.AddDays(1), loc)
@@ -51,7 +55,8 @@ func Pieces(loc *time.Location, from, until civil.Date) (list []Piece) {
 				_, seconds := begin.Zone()
 				held := time.FixedZone("", seconds)
 				list = append(list, Piece{
-					From: d, Until: d.AddDays(1), Offset: offsetAt(begin), First: first.In(held).Format(HourForm), Last: last.In(held).Format(HourForm),
+					From: d, Until: d.AddDays(1), Offset: offsetAt(begin), First: first.In(held).Format(HourForm),
+					Last: last.In(held).Format(HourForm),
 				})
 			}
 			begin = until
@@ -60,7 +65,8 @@ func Pieces(loc *time.Location, from, until civil.Date) (list []Piece) {
 	return list
 }
 
-// Longest is the offset that holds for the longest part of the days [from, until); of two as long it is the earlier one.
+// Longest is the offset that holds for the longest part of the days [from, until); of two as long
+// it is the earlier one.
 func Longest(loc *time.Location, from, until civil.Date) string {
 	held, most := map[string]time.Duration{}, ""
 	for begin, end := Start(from, loc), Start(until, loc); begin.Before(end); {
@@ -86,9 +92,9 @@ func fullHour(t time.Time) time.Time { return t.Add(time.Hour - time.Nanosecond)
 
 func offsetAt(t time.Time) string { return t.Format("-07:00") }
 
-// Start is the first moment of a day. Where clocks go forward at midnight, that moment isn't 00:00, and time.Date
-// may take 00:00 for an hour of the day before. Where they go back at midnight, 00:00 comes twice, and the first one
-// counts.
+// Start is the first moment of a day. Where clocks go forward at midnight, that moment isn't 00:00,
+// and time.Date may take 00:00 for an hour of the day before. Where they go back at midnight, 00:00
+// comes twice, and the first one counts.
 func Start(d civil.Date, loc *time.Location) time.Time {
 	t := d.In(loc)
 	since, until := t.ZoneBounds()

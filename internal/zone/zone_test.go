@@ -56,9 +56,11 @@ func TestPieces(t *testing.T) {
 			{date("2026-10-04"), date("2026-10-05"), "+10:30", "2026-10-04T00", "2026-10-04T01"},
 			{date("2026-10-04"), date("2026-10-05"), "+11:00", "2026-10-04T03", "2026-10-04T23"},
 		}},
-		"Pacific/Apia":    {"2011-12-30", "2011-12-31", nil}, // a day that never was
-		"Asia/Kolkata":    {"2026-01-01", "2027-01-01", []Piece{{date("2026-01-01"), date("2027-01-01"), "+05:30", "", ""}}},
-		"Pacific/Chatham": {"2026-06-01", "2026-06-02", []Piece{{date("2026-06-01"), date("2026-06-02"), "+12:45", "", ""}}},
+		"Pacific/Apia": {"2011-12-30", "2011-12-31", nil}, // a day that never was
+		"Asia/Kolkata": {"2026-01-01", "2027-01-01", []Piece{{date("2026-01-01"), date("2027-01-01"), "+05:30", "",
+			""}}},
+		"Pacific/Chatham": {"2026-06-01", "2026-06-02", []Piece{{date("2026-06-01"), date("2026-06-02"), "+12:45", "",
+			""}}},
 	} {
 		if got := Pieces(load(t, name), date(c.from), date(c.until)); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v\nwant %+v", name, got, c.want)
@@ -71,8 +73,10 @@ func TestPieces(t *testing.T) {
 
 // Each hour of UTC that begins in the days asked for is in one piece, and no other is in any.
 func TestEveryHourIsInOnePiece(t *testing.T) {
-	names := []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "Asia/Beirut", "America/St_Johns",
-		"Pacific/Chatham", "America/Santiago", "Africa/Cairo", "Asia/Kolkata", "Africa/Casablanca", "Antarctica/Troll", "UTC"}
+	names := []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "Asia/Beirut",
+		"America/St_Johns",
+		"Pacific/Chatham", "America/Santiago", "Africa/Cairo", "Asia/Kolkata", "Africa/Casablanca", "Antarctica/Troll",
+		"UTC"}
 	rapid.Check(t, func(t *rapid.T) {
 		loc, err := time.LoadLocation(rapid.SampledFrom(names).Draw(t, "zone"))
 		if err != nil {
@@ -81,7 +85,8 @@ func TestEveryHourIsInOnePiece(t *testing.T) {
 		from := date("2024-01-01").AddDays(rapid.IntRange(0, 1400).Draw(t, "day"))
 		until := from.AddDays(rapid.IntRange(0, 40).Draw(t, "days"))
 		pieces := Pieces(loc, from, until)
-		for hour := from.AddDays(-2).In(time.UTC); hour.Before(until.AddDays(2).In(time.UTC)); hour = hour.Add(time.Hour) {
+		for hour := from.AddDays(-2).In(time.UTC); hour.Before(until.AddDays(2).In(time.UTC)); hour = hour.Add(
+			time.Hour) {
 			in, want := 0, 0
 			for _, p := range pieces {
 				offset, err := time.Parse("-07:00", p.Offset)
@@ -90,7 +95,8 @@ func TestEveryHourIsInOnePiece(t *testing.T) {
 				}
 				at := hour.In(offset.Location())
 				day, label := civil.DateOf(at), at.Format(HourForm)
-				if !day.Before(p.From) && day.Before(p.Until) && (p.First == "" || p.First <= label && label <= p.Last) {
+				if !day.Before(p.From) && day.Before(p.Until) && (p.First == "" || p.First <= label &&
+					label <= p.Last) {
 					in++
 				}
 			}
@@ -98,7 +104,8 @@ func TestEveryHourIsInOnePiece(t *testing.T) {
 				want = 1
 			}
 			if in != want {
-				t.Fatalf("%s of %s in %s until %s is in %d pieces, want %d: %+v", hour, loc, from, until, in, want, pieces)
+				t.Fatalf("%s of %s in %s until %s is in %d pieces, want %d: %+v", hour, loc, from, until, in, want,
+					pieces)
 			}
 		}
 	})
@@ -107,7 +114,8 @@ func TestEveryHourIsInOnePiece(t *testing.T) {
 func TestLongest(t *testing.T) {
 	berlin := load(t, "Europe/Berlin")
 	for _, c := range []struct{ from, until, want string }{
-		{"2026-10-25", "2026-10-26", "+01:00"}, {"2026-03-29", "2026-03-30", "+02:00"}, {"2026-10-01", "2026-11-01", "+02:00"},
+		{"2026-10-25", "2026-10-26", "+01:00"}, {"2026-03-29", "2026-03-30", "+02:00"},
+		{"2026-10-01", "2026-11-01", "+02:00"},
 		{"2026-01-01", "2027-01-01", "+02:00"}, {"2026-07-01", "2026-07-02", "+02:00"},
 	} {
 		if got := Longest(berlin, date(c.from), date(c.until)); got != c.want {

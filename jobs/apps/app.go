@@ -1,5 +1,6 @@
-// Package apps keeps the apps of an account as a file declares them, by the service's app automation. Without it, apps would
-// be set up by hand: a forgotten parameter, or a migration that failed in silence, would be found in a report weeks later.
+// Package apps keeps the apps of an account as a file declares them, by the service's app
+// automation. Without it, apps would be set up by hand: a forgotten parameter, or a migration that
+// failed in silence, would be found in a report weeks later.
 //
 // A file declares apps; each has a record in the ledger of how far it has come:
 //

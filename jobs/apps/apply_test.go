@@ -23,15 +23,19 @@ func TestSecondRunChangesNothing(t *testing.T) {
 	full.Stores = map[string]string{"amazon": "B00X"}
 	full.Sections = []string{"events", "partners", "callbacks"}
 	full.Overrides = map[string]any{
-		"callbacks":            []any{map[string]any{"id": "global", "url": "https://u:p@in.example.com/?key=zz-hidden&id={idfa}"}},
-		"attribution_settings": map[string]any{"click_device_matching": map[string]any{"window": uint64(86400), "enabled": true}},
+		"callbacks": []any{map[string]any{"id": "global",
+			"url": "https://u:p@in.example.com/?key=zz-hidden&id={idfa}"}},
+		"attribution_settings": map[string]any{"click_device_matching": map[string]any{"window": uint64(86400),
+			"enabled": true}},
 	}
 	full.Events = []Event{{"purchase", false}, {"registration", true}}
 	full.Signature = &Signature{&enforce, []string{"c4:bd:07:91:bc:09:f9:b6:15:cd:bc:a3:3f:bc:68:8b:c2:ef:4f:f5"}}
 	full.Editors = []string{"a@example.com"}
-	ios := App{Name: "Game", BundleID: "com.example", StoreID: "123", Platform: "ios", IOSSecret: "ios-secret-zz", Verify: true}
+	ios := App{Name: "Game", BundleID: "com.example", StoreID: "123", Platform: "ios", IOSSecret: "ios-secret-zz",
+		Verify: true}
 	r := newRig(t, emulator.Options{Readings: known}, full, ios)
-	if plan := strings.Join(r.diff(), "\n"); strings.Contains(plan, "zz") || !strings.Contains(plan, "channel_setup.ironsource.password: (none) -> (not shown)") {
+	if plan := strings.Join(r.diff(), "\n"); strings.Contains(plan, "zz") ||
+		!strings.Contains(plan, "channel_setup.ironsource.password: (none) -> (not shown)") {
 		t.Errorf("the plan is\n%s", plan)
 	}
 	r.wants(r.run(), 2, 0, 0)
@@ -46,7 +50,8 @@ func TestSecondRunChangesNothing(t *testing.T) {
 		res := r.run()
 		r.wants(res, 0, 2, 0)
 		if res.Outcome.Requests != 4 || r.tickets()["android/com.example.g1"] != before["android/com.example.g1"] {
-			t.Errorf("%d requests to look at two apps; jobs before %v, now %v", res.Outcome.Requests, before, r.tickets())
+			t.Errorf("%d requests to look at two apps; jobs before %v, now %v", res.Outcome.Requests, before,
+				r.tickets())
 		}
 	}
 	setup := r.details(full).ChannelSetup
@@ -74,24 +79,41 @@ func TestChanges(t *testing.T) {
 		plan   []string
 	}{
 		{"name", func(a *App) { a.Name = "Other" }, 0, []string{`name: "Game 1" -> "Other"`}},
-		{"bundle", func(a *App) { a.BundleID = "com.other" }, 0, []string{`bundle_id: "com.example.g1" -> "com.other"`}},
-		{"store", func(a *App) { a.Stores = map[string]string{"huawei": "C1"} }, 0, []string{`additional_stores.huawei: (none) -> "C1"`}},
-		{"parameter", func(a *App) { a.Setup["facebook"]["app_id"] = "9" }, 1, []string{`channel_setup.facebook.app_id: "1001" -> "9"`}},
-		{"secret", func(a *App) { a.Setup["ironsource"]["password"] = Secret("other-zz") }, 1, []string{`channel_setup.ironsource.password: (not shown) -> (not shown)`}},
-		{"partner gone", func(a *App) { delete(a.Setup, "applovin") }, 1, []string{`channel_setup.applovin.sdk_keys: (not shown) -> (none)`}},
-		{"default", func(a *App) { a.Setup["tiktok"]["enabled"] = false }, 1, []string{`channel_setup.tiktok.enabled: (none) -> false`}},
-		{"override", func(a *App) { a.Overrides["callbacks"] = []any{map[string]any{"id": "global", "url": "https://x"}} }, 1,
-			[]string{`override_settings.callbacks[global].id: (none) -> "global"`, `override_settings.callbacks[global].url: (none) -> "https://x"`}},
-		{"override's item", func(a *App) { a.Overrides["callbacks"] = []any{map[string]any{"id": "global", "url": "https://y"}} }, 1,
+		{"bundle", func(a *App) { a.BundleID = "com.other" }, 0,
+			[]string{`bundle_id: "com.example.g1" -> "com.other"`}},
+		{"store", func(a *App) { a.Stores = map[string]string{"huawei": "C1"} }, 0,
+			[]string{`additional_stores.huawei: (none) -> "C1"`}},
+		{"parameter", func(a *App) { a.Setup["facebook"]["app_id"] = "9" }, 1,
+			[]string{`channel_setup.facebook.app_id: "1001" -> "9"`}},
+		{"secret", func(a *App) { a.Setup["ironsource"]["password"] = Secret("other-zz") }, 1,
+			[]string{`channel_setup.ironsource.password: (not shown) -> (not shown)`}},
+		{"partner gone", func(a *App) { delete(a.Setup, "applovin") }, 1,
+			[]string{`channel_setup.applovin.sdk_keys: (not shown) -> (none)`}},
+		{"default", func(a *App) { a.Setup["tiktok"]["enabled"] = false }, 1,
+			[]string{`channel_setup.tiktok.enabled: (none) -> false`}},
+		{"override", func(a *App) {
+			a.Overrides["callbacks"] = []any{map[string]any{"id": "global",
+				"url": "https://x"}}
+		}, 1,
+			[]string{`override_settings.callbacks[global].id: (none) -> "global"`,
+				`override_settings.callbacks[global].url: (none) -> "https://x"`}},
+		{"override's item", func(a *App) {
+			a.Overrides["callbacks"] = []any{map[string]any{"id": "global",
+				"url": "https://y"}}
+		}, 1,
 			[]string{`override_settings.callbacks[global].url: "https://x" -> "https://y"`}},
 		{"overrides gone", func(a *App) { a.Overrides = map[string]any{} }, 1, []string{
 			`override_settings.attribution_settings.click_device_matching.enabled: true -> (none)`,
-			`override_settings.callbacks[global].id: "global" -> (none)`, `override_settings.callbacks[global].url: "https://y" -> (none)`}},
-		{"sections", func(a *App) { a.Sections = []string{"events"} }, 1, []string{`sections: (not shown by the service) -> ["events"]`}},
-		{"all sections", func(a *App) { a.Sections = nil }, 1, []string{`sections: (not shown by the service) -> (none)`}},
+			`override_settings.callbacks[global].id: "global" -> (none)`,
+			`override_settings.callbacks[global].url: "https://y" -> (none)`}},
+		{"sections", func(a *App) { a.Sections = []string{"events"} }, 1,
+			[]string{`sections: (not shown by the service) -> ["events"]`}},
+		{"all sections", func(a *App) { a.Sections = nil }, 1,
+			[]string{`sections: (not shown by the service) -> (none)`}},
 		{"event", func(a *App) { a.Events = []Event{{"purchase", true}, {"level", false}} }, 0,
 			[]string{`events[purchase].unique: false -> true`, `events[level].unique: (none) -> false`}},
-		{"editors", func(a *App) { a.Editors = []string{"b@example.com"} }, 1, []string{`editors: (not shown by the service) -> ["b@example.com"]`}},
+		{"editors", func(a *App) { a.Editors = []string{"b@example.com"} }, 1,
+			[]string{`editors: (not shown by the service) -> ["b@example.com"]`}},
 		{"fingerprint", func(a *App) { a.Signature = &Signature{nil, []string{strings.Repeat("0A:", 19) + "0b"}} }, 0,
 			[]string{`signature.android_fingerprints: [] -> ["` + strings.Repeat("0A:", 19) + `0B"]`}},
 	} {
@@ -142,7 +164,8 @@ func TestDriftAndLostLedger(t *testing.T) {
 	drifted.ChannelSetup["facebook"]["app_id"], drifted.Name = "666", "Renamed"
 	_, err := r.o.Client.CreateApp(context.Background(), drifted)
 	r.check(err)
-	r.plans(`android/com.example.g2 name: "Renamed" -> "Game 2"`, `android/com.example.g2 channel_setup.facebook.app_id: "666" -> "1002"`)
+	r.plans(`android/com.example.g2 name: "Renamed" -> "Game 2"`,
+		`android/com.example.g2 channel_setup.facebook.app_id: "666" -> "1002"`)
 	r.wants(r.run(), 1, 1, 0)
 	for _, c := range []struct {
 		shown bool // of a flag that is true by default
@@ -164,7 +187,8 @@ func TestDriftAndLostLedger(t *testing.T) {
 	}
 }
 
-// A section that fails makes its app fail and no other; the next run asks for another job, and only for that app.
+// A section that fails makes its app fail and no other; the next run asks for another job, and only
+// for that app.
 func TestFailingJob(t *testing.T) {
 	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{
 		{App: "com.example.g2", Section: "events", Detail: "the password pass-word-zz is wrong", Times: 1},
@@ -173,7 +197,8 @@ func TestFailingJob(t *testing.T) {
 	res := r.run()
 	r.wants(res, 1, 0, 2)
 	said := errors.Join(res.Errs...).Error()
-	for _, part := range []string{"apply app android/com.example.g2: the migration failed: events: ", "Could not be started", "com.example.g3: the migration failed: partners: facebook: unknown app"} {
+	for _, part := range []string{"apply app android/com.example.g2: the migration failed: events: ",
+		"Could not be started", "com.example.g3: the migration failed: partners: facebook: unknown app"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("it isn't said that %q:\n%s", part, said)
 		}
@@ -187,7 +212,8 @@ func TestFailingJob(t *testing.T) {
 	before := r.tickets()
 	r.wants(r.run(), 2, 1, 0)
 	now := r.tickets()
-	for id, want := range map[string]int{"android/com.example.g1": 0, "android/com.example.g2": 1, "android/com.example.g3": 1} {
+	for id, want := range map[string]int{"android/com.example.g1": 0, "android/com.example.g2": 1,
+		"android/com.example.g3": 1} {
 		if now[id]-before[id] != want {
 			t.Errorf("%s: %d more jobs, want %d", id, now[id]-before[id], want)
 		}
@@ -195,7 +221,8 @@ func TestFailingJob(t *testing.T) {
 	r.wants(r.run(), 0, 3, 0)
 }
 
-// A migration that takes too long, or a run that is stopped while it waits, is taken up by the next run, without another job.
+// A migration that takes too long, or a run that is stopped while it waits, is taken up by the next
+// run, without another job.
 func TestSlowMigration(t *testing.T) {
 	r := newRig(t, emulator.Options{Readings: known, TicketStep: -1}, game(1))
 	r.o.TicketWait = 50 * time.Millisecond
@@ -239,7 +266,8 @@ func TestDenied(t *testing.T) {
 
 // The schedule says when to look; a changed declaration, or a failed run, doesn't wait for it.
 func TestPlan(t *testing.T) {
-	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{{Section: "events", Times: 1}}}, game(1))
+	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{{Section: "events", Times: 1}}},
+		game(1))
 	hourly, err := refresh.ParseSchedule("@hourly", "")
 	r.check(err)
 	r.o.Schedule, r.o.IgnoreSchedule = hourly, false
@@ -267,8 +295,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A run that is killed between any two of its calls is taken up by the next one: the app is made once, by one job, and
-// is as declared at the end.
+// A run that is killed between any two of its calls is taken up by the next one: the app is made
+// once, by one job, and is as declared at the end.
 func TestKilledAnywhere(t *testing.T) {
 	for calls := range 14 {
 		a := game(1)
@@ -287,8 +315,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// A shouting service shows other names than it takes. What it shows is no reason to send anything again, until it shows
-// something else.
+// A shouting service shows other names than it takes. What it shows is no reason to send anything
+// again, until it shows something else.
 func TestShownOtherwise(t *testing.T) {
 	r := newRig(t, emulator.Options{Readings: known}, game(1))
 	shout := &shouting{name: "Game 1", word: "GAME 1", RoundTripper: r.server.Client().Transport}
@@ -320,13 +348,16 @@ func TestShownOtherwise(t *testing.T) {
 	r.wants(r.run(), 0, 1, 0)
 }
 
-// A run that was killed before it knew the ticket leaves it to the next one to ask how the migration went.
+// A run that was killed before it knew the ticket leaves it to the next one to ask how the
+// migration went.
 func TestUnknownTicket(t *testing.T) {
-	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{{Section: "events", Times: 1}}}, game(1))
+	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{{Section: "events", Times: 1}}},
+		game(1))
 	r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &dying{1, r.server.Client().Transport}})
 	r.wants(r.run(), 0, 0, 1)
 	r.o.Client = r.client(rigToken)
-	if res := r.run(); !errors.Is(errors.Join(res.Errs...), ErrMigration) || r.tickets()["android/com.example.g1"] != 1 {
+	if res := r.run(); !errors.Is(errors.Join(res.Errs...), ErrMigration) ||
+		r.tickets()["android/com.example.g1"] != 1 {
 		t.Errorf("%+v", res)
 	}
 	r.wants(r.run(), 1, 0, 0)
@@ -335,9 +366,12 @@ func TestUnknownTicket(t *testing.T) {
 
 // A migration that is completed with failures has failed.
 func TestCompletedWithFailures(t *testing.T) {
-	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{{Section: "partners", Item: "facebook", Times: 1}}}, game(1))
-	r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &shouting{`"status":"failed"`, `"status":"completed"`, r.server.Client().Transport}})
-	if res := r.run(); res.Outcome.Failed != 1 || !strings.Contains(errors.Join(res.Errs...).Error(), "partners: facebook") {
+	r := newRig(t, emulator.Options{Readings: known, JobFaults: []emulator.JobFault{{Section: "partners",
+		Item: "facebook", Times: 1}}}, game(1))
+	r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &shouting{`"status":"failed"`, `"status":"completed"`,
+		r.server.Client().Transport}})
+	if res := r.run(); res.Outcome.Failed != 1 || !strings.Contains(errors.Join(res.Errs...).Error(),
+		"partners: facebook") {
 		t.Errorf("%+v", res)
 	}
 	r.wants(r.run(), 1, 0, 0)

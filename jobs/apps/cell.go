@@ -9,7 +9,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// maskCell hides what looks like a credential in a value: all of it, or its parts when it is JSON or a text with names.
+// maskCell hides what looks like a credential in a value: all of it, or its parts when it is JSON
+// or a text with names.
 func maskCell(cell string) string {
 	text := strings.TrimSpace(cell)
 	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
@@ -42,15 +43,16 @@ func shownJSON(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// maskJSON hides values by the keys that lead to them, and by what they look like. An object that has its key as a value,
-// such as {"name": "password", "value": "..."}, is a row of its own.
+// maskJSON hides values by the keys that lead to them, and by what they look like. An object that
+// has its key as a value, such as {"name": "password", "value": "..."}, is a row of its own.
 func maskJSON(v any, path []string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		about := false
 		for k, e := range v {
 			name, _ := e.(string)
-			about = about || (pathColumn().MatchString(snake(k)) || snake(k) == "name") && nameLike(name) && secretPath(steps(name))
+			about = about || (pathColumn().MatchString(snake(k)) || snake(k) == "name") && nameLike(name) &&
+				secretPath(steps(name))
 		}
 		out := make(map[string]any, len(v))
 		for k, e := range v {
@@ -78,10 +80,14 @@ func maskJSON(v any, path []string) any {
 }
 
 var (
-	// secretPair is a name and its value in a text: password=..., "api_key": "...", Authorization: Bearer ...
-	secretPair = lazy.Regexp(`(?i)([\w.-]*(?:secret|passw|pwd|private|credential|auth|bearer|api[_-]?key|access[_-]?key|sdk[_-]?key|signing[_-]?key|(?:api|access|auth|refresh)[_-]?token)[\w.-]*['"]?\s*(?:=>|[:=])\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,;&'"{}]+)`)
-	// secretForm are credentials that are known by their form: PEM, JWT, and those that begin like one.
-	secretForm = lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE|\beyJ[\w-]{8,}\.|\b(AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{8,}|\b[sr]k_(live|test)_\w{8,}|\bya29\.[\w-]{8,}|\bSG\.[\w-]{8,}|(?i:\b(bearer|basic)\s+[\w.~+/=-]{6,})`)
+	// secretPair is a name and its value in a text: password=..., "api_key": "...", Authorization:
+	// Bearer ...
+	secretPair = lazy.Regexp(
+		`(?i)([\w.-]*(?:secret|passw|pwd|private|credential|auth|bearer|api[_-]?key|access[_-]?key|sdk[_-]?key|signing[_-]?key|(?:api|access|auth|refresh)[_-]?token)[\w.-]*['"]?\s*(?:=>|[:=])\s*)("[^"]*"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,;&'"{}]+)`)
+	// secretForm are credentials that are known by their form: PEM, JWT, and those that begin like
+	// one.
+	secretForm = lazy.Regexp(
+		`-----BEGIN [A-Z ]*PRIVATE|\beyJ[\w-]{8,}\.|\b(AKIA|ASIA)[A-Z0-9]{12,}|\bAIza[\w-]{20,}|\bgh[pousr]_\w{20,}|\bxox[abprs]-[\w-]{8,}|\b[sr]k_(live|test)_\w{8,}|\bya29\.[\w-]{8,}|\bSG\.[\w-]{8,}|(?i:\b(bearer|basic)\s+[\w.~+/=-]{6,})`)
 )
 
 // maskWords hides the credentials in a text that has no structure.

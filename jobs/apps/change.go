@@ -59,7 +59,8 @@ func hiddenText(v any) string {
 	return notShown
 }
 
-// sum is a checksum of values that may be secrets. It is salted for each app and is kept in the ledger alone.
+// sum is a checksum of values that may be secrets. It is salted for each app and is kept in the
+// ledger alone.
 func (c *comparison) sum(values ...any) string {
 	data, err := json.Marshal(canonical(values))
 	if err != nil {

@@ -22,8 +22,8 @@ type state struct {
 	signature map[string]any
 }
 
-// read asks the service for an app: two requests, or one when there is none, and more where the answers don't tell. known
-// is the token that an earlier answer gave it.
+// read asks the service for an app: two requests, or one when there is none, and more where the
+// answers don't tell. known is the token that an earlier answer gave it.
 func (f *finder) read(ctx context.Context, a App, known string) (s state, err error) {
 	s.sighting, err = f.find(ctx, a, known)
 	if err != nil || !s.exists || s.details.AppToken == "" {
@@ -63,7 +63,8 @@ func Events(ctx context.Context, client *adjust.Client, token string) ([]adjust.
 	return events, nil
 }
 
-// read takes what is known of the sections. What is missing, or has an unknown form, counts as not shown.
+// read takes what is known of the sections. What is missing, or has an unknown form, counts as not
+// shown.
 func (s *state) read(settings map[string]json.RawMessage) {
 	var info struct {
 		Bundle *string `json:"bundle_id"`
@@ -95,20 +96,22 @@ func (s *state) read(settings map[string]json.RawMessage) {
 	}
 }
 
-// warning says what sending the app may do to what the service doesn't show. It is empty when nothing is in danger.
+// warning says what sending the app may do to what the service doesn't show. It is empty when
+// nothing is in danger.
 func (s state) warning(a App) string {
 	switch {
 	case a.Setup != nil:
 	case s.unsure:
-		return "whether the app is there isn't known; if it is, sending it clears its channel_setup, because none is declared"
+		return "whether the app is there isn't known; if it is, sending it clears its channel_setup, because none " +
+			"is declared"
 	case s.blind && a.Token != "":
 		return "the service doesn't show the app's channel_setup, and none is declared: an update may clear it"
 	}
 	return ""
 }
 
-// differences gives the changes that must be sent, and those that stand: they differ exactly as they did after the app
-// was applied last.
+// differences gives the changes that must be sent, and those that stand: they differ exactly as
+// they did after the app was applied last.
 func differences(a App, s state, r record) (changes, stood []Change) {
 	c := &comparison{salt: r.Salt}
 	c.details(a, s)
@@ -152,8 +155,8 @@ func differences(a App, s state, r record) (changes, stood []Change) {
 	return changes, stood
 }
 
-// unsent gives what must be sent. A value that the service never shows counts as there when this very declaration was
-// sent and its migration is over.
+// unsent gives what must be sent. A value that the service never shows counts as there when this
+// very declaration was sent and its migration is over.
 func unsent(a App, s state, r record) []Change {
 	changes, _ := differences(a, s, r)
 	if over := r.State == Done || r.State == Failed; over && r.Sent == a.sum(r.Salt) {
@@ -191,7 +194,8 @@ func (c *comparison) details(a App, s state) {
 	}
 }
 
-// hidden are the values that the service never shows. One that is no longer declared differs from what was sent.
+// hidden are the values that the service never shows. One that is no longer declared differs from
+// what was sent.
 func (c *comparison) hidden(a App, r record) {
 	for _, f := range []struct {
 		name    string

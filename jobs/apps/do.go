@@ -28,8 +28,9 @@ type attempt struct {
 	lost   bool // nobody saw how the last job ended
 }
 
-// do compares the app, sends what differs, waits for the migration, and sends what follows it. Each step is recorded
-// before it is taken, so that the next run continues after a crash; therefore every request may be sent twice.
+// do compares the app, sends what differs, waits for the migration, and sends what follows it. Each
+// step is recorded before it is taken, so that the next run continues after a crash; therefore
+// every request may be sent twice.
 func (w *attempt) do(ctx context.Context) Report {
 	w.rep = Report{ID: w.app.ID(), Name: w.app.Name, Result: Unchanged, Ticket: w.mem.Ticket, Token: w.mem.Token}
 	if err := w.steps(ctx); err != nil {
@@ -68,8 +69,10 @@ func (w *attempt) steps(ctx context.Context) error {
 			s.exists, s.blind, s.details.AppToken = true, true, w.mem.Token
 		}
 		if w.lost && w.mem.Lost < mostLost && slices.ContainsFunc(unsent(w.app, s, w.mem), ofApp) {
-			return w.failed(ctx, true, fmt.Errorf("%w: nobody saw how it ended (%s), and the app still differs; the next run asks for another, "+
-				"apps apply --new-ticket %s at once", ErrMigration, strings.Join(w.rep.Seen, "; "), w.app.ID()))
+			return w.failed(ctx, true,
+				fmt.Errorf("%w: nobody saw how it ended (%s), and the app still differs; the next run asks for "+
+					"another, "+
+					"apps apply --new-ticket %s at once", ErrMigration, strings.Join(w.rep.Seen, "; "), w.app.ID()))
 		}
 	}
 	return w.follow(ctx, s)
@@ -80,7 +83,8 @@ func ofApp(c Change) bool { return c.by == byApp }
 // anew tells whether a new job is asked for at once.
 func (w *attempt) anew() bool { return slices.Contains(w.k.o.NewTicket, w.app.ID()) }
 
-// read asks the service for the app. After this run has sent something, what was listed before it doesn't count.
+// read asks the service for the app. After this run has sent something, what was listed before it
+// doesn't count.
 func (w *attempt) read(ctx context.Context) (state, error) {
 	f := w.finder
 	if w.sent {
@@ -102,8 +106,8 @@ func (w *attempt) touched() {
 	}
 }
 
-// needsApp tells whether the app must be sent: for a field that the request carries, or because nobody knows how the last
-// one ended.
+// needsApp tells whether the app must be sent: for a field that the request carries, or because
+// nobody knows how the last one ended.
 func (w *attempt) needsApp(s state) bool {
 	return !s.exists || w.k.o.Migrate || w.anew() || w.mem.Again || w.mem.State == Sending || w.mem.State == Waiting ||
 		slices.ContainsFunc(w.rep.Changes, ofApp)
@@ -118,10 +122,12 @@ func (w *attempt) send(ctx context.Context, s state) error {
 	// A killed run was making this app. The migration of its creation is enough.
 	making := w.mem.State == Sending && w.mem.New
 	r.ForceUpdate = s.exists && (w.anew() || !making &&
-		(w.k.o.Migrate || w.mem.Again || w.mem.Lost > 0 || slices.ContainsFunc(w.rep.Changes, func(c Change) bool { return c.migrates })))
+		(w.k.o.Migrate || w.mem.Again || w.mem.Lost > 0 || slices.ContainsFunc(w.rep.Changes,
+			func(c Change) bool { return c.migrates })))
 	switch {
 	case r.ChannelSetup == nil && s.blind && w.app.Token == "":
-		return fmt.Errorf("%w: the service doesn't show the app's channel setup, which a request replaces; declare channel_setup", ErrMigration)
+		return fmt.Errorf("%w: the service doesn't show the app's channel setup, which a request replaces; declare "+
+			"channel_setup", ErrMigration)
 	case r.ChannelSetup == nil && s.exists:
 		r.ChannelSetup = s.details.ChannelSetup // what isn't sent is cleared
 	}
@@ -144,7 +150,8 @@ func (w *attempt) send(ctx context.Context, s state) error {
 		return err
 	}
 	w.sent = true
-	w.mem.State, w.mem.Token, w.mem.Ticket, w.mem.Again = Waiting, cmp.Or(created.AppToken, w.mem.Token), created.Ticket, false
+	w.mem.State, w.mem.Token, w.mem.Ticket, w.mem.Again = Waiting, cmp.Or(created.AppToken, w.mem.Token),
+		created.Ticket, false
 	w.rep.Token, w.rep.Ticket = w.mem.Token, created.Ticket
 	if err := w.save(ctx); err != nil {
 		return err
@@ -222,7 +229,8 @@ func (w *attempt) conclude(ctx context.Context, s state) error {
 	for _, c := range all {
 		w.mem.Settled[c.Path] = c.sum
 	}
-	w.mem.State, w.mem.New, w.mem.Again, w.mem.Lost, w.mem.Token = Done, false, false, 0, cmp.Or(s.details.AppToken, w.mem.Token)
+	w.mem.State, w.mem.New, w.mem.Again, w.mem.Lost, w.mem.Token = Done, false, false, 0,
+		cmp.Or(s.details.AppToken, w.mem.Token)
 	w.rep.Token = w.mem.Token
 	return w.save(ctx)
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// ErrText says that an export can't be read as text, so that credentials can't be told from the rest.
+// ErrText says that an export can't be read as text, so that credentials can't be told from the
+// rest.
 var ErrText = errors.New("the export isn't text in UTF-8")
 
-// MaskCSV copies an export of settings without what may be a credential. The interface document names neither columns
-// nor layout, so that a cell is hidden whatever the export's shape is:
+// MaskCSV copies an export of settings without what may be a credential. The interface document
+// names neither columns nor layout, so that a cell is hidden whatever the export's shape is:
 //
 //	below a column's name that names a credential        a row an app
 //	in the row of a setting's name that names one        a row a setting, or a column an app
@@ -78,16 +79,19 @@ type columns struct {
 
 var (
 	// pathColumn names a column whose cells say which setting a row is about.
-	pathColumn = lazy.Regexp(`^(section|group|category|partner(_name|_slug)?|network|module|(setting|property|parameter|param|field|config|option|attribute)(_name|_key|_path)?|path|key)$`)
+	pathColumn = lazy.Regexp(
+		`^(section|group|category|partner(_name|_slug)?|network|module|(setting|property|parameter|param|field|config|option|attribute)(_name|_key|_path)?|path|key)$`)
 	// plainColumn names a column of what is public.
-	plainColumn = lazy.Regexp(`^((app|game|title|account|event|tracker)(_name|_token|_id)?|name|token|id|platform|os|store(_id|_type|_name)?|bundle_id|package(_name)?|type|kind|status|currency|time_?zone|row|line|no|(created|updated|changed|modified)(_at|_by|_on)?|date|time|environment|version)$`)
+	plainColumn = lazy.Regexp(
+		`^((app|game|title|account|event|tracker)(_name|_token|_id)?|name|token|id|platform|os|store(_id|_type|_name)?|bundle_id|package(_name)?|type|kind|status|currency|time_?zone|row|line|no|(created|updated|changed|modified)(_at|_by|_on)?|date|time|environment|version)$`)
 	valueColumn = lazy.Regexp(`value|content|current|data$`)
 	headerCell  = lazy.Regexp(`^[\p{L}_][\p{L}\p{N} _.:/()\[\]-]{0,99}$`)
 )
 
 func columnsOf(rows [][]string) *columns {
 	first := rows[0]
-	s := &columns{headed: len(rows) > 1 && len(first) > 1, plain: make([]bool, len(first)), secret: make([]bool, len(first))}
+	s := &columns{headed: len(rows) > 1 && len(first) > 1, plain: make([]bool, len(first)),
+		secret: make([]bool, len(first))}
 	for _, cell := range first {
 		s.headed = s.headed && (cell == "" || headerCell().MatchString(cell) && !secretValue(cell))
 		s.names = append(s.names, snake(cell))
@@ -111,8 +115,8 @@ func columnsOf(rows [][]string) *columns {
 	return s
 }
 
-// repeats tells whether a cell of the first row is there again below it, or a path has others like it below: then the row
-// is one of settings, without names above it.
+// repeats tells whether a cell of the first row is there again below it, or a path has others like
+// it below: then the row is one of settings, without names above it.
 func repeats(rows [][]string) bool {
 	for i, cell := range rows[0] {
 		name := snake(cell)
@@ -184,10 +188,12 @@ func (s *columns) about(row []string) (at int, hidden bool) {
 
 // nameLike tells whether a cell can be the name of a setting.
 func nameLike(cell string) bool {
-	return len(cell) <= 200 && headerCell().MatchString(cell) && !strings.Contains(strings.TrimSpace(cell), " ") && !secretValue(cell)
+	return len(cell) <= 200 && headerCell().MatchString(cell) && !strings.Contains(strings.TrimSpace(cell), " ") &&
+		!secretValue(cell)
 }
 
-// steps are the parts of a path, in the spelling of the settings: channelSetup.API-Key is channel_setup and api_key.
+// steps are the parts of a path, in the spelling of the settings: channelSetup.API-Key is
+// channel_setup and api_key.
 func steps(path string) (parts []string) {
 	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune("./>:|[]()", r) }) {
 		if name := snake(part); name != "" {
@@ -216,10 +222,12 @@ func snake(name string) string {
 	return strings.Trim(b.String(), "_")
 }
 
-// secretWord is a word, or two, in the name of a credential. Tokens of apps, events and trackers are public.
-var secretWord = lazy.Regexp(`(^|_)(secrets?|pass(word|wd|phrase|code)?s?|pwd|pw|private|credentials?|auth(entication|orization)?|bearer|` +
-	`oauth2?|jwt|signatures?|(api|access|sdk|signing|private|public|secret|master|encryption|license|licence|report(ing)?|account|service|client|s2s|upload|hmac|ssh|pgp|gpg|skan|app)_?keys?|` +
-	`(api|access|auth|refresh|bearer|security|session|s2s|sdk|upload|report(ing)?|user|id|secret|client|service)_?tokens?|connection_string|dsn|apikey|accesskey)(_|$)`)
+// secretWord is a word, or two, in the name of a credential. Tokens of apps, events and trackers
+// are public.
+var secretWord = lazy.Regexp(
+	`(^|_)(secrets?|pass(word|wd|phrase|code)?s?|pwd|pw|private|credentials?|auth(entication|orization)?|bearer|` +
+		`oauth2?|jwt|signatures?|(api|access|sdk|signing|private|public|secret|master|encryption|license|licence|report(ing)?|account|service|client|s2s|upload|hmac|ssh|pgp|gpg|skan|app)_?keys?|` +
+		`(api|access|auth|refresh|bearer|security|session|s2s|sdk|upload|report(ing)?|user|id|secret|client|service)_?tokens?|connection_string|dsn|apikey|accesskey)(_|$)`)
 
 // secretPath tells whether a path leads to, or into, a credential.
 func secretPath(path []string) bool {

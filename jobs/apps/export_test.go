@@ -28,24 +28,42 @@ func masked(t *testing.T, text string) string {
 // Exports of many shapes: what has zz in it is a credential, and all else stays.
 func TestMaskCSVShapes(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"long":                 {"app_token,app_name,section,setting,value\na,G,partners,ironsource.channel_setup.password,zz\na,G,csv,bucket,b\n", "app_token,app_name,section,setting,value\na,G,partners,ironsource.channel_setup.password,(not shown)\na,G,csv,bucket,b\n"},
-		"long, other names":    {"App,Parameter,Current\nMy Game,apiKey,zz\nMy Game,bucket,b\n", "App,Parameter,Current\nMy Game,apiKey,(not shown)\nMy Game,bucket,b\n"},
-		"long, split":          {"app,section,key,value\nG,csv_upload_settings,key,zz\nG,csv_upload_settings,bucket,b\n", "app,section,key,value\nG,csv_upload_settings,key,(not shown)\nG,csv_upload_settings,bucket,b\n"},
-		"long, no names":       {"G,applovin.channel_setup.sdk_keys.0,zz\nG,partners.mintegral,b\n", "(not shown),applovin.channel_setup.sdk_keys.0,(not shown)\nG,partners.mintegral,b\n"},
-		"wide":                 {"app_token,app_name,csv.bucket,csv.secret_key\na,G,b,zz\nb,H,c,zy\n", "app_token,app_name,csv.bucket,csv.secret_key\na,G,b,(not shown)\nb,H,c,(not shown)\n"},
-		"wide, people's names": {"App,Bucket,Secret Key,API token\nG,b,zz,zz\n", "App,Bucket,Secret Key,API token\nG,b,(not shown),(not shown)\n"},
-		"wide, key":            {"app,bucket,key\nG,b,zz\n", "app,bucket,key\nG,b,(not shown)\n"},
-		"a column an app":      {"what,Game A,Game B\nbucket,b,c\npassword,zz,zy\n", "what,Game A,Game B\nbucket,b,c\npassword,(not shown),(not shown)\n"},
-		"semicolons":           {"app;setting;value\nG;password;zz,z\n", "app;setting;value\nG;password;(not shown)\n"},
-		"tabs":                 {"app\tsetting\tvalue\nG\tpassword\tzz\n", "app\tsetting\tvalue\nG\tpassword\t(not shown)\n"},
-		"a mark first":         {"\ufeffsetting,value\npassword,zz\n", "setting,value\npassword,(not shown)\n"},
-		"ragged":               {"app,setting,value\nG,password,zz,zz,zz\n", "app,setting,value\nG,password,(not shown),(not shown),(not shown)\n"},
-		"JSON in a cell":       {"app,settings\nG,\"{\"\"csv\"\":{\"\"bucket\"\":\"\"b\"\",\"\"secret\"\":{\"\"a\"\":\"\"zz\"\"}}}\"\n", "app,settings\nG,\"{\"\"csv\"\":{\"\"bucket\"\":\"\"b\"\",\"\"secret\"\":\"\"(not shown)\"\"}}\"\n"},
-		"pairs in JSON":        {"app,settings\nG,\"[{\"\"name\"\":\"\"password\"\",\"\"value\"\":\"\"zz\"\"},{\"\"name\"\":\"\"bucket\"\",\"\"value\"\":\"\"b\"\"}]\"\n", "app,settings\nG,\"[{\"\"name\"\":\"\"password\"\",\"\"value\"\":\"\"(not shown)\"\"},{\"\"name\"\":\"\"bucket\"\",\"\"value\"\":\"\"b\"\"}]\"\n"},
-		"pairs in a text":      {"app,note\nG,\"bucket=b; password=zz; api_key: 'zz'\"\n", "app,note\nG,bucket=b; password=***; api_key: ***\n"},
-		"an address":           {"app,url\nG,https://u:zz@x/?token=zz&a={b}\n", "app,url\nG,https://***@x/?token=***&a={b}\n"},
-		"no names at all":      {"x,y\nG,AKIAIOSFODNN7EXAMPLE\n", "x,y\nG,(not shown)\n"},
-		"a line":               {"password,zz\n", "password,(not shown)\n"},
+		"long": {"app_token,app_name,section,setting,value\na,G,partners," +
+			"ironsource.channel_setup.password,zz\na,G,csv,bucket,b\n",
+			"app_token,app_name,section,setting,value\na,G,partners,ironsource.channel_setup.password,(not " +
+				"shown)\na,G,csv,bucket,b\n"},
+		"long, other names": {"App,Parameter,Current\nMy Game,apiKey,zz\nMy Game,bucket,b\n",
+			"App,Parameter,Current\nMy Game,apiKey,(not shown)\nMy Game,bucket,b\n"},
+		"long, split": {"app,section,key,value\nG,csv_upload_settings,key,zz\nG,csv_upload_settings,bucket," +
+			"b\n", "app,section,key,value\nG,csv_upload_settings,key,(not shown)\nG,csv_upload_settings,bucket,b\n"},
+		"long, no names": {"G,applovin.channel_setup.sdk_keys.0,zz\nG,partners.mintegral,b\n",
+			"(not shown),applovin.channel_setup.sdk_keys.0,(not shown)\nG,partners.mintegral,b\n"},
+		"wide": {"app_token,app_name,csv.bucket,csv.secret_key\na,G,b,zz\nb,H,c,zy\n",
+			"app_token,app_name,csv.bucket,csv.secret_key\na,G,b,(not shown)\nb,H,c,(not shown)\n"},
+		"wide, people's names": {"App,Bucket,Secret Key,API token\nG,b,zz,zz\n",
+			"App,Bucket,Secret Key,API token\nG,b,(not shown),(not shown)\n"},
+		"wide, key": {"app,bucket,key\nG,b,zz\n", "app,bucket,key\nG,b,(not shown)\n"},
+		"a column an app": {"what,Game A,Game B\nbucket,b,c\npassword,zz,zy\n",
+			"what,Game A,Game B\nbucket,b,c\npassword,(not shown),(not shown)\n"},
+		"semicolons": {"app;setting;value\nG;password;zz,z\n", "app;setting;value\nG;password;(not shown)\n"},
+		"tabs": {"app\tsetting\tvalue\nG\tpassword\tzz\n",
+			"app\tsetting\tvalue\nG\tpassword\t(not shown)\n"},
+		"a mark first": {"\ufeffsetting,value\npassword,zz\n", "setting,value\npassword,(not shown)\n"},
+		"ragged": {"app,setting,value\nG,password,zz,zz,zz\n",
+			"app,setting,value\nG,password,(not shown),(not shown),(not shown)\n"},
+		"JSON in a cell": {"app,settings\nG,\"{\"\"csv\"\":{\"\"bucket\"\":\"\"b\"\"," +
+			"\"\"secret\"\":{\"\"a\"\":\"\"zz\"\"}}}\"\n",
+			"app,settings\nG,\"{\"\"csv\"\":{\"\"bucket\"\":\"\"b\"\",\"\"secret\"\":\"\"(not shown)\"\"}}\"\n"},
+		"pairs in JSON": {"app,settings\nG,\"[{\"\"name\"\":\"\"password\"\",\"\"value\"\":\"\"zz\"\"}," +
+			"{\"\"name\"\":\"\"bucket\"\",\"\"value\"\":\"\"b\"\"}]\"\n",
+			"app,settings\nG,\"[{\"\"name\"\":\"\"password\"\",\"\"value\"\":\"\"(not " +
+				"shown)\"\"},{\"\"name\"\":\"\"bucket\"\",\"\"value\"\":\"\"b\"\"}]\"\n"},
+		"pairs in a text": {"app,note\nG,\"bucket=b; password=zz; api_key: 'zz'\"\n",
+			"app,note\nG,bucket=b; password=***; api_key: ***\n"},
+		"an address": {"app,url\nG,https://u:zz@x/?token=zz&a={b}\n",
+			"app,url\nG,https://***@x/?token=***&a={b}\n"},
+		"no names at all": {"x,y\nG,AKIAIOSFODNN7EXAMPLE\n", "x,y\nG,(not shown)\n"},
+		"a line":          {"password,zz\n", "password,(not shown)\n"},
 	} {
 		if got := masked(t, c.text); got != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want)
@@ -53,20 +71,25 @@ func TestMaskCSVShapes(t *testing.T) {
 	}
 	for _, bad := range []string{"setting,value\n\x00p,zz\n", "setting,value\npassword,zz\xff\n"} {
 		var out bytes.Buffer
-		if err := MaskCSV(&out, strings.NewReader(bad)); err == nil || out.Len() > 0 || strings.Contains(err.Error(), "zz") {
+		if err := MaskCSV(&out, strings.NewReader(bad)); err == nil || out.Len() > 0 ||
+			strings.Contains(err.Error(), "zz") {
 			t.Errorf("%q: %v, %q", bad, err, out.String())
 		}
 	}
 }
 
-// What isn't secret stays: names of apps, events, partners and campaigns, identifiers, dates and numbers.
+// What isn't secret stays: names of apps, events, partners and campaigns, identifiers, dates and
+// numbers.
 func TestMaskCSVLeavesPlainValues(t *testing.T) {
 	for _, text := range []string{
-		"app_token,app_name,platform,store_id,currency,time_zone\nabc123def456,Secret Garden 2: The Key,ios,1234567890,EUR,Europe/Berlin\n",
-		"app_token,app_name,section,setting,value\nabc123def456,Password Safe,events,tutorial_completed_level_10,n3x7q1\nabc123def456,G,attribution,click_lookback_days,30\n",
+		"app_token,app_name,platform,store_id,currency,time_zone\nabc123def456,Secret Garden 2: The " +
+			"Key,ios,1234567890,EUR,Europe/Berlin\n",
+		"app_token,app_name,section,setting,value\nabc123def456,Password " +
+			"Safe,events,tutorial_completed_level_10,n3x7q1\nabc123def456,G,attribution,click_lookback_days,30\n",
 		"bundle,title\ncom.company.game2048.hd.free,Author's Edition 2024 (Deluxe)\n",
 		"app,partner,enabled\nG,Facebook,true\nG,Google Ads,false\nG,Authentic Ads,true\n",
-		"app,campaign,created\nG,summer_sale_2024_us_ios_14,2024-01-31T08:30:00Z\nG,Launch-2025-Q1-EMEA,2025-01-31 08:30:00\n",
+		"app,campaign,created\nG,summer_sale_2024_us_ios_14,2024-01-31T08:30:00Z\nG,Launch-2025-Q1-EMEA,2025-01-31 " +
+			"08:30:00\n",
 		"app,callback\nG,https://example.com/cb?adid={adid}&campaign={campaign_name}\n",
 		"App;Setting;Value\nG;fingerprint_check;TRUE\nG;Domains;example.com app.example.com\n",
 	} {
@@ -78,7 +101,8 @@ func TestMaskCSVLeavesPlainValues(t *testing.T) {
 
 var maskSeed = flag.Uint64("mask-seed", 0, "seed of the random exports; 0: the clock")
 
-// Exports of random shapes with known credentials in them: none comes through, and at least three plain values in four do.
+// Exports of random shapes with known credentials in them: none comes through, and at least three
+// plain values in four do.
 func TestMaskCSVAnyShape(t *testing.T) {
 	slow.Test(t)
 	seed := *maskSeed
@@ -110,7 +134,8 @@ func TestMaskCSVAnyShape(t *testing.T) {
 
 func pick[T any](dice *rand.Rand, list ...T) T { return list[dice.IntN(len(list))] }
 
-// randomSecret is a credential in one of the forms that they have; short ones are told by their names alone.
+// randomSecret is a credential in one of the forms that they have; short ones are told by their
+// names alone.
 func randomSecret(dice *rand.Rand) (s string, short bool) {
 	raw := make([]byte, 24)
 	for i := range raw {
@@ -131,17 +156,21 @@ func randomSecret(dice *rand.Rand) (s string, short bool) {
 	return "zz!" + hex.EncodeToString(raw[:2]) + "$zz", true
 }
 
-// randomExport makes an export of a random shape, the credentials in it, and plain values beside them.
+// randomExport makes an export of a random shape, the credentials in it, and plain values beside
+// them.
 func randomExport(dice *rand.Rand) (text string, secrets, plain []string) {
 	type setting struct{ name, value string }
 	var settings []setting
 	for range 1 + dice.IntN(5) {
 		value := fmt.Sprintf("plain-%s", pick(dice, "bucket", "eu-west", "daily", "organic"))
-		settings = append(settings, setting{pick(dice, "bucket", "region", "timezone", "window_days", "partners.mintegral.enabled"), value})
+		settings = append(settings, setting{pick(dice, "bucket", "region", "timezone", "window_days",
+			"partners.mintegral.enabled"), value})
 		plain = append(plain, value)
 	}
-	names := []string{"password", "api_key", "apiKey", "API-Key", "secret", "client_secret", "csv_upload.secret_key", "private_key", "accessToken",
-		"partners.ironsource.channel_setup.password", "partners/ironsource/api_key", "auth_token", "credentials.value", "sdk_keys.0"}
+	names := []string{"password", "api_key", "apiKey", "API-Key", "secret", "client_secret", "csv_upload.secret_key",
+		"private_key", "accessToken",
+		"partners.ironsource.channel_setup.password", "partners/ironsource/api_key", "auth_token", "credentials.value",
+		"sdk_keys.0"}
 	for range 1 + dice.IntN(3) {
 		s, short := randomSecret(dice)
 		name := pick(dice, names...)
@@ -165,7 +194,8 @@ func randomExport(dice *rand.Rand) (text string, secrets, plain []string) {
 	app := pick(dice, "My Game", "Secret Garden", "abc123def456")
 	switch dice.IntN(5) {
 	case 0: // a row a setting, with names above
-		rows = append(rows, []string{pick(dice, "app", "App name", "title", "what"), pick(dice, "setting", "Parameter", "key", "c2"), pick(dice, "value", "Current value", "content", "c3")})
+		rows = append(rows, []string{pick(dice, "app", "App name", "title", "what"),
+			pick(dice, "setting", "Parameter", "key", "c2"), pick(dice, "value", "Current value", "content", "c3")})
 		for _, s := range settings {
 			rows = append(rows, []string{app, s.name, s.value})
 		}

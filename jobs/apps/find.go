@@ -22,7 +22,8 @@ type sighting struct {
 	barred  error  // all that was asked was refused to the token: what is there can't be compared
 }
 
-// A finder looks apps up. It asks for the list of all apps at most once, and only when a lookup doesn't tell.
+// A finder looks apps up. It asks for the list of all apps at most once, and only when a lookup
+// doesn't tell.
 type finder struct {
 	client  *adjust.Client
 	once    sync.Once
@@ -31,8 +32,9 @@ type finder struct {
 	refused bool  // the token is, for lists of both apps and the vault
 }
 
-// apps is the list of all apps. Where even that is forbidden, the list of the vault may show that not everything is. That
-// the vault is forbidden too proves nothing: whether the token may make an app is known when it is sent.
+// apps is the list of all apps. Where even that is forbidden, the list of the vault may show that
+// not everything is. That the vault is forbidden too proves nothing: whether the token may make an
+// app is known when it is sent.
 func (f *finder) apps(ctx context.Context) ([]adjust.AppDetails, error) {
 	f.once.Do(func() {
 		f.list, f.err = List(ctx, f.client)
@@ -47,8 +49,9 @@ func (f *finder) apps(ctx context.Context) ([]adjust.AppDetails, error) {
 // mostApps bounds the list of apps, for a service that has an answer to every page.
 var mostApps = 1_000_000
 
-// List gives all apps made or updated through app automation. What comes first may be a page, so the next one of the same
-// length is asked for until nothing new comes; a service that knows no pages refuses that, or gives the same again.
+// List gives all apps made or updated through app automation. What comes first may be a page, so
+// the next one of the same length is asked for until nothing new comes; a service that knows no
+// pages refuses that, or gives the same again.
 func List(ctx context.Context, client *adjust.Client) ([]adjust.AppDetails, error) {
 	all, err := client.Apps(ctx)
 	if err != nil {
@@ -73,9 +76,9 @@ func List(ctx context.Context, client *adjust.Client) ([]adjust.AppDetails, erro
 	return all, nil
 }
 
-// find looks for an app by what it is declared by, then by the token that is known of it, and then in the list of all.
-// Only a plain answer that it isn't there, or a list without it, means that. A token that isn't good, and trouble of the
-// service, are errors.
+// find looks for an app by what it is declared by, then by the token that is known of it, and then
+// in the list of all. Only a plain answer that it isn't there, or a list without it, means that. A
+// token that isn't good, and trouble of the service, are errors.
 func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err error) {
 	var said []string
 	denied := error(nil)
@@ -133,7 +136,10 @@ func (f *finder) find(ctx context.Context, a App, known string) (s sighting, err
 		}
 		return s, nil
 	}
-	i := slices.IndexFunc(list, func(d adjust.AppDetails) bool { return token != "" && d.AppToken == token || a.listed(d) })
+	i := slices.IndexFunc(list, func(d adjust.AppDetails) bool {
+		return token != "" && d.AppToken == token ||
+			a.listed(d)
+	})
 	if i < 0 {
 		said = append(said, "the list of apps hasn't got it")
 		s.blind, e = f.hasSettings(ctx, token)
@@ -161,7 +167,8 @@ func (a App) listed(d adjust.AppDetails) bool {
 	return a.Token == "" && d.StoreID == a.StoreID && strings.EqualFold(d.Platform, a.Platform)
 }
 
-// listedToken is the token that the list of apps shows of an app whose own page shows none; empty when there is none.
+// listedToken is the token that the list of apps shows of an app whose own page shows none; empty
+// when there is none.
 func (f *finder) listedToken(ctx context.Context, a App) (string, error) {
 	list, err := f.apps(ctx)
 	if i := slices.IndexFunc(list, a.listed); i >= 0 {
@@ -173,7 +180,8 @@ func (f *finder) listedToken(ctx context.Context, a App) (string, error) {
 	return "", err
 }
 
-// hasSettings tells whether an app whose token is known has settings: a list that lacks it may be one page of it.
+// hasSettings tells whether an app whose token is known has settings: a list that lacks it may be
+// one page of it.
 func (f *finder) hasSettings(ctx context.Context, token string) (bool, error) {
 	if token == "" {
 		return false, nil
@@ -184,7 +192,8 @@ func (f *finder) hasSettings(ctx context.Context, token string) (bool, error) {
 
 // is tells whether what the service shows can be this app.
 func (a App) is(d adjust.AppDetails) bool {
-	return a.Token != "" || (d.StoreID == "" || strings.EqualFold(d.StoreID, a.StoreID)) && (d.Platform == "" || strings.EqualFold(d.Platform, a.Platform))
+	return a.Token != "" || (d.StoreID == "" || strings.EqualFold(d.StoreID, a.StoreID)) &&
+		(d.Platform == "" || strings.EqualFold(d.Platform, a.Platform))
 }
 
 // Find gives the token of the app of a platform and store ID.

@@ -62,15 +62,16 @@ func New(o Options) *Kind {
 // unit is the one unit of a job: the declared apps.
 const unit = "apps"
 
-// Plan wants the apps when the declarations have changed, when an app isn't as declared yet, or when the schedule has
-// fired since all of them were. It asks nothing of the service.
+// Plan wants the apps when the declarations have changed, when an app isn't as declared yet, or
+// when the schedule has fired since all of them were. It asks nothing of the service.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (plan jobs.Plan, err error) {
 	p, _, err := k.document.Load(ctx)
 	if err != nil {
 		return plan, err
 	}
 	last := p.Checked
-	if k.o.Only == nil && !k.o.IgnoreSchedule && last.Sum != "" && last.Sum == k.sum(last.Salt) && !refresh.Fired(k.o.Schedule, last.At, now) {
+	if k.o.Only == nil && !k.o.IgnoreSchedule && last.Sum != "" && last.Sum == k.sum(last.Salt) &&
+		!refresh.Fired(k.o.Schedule, last.At, now) {
 		return plan, nil
 	}
 	plan.Units = []jobs.Unit{{Name: unit, Do: k.do}}
@@ -103,12 +104,12 @@ func (k *Kind) chosen() ([]App, error) {
 	return list, nil
 }
 
-// atOnce is how many apps are under way at once. Nearly all of them wait for a migration; the client limits the
-// requests.
+// atOnce is how many apps are under way at once. Nearly all of them wait for a migration; the
+// client limits the requests.
 const atOnce = 256
 
-// each calls do for every chosen app, several at once, and gives the reports in the order of the file. A token
-// that is good for nothing ends all.
+// each calls do for every chosen app, several at once, and gives the reports in the order of the
+// file. A token that is good for nothing ends all.
 func (k *Kind) each(ctx context.Context, p progress, do func(context.Context, App, record) Report) ([]Report, error) {
 	list, err := k.chosen()
 	if err != nil {
@@ -126,7 +127,8 @@ func (k *Kind) each(ctx context.Context, p progress, do func(context.Context, Ap
 				reports[i] = Report{ID: a.ID(), Name: a.Name, Err: ctx.Err()}
 				return nil
 			}
-			if err := panics.Caught("apply "+a.ID(), func() error { reports[i] = do(ctx, a, mem); return nil }); err != nil {
+			if err := panics.Caught("apply "+a.ID(), func() error { reports[i] = do(ctx, a, mem); return nil }); err !=
+				nil {
 				reports[i] = Report{ID: a.ID(), Name: a.Name, Err: err}
 			}
 			if reports[i].refused() {
@@ -220,7 +222,10 @@ func (k *Kind) do(ctx context.Context) (out ledger.Outcome, err error) {
 		return out, nil
 	}
 	salt := rand.Text()
-	return out, to.write(ctx, func(p *progress) { p.Checked = checked{At: time.Now().UTC(), Salt: salt, Sum: k.sum(salt)} })
+	return out, to.write(ctx, func(p *progress) {
+		p.Checked = checked{At: time.Now().UTC(), Salt: salt,
+			Sum: k.sum(salt)}
+	})
 }
 
 // firstDenied is the refusal itself; the other apps were given up because of it.

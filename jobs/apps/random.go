@@ -10,8 +10,8 @@ import (
 // run is a text long enough to be a key, without blanks and without the marks that end a name.
 var run = lazy.Regexp(`[A-Za-z0-9_+/=~-]{16,}`)
 
-// secretValue tells whether a text looks made by a machine, as keys are: long, of letters and digits in no order. Words with
-// numbers between them are none.
+// secretValue tells whether a text looks made by a machine, as keys are: long, of letters and
+// digits in no order. Words with numbers between them are none.
 func secretValue(s string) bool {
 	const letters, digits = 1, 2
 	for _, part := range run().FindAllString(s, -1) {
@@ -28,7 +28,8 @@ func secretValue(s string) bool {
 			if kind != 0 && last != 0 && kind != last {
 				changes++
 			}
-			if unicode.IsUpper(r) && before != 0 && (unicode.IsUpper(before) || unicode.IsDigit(before)) || unicode.IsLower(r) && unicode.IsDigit(before) {
+			if unicode.IsUpper(r) && before != 0 && (unicode.IsUpper(before) || unicode.IsDigit(before)) ||
+				unicode.IsLower(r) && unicode.IsDigit(before) {
 				upper++
 			}
 			last, kinds = kind, kinds|kind

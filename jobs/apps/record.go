@@ -70,10 +70,15 @@ type writer struct {
 
 // open leases the document. When another run has, the error is a *ledger.HeldError.
 func (k *Kind) open(ctx context.Context) (progress, *writer, error) {
-	w := &writer{ledger: k.o.Ledger, document: k.document, own: lease{Token: rand.Text(), Run: k.o.Run, Task: k.o.Ledger.Task()}}
-	w.Renewal = k.o.Ledger.NewRenewal(ctx, k.o.Table, func(ctx context.Context) error { return w.write(ctx, func(*progress) {}) })
+	w := &writer{ledger: k.o.Ledger, document: k.document, own: lease{Token: rand.Text(), Run: k.o.Run,
+		Task: k.o.Ledger.Task()}}
+	w.Renewal = k.o.Ledger.NewRenewal(ctx, k.o.Table, func(ctx context.Context) error {
+		return w.write(ctx,
+			func(*progress) {})
+	})
 	err := w.change(ctx, func(p *progress, now time.Time) error {
-		if l := p.Lease; l != nil && l.Token != w.own.Token && now.Before(l.Until) && (l.Task == "" || l.Task != w.own.Task) {
+		if l := p.Lease; l != nil && l.Token != w.own.Token && now.Before(l.Until) &&
+			(l.Task == "" || l.Task != w.own.Task) {
 			return &ledger.HeldError{Unit: unit, Run: l.Run, Until: l.Until, Free: l.Until.Sub(now)}
 		}
 		return w.renew(p, now)
@@ -168,12 +173,14 @@ type Known struct {
 	Otherwise []string `json:"otherwise,omitempty"` // fields that the service took and shows otherwise, ascending
 }
 
-// Known is what the ledger says of the job's apps, in order of their IDs. Nothing is asked of the service.
+// Known is what the ledger says of the job's apps, in order of their IDs. Nothing is asked of the
+// service.
 func (k *Kind) Known(ctx context.Context) ([]Known, error) {
 	p, _, err := k.document.Load(ctx)
 	var list []Known
 	for id, r := range p.Apps {
-		list = append(list, Known{App: id, State: r.State, Token: r.Token, Ticket: r.Ticket, Run: r.Run, At: r.At, Otherwise: slices.Sorted(maps.Keys(r.Settled))})
+		list = append(list, Known{App: id, State: r.State, Token: r.Token, Ticket: r.Ticket, Run: r.Run, At: r.At,
+			Otherwise: slices.Sorted(maps.Keys(r.Settled))})
 	}
 	slices.SortFunc(list, func(a, b Known) int { return strings.Compare(a.App, b.App) })
 	return list, err

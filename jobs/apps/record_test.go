@@ -9,7 +9,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A write whose answer was lost is the run's own. What a run has read before another one wrote it doesn't replace.
+// A write whose answer was lost is the run's own. What a run has read before another one wrote it
+// doesn't replace.
 func TestWritersOfProgress(t *testing.T) {
 	memory := &bucket.Memory{}
 	lost := false
@@ -20,7 +21,8 @@ func TestWritersOfProgress(t *testing.T) {
 			}
 			return f
 		})
-		return New(Options{Job: "account", Table: "account", Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://", Task: "each takes over at once"})})
+		return New(Options{Job: "account", Table: "account",
+			Ledger: ledger.Open(ledger.Options{Store: store, URL: "mem://", Task: "each takes over at once"})})
 	}
 	ctx, one, two := t.Context(), open(), open()
 	_, first, err := one.open(ctx)
@@ -51,7 +53,8 @@ func TestWritersOfProgress(t *testing.T) {
 		t.Errorf("the run that was taken over: %v", err)
 	}
 	known, err := two.Known(ctx)
-	if err != nil || len(known) != 2 || known[0].State != Waiting || known[0].Run != "second" || known[1].State != Done {
+	if err != nil || len(known) != 2 || known[0].State != Waiting || known[0].Run != "second" ||
+		known[1].State != Done {
 		t.Errorf("%+v %v", known, err)
 	}
 }

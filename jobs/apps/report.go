@@ -10,13 +10,14 @@ import (
 
 // A Report is what came of one app, or what would.
 type Report struct {
-	ID         string    `json:"app"`
-	Name       string    `json:"name"`
-	Token      string    `json:"token,omitempty"`
-	Ticket     string    `json:"ticket,omitempty"`
-	Result     Result    `json:"result"`
-	Changes    []Change  `json:"changes,omitempty"`
-	Otherwise  []Change  `json:"otherwise,omitempty"`  // changes that stand: the service accepted values and shows others
+	ID      string   `json:"app"`
+	Name    string   `json:"name"`
+	Token   string   `json:"token,omitempty"`
+	Ticket  string   `json:"ticket,omitempty"`
+	Result  Result   `json:"result"`
+	Changes []Change `json:"changes,omitempty"`
+	// Changes that stand: the service accepted values and shows others.
+	Otherwise  []Change  `json:"otherwise,omitempty"`
 	Unfinished bool      `json:"unfinished,omitempty"` // an earlier run sent something and didn't finish
 	Sections   []Section `json:"sections,omitempty"`
 	Seen       []string  `json:"seen,omitempty"`    // what the service answered in place of a plain answer
@@ -43,8 +44,8 @@ func (r *Report) saw(what string) {
 	}
 }
 
-// refused tells whether the token is good for nothing: it isn't known, or all that was asked for this app was refused. A
-// refusal of one app alone is that app's failure.
+// refused tells whether the token is good for nothing: it isn't known, or all that was asked for
+// this app was refused. A refusal of one app alone is that app's failure.
 func (r Report) refused() bool {
 	return errors.Is(r.Err, adjust.ErrAuth) && (r.barred || !adjust.Unclear(r.Err))
 }

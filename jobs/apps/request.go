@@ -38,8 +38,10 @@ func (a App) sum(salt string) string {
 // declared is all that is declared, for a sum.
 func (a App) declared() map[string]any {
 	all := map[string]any{
-		"name": a.Name, "bundle_id": a.BundleID, "store_id": a.StoreID, "platform": a.Platform, "template": a.Template, "sections": a.Sections,
-		"setup": anyMap(a.Setup), "has_setup": a.Setup != nil, "overrides": a.Overrides, "stores": a.Stores, "events": a.Events, "signature": a.Signature,
+		"name": a.Name, "bundle_id": a.BundleID, "store_id": a.StoreID, "platform": a.Platform, "template": a.Template,
+		"sections": a.Sections,
+		"setup":    anyMap(a.Setup), "has_setup": a.Setup != nil, "overrides": a.Overrides, "stores": a.Stores,
+		"events": a.Events, "signature": a.Signature,
 		"editors": a.Editors, "ios": a.IOSSecret, "verify": a.Verify,
 	}
 	if a.Token != "" { // sums of other apps stay what they were

@@ -35,14 +35,17 @@ type rig struct {
 
 const rigToken = "token-of-the-test"
 
-// known are the readings of tests that are about how a job went: tickets are kept, and tell it in the document's word.
+// known are the readings of tests that are about how a job went: tickets are kept, and tell it in
+// the document's word.
 var known = append([]string{"ticket-unknown=kept", "ticket-status=lower", "error-body=model"}, asked...)
 
-// asked is the reading of tests that count jobs: an unchanged request queues none, and is answered with the newest ticket.
+// asked is the reading of tests that count jobs: an unchanged request queues none, and is answered
+// with the newest ticket.
 var asked = []string{"ticket-idle=newest"}
 
 // plainly are the readings of tests that give the service's answers another form themselves.
-var plainly = append([]string{"app-absent=400", "app-answer=object", "apps-list=list", "settings-answer=sections"}, known...)
+var plainly = append([]string{"app-absent=400", "app-answer=object", "apps-list=list", "settings-answer=sections"},
+	known...)
 
 func newRig(t *testing.T, o emulator.Options, list ...App) *rig {
 	t.Helper()
@@ -55,7 +58,8 @@ func newRig(t *testing.T, o emulator.Options, list ...App) *rig {
 	log := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
 	r.o = Options{
-		Job: "account", Table: "account", Ledger: r.ledger, Apps: list, TicketWait: 10 * time.Second, FirstPoll: time.Millisecond,
+		Job: "account", Table: "account", Ledger: r.ledger, Apps: list, TicketWait: 10 * time.Second,
+		FirstPoll:      time.Millisecond,
 		IgnoreSchedule: true, Log: log, Client: r.client(rigToken),
 	}
 	return r
@@ -81,7 +85,8 @@ func (r *rig) check(err error) {
 	}
 }
 
-// A dying connection does what is asked so many times; the next time it does it and loses the answer, and then nothing more.
+// A dying connection does what is asked so many times; the next time it does it and loses the
+// answer, and then nothing more.
 type dying struct {
 	left int
 	http.RoundTripper
@@ -142,7 +147,8 @@ func (r *rig) within(ctx context.Context) ledger.Result {
 func (r *rig) wants(res ledger.Result, written, unchanged, failed int) {
 	r.Helper()
 	if o := res.Outcome; o.Written != written || o.Unchanged != unchanged || o.Failed != failed {
-		r.Fatalf("written %d, unchanged %d, failed %d; want %d, %d, %d: %v", o.Written, o.Unchanged, o.Failed, written, unchanged, failed, res.Errs)
+		r.Fatalf("written %d, unchanged %d, failed %d; want %d, %d, %d: %v", o.Written, o.Unchanged, o.Failed, written,
+			unchanged, failed, res.Errs)
 	}
 }
 
@@ -193,10 +199,13 @@ func (r *rig) details(a App) adjust.AppDetails {
 
 func game(n int) App {
 	return App{
-		Name: fmt.Sprintf("Game %d", n), BundleID: fmt.Sprintf("com.example.g%d", n), StoreID: fmt.Sprintf("com.example.g%d", n), Platform: "android",
+		Name: fmt.Sprintf("Game %d", n), BundleID: fmt.Sprintf("com.example.g%d", n),
+		StoreID: fmt.Sprintf("com.example.g%d", n), Platform: "android",
 		Setup: map[string]map[string]any{
-			"facebook": {"app_id": fmt.Sprint(1000 + n)}, "ironsource": {"advertiser_id": "77", "password": Secret("pass-word-zz")},
-			"applovin": {"sdk_keys": []any{Secret("sdk-key-one-zz"), Secret("sdk-key-two-zz")}}, "tiktok": {"app_id": "5"},
+			"facebook": {"app_id": fmt.Sprint(1000 + n)}, "ironsource": {"advertiser_id": "77",
+				"password": Secret("pass-word-zz")},
+			"applovin": {"sdk_keys": []any{Secret("sdk-key-one-zz"), Secret("sdk-key-two-zz")}},
+			"tiktok":   {"app_id": "5"},
 		},
 	}
 }

@@ -18,7 +18,8 @@ import (
 // byToken declares an app of the account, whose store nobody needs to know.
 func byToken(r *rig, n int) App {
 	return App{
-		Token: r.server.Apps()[n].Token, Name: "Renamed", Setup: map[string]map[string]any{"facebook": {"app_id": "77"}},
+		Token: r.server.Apps()[n].Token, Name: "Renamed",
+		Setup:  map[string]map[string]any{"facebook": {"app_id": "77"}},
 		Events: []Event{{"boss_beaten", true}},
 	}
 }
@@ -33,8 +34,8 @@ func (r *rig) posted(path string) (n int) {
 	return n
 }
 
-// An app that is declared by its token is updated by it and never made, whatever an update answers; what isn't declared
-// stays, and the second run changes nothing.
+// An app that is declared by its token is updated by it and never made, whatever an update answers;
+// what isn't declared stays, and the second run changes nothing.
 func TestAppsByToken(t *testing.T) {
 	for _, answers := range []string{"created", "details", "wrapped", "empty-object", "204"} {
 		r := newRig(t, emulator.Options{Readings: append([]string{"update-answer=" + answers}, known...)})
@@ -53,7 +54,8 @@ func TestAppsByToken(t *testing.T) {
 		}
 		now, err := r.o.Client.App(t.Context(), a.Token)
 		r.check(err)
-		if now.Name != "Renamed" || now.ChannelSetup["facebook"]["app_id"] != "77" || now.StoreID == "" || len(r.server.Apps()) != 3 {
+		if now.Name != "Renamed" || now.ChannelSetup["facebook"]["app_id"] != "77" || now.StoreID == "" ||
+			len(r.server.Apps()) != 3 {
 			t.Errorf("%s: %+v", answers, now)
 		}
 		// What is changed next is one request again, and what isn't declared any more stays.
@@ -61,20 +63,25 @@ func TestAppsByToken(t *testing.T) {
 		r.plans(fmt.Sprintf(`token/%s name: "Renamed" -> "Renamed again"`, a.Token))
 		r.wants(r.run(), 1, 0, 0)
 		r.wants(r.run(), 0, 1, 0)
-		if now, err = r.o.Client.App(t.Context(), a.Token); err != nil || now.Name != "Renamed again" || now.ChannelSetup["facebook"]["app_id"] != "77" {
+		if now, err = r.o.Client.App(t.Context(), a.Token); err != nil || now.Name != "Renamed again" ||
+			now.ChannelSetup["facebook"]["app_id"] != "77" {
 			t.Errorf("%s: %+v, %v", answers, now, err)
 		}
 	}
 }
 
-// A token that the account lacks is an error of that app, in every run: nothing is made, and the other apps are applied.
+// A token that the account lacks is an error of that app, in every run: nothing is made, and the
+// other apps are applied.
 func TestUnknownToken(t *testing.T) {
-	for _, absent := range []string{"400", "400-words", "404", "403", "204", "422", "empty-object", "empty-list", "null"} {
-		r := newRig(t, emulator.Options{Readings: append([]string{"app-absent=" + absent}, known...)}, App{Token: "nosuchapp123", Name: "Ghost"}, game(1))
+	for _, absent := range []string{"400", "400-words", "404", "403", "204", "422", "empty-object", "empty-list",
+		"null"} {
+		r := newRig(t, emulator.Options{Readings: append([]string{"app-absent=" + absent}, known...)},
+			App{Token: "nosuchapp123", Name: "Ghost"}, game(1))
 		for i, written := range []int{1, 0} {
 			res := r.run()
 			r.wants(res, written, i, 1)
-			if said := errors.Join(res.Errs...).Error(); !strings.Contains(said, "token/nosuchapp123") || jobs.ExitCode([]ledger.Result{res}, false, true) != jobs.ExitSome {
+			if said := errors.Join(res.Errs...).Error(); !strings.Contains(said, "token/nosuchapp123") ||
+				jobs.ExitCode([]ledger.Result{res}, false, true) != jobs.ExitSome {
 				t.Errorf("%s: %s", absent, said)
 			}
 		}
@@ -84,11 +91,12 @@ func TestUnknownToken(t *testing.T) {
 	}
 }
 
-// A run on an app by its token that is killed between any two of its calls is taken up by the next one, also when an
-// update gives no ticket to wait for.
+// A run on an app by its token that is killed between any two of its calls is taken up by the next
+// one, also when an update gives no ticket to wait for.
 func TestKilledByToken(t *testing.T) {
 	for calls := range 28 {
-		r := newRig(t, emulator.Options{Readings: append([]string{[]string{"update-answer=created", "update-answer=details"}[calls/14]}, known...)})
+		r := newRig(t, emulator.Options{Readings: append([]string{[]string{"update-answer=created",
+			"update-answer=details"}[calls/14]}, known...)})
 		a := byToken(r, 0)
 		r.o.Apps = []App{a}
 		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &dying{calls % 14, r.server.Client().Transport}})
@@ -117,7 +125,8 @@ func refusing(paths ...string) func(*http.Request, answer) answer {
 	}
 }
 
-// A token that may make apps makes them, whatever it may not read: neither the vault nor anything else speaks for POST.
+// A token that may make apps makes them, whatever it may not read: neither the vault nor anything
+// else speaks for POST.
 func TestRefusedReads(t *testing.T) {
 	for name, paths := range map[string][]string{
 		"the lookup":                             {"/app"},
@@ -128,7 +137,8 @@ func TestRefusedReads(t *testing.T) {
 	} {
 		r := newRig(t, emulator.Options{Readings: plainly}, game(1), game(2))
 		r.o.Apps[1].Setup = nil
-		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{refusing(paths...), r.server.Client().Transport}})
+		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{refusing(paths...),
+			r.server.Client().Transport}})
 		r.wants(r.run(), 2, 0, 0)
 		if n := len(r.tickets()); n != 2 {
 			t.Errorf("%s: %d apps", name, n)
@@ -136,14 +146,17 @@ func TestRefusedReads(t *testing.T) {
 	}
 }
 
-// When every read of a token is refused, what is there can't be compared: that is said, and isn't taken for agreement.
+// When every read of a token is refused, what is there can't be compared: that is said, and isn't
+// taken for agreement.
 func TestNothingToRead(t *testing.T) {
 	r := newRig(t, emulator.Options{Readings: plainly}, game(1))
 	r.wants(r.run(), 1, 0, 0)
-	r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{refusing("/app", "/vault"), r.server.Client().Transport}})
+	r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{refusing("/app", "/vault"),
+		r.server.Client().Transport}})
 	res := r.run()
 	r.wants(res, 0, 0, 1)
-	if code := jobs.ExitCode([]ledger.Result{res}, false, true); code != jobs.ExitDenied || !strings.Contains(errors.Join(res.Errs...).Error(), "can't be read") {
+	if code := jobs.ExitCode([]ledger.Result{res}, false, true); code != jobs.ExitDenied ||
+		!strings.Contains(errors.Join(res.Errs...).Error(), "can't be read") {
 		t.Errorf("exit code %d: %v", code, res.Errs)
 	}
 	reports, err := New(r.o).Diff(t.Context())
@@ -158,7 +171,8 @@ func TestNothingToRead(t *testing.T) {
 
 // Whoever may be cleared of its channel setup is named before and while it is sent.
 func TestWarning(t *testing.T) {
-	r := newRig(t, emulator.Options{Readings: append([]string{"apps-list=denied", "app-absent=400-words"}, known...)}, game(1))
+	r := newRig(t, emulator.Options{Readings: append([]string{"apps-list=denied", "app-absent=400-words"}, known...)},
+		game(1))
 	warned := func(want string) {
 		t.Helper()
 		reports, err := New(r.o).Diff(t.Context())
@@ -182,8 +196,9 @@ func TestWarning(t *testing.T) {
 	}
 }
 
-var frames = regexp.MustCompile(`"(adjust_app_token|app_token|name|store_id|bundle_id|platform|ticket_token|channel_setup|additional_info|overrides|status|result|kind|` +
-	`failures|successes|section|details?|event|token|unique|stores|events|app_info|apps|data|app)":`)
+var frames = regexp.MustCompile(
+	`"(adjust_app_token|app_token|name|store_id|bundle_id|platform|ticket_token|channel_setup|additional_info|overrides|status|result|kind|` +
+		`failures|successes|section|details?|event|token|unique|stores|events|app_info|apps|data|app)":`)
 
 // capitals writes the names of an answer's fields in capitals.
 func capitals(_ *http.Request, as answer) answer {
@@ -191,7 +206,8 @@ func capitals(_ *http.Request, as answer) answer {
 	return as
 }
 
-// The names of fields are the same in any case: an app is made once, what fails is noticed, and then nothing differs.
+// The names of fields are the same in any case: an app is made once, what fails is noticed, and
+// then nothing differs.
 func TestNamesInCapitals(t *testing.T) {
 	for _, form := range []string{"object", "app", "apps"} {
 		r := newRig(t, emulator.Options{
@@ -206,7 +222,8 @@ func TestNamesInCapitals(t *testing.T) {
 		}
 		r.wants(r.run(), 1, 0, 0)
 		r.wants(r.run(), 0, 1, 0)
-		if list, err := List(t.Context(), r.o.Client); err != nil || len(list) != 1 || list[0].AppToken == "" || len(list[0].Unknown) > 0 {
+		if list, err := List(t.Context(), r.o.Client); err != nil || len(list) != 1 || list[0].AppToken == "" ||
+			len(list[0].Unknown) > 0 {
 			t.Errorf("%s: the list is %+v, %v", form, list, err)
 		}
 		if n := r.tickets()[game(1).ID()]; n != 2 {
@@ -246,7 +263,8 @@ func TestRefusedApps(t *testing.T) {
 		{[]string{"com.example.g1", "com.example.g2", "com.example.g3"}, 0, 3, jobs.ExitDenied},
 	} {
 		r := newRig(t, emulator.Options{Readings: plainly}, game(1), game(2), game(3))
-		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{denying(c.refused...), r.server.Client().Transport}})
+		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{denying(c.refused...),
+			r.server.Client().Transport}})
 		res := r.run()
 		r.wants(res, c.done, 0, c.failed)
 		if code := jobs.ExitCode([]ledger.Result{res}, false, true); code != c.code {
@@ -255,7 +273,8 @@ func TestRefusedApps(t *testing.T) {
 	}
 }
 
-// The settings of an app can be compared when nothing else can: then nothing of it is refused everywhere.
+// The settings of an app can be compared when nothing else can: then nothing of it is refused
+// everywhere.
 func TestSettingsSpeakForTheToken(t *testing.T) {
 	r := newRig(t, emulator.Options{Readings: plainly}, game(1))
 	r.wants(r.run(), 1, 0, 0)

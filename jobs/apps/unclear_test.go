@@ -24,7 +24,8 @@ type answer struct {
 	body   string
 }
 
-// A talking connection answers otherwise than the emulator: it is given the request and the emulator's answer.
+// A talking connection answers otherwise than the emulator: it is given the request and the
+// emulator's answer.
 type talking struct {
 	say  func(r *http.Request, as answer) answer
 	over http.RoundTripper
@@ -53,7 +54,8 @@ func (t *talking) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// lookup says what it is told to wherever the emulator doesn't find an app, and shapes the apps that it finds.
+// lookup says what it is told to wherever the emulator doesn't find an app, and shapes the apps
+// that it finds.
 func lookup(absent answer, present, list func(string) answer) func(*http.Request, answer) answer {
 	return func(r *http.Request, as answer) answer {
 		path := strings.TrimPrefix(r.URL.Path, "/app-automation/")
@@ -73,16 +75,20 @@ func lookup(absent answer, present, list func(string) answer) func(*http.Request
 
 func ok(body string) answer { return answer{200, body} }
 
-// Whatever the service says of an app that isn't there, and in whatever form it shows one that is, the app is made once,
-// and the second run changes nothing.
+// Whatever the service says of an app that isn't there, and in whatever form it shows one that is,
+// the app is made once, and the second run changes nothing.
 func TestAppsAreMadeWhateverTheLookupSays(t *testing.T) {
 	slow.Test(t)
 	absent := map[string]answer{
-		"400 in other words": {400, `{"error_code":"request_error","error_desc":"No such resource"}`}, "400 as text": {400, "bad"},
-		"403": {403, `{"error_code":"auth_error","error_desc":"No access"}`}, "404": {404, ""}, "410": {410, "gone"},
+		"400 in other words": {400, `{"error_code":"request_error","error_desc":"No such resource"}`},
+		"400 as text":        {400, "bad"},
+		"403":                {403, `{"error_code":"auth_error","error_desc":"No access"}`}, "404": {404, ""},
+		"410": {410, "gone"},
 		"422": {422, `{"error_code":"validation_error","error_desc":"invalid"}`}, "204": {204, ""},
-		"an empty list": ok("[]"), "an empty object": ok("{}"), "null": ok("null"), "a wrapped null": ok(`{"app":null}`), "a text": ok(`"none"`),
-		"another app": ok(`{"adjust_app_token":"abc123abc123","store_id":"com.example.other","platform":"android","name":"Other"}`),
+		"an empty list": ok("[]"), "an empty object": ok("{}"), "null": ok("null"),
+		"a wrapped null": ok(`{"app":null}`), "a text": ok(`"none"`),
+		"another app": ok(
+			`{"adjust_app_token":"abc123abc123","store_id":"com.example.other","platform":"android","name":"Other"}`),
 	}
 	present := map[string]func(string) answer{
 		"as it is":   ok,
@@ -93,13 +99,16 @@ func TestAppsAreMadeWhateverTheLookupSays(t *testing.T) {
 		"unreadable": func(string) answer { return ok(`[]`) },
 	}
 	lists := map[string]func(string) answer{
-		"as it is": ok, "wrapped": func(b string) answer { return ok(`{"data":` + b + `}`) }, "refused": func(string) answer { return answer{403, "no"} },
-		"not there": func(string) answer { return answer{404, ""} }, "empty": func(string) answer { return answer{204, ""} },
+		"as it is": ok, "wrapped": func(b string) answer { return ok(`{"data":` + b + `}`) },
+		"refused":          func(string) answer { return answer{403, "no"} },
+		"not there":        func(string) answer { return answer{404, ""} },
+		"empty":            func(string) answer { return answer{204, ""} },
 		"in no known form": func(string) answer { return ok(`{"count":1}`) },
 	}
 	for i, absence := range slices.Sorted(maps.Keys(absent)) {
 		for j, presence := range slices.Sorted(maps.Keys(present)) {
-			// Each answer about an app meets each form of one that is there, and each form of the list.
+			// Each answer about an app meets each form of one that is there, and each form of the
+			// list.
 			for k, list := range slices.Sorted(maps.Keys(lists)) {
 				if k != (i+j)%len(lists) {
 					continue
@@ -107,7 +116,8 @@ func TestAppsAreMadeWhateverTheLookupSays(t *testing.T) {
 				a, p, l := absent[absence], present[presence], lists[list]
 				t.Run(absence+"/"+presence+"/"+list, func(t *testing.T) {
 					r := newRig(t, emulator.Options{Readings: plainly}, game(1))
-					r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{lookup(a, p, l), r.server.Client().Transport}})
+					r.o.Client = r.clientOver(rigToken,
+						&http.Client{Transport: &talking{lookup(a, p, l), r.server.Client().Transport}})
 					r.wants(r.run(), 1, 0, 0)
 					r.wants(r.run(), 0, 1, 0)
 					all, err := r.server.ManagedApps()
@@ -125,7 +135,8 @@ func TestAppsAreMadeWhateverTheLookupSays(t *testing.T) {
 func TestRefusedLookupsMakeNothing(t *testing.T) {
 	for name, as := range map[string]answer{"401": {401, "who"}, "500": {500, "oops"}} {
 		r := newRig(t, emulator.Options{Readings: plainly}, game(1))
-		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{lookup(as, ok, ok), r.server.Client().Transport}})
+		r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{lookup(as, ok, ok),
+			r.server.Client().Transport}})
 		r.wants(r.run(), 0, 0, 1)
 		if all, err := r.server.ManagedApps(); err != nil || len(all) != 0 {
 			t.Errorf("%s: %d apps were made, %v", name, len(all), err)
@@ -133,7 +144,8 @@ func TestRefusedLookupsMakeNothing(t *testing.T) {
 	}
 }
 
-// A ticket that never tells how its migration went blocks no app: within ticket_wait and two more runs it is as declared.
+// A ticket that never tells how its migration went blocks no app: within ticket_wait and two more
+// runs it is as declared.
 func TestNoTicketBlocksAnApp(t *testing.T) {
 	for name, as := range map[string]answer{
 		"another word":  ok(`{"status":"processing","kind":"migration","result":{}}`),
@@ -148,12 +160,13 @@ func TestNoTicketBlocksAnApp(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, emulator.Options{Readings: plainly}, game(1))
 			r.o.TicketWait = time.Minute
-			r.o.Client = r.clientOver(rigToken, &http.Client{Transport: &talking{func(q *http.Request, was answer) answer {
-				if strings.Contains(q.URL.Path, "/status/") {
-					return as
-				}
-				return was
-			}, r.server.Client().Transport}})
+			r.o.Client = r.clientOver(rigToken,
+				&http.Client{Transport: &talking{func(q *http.Request, was answer) answer {
+					if strings.Contains(q.URL.Path, "/status/") {
+						return as
+					}
+					return was
+				}, r.server.Client().Transport}})
 			began := time.Now()
 			first := r.run()
 			if took := time.Since(began); took > 2*time.Minute {
@@ -161,7 +174,8 @@ func TestNoTicketBlocksAnApp(t *testing.T) {
 			}
 			if unknown := !strings.Contains(as.body, "opened") && !strings.Contains(as.body, "NEW"); unknown {
 				r.wants(first, 1, 0, 0) // the service shows all that was sent
-			} else if err := errors.Join(first.Errs...); !errors.Is(err, adjust.ErrTicketOpen) || !strings.Contains(err.Error(), "status is") {
+			} else if err := errors.Join(first.Errs...); !errors.Is(err, adjust.ErrTicketOpen) ||
+				!strings.Contains(err.Error(), "status is") {
 				t.Errorf("%s: %v", name, err)
 			}
 			time.Sleep(24 * time.Hour)
@@ -179,7 +193,8 @@ func TestNoTicketBlocksAnApp(t *testing.T) {
 	}
 }
 
-// What still differs after the wait is sent again, by the next run or by one that is told to, and only once.
+// What still differs after the wait is sent again, by the next run or by one that is told to, and
+// only once.
 func TestWhatStillDiffersIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Readings: plainly}, game(1))
@@ -191,7 +206,8 @@ func TestWhatStillDiffersIsSentAgain(t *testing.T) {
 			return answer{was.status, strings.ReplaceAll(was.body, `"Game 1"`, `"Game One"`)}
 		}, r.server.Client().Transport}})
 		res := r.run()
-		if err := errors.Join(res.Errs...); err == nil || !strings.Contains(err.Error(), `"queued"`) || !strings.Contains(err.Error(), "--new-ticket android/com.example.g1") {
+		if err := errors.Join(res.Errs...); err == nil || !strings.Contains(err.Error(), `"queued"`) ||
+			!strings.Contains(err.Error(), "--new-ticket android/com.example.g1") {
 			t.Fatalf("%v", err)
 		}
 		r.o.NewTicket = []string{game(1).ID()}

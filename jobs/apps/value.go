@@ -62,7 +62,8 @@ var (
 	userInfo    = lazy.Regexp(`([a-z][a-z0-9+.-]*://)[^/@\s]+@`)
 )
 
-// hides tells whether the value at a path is a credential or may be one. The path ends with its key.
+// hides tells whether the value at a path is a credential or may be one. The path ends with its
+// key.
 func hides(path []string) bool {
 	key := path[len(path)-1]
 	i := slices.Index(path, "channel_setup")
@@ -71,14 +72,16 @@ func hides(path []string) bool {
 		return hiddenSetup(path[1], path[2])
 	case i > 0 && len(path) >= i+2: // among the settings of one partner
 		return hiddenSetup(path[i-1], path[i+1])
-	case slices.Contains(path, "sdk_secrets") && key == "value", slices.Contains(path, "csv_upload_settings") && key == "key":
+	case slices.Contains(path, "sdk_secrets") && key == "value", slices.Contains(path, "csv_upload_settings") &&
+		key == "key":
 		return true
 	}
-	return secretName().MatchString(key) && !slices.Contains([]string{"sdk_secrets", "secrets", "combined_secrets"}, key)
+	return secretName().MatchString(key) && !slices.Contains([]string{"sdk_secrets", "secrets", "combined_secrets"},
+		key)
 }
 
-// hiddenSetup names what is a credential in channel setup. What the interface document doesn't list may be anything,
-// and is hidden.
+// hiddenSetup names what is a credential in channel setup. What the interface document doesn't list
+// may be anything, and is hidden.
 func hiddenSetup(partner, parameter string) bool {
 	for _, p := range catalog.Partners() {
 		for _, s := range p.Setup {
@@ -90,8 +93,8 @@ func hiddenSetup(partner, parameter string) bool {
 	return true
 }
 
-// Mask gives a value, as JSON decodes it, without what may be a credential. path says where the value is, such as
-// channel_setup; items of lists are addressed by their names.
+// Mask gives a value, as JSON decodes it, without what may be a credential. path says where the
+// value is, such as channel_setup; items of lists are addressed by their names.
 func Mask(v any, path ...string) any {
 	path = slices.Clip(path)
 	switch v := v.(type) {

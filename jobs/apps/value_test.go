@@ -12,8 +12,10 @@ func TestEqual(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{`1`, `1`, true}, {`1`, `1.0`, true}, {`1`, `2`, false}, {`1`, `"1"`, false}, {`12345678901234567890`, `12345678901234567891`, false},
-		{`{"a":[1,{"b":null}]}`, `{"a":[1.0,{"b":null}]}`, true}, {`{"a":null}`, `{}`, false}, {`[1,2]`, `[2,1]`, false}, {`[1]`, `{"a":1}`, false}, {`true`, `"true"`, false},
+		{`1`, `1`, true}, {`1`, `1.0`, true}, {`1`, `2`, false}, {`1`, `"1"`, false},
+		{`12345678901234567890`, `12345678901234567891`, false},
+		{`{"a":[1,{"b":null}]}`, `{"a":[1.0,{"b":null}]}`, true}, {`{"a":null}`, `{}`, false},
+		{`[1,2]`, `[2,1]`, false}, {`[1]`, `{"a":1}`, false}, {`true`, `"true"`, false},
 	} {
 		if got := equal(canonical(json.RawMessage(c.a)), canonical(json.RawMessage(c.b))); got != c.want {
 			t.Errorf("%s and %s: %v", c.a, c.b, got)
@@ -41,7 +43,8 @@ func TestMask(t *testing.T) {
 	if strings.Contains(string(out), "zz") {
 		t.Errorf("%s", out)
 	}
-	for _, kept := range []string{`"advertiser_id":"77"`, `"app_id":"1"`, `"app_id":"2"`, `"token":"abc123"`, `"bucket":"b"`, "id={gps_adid}", "app={app}", `"id":1`} {
+	for _, kept := range []string{`"advertiser_id":"77"`, `"app_id":"1"`, `"app_id":"2"`, `"token":"abc123"`,
+		`"bucket":"b"`, "id={gps_adid}", "app={app}", `"id":1`} {
 		if !strings.Contains(strings.ReplaceAll(string(out), `\u0026`, "&"), kept) {
 			t.Errorf("%s is gone: %s", kept, out)
 		}
@@ -63,8 +66,10 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 
 func TestMaskCSV(t *testing.T) {
 	const text = "app_token,app_name,section,setting,value\n" +
-		"a,\"Ga,me\",partners,ironsource.channel_setup.password,zz\na,G,partners,ironsource.channel_setup.advertiser_id,7\n" +
-		"a,G,partners,applovin.channel_setup.sdk_keys.0,zz\na,G,csv_upload_settings,credentials.secret.inner,zz\na,G,csv_upload_settings,bucket,b\n" +
+		"a,\"Ga,me\",partners,ironsource.channel_setup.password,zz\na,G,partners," +
+		"ironsource.channel_setup.advertiser_id,7\n" +
+		"a,G,partners,applovin.channel_setup.sdk_keys.0,zz\na,G,csv_upload_settings,credentials.secret.inner,zz\na," +
+		"G,csv_upload_settings,bucket,b\n" +
 		"a,G,callbacks,global.url,https://x/?token=zz&a={b}\na,G,events,purchase.token,abc123\n"
 	var out strings.Builder
 	if err := MaskCSV(&out, strings.NewReader(text)); err != nil {

@@ -10,11 +10,13 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 )
 
-// mostLost is how many jobs are asked for, for one declaration, when nobody sees how they end and the app still differs.
+// mostLost is how many jobs are asked for, for one declaration, when nobody sees how they end and
+// the app still differs.
 const mostLost = 2
 
-// wait waits for the migration of the recorded ticket, TicketWait in all since it was given out. A job whose end isn't
-// seen by then, or whose ticket isn't known, is left alone: the app is compared instead.
+// wait waits for the migration of the recorded ticket, TicketWait in all since it was given out. A
+// job whose end isn't seen by then, or whose ticket isn't known, is left alone: the app is compared
+// instead.
 func (w *attempt) wait(ctx context.Context) error {
 	w.touched()
 	if w.mem.Ticket == "" { // no job was needed
@@ -32,7 +34,8 @@ func (w *attempt) wait(ctx context.Context) error {
 	status := w.app.scrub(ticket.Said())
 	switch {
 	case errors.Is(err, adjust.ErrTicketOpen) && (ticket.Status == "" || ticket.Open()):
-		return fmt.Errorf("%w; its status is %q; the next run compares the app again, and sends it anew when it still differs; "+
+		return fmt.Errorf("%w; its status is %q; the next run compares the app again, and sends it anew when it "+
+			"still differs; "+
 			"apps apply --new-ticket %s does so at once", err, status, w.app.ID())
 	case errors.Is(err, adjust.ErrTicketOpen):
 		w.giveUp(fmt.Sprintf("ticket %s: its status is still %q after %v", w.mem.Ticket, status, w.k.o.TicketWait))
@@ -41,7 +44,8 @@ func (w *attempt) wait(ctx context.Context) error {
 		w.giveUp(fmt.Sprintf("ticket %s: %v; its last status was %q", w.mem.Ticket, err, status))
 		return nil
 	case errors.Is(err, adjust.ErrTicketFailed), err == nil && ticket.Done() && why != "":
-		return w.failed(ctx, true, fmt.Errorf("%w: %s; the next run asks for another", ErrMigration, cmp.Or(why, "the service doesn't say why")))
+		return w.failed(ctx, true, fmt.Errorf("%w: %s; the next run asks for another", ErrMigration,
+			cmp.Or(why, "the service doesn't say why")))
 	case err != nil:
 		return err
 	case !ticket.Done():

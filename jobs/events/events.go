@@ -1,8 +1,9 @@
-// Package events keeps the account's event slugs, a snapshot a day. Without it nobody could say which events a slug
-// stood for last month: the service knows only today's, and a renamed event takes its history along.
+// Package events keeps the account's event slugs, a snapshot a day. Without it nobody could say
+// which events a slug stood for last month: the service knows only today's, and a renamed event
+// takes its history along.
 //
-// A day's snapshot can be taken on that day alone, so this kind plans today and no other day, and a missed day stays a
-// gap. It is the smallest kind with partitions: the one to copy.
+// A day's snapshot can be taken on that day alone, so this kind plans today and no other day, and a
+// missed day stays a gap. It is the smallest kind with partitions: the one to copy.
 package events
 
 import (
@@ -70,8 +71,8 @@ func New(o Options) (*Kind, error) {
 	return k, nil
 }
 
-// Plan wants today's snapshot, and no other. The first one of a day doesn't wait for the schedule; when that fires
-// later, the snapshot is taken again.
+// Plan wants today's snapshot, and no other. The first one of a day doesn't wait for the schedule;
+// when that fires later, the snapshot is taken again.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	p, err := k.plan(ctx, now)
 	if err != nil {
@@ -86,14 +87,16 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	}
 	for day := range rules.Changed {
 		if day != rules.Start {
-			k.o.Log.Warn("a sink holds another snapshot than was put, or none; it can't be taken again", "job", k.o.Job, "window", day.String())
+			k.o.Log.Warn("a sink holds another snapshot than was put, or none; it can't be taken again", "job", k.o.Job,
+				"window", day.String())
 		}
 	}
 	if _, taken := p.table.Record(rules.Start); !taken {
 		rules.IgnoreSchedule = true
 	}
 	today := func(context.Context) (refresh.Rules, error) { return p.rules, nil }
-	p.states = state.New(state.Tables{Prefix: k.o.States, Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger, Warehouse: k.o.Warehouse, Rules: today, Now: now})
+	p.states = state.New(state.Tables{Prefix: k.o.States, Job: k.o.Job, Of: p.table, Ledger: k.o.Ledger,
+		Warehouse: k.o.Warehouse, Rules: today, Now: now})
 	plan := jobs.Plan{Ending: p, Table: p}
 	for _, w := range refresh.Plan(now, rules, p.table.Records()) {
 		plan.Units = append(plan.Units, jobs.Unit{
@@ -104,8 +107,8 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return plan, nil
 }
 
-// Inspect says how the table is. Its gaps are the days without a snapshot since the first one; those that are over
-// stay.
+// Inspect says how the table is. Its gaps are the days without a snapshot since the first one;
+// those that are over stay.
 func (p *plan) Inspect(_ context.Context, past ledger.Past) (refresh.Inspection, error) {
 	rules := p.rules
 	if all := p.table.Sorted(); len(all) > 0 {
@@ -120,7 +123,8 @@ func (p *plan) Finish(ctx context.Context, done ledger.Outcome, past ledger.Past
 		return ledger.Result{}, err
 	}
 	in, err := p.Inspect(ctx, past)
-	return ledger.Result{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: in.Problems, Stored: p.table.Records().Stored()}, err
+	return ledger.Result{Rest: in.Rest, Newest: in.Fresh.Newest, Problems: in.Problems,
+		Stored: p.table.Records().Stored()}, err
 }
 
 // Release forgets nothing: a table of snapshots is small.
@@ -133,8 +137,10 @@ func (p *plan) Schema(context.Context) (*sinks.Schema, error) { return p.definit
 func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules}
 	if p.table, err = partition.Open(ctx, partition.Options{
-		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, Pages: k.o.Pages, SpoolDir: k.o.SpoolDir,
-		Budget: k.o.Budget, OnEmpty: partition.GuardEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log, Warehouse: &k.o.Warehouse,
+		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec,
+		Pages: k.o.Pages, SpoolDir: k.o.SpoolDir,
+		Budget: k.o.Budget, OnEmpty: partition.GuardEmpty, Again: k.o.Rules.IgnoreLedger, Log: k.o.Log,
+		Warehouse: &k.o.Warehouse,
 	}); err != nil {
 		return nil, err
 	}

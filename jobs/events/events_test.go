@@ -68,7 +68,8 @@ func newRig(t *testing.T, readings ...string) *rig {
 			Job: "account_events", Table: "account_events", Account: "test",
 			Rules: refresh.Rules{Location: location, Schedule: schedule},
 			// Snappy: the zstd coders keep channels that belong to no bubble.
-			Codec: "snappy", SpoolDir: t.TempDir(), Budget: table.NewBudget(table.DefaultBudget), Log: slog.New(slog.DiscardHandler),
+			Codec: "snappy", SpoolDir: t.TempDir(), Budget: table.NewBudget(table.DefaultBudget),
+			Log: slog.New(slog.DiscardHandler),
 		},
 	}
 }
@@ -111,7 +112,8 @@ func (r *rig) run() ledger.Result {
 	list := []jobs.Job{{Name: r.options.Job, Table: r.options.Table, Kind: kind}}
 	res := runner.RunJobs(r.t.Context(), list, jobs.PlanJobs(r.t.Context(), list, time.Now()))[0]
 	ended := time.Now()
-	r.runs = slices.Insert(r.runs, 0, ledger.Run{ID: id, Started: started, Ended: &ended, Results: []ledger.Result{res}})
+	r.runs = slices.Insert(r.runs, 0, ledger.Run{ID: id, Started: started, Ended: &ended,
+		Results: []ledger.Result{res}})
 	return res
 }
 
@@ -181,7 +183,8 @@ func TestASnapshotADay(t *testing.T) {
 		}
 		in, err := r.inspect()
 		check(t, err)
-		if len(in.Gaps) != 2 || in.Gaps[0].Partition.String() != "2000-01-03" || in.Gaps[0].Reason != refresh.RunFailed ||
+		if len(in.Gaps) != 2 || in.Gaps[0].Partition.String() != "2000-01-03" ||
+			in.Gaps[0].Reason != refresh.RunFailed ||
 			in.Gaps[1].Partition.String() != "2000-01-06" {
 			t.Errorf("gaps: %+v", in.Gaps)
 		}
@@ -191,13 +194,15 @@ func TestASnapshotADay(t *testing.T) {
 		if in.Fresh.Stale(time.Now().Add(72*time.Hour), 26*time.Hour) == "" {
 			t.Error("three days without a snapshot, and the table isn't stale")
 		}
-		if first, last := r.snapshot("2000-01-01"), r.snapshot("2000-01-05"); len(first) < 20 || len(first) != len(last) {
+		if first, last := r.snapshot("2000-01-01"), r.snapshot("2000-01-05"); len(first) < 20 ||
+			len(first) != len(last) {
 			t.Errorf("%d and %d rows", len(first), len(last))
 		}
 	})
 }
 
-// A snapshot whose put was cut can't be taken again on another day: today's events under yesterday's date would be a lie.
+// A snapshot whose put was cut can't be taken again on another day: today's events under
+// yesterday's date would be a lie.
 func TestACutSnapshotStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -232,8 +237,8 @@ func (full) Put(context.Context, sinks.Part) (sinks.Receipt, error) {
 	return sinks.Receipt{}, errors.New("no space left")
 }
 
-// The first snapshot of a day doesn't wait for the schedule, which may fire when nobody looks; when it has fired, the
-// snapshot is taken again.
+// The first snapshot of a day doesn't wait for the schedule, which may fire when nobody looks; when
+// it has fired, the snapshot is taken again.
 func TestTheFirstSnapshotOfADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -260,7 +265,8 @@ func TestRows(t *testing.T) {
 		for _, app := range r.server.Apps() {
 			for _, e := range app.Events {
 				if !slices.ContainsFunc(rows, func(row string) bool {
-					return strings.HasPrefix(row, "2000-01-01|"+e.Slug+"|"+e.Name+"|") && strings.Contains(row, "|"+app.Token+"|"+e.Token+"|")
+					return strings.HasPrefix(row, "2000-01-01|"+e.Slug+"|"+e.Name+"|") &&
+						strings.Contains(row, "|"+app.Token+"|"+e.Token+"|")
 				}) {
 					t.Errorf("no row of event %s of app %s with token %s", e.Slug, app.Token, e.Token)
 				}

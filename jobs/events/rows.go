@@ -14,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// columns are those of a snapshot, which has one row for each token of a slug in an app. All of them belong to the key,
-// so a blank stays an empty text.
+// columns are those of a snapshot, which has one row for each token of a slug in an app. All of
+// them belong to the key, so a blank stays an empty text.
 var columns = []table.Column{
 	dimension("snapshot_date", catalog.Day),
 	dimension("slug", catalog.String),
@@ -35,8 +35,10 @@ func dimension(name string, t catalog.Type) table.Column {
 
 // descriptions are those of the columns, in their order.
 var descriptions = []string{
-	"Day of the snapshot", "Event slug, which names metrics", "Event name", "Short name", "Section of the service's pickers",
-	"How the service shows the event's data", "Description", "Token of an app that has the event", "Token of the event in that app",
+	"Day of the snapshot", "Event slug, which names metrics", "Event name", "Short name",
+	"Section of the service's pickers",
+	"How the service shows the event's data", "Description", "Token of an app that has the event",
+	"Token of the event in that app",
 	"Whether it is an event of SKAdNetwork: true or false",
 }
 
@@ -52,12 +54,14 @@ func (k *Kind) definition() partition.Definition {
 		warehouse.ClusterBy = []string{"slug", "app_token"}
 	}
 	d.Complete(warehouse, refresh.Day.String(), nil, func(c table.Column) sinks.Column {
-		return sinks.Column{Description: descriptions[slices.IndexFunc(columns, func(other table.Column) bool { return other.Name == c.Name })]}
+		return sinks.Column{Description: descriptions[slices.IndexFunc(columns,
+			func(other table.Column) bool { return other.Name == c.Name })]}
 	})
 	return d
 }
 
-// rows are the cells of a snapshot in the order of columns. They are sorted, so that the same events give the same file.
+// rows are the cells of a snapshot in the order of columns. They are sorted, so that the same
+// events give the same file.
 func rows(day civil.Date, list []adjust.Event) [][]any {
 	var texts [][]string // without the day, which is the same in all
 	for _, e := range list {
@@ -82,8 +86,8 @@ func rows(day civil.Date, list []adjust.Event) [][]any {
 // owner is one token of an event, and the app in which it has it.
 type owner struct{ app, token string }
 
-// owners takes the mapping of tokens to apps where the service gives one. Otherwise nobody knows whose a token
-// is.
+// owners takes the mapping of tokens to apps where the service gives one. Otherwise nobody knows
+// whose a token is.
 func owners(e adjust.Event) []owner {
 	var out []owner
 	for app, tokens := range e.TokensByApp {

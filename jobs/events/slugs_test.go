@@ -22,8 +22,8 @@ func (r *rig) changes() (texts []string) {
 	return texts
 }
 
-// Somebody renames and archives events in the dashboard: the next snapshot notes it, with the days between which it
-// happened, also when a night failed meanwhile.
+// Somebody renames and archives events in the dashboard: the next snapshot notes it, with the days
+// between which it happened, also when a night failed meanwhile.
 func TestChangedSlugsAreNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "event-slugs=underscores")
@@ -60,7 +60,8 @@ func TestChangedSlugsAreNoted(t *testing.T) {
 	})
 }
 
-// A snapshot that was cut after its changes were noted is taken again on the day, and they aren't noted twice.
+// A snapshot that was cut after its changes were noted is taken again on the day, and they aren't
+// noted twice.
 func TestACutSnapshotNotesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -82,7 +83,8 @@ func TestACutSnapshotNotesOnce(t *testing.T) {
 				t.Fatalf("%+v %v", res.Outcome, res.Errs)
 			}
 		}
-		if got, want := r.changes(), []string{"purchase became order between 2000-01-01 and 2000-01-02"}; !slices.Equal(got, want) {
+		if got, want := r.changes(),
+			[]string{"purchase became order between 2000-01-01 and 2000-01-02"}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	})
@@ -108,8 +110,8 @@ func TestOtherQuestionsAreNoChanges(t *testing.T) {
 	})
 }
 
-// A damaged record of slugs is an error that names it, and the snapshot is published all the same: it can't be taken on
-// another day.
+// A damaged record of slugs is an error that names it, and the snapshot is published all the same:
+// it can't be taken on another day.
 func TestDamagedSlugs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -122,7 +124,8 @@ func TestDamagedSlugs(t *testing.T) {
 		}}))
 		res := r.run()
 		var damaged *ledger.DamagedError
-		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "mem://ledger/tables/account_events/notes.json is damaged") || !errors.As(res.Errs[0], &damaged) {
+		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(),
+			"mem://ledger/tables/account_events/notes.json is damaged") || !errors.As(res.Errs[0], &damaged) {
 			t.Errorf("%v", res.Errs)
 		}
 		if res.Outcome.Written != 1 || len(r.snapshot("2000-01-01")) < 20 {

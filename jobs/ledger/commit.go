@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
 
-// Commit writes e as the newest record of its partition, on top of what this table has read last, whoever has leased it. Who has, and
-// has put something since, finds that out when he records it.
+// Commit writes e as the newest record of its partition, on top of what this table has read last,
+// whoever has leased it. Who has, and has put something since, finds that out when he records it.
 func (t *Table) Commit(ctx context.Context, e Record) error {
 	last, _ := t.Recorded(e.Partition)
 	if e.After = last.Seq; e.State == Publishing {
@@ -26,9 +26,10 @@ func (t *Table) Commit(ctx context.Context, e Record) error {
 	return t.CommitAll(ctx, nil, []Record{e})[0]
 }
 
-// CommitAll writes records of several partitions under their lease, each on top of the one whose number is in After, in one swap for those
-// of a month, which ends their leases. It fills in their numbers. An error is of the record at its place. It is ErrLost when another process
-// has leased or recorded the partition meanwhile, and then the record doesn't hold.
+// CommitAll writes records of several partitions under their lease, each on top of the one whose
+// number is in After, in one swap for those of a month, which ends their leases. It fills in their
+// numbers. An error is of the record at its place. It is ErrLost when another process has leased or
+// recorded the partition meanwhile, and then the record doesn't hold.
 func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error {
 	errs := make([]error, len(list))
 	months := map[string][]int{}
@@ -44,7 +45,8 @@ func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error
 		g.Go(func() error {
 			ctx, about := step.Begin(ctx, step.Record)
 			first := &list[of[0]]
-			about.Set(attribute.String("reportferry.partition", first.Partition.String()), attribute.String("reportferry.state", string(first.State)))
+			about.Set(attribute.String("reportferry.partition", first.Partition.String()),
+				attribute.String("reportferry.state", string(first.State)))
 			var batch []Record
 			for _, i := range of {
 				batch = append(batch, list[i])
@@ -68,8 +70,10 @@ func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error
 	return errs
 }
 
-// commitMonth writes records of one month, and gives those that were lost to another process. Of the hidden ones nobody knows any more.
-func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch []Record) (lost, hidden []civil.Date, err error) {
+// commitMonth writes records of one month, and gives those that were lost to another process. Of
+// the hidden ones nobody knows any more.
+func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch []Record) (lost, hidden []civil.Date,
+	err error) {
 	token := ""
 	if by != nil {
 		token = by.token
@@ -128,11 +132,13 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 }
 
 func (t *Table) lost(e Record) error {
-	return fmt.Errorf("%w: %s/%s: another run has recorded it meanwhile: %w", ErrBucket, t.ledger.location(t.prefix("months")), e.Partition, ErrLost)
+	return fmt.Errorf("%w: %s/%s: another run has recorded it meanwhile: %w", ErrBucket,
+		t.ledger.location(t.prefix("months")), e.Partition, ErrLost)
 }
 
 func (t *Table) hidden(e Record) error {
-	return fmt.Errorf("%w: %s/%s: the answer was lost, and others have recorded it since, so that nobody knows whether this record was there",
+	return fmt.Errorf("%w: %s/%s: the answer was lost, and others have recorded it since, so that nobody knows "+
+		"whether this record was there",
 		ErrBucket, t.ledger.location(t.prefix("months")), e.Partition)
 }
 

@@ -11,8 +11,9 @@ type Control struct {
 	Why         string       `json:"why,omitempty"` // of a comparison that couldn't be made, or not again
 	Differences []Difference `json:"differences,omitempty"`
 
-	// Totals are what the service itself said of each metric, exact decimals by column, where the rows don't add up to the same: those
-	// of ratios, for instance. Nil: its totals weren't had, or an earlier version wrote the record.
+	// Totals are what the service itself said of each metric, exact decimals by column, where the
+	// rows don't add up to the same: those of ratios, for instance. Nil: its totals weren't had, or
+	// an earlier version wrote the record.
 	Totals map[string]string `json:"totals,omitzero"`
 }
 
@@ -26,16 +27,18 @@ const (
 	Unchecked    ControlState = "unchecked"    // nothing can be compared, or the config says not to
 )
 
-// OfCohort marks a difference of a metric that is dated by install, whose totals drift in the service itself.
+// OfCohort marks a difference of a metric that is dated by install, whose totals drift in the
+// service itself.
 const OfCohort = "cohort"
 
 // A Difference is one metric of a partition whose total isn't the sum of the rows.
 type Difference struct {
-	Metric string `json:"metric"`          // the column
-	Rows   string `json:"rows"`            // the sum over the rows, an exact decimal
-	Total  string `json:"total"`           // what the service says, an exact decimal; empty: it has no row for the period
-	Where  string `json:"where,omitempty"` // the place, as far as it was found: app_token abc123, network X
-	Of     string `json:"of,omitempty"`    // OfCohort, or empty
+	Metric string `json:"metric"` // the column
+	Rows   string `json:"rows"`   // the sum over the rows, an exact decimal
+	// What the service says, an exact decimal; empty: it has no row for the period.
+	Total string `json:"total"`
+	Where string `json:"where,omitempty"` // the place, as far as it was found: app_token abc123, network X
+	Of    string `json:"of,omitempty"`    // OfCohort, or empty
 }
 
 // Also adds a sentence to why.
@@ -46,7 +49,8 @@ func (c *Control) Also(said string) {
 	c.Why = said
 }
 
-// Say puts a control into words: "cost 211.12 by the service's total, 69.96 in the rows; missing in app_token abc123".
+// Say puts a control into words: "cost 211.12 by the service's total, 69.96 in the rows; missing in
+// app_token abc123".
 func (c Control) Say() string {
 	var words []string
 	for _, d := range c.Differences {
@@ -75,7 +79,8 @@ func (d Difference) text() string {
 	return text + "; too much in " + d.Where
 }
 
-// Headline is in a few words why a control isn't reconciled: totals that couldn't be had say nothing of the rows.
+// Headline is in a few words why a control isn't reconciled: totals that couldn't be had say
+// nothing of the rows.
 func (c Control) Headline() string {
 	if len(c.Differences) == 0 {
 		return "the service's totals couldn't be had"

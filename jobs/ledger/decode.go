@@ -11,19 +11,21 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// decodeEntries reads records as encoding/json writes them, faster than that: every plan reads the index of its table, which is megabytes for
-// ten years of days. Libraries were tried, with BenchmarkPlan: go-json-experiment/json, the coming encoding/json/v2, takes three quarters of
-// the time, and makes the binary half a megabyte larger, beyond what the image may have; goccy/go-json takes two thirds, and its strings
-// keep the whole index in memory, 1.8 GiB for a thousand tables. It answers false for anything that isn't written as encoding/json writes
-// a Record of this version; encoding/json then reads it, or says what is wrong with it.
+// decodeEntries reads records as encoding/json writes them, faster than that: every plan reads the
+// index of its table, which is megabytes for ten years of days. Libraries were tried, with
+// BenchmarkPlan: go-json-experiment/json, the coming encoding/json/v2, takes three quarters of the
+// time, and makes the binary half a megabyte larger, beyond what the image may have; goccy/go-json
+// takes two thirds, and its strings keep the whole index in memory, 1.8 GiB for a thousand tables.
+// It answers false for anything that isn't written as encoding/json writes a Record of this
+// version; encoding/json then reads it, or says what is wrong with it.
 func decodeEntries(content string) (entries []Record, ok bool) {
 	c := cursor{text: content}
 	entries = c.entries()
 	return entries, !c.bad && c.at == len(c.text)
 }
 
-// decode reads an index likewise, because encoding/json goes over each value twice before anybody reads the records in it. Leases are left
-// to encoding/json: an index hardly ever has one.
+// decode reads an index likewise, because encoding/json goes over each value twice before anybody
+// reads the records in it. Leases are left to encoding/json: an index hardly ever has one.
 func (i *index) decode(content string) (ok bool) {
 	c := cursor{text: content}
 	months := map[string]indexed{}

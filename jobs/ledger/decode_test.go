@@ -29,7 +29,8 @@ func drawEntry(t *rapid.T) Record {
 		Sums:  rapid.MapOfN(text, text, 0, 20).Draw(t, "sums"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "receipts") {
-		e.Receipts = append(e.Receipts, sinks.Receipt{Sink: text.Draw(t, "sink"), Key: text.Draw(t, "key"), Size: rapid.Int64().Draw(t, "size"),
+		e.Receipts = append(e.Receipts, sinks.Receipt{Sink: text.Draw(t, "sink"), Key: text.Draw(t, "key"),
+			Size:  rapid.Int64().Draw(t, "size"),
 			Store: text.Draw(t, "store"), Version: text.Draw(t, "version")})
 	}
 	if rapid.Bool().Draw(t, "newer") {
@@ -38,7 +39,8 @@ func drawEntry(t *rapid.T) Record {
 		e.Control = &Control{State: ControlState(text.Draw(t, "control")), Why: text.Draw(t, "why")}
 		for range rapid.IntRange(0, 2).Draw(t, "differences") {
 			e.Control.Differences = append(e.Control.Differences, Difference{
-				Metric: text.Draw(t, "metric"), Rows: text.Draw(t, "of rows"), Total: text.Draw(t, "total"), Where: text.Draw(t, "where"),
+				Metric: text.Draw(t, "metric"), Rows: text.Draw(t, "of rows"), Total: text.Draw(t, "total"),
+				Where: text.Draw(t, "where"),
 			})
 			e.Raw = append(e.Raw, text.Draw(t, "raw"))
 		}
@@ -61,7 +63,8 @@ func TestDecodeEntriesAsEncodingJSONDoes(t *testing.T) {
 		broken := rapid.Bool().Draw(t, "broken")
 		if broken && len(raw) > 0 {
 			at := rapid.IntRange(0, len(raw)-1).Draw(t, "at")
-			raw = append(raw[:at:at], append([]byte(rapid.StringMatching(`["\\{}\[\]:,0-9a-z -]{0,2}`).Draw(t, "put")), raw[at+1:]...)...)
+			raw = append(raw[:at:at], append([]byte(rapid.StringMatching(`["\\{}\[\]:,0-9a-z -]{0,2}`).Draw(t, "put")),
+				raw[at+1:]...)...)
 		}
 		var want []Record
 		wantErr := json.Unmarshal(raw, &want)
@@ -88,7 +91,8 @@ func TestDecodeEntriesAsEncodingJSONDoes(t *testing.T) {
 			t.Fatalf("read %s as\n%+v, want\n%+v", raw, got, want)
 		}
 	})
-	if enough := all >= 100; enough && (fast == 0 || faults == 0) { // a fifth is read fast: of the few of a short run there may be none
+	// A fifth is read fast: of the few of a short run there may be none.
+	if enough := all >= 100; enough && (fast == 0 || faults == 0) {
 		t.Errorf("of %d, %d were read fast and %d were wrong", all, fast, faults)
 	}
 }
@@ -97,8 +101,10 @@ func TestDecodeEntriesAsEncodingJSONDoes(t *testing.T) {
 func TestDecodeEntriesKnowsAllFields(t *testing.T) {
 	e := typical("shape")
 	e.Cause, e.Seq, e.After = `"none" & <nothing>`, 7, 5
-	e.Reason, e.Since, e.Finality, e.Moved, e.Raw = "lookback", e.Fetched.Add(-time.Hour), "final", true, []string{"a.csv.zst", "b.csv.zst"}
-	e.Control = &Control{Unreconciled, "why", []Difference{{"cost", "69.96", "211.12", "app_token abc123", OfCohort}}, map[string]string{"ecpi_all": "1.25"}}
+	e.Reason, e.Since, e.Finality, e.Moved, e.Raw = "lookback", e.Fetched.Add(-time.Hour), "final", true,
+		[]string{"a.csv.zst", "b.csv.zst"}
+	e.Control = &Control{Unreconciled, "why", []Difference{{"cost", "69.96", "211.12", "app_token abc123", OfCohort}},
+		map[string]string{"ecpi_all": "1.25"}}
 	e.Scope, e.Asked, e.Same = "scope", 5, 2
 	e.Accepted = &Acceptance{e.Fetched, "a day without ads", true}
 	e.HeldBack = &HeldBack{"why", "run", e.Fetched, e.Since, 2, 7, map[string]string{"cost": "1.5"}, e.Accepted}
@@ -130,8 +136,10 @@ func TestDecodeEntriesKnowsAllFields(t *testing.T) {
 func TestDecodeEntriesLeavesOddTexts(t *testing.T) {
 	for _, odd := range []string{
 		"[{\"run\":\"\xff\"}]", "[{\"run\":\"\x01\"}]", "[{\"run\":\"\n\"}]", `[{"run":"\x"}]`, `[{"run":"a}]`,
-		`[{"seq":01}]`, `[{"seq":-0}]`, `[{"seq":-}]`, `[{"seq":1e3}]`, `[{"seq":99999999999999999999}]`, `[{"seq":"1"}]`,
-		`[{"partition":"2026-02-30"}]`, `[{"fetched":"2026-02-01"}]`, `[{"seq":1,}]`, `[{"seq":1}`, `[{"seq":1}],`, `[ ]`, ``, `{}`,
+		`[{"seq":01}]`, `[{"seq":-0}]`, `[{"seq":-}]`, `[{"seq":1e3}]`, `[{"seq":99999999999999999999}]`,
+		`[{"seq":"1"}]`,
+		`[{"partition":"2026-02-30"}]`, `[{"fetched":"2026-02-01"}]`, `[{"seq":1,}]`, `[{"seq":1}`, `[{"seq":1}],`,
+		`[ ]`, ``, `{}`,
 		`null`, `[null]`, `[{"Seq":1}]`,
 	} {
 		if got, ok := decodeEntries(odd); ok {
@@ -146,7 +154,8 @@ func typical(shape string) Record {
 	e := Record{
 		Partition: day, Run: "20260110T043000Z-1f2e3d4c", State: Written, Rows: 18231, Hash: "5f1c9a7e3b2d4f60-18231",
 		Fetched: day.AddDays(100).In(time.UTC), Shape: shape, Sums: map[string]string{},
-		Receipts: []sinks.Receipt{{Sink: "gs://warehouse/reports", Key: "campaigns_daily/dt=" + day.String() + "/part-0.parquet", Size: 482113,
+		Receipts: []sinks.Receipt{{Sink: "gs://warehouse/reports",
+			Key: "campaigns_daily/dt=" + day.String() + "/part-0.parquet", Size: 482113,
 			Store: "gs://warehouse/reports", Version: "1764460800123456"}},
 	}
 	for i := range 10 {
@@ -155,10 +164,13 @@ func typical(shape string) Record {
 	return e
 }
 
-// What encoding/json has written of a month is read as encoding/json reads it, and a field that isn't known is refused.
+// What encoding/json has written of a month is read as encoding/json reads it, and a field that
+// isn't known is refused.
 func TestAMonthIsReadAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := month{section: section{Leases: map[civil.Date]lease{}}, Derived: map[string]*section{"_states": {}}, Shapes: map[string]Shape{rapid.String().Draw(t, "id"): {Fingerprint: map[string]string{"currency": "USD"}, Columns: []Column{{Name: "day", Type: "day"}}}}}
+		m := month{section: section{Leases: map[civil.Date]lease{}}, Derived: map[string]*section{"_states": {}},
+			Shapes: map[string]Shape{rapid.String().Draw(t, "id"): {Fingerprint: map[string]string{"currency": "USD"},
+				Columns: []Column{{Name: "day", Type: "day"}}}}}
 		for range rapid.IntRange(0, 4).Draw(t, "records") {
 			e := drawEntry(t)
 			m.Records, m.History = append(m.Records, e), append(m.History, e)
@@ -177,7 +189,8 @@ func TestAMonthIsReadAsItWasWritten(t *testing.T) {
 			t.Fatalf("read %s as\n%+v (%v), want\n%+v", raw, got, err, want)
 		}
 		at := bytes.IndexByte(raw, '{') + 1
-		for _, odd := range []string{`"unknown":1,`, `"records":"1",`, `"records":[{"seq":"1"}],`, `"records":[{"unknown":1}],`} {
+		for _, odd := range []string{`"unknown":1,`, `"records":"1",`, `"records":[{"seq":"1"}],`,
+			`"records":[{"unknown":1}],`} {
 			if got, err := parse[month](slices.Concat(raw[:at], []byte(odd), raw[at:])); err == nil {
 				t.Fatalf("%s was read as %+v", odd, got)
 			}
@@ -189,12 +202,15 @@ func TestAMonthIsReadAsItWasWritten(t *testing.T) {
 func TestAnIndexIsReadAsItWasWritten(t *testing.T) {
 	fast, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		i := index{Months: map[string]indexed{}, Shapes: map[string]Shape{"shape": {Fingerprint: map[string]string{"currency": "USD"}}}, Scopes: map[string]Scope{"scope": {Apps: []string{"a"}}}}
+		i := index{Months: map[string]indexed{},
+			Shapes: map[string]Shape{"shape": {Fingerprint: map[string]string{"currency": "USD"}}},
+			Scopes: map[string]Scope{"scope": {Apps: []string{"a"}}}}
 		for n := range rapid.IntRange(0, 3).Draw(t, "months") {
 			m := indexed{Version: rapid.String().Draw(t, "version"), section: section{Records: records{}}}
 			if rapid.Bool().Draw(t, "derived") {
 				m.Oldest = time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "oldest"), 0).UTC()
-				m.Derived = map[string]*section{"_states": {Records: records{drawEntry(t)}}, "_others": {Records: records{}}}
+				m.Derived = map[string]*section{"_states": {Records: records{drawEntry(t)}},
+					"_others": {Records: records{}}}
 			}
 			for range rapid.IntRange(0, 3).Draw(t, "records") {
 				m.Records = append(m.Records, drawEntry(t))
@@ -219,7 +235,8 @@ func TestAnIndexIsReadAsItWasWritten(t *testing.T) {
 			t.Fatalf("read %s as\n%+v (%v), want\n%+v", raw, got, err, want)
 		}
 		at := bytes.IndexByte(raw, '{') + 1
-		for _, odd := range []string{`"unknown":1,`, `"months":"1",`, `"months":{"2026-01":{"records":1}},`, `"shapes":1,`} {
+		for _, odd := range []string{`"unknown":1,`, `"months":"1",`, `"months":{"2026-01":{"records":1}},`,
+			`"shapes":1,`} {
 			if got, err := parse[index](slices.Concat(raw[:at], []byte(odd), raw[at:])); err == nil {
 				t.Fatalf("%s was read as %+v", odd, got)
 			}

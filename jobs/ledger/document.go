@@ -14,8 +14,9 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// A Document is one object of the ledger that is replaced whole, on the condition of the version that was read. T is its content, as JSON.
-// A process has one Document of a key. It is safe for concurrent use: changes that are ready at the same time share one write.
+// A Document is one object of the ledger that is replaced whole, on the condition of the version
+// that was read. T is its content, as JSON. A process has one Document of a key. It is safe for
+// concurrent use: changes that are ready at the same time share one write.
 type Document[T any] struct {
 	ledger *Ledger
 	key    string
@@ -38,16 +39,19 @@ type snapshot[T any] struct {
 
 // A Change is what a caller does to a document.
 type Change[T any] struct {
-	// Apply changes a copy. An error refuses the change, which then has no effect, and other changes aren't concerned. It is called again
-	// after each race that was lost, on what is there by then, and must look at that anew.
+	// Apply changes a copy. An error refuses the change, which then has no effect, and other
+	// changes aren't concerned. It is called again after each race that was lost, on what is there
+	// by then, and must look at that anew.
 	Apply func(content *T) error
 
-	// Done tells whether the change is in effect already. It is asked when the answer to a write was lost, or came twice, and looks for a
-	// token of this change alone. Nil: to apply it once more does no harm.
+	// Done tells whether the change is in effect already. It is asked when the answer to a write
+	// was lost, or came twice, and looks for a token of this change alone. Nil: to apply it once
+	// more does no harm.
 	Done func(content *T) bool
 
-	// Shared is called when the change is ready, and tells whether others are about to write the document: their write has this change too,
-	// if it comes within commitWait. Nil: it is written at once.
+	// Shared is called when the change is ready, and tells whether others are about to write the
+	// document: their write has this change too, if it comes within commitWait. Nil: it is written
+	// at once.
 	Shared func() bool
 }
 
@@ -59,17 +63,21 @@ type pending[T any] struct {
 	err  error
 }
 
-// ErrNothing is the error with which Apply says that there is nothing to write. Change returns nil then.
+// ErrNothing is the error with which Apply says that there is nothing to write. Change returns nil
+// then.
 var ErrNothing = errors.New("nothing to write")
 
-// NewDocument gives the document of a key. It reads nothing. The error of a damaged one says with cost what deleting it would do; empty:
-// what it recorded counts as missing then, and is fetched again.
+// NewDocument gives the document of a key. It reads nothing. The error of a damaged one says with
+// cost what deleting it would do; empty: what it recorded counts as missing then, and is fetched
+// again.
 func NewDocument[T any](l *Ledger, key, cost string) *Document[T] {
-	return &Document[T]{ledger: l, key: key, damage: DamagedError{Location: l.location(key), Cost: cost}, turn: make(chan struct{}, 1)}
+	return &Document[T]{ledger: l, key: key, damage: DamagedError{Location: l.location(key), Cost: cost},
+		turn: make(chan struct{}, 1)}
 }
 
-// Load reads the document. There is none as long as nobody has written it: then the content is the zero T, and exists is false. Callers
-// share the content and don't change it. A damaged one is a *DamagedError.
+// Load reads the document. There is none as long as nobody has written it: then the content is the
+// zero T, and exists is false. Callers share the content and don't change it. A damaged one is a
+// *DamagedError.
 func (d *Document[T]) Load(ctx context.Context) (content T, exists bool, err error) {
 	if err := d.take(ctx); err != nil {
 		return content, false, err
@@ -88,7 +96,8 @@ func (d *Document[T]) Last() T {
 	return d.stored.content
 }
 
-// Version is that of Last; empty: there was no document, or the store doesn't say what it made of the last write.
+// Version is that of Last; empty: there was no document, or the store doesn't say what it made of
+// the last write.
 func (d *Document[T]) Version() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -109,8 +118,9 @@ func (d *Document[T]) Forget() {
 	d.stored, d.known = snapshot[T]{}, false
 }
 
-// Change writes a change, on the version that this process knows, and after a lost race on the one that is there by then. When the error
-// isn't that of Apply, the change may be in effect, or come to be.
+// Change writes a change, on the version that this process knows, and after a lost race on the one
+// that is there by then. When the error isn't that of Apply, the change may be in effect, or come
+// to be.
 func (d *Document[T]) Change(ctx context.Context, c Change[T]) error {
 	if err := ctx.Err(); err != nil { // as in take
 		return err
@@ -163,8 +173,8 @@ func (d *Document[T]) give() { <-d.turn }
 // mostUnknown is how many writes with an unknown end are tried again before their changes fail.
 const mostUnknown = 5
 
-// writeQueue writes all changes that wait. It is called in turn. After an error those that aren't over wait on, and whoever comes next
-// writes them.
+// writeQueue writes all changes that wait. It is called in turn. After an error those that aren't
+// over wait on, and whoever comes next writes them.
 func (d *Document[T]) writeQueue(ctx context.Context) error {
 	unknown := 0
 	for lost := 0; ; lost++ {
@@ -232,7 +242,8 @@ func (d *Document[T]) read(ctx context.Context) error {
 // forget has the next change read first.
 func (d *Document[T]) forget() { d.known = false }
 
-// apply makes the next content: it applies the changes that wait, and those that are in effect, or are refused, are over.
+// apply makes the next content: it applies the changes that wait, and those that are in effect, or
+// are refused, are over.
 func (d *Document[T]) apply() (batch []*pending[T], next snapshot[T], err error) {
 	d.mu.Lock()
 	queue := d.queue
@@ -301,8 +312,9 @@ func (d *Document[T]) answer(batch []*pending[T], next *snapshot[T]) {
 	d.queue = slices.DeleteFunc(d.queue, func(p *pending[T]) bool { return p.over })
 }
 
-// pause is how long a writer that has lost several times waits before its next turn: up to 20, 40, 80 ... milliseconds, and no more than
-// a second. How far up goes by what it was about to write, so that writers who met part, and a simulation repeats itself.
+// pause is how long a writer that has lost several times waits before its next turn: up to 20, 40,
+// 80 ... milliseconds, and no more than a second. How far up goes by what it was about to write, so
+// that writers who met part, and a simulation repeats itself.
 func (d *Document[T]) pause(lost int) time.Duration {
 	longest := min(time.Second, 10*time.Millisecond<<min(lost, 10))
 	return time.Duration(d.tried % uint64(longest)) //nolint:gosec // it is positive

@@ -35,8 +35,8 @@ func add(token string) ledger.Change[tokens] {
 	}
 }
 
-// Many processes with many changes each, over a network that loses, doubles and delays: each change that was confirmed is there once, one
-// that wasn't at most once.
+// Many processes with many changes each, over a network that loses, doubles and delays: each change
+// that was confirmed is there once, one that wasn't at most once.
 func TestEachChangeIsThereOnce(t *testing.T) {
 	for seed := range 40 {
 		synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,8 @@ func TestEachChangeIsThereOnce(t *testing.T) {
 			var mu sync.Mutex
 			var all sync.WaitGroup
 			for process := range 3 {
-				d := ledger.NewDocument[tokens](ledger.Open(ledger.Options{Store: buckettest.NewFaulty(memory, decide)}), "x.json", "")
+				d := ledger.NewDocument[tokens](ledger.Open(ledger.Options{Store: buckettest.NewFaulty(memory,
+					decide)}), "x.json", "")
 				for i := range 8 {
 					all.Go(func() {
 						token := fmt.Sprint(process, "/", i)
@@ -173,7 +174,8 @@ func TestDamagedDocument(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", size), func(t *testing.T) {
 				store := bucket.NewMemory()
 				l := ledger.Open(ledger.Options{Store: store, URL: "mem://ledger"})
-				check(t, ledger.NewDocument[tokens](l, "x.json", "").Change(t.Context(), add(strings.Repeat("x", size))))
+				check(t, ledger.NewDocument[tokens](l, "x.json", "").Change(t.Context(),
+					add(strings.Repeat("x", size))))
 				data, version, err := store.Get(t.Context(), "x.json")
 				check(t, err)
 				if len(data) > 4<<10 {
@@ -185,7 +187,8 @@ func TestDamagedDocument(t *testing.T) {
 				_, _, err = d.Load(t.Context())
 				wrote := d.Change(t.Context(), add("y"))
 				var damaged *ledger.DamagedError
-				if !errors.As(err, &damaged) || !errors.As(wrote, &damaged) || !strings.Contains(err.Error(), "mem://ledger/x.json") {
+				if !errors.As(err, &damaged) || !errors.As(wrote, &damaged) ||
+					!strings.Contains(err.Error(), "mem://ledger/x.json") {
 					t.Errorf("read: %v; written: %v", err, wrote)
 				}
 			})

@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// History is every content that the partitions from from, included, until until, excluded, have had when the table was read last, ascending by
-// partition and number; the last one of a partition is what it holds, unless it is in doubt. An invalid date is no bound. Fetches that
-// brought the same content are one record: Since, Run and Reason are of the first of them, all else of the last.
+// History is every content that the partitions from from, included, until until, excluded, have had
+// when the table was read last, ascending by partition and number; the last one of a partition is
+// what it holds, unless it is in doubt. An invalid date is no bound. Fetches that brought the same
+// content are one record: Since, Run and Reason are of the first of them, all else of the last.
 func (t *Table) History(ctx context.Context, from, until civil.Date) ([]Record, error) {
 	within := func(p civil.Date) bool {
 		return (!from.IsValid() || !p.Before(from)) && (!until.IsValid() || p.Before(until))
@@ -44,8 +45,9 @@ func (t *Table) meant(ctx context.Context, history []Record) error {
 	return nil
 }
 
-// Changed is the history of those partitions whose content has changed since a time, or to which something happened: what each has
-// had since then, and what it had before that. It reads the months of these partitions alone.
+// Changed is the history of those partitions whose content has changed since a time, or to which
+// something happened: what each has had since then, and what it had before that. It reads the
+// months of these partitions alone.
 func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) {
 	if err := t.Refresh(ctx); err != nil {
 		return nil, err
@@ -96,15 +98,16 @@ type Event struct {
 	Why  string    `json:"why"`           // what was lost, the reason that was given, or the difference
 }
 
-// The events: an answer was held back; rows were released, by a person or because answers agreed; rows have differed from the service's
-// totals alike on three days.
+// The events: an answer was held back; rows were released, by a person or because answers agreed;
+// rows have differed from the service's totals alike on three days.
 const (
 	EventHeld         = "held back"
 	EventAccepted     = "accepted"
 	EventDiffersAlike = "differs, standing"
 )
 
-// events are those between a record and the next one of its partition. Of the first one the zero record is the one before.
+// events are those between a record and the next one of its partition. Of the first one the zero
+// record is the one before.
 func events(was, is Record) (list []Event) {
 	if h := is.HeldBack; h != nil && (was.HeldBack == nil || !was.HeldBack.Since.Equal(h.Since)) {
 		list = append(list, Event{EventHeld, h.Since, h.Run, h.Why})
@@ -143,7 +146,8 @@ func (e Record) decided() (last time.Time) {
 // Contents are records by partition and ascending, each once.
 type contents map[civil.Date][]Record
 
-// contents reads the months of partitions that within accepts, as they were when the table was read last.
+// contents reads the months of partitions that within accepts, as they were when the table was read
+// last.
 func (t *Table) contents(ctx context.Context, within func(civil.Date) bool) (contents, error) {
 	if !t.Has() {
 		if err := t.Refresh(ctx); err != nil {
@@ -169,7 +173,8 @@ func (t *Table) contents(ctx context.Context, within func(civil.Date) bool) (con
 			older, err := t.readOlder(ctx, name, m.Older)
 			mu.Lock()
 			defer mu.Unlock()
-			had.add(slices.DeleteFunc(slices.Concat(older, m.History, m.Records), func(e Record) bool { return !within(e.Partition) }))
+			had.add(slices.DeleteFunc(slices.Concat(older, m.History, m.Records),
+				func(e Record) bool { return !within(e.Partition) }))
 			return err
 		})
 	}

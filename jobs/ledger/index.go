@@ -12,8 +12,9 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// An index is the newest records of a table's months, so that a plan reads one object however many months there are. It is a copy that
-// can be made again: of each month it names the version that it was taken from, and a listing tells which of them are still true.
+// An index is the newest records of a table's months, so that a plan reads one object however many
+// months there are. It is a copy that can be made again: of each month it names the version that it
+// was taken from, and a listing tells which of them are still true.
 type index struct {
 	Months map[string]indexed `json:"months"`
 	Shapes map[string]Shape   `json:"shapes"`
@@ -115,11 +116,12 @@ func versionsOf(i index) map[string]string {
 	return versions
 }
 
-// errListedBefore: the index was written after the listing, and names a month that came to be meanwhile.
+// errListedBefore: the index was written after the listing, and names a month that came to be
+// meanwhile.
 var errListedBefore = errors.New("the table has changed since it was listed")
 
-// readIndex takes what the index has of months that are still as they were then. A damaged index is none. The version is that of the index
-// in the listing.
+// readIndex takes what the index has of months that are still as they were then. A damaged index is
+// none. The version is that of the index in the listing.
 func (t *Table) readIndex(ctx context.Context, version string, listed map[string]bucket.Object) error {
 	is, exists, err := t.index.Load(ctx)
 	var damaged *DamagedError

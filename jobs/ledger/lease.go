@@ -14,20 +14,24 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A lease is, in a month's document, the right of one unit of work to replace a partition. Others leave the partition alone as long as
-// the lease lasts, by the store's clock. One that is over, and still there, says that nobody knows what the sinks hold: its owner may
-// have put something that isn't recorded, or put it yet.
+// A lease is, in a month's document, the right of one unit of work to replace a partition. Others
+// leave the partition alone as long as the lease lasts, by the store's clock. One that is over, and
+// still there, says that nobody knows what the sinks hold: its owner may have put something that
+// isn't recorded, or put it yet.
 type lease struct {
-	Token   string    `json:"token"` // of the Lease
-	Run     string    `json:"run"`
-	Task    string    `json:"task,omitempty"`    // of the platform; its next attempt takes the lease over at once
-	Until   time.Time `json:"until,omitzero"`    // zero: it was given back, and the partition is in doubt
-	Doubt   bool      `json:"doubt,omitempty"`   // the partition was in doubt when it was leased, or came to be since
-	Late    bool      `json:"late,omitempty"`    // a run that had lost the partition put something meanwhile: a record doesn't end the doubt then
-	Earlier []string  `json:"earlier,omitempty"` // tokens of leases before, under which something may be put yet
+	Token string    `json:"token"` // of the Lease
+	Run   string    `json:"run"`
+	Task  string    `json:"task,omitempty"`  // of the platform; its next attempt takes the lease over at once
+	Until time.Time `json:"until,omitzero"`  // zero: it was given back, and the partition is in doubt
+	Doubt bool      `json:"doubt,omitempty"` // the partition was in doubt when it was leased, or came to be since
+	// A run that had lost the partition put something meanwhile: a record doesn't end the doubt
+	// then.
+	Late    bool     `json:"late,omitempty"`
+	Earlier []string `json:"earlier,omitempty"` // tokens of leases before, under which something may be put yet
 }
 
-// A Lease is the right of one unit of work to replace some partitions of a table, until End. It is safe for concurrent use.
+// A Lease is the right of one unit of work to replace some partitions of a table, until End. It is
+// safe for concurrent use.
 type Lease struct {
 	*Renewal
 	table *Table
@@ -50,18 +54,22 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("lease %s: held by run %s; if that run is dead, it is free in %v", e.Unit, e.Run, e.Free.Round(time.Second))
+	return fmt.Sprintf("lease %s: held by run %s; if that run is dead, it is free in %v", e.Unit, e.Run,
+		e.Free.Round(time.Second))
 }
 
-// Begin leases partitions for a unit of a run, all or none of them, in one swap a month. The table then has the records that the unit is
-// to replace, as they were in that swap. When another run has leased one of them, the error is a *HeldError.
+// Begin leases partitions for a unit of a run, all or none of them, in one swap a month. The table
+// then has the records that the unit is to replace, as they were in that swap. When another run has
+// leased one of them, the error is a *HeldError.
 func (t *Table) Begin(ctx context.Context, run string, partitions []civil.Date) (*Lease, error) {
-	l := &Lease{table: t, run: run, token: rand.Text(), open: map[civil.Date]bool{}, sent: map[civil.Date]bool{}, working: map[string]bool{}}
+	l := &Lease{table: t, run: run, token: rand.Text(), open: map[civil.Date]bool{}, sent: map[civil.Date]bool{},
+		working: map[string]bool{}}
 	for _, p := range partitions {
 		l.open[p] = false
 	}
 	l.Renewal = t.ledger.NewRenewal(ctx, t.name, l.renewAll)
-	// What was begun isn't cut short when ctx ends: a lease that its maker doesn't know of would hold others up until it is over.
+	// What was begun isn't cut short when ctx ends: a lease that its maker doesn't know of would
+	// hold others up until it is over.
 	whole, done := outliving(ctx, 3*time.Second)
 	defer done()
 	for _, name := range l.months() {
@@ -107,9 +115,11 @@ func (l *Lease) openIn(name string) []civil.Date {
 	return slices.DeleteFunc(open, func(p civil.Date) bool { return !within(p) })
 }
 
-// swap changes the leases of a month, by the store's time. This process knows it by the last answer and its own monotonic clock, which may
-// have stood still in sleep; where the answer to the swap shows that, the leases are written once more, or they would be over already.
-func (l *Lease) swap(ctx context.Context, name string, change func(map[civil.Date]lease, []civil.Date, time.Time) error) error {
+// swap changes the leases of a month, by the store's time. This process knows it by the last answer
+// and its own monotonic clock, which may have stood still in sleep; where the answer to the swap
+// shows that, the leases are written once more, or they would be over already.
+func (l *Lease) swap(ctx context.Context, name string, change func(map[civil.Date]lease, []civil.Date,
+	time.Time) error) error {
 	t := l.table
 	var now time.Time
 	apply := func(m *month) error {
@@ -134,7 +144,8 @@ func (l *Lease) swap(ctx context.Context, name string, change func(map[civil.Dat
 	return err
 }
 
-// take leases partitions. It is told again of a swap whose answer was lost, and then finds its own token.
+// take leases partitions. It is told again of a swap whose answer was lost, and then finds its own
+// token.
 func (l *Lease) take(leases map[civil.Date]lease, open []civil.Date, now time.Time) error {
 	t := l.table
 	for _, p := range open {
@@ -190,8 +201,9 @@ func (l *Lease) overtaken(p civil.Date) error {
 	return fmt.Errorf("%s/%s: another run has taken it over: %w", l.table.name, p, ErrLost)
 }
 
-// giveBack ends the lease of what is open. A partition stays in doubt when it was in doubt before, or when something may have been put:
-// also when another run has leased it meanwhile, whose rows that put may have replaced.
+// giveBack ends the lease of what is open. A partition stays in doubt when it was in doubt before,
+// or when something may have been put: also when another run has leased it meanwhile, whose rows
+// that put may have replaced.
 func (l *Lease) giveBack(leases map[civil.Date]lease, open []civil.Date, _ time.Time) error {
 	changed := false
 	for _, p := range open {
@@ -219,7 +231,8 @@ func (l *Lease) giveBack(leases map[civil.Date]lease, open []civil.Date, _ time.
 	return nil
 }
 
-// Putting says that something of a partition is about to be put: until it is recorded, the partition is in doubt.
+// Putting says that something of a partition is about to be put: until it is recorded, the
+// partition is in doubt.
 func (l *Lease) Putting(p civil.Date) { l.set(p, true) }
 
 // Unput says that the put is known to have changed nothing.
@@ -246,7 +259,8 @@ func (l *Lease) record(p civil.Date) {
 	l.sent[p] = true
 }
 
-// recording tells whether a record was sent. Who recorded nothing finds that out by the record's own answer.
+// recording tells whether a record was sent. Who recorded nothing finds that out by the record's
+// own answer.
 func (l *Lease) recording(p civil.Date) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -281,7 +295,8 @@ func (l *Lease) End(ctx context.Context) error {
 // Token returns the random name of this lease, which no other has.
 func (l *Lease) Token() string { return l.token }
 
-// Earlier returns the tokens of a partition's earlier leases under which something may be put yet, although their runs have lost it.
+// Earlier returns the tokens of a partition's earlier leases under which something may be put yet,
+// although their runs have lost it.
 func (l *Lease) Earlier(p civil.Date) []string { return l.table.leaseOf(p).Earlier }
 
 // Check reads the months again and tells whether other runs have taken anything over.
@@ -303,7 +318,8 @@ func (l *Lease) Check(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Holders says which partitions a run works on now, and which run that is, as far as the table was read. It is for people to look at.
+// Holders says which partitions a run works on now, and which run that is, as far as the table was
+// read. It is for people to look at.
 func (t *Table) Holders() map[civil.Date]string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -316,7 +332,8 @@ func (t *Table) Holders() map[civil.Date]string {
 	return held
 }
 
-// Leased tells whether a run works on a partition now, as far as the table was read: what the sinks hold of it may be on no record yet.
+// Leased tells whether a run works on a partition now, as far as the table was read: what the sinks
+// hold of it may be on no record yet.
 func (t *Table) Leased(p civil.Date) bool {
 	return t.ledger.store.Time().Before(t.leaseOf(p).Until)
 }
@@ -327,7 +344,8 @@ func (t *Table) leaseOf(p civil.Date) lease {
 	return t.leases[p]
 }
 
-// view is a partition's record. Of one in doubt it says so: all else is of the record that was the last, if there was one.
+// view is a partition's record. Of one in doubt it says so: all else is of the record that was the
+// last, if there was one.
 func (t *Table) view(p civil.Date, now time.Time) (Record, bool) {
 	e, recorded := t.entries[p]
 	if l, leased := t.leases[p]; leased && (l.Doubt || !now.Before(l.Until)) {

@@ -16,8 +16,9 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// What a partition is after leases of several runs: by a table that was open all the time, by one that reads the month, and by one that
-// reads the index alone. And which of them the next one has to reckon with.
+// What a partition is after leases of several runs: by a table that was open all the time, by one
+// that reads the month, and by one that reads the index alone. And which of them the next one has
+// to reckon with.
 func TestWhatLeasesLeave(t *testing.T) {
 	const none = State("")
 	for _, c := range []struct {
@@ -40,11 +41,13 @@ func TestWhatLeasesLeave(t *testing.T) {
 		{true, "a begins, a dies, b begins, b dies, c begins, c puts, c commits, c ends", Written, ""},
 		{true, "a begins, a dies, b begins, b holds back, b ends", Publishing, "a b"},
 		{true, "a begins, a dies, b begins, b commits, b ends, a ends", Written, ""},
-		// What a loser has put may have replaced the winner's rows, whenever the winner recorded them.
+		// What a loser has put may have replaced the winner's rows, whenever the winner recorded
+		// them.
 		{true, "a begins, a puts, a dies, b begins, b commits, b ends, a ends", Publishing, "a"},
 		{true, "a begins, a puts, a dies, b begins, a ends, b commits, b ends", Publishing, "a b"},
 		{true, "a begins, a puts, a dies, b begins, a checks, b commits, b ends, a ends", Publishing, "a"},
-		{true, "a begins, a puts, a dies, b begins, a ends, b commits, b ends, c begins, c commits, c ends", Written, ""},
+		{true, "a begins, a puts, a dies, b begins, a ends, b commits, b ends, c begins, c commits, c ends", Written,
+			""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l, _ := distantLedger(t, nil)
@@ -129,7 +132,8 @@ func TestAllOrNone(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		_, err := table.Begin(t.Context(), "a", days(1, 31, 60))
 		var held *HeldError
-		if !errors.As(err, &held) || held.Free.Round(time.Second) != 90*time.Second || err.Error() != "lease 2026-02-01: held by run b; if that run is dead, it is free in 1m30s" {
+		if !errors.As(err, &held) || held.Free.Round(time.Second) != 90*time.Second ||
+			err.Error() != "lease 2026-02-01: held by run b; if that run is dead, it is free in 1m30s" {
 			t.Errorf("leased by another: %v", err)
 		}
 		check(t, begin(t, openTable(t, l), "c", 1, 60).End(t.Context()))
@@ -138,7 +142,8 @@ func TestAllOrNone(t *testing.T) {
 			t.Errorf("after an hour of work: %v", err)
 		}
 		check(t, b.End(t.Context()))
-		a := begin(t, table, "a", 1, 31, 60) // though this table has read the other's lease, and not that it was given back
+		// Though this table has read the other's lease, and not that it was given back.
+		a := begin(t, table, "a", 1, 31, 60)
 		if got := openTable(t, l).Holders(); len(got) != 3 || got[days(60)[0]] != "a" {
 			t.Errorf("at work are %v", got)
 		}
@@ -146,7 +151,8 @@ func TestAllOrNone(t *testing.T) {
 	})
 }
 
-// The next attempt of a task waits for no lease of the one before, which loses it at its next renewal.
+// The next attempt of a task waits for no lease of the one before, which loses it at its next
+// renewal.
 func TestTheSameTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := distantLedger(t, nil)
@@ -177,7 +183,8 @@ func TestTheSameTask(t *testing.T) {
 		if err := commitUnder(t, first, record(1, "first")); !errors.Is(err, ErrLost) {
 			t.Errorf("a record under a lease that was lost: %v", err)
 		}
-		if after, _, err := l.store.Get(t.Context(), table.monthKey("2026-01")); err != nil || string(after) != string(before) {
+		if after, _, err := l.store.Get(t.Context(), table.monthKey("2026-01")); err != nil ||
+			string(after) != string(before) {
 			t.Errorf("who has lost has written %s, %v", after, err)
 		}
 		check(t, commitUnder(t, second, record(1, "second")))
@@ -230,7 +237,8 @@ func TestBeginIsNotCutShort(t *testing.T) {
 	}
 }
 
-// A month that was there and is gone is damage for everybody who changes it, and is never made anew.
+// A month that was there and is gone is damage for everybody who changes it, and is never made
+// anew.
 func TestALeaseOfAMonthThatIsGone(t *testing.T) {
 	p := days(1)[0]
 	for name, do := range map[string]func(*testing.T, *Table, *Lease) error{
@@ -260,8 +268,8 @@ func TestALeaseOfAMonthThatIsGone(t *testing.T) {
 	}
 }
 
-// A renewal that comes between a record and its answer takes the end of the lease for no loss. Acceptance of what is in doubt changes
-// nothing of the record besides, and the doubt stays.
+// A renewal that comes between a record and its answer takes the end of the lease for no loss.
+// Acceptance of what is in doubt changes nothing of the record besides, and the doubt stays.
 func TestRecordsAndLeases(t *testing.T) {
 	l, _ := distantLedger(t, nil)
 	table := openTable(t, l)
@@ -281,7 +289,8 @@ func TestRecordsAndLeases(t *testing.T) {
 	doubtful.Accepted = &Acceptance{Reason: "sold", Person: true}
 	check(t, table.Commit(t.Context(), doubtful))
 	got, _ := openTable(t, l).Recorded(e.Partition)
-	if view, _ := table.Record(e.Partition); view.State != Publishing || got.State != Written || got.Hash != e.Hash || got.Run != "a" || got.Seq != 2 || got.Accepted == nil {
+	if view, _ := table.Record(e.Partition); view.State != Publishing || got.State != Written || got.Hash != e.Hash ||
+		got.Run != "a" || got.Seq != 2 || got.Accepted == nil {
 		t.Errorf("accepted in doubt: %+v, seen as %s", got, view.State)
 	}
 }
@@ -304,7 +313,8 @@ func TestDoubtComesWithTime(t *testing.T) {
 		a.Stop()
 		calls := store.Calls.Load()
 		time.Sleep(2*time.Minute + time.Second)
-		if after := states(); before != "[written] 2" || after != "[publishing publishing] 0" || store.Calls.Load() != calls {
+		if after := states(); before != "[written] 2" || after != "[publishing publishing] 0" ||
+			store.Calls.Load() != calls {
 			t.Errorf("%s, and after the lease %s", before, after)
 		}
 	})

@@ -1,7 +1,8 @@
-// Package ledger is the durable record of what was fetched, by whom, and when. Without it a crash, or a second process,
-// would lose days or fetch them twice, because nobody would know what is done.
+// Package ledger is the durable record of what was fetched, by whom, and when. Without it a crash,
+// or a second process, would lose days or fetch them twice, because nobody would know what is done.
 //
-// A ledger lives in a bucket, or in a folder. It has no lock server: the store's conditional writes decide which of several writers wins.
+// A ledger lives in a bucket, or in a folder. It has no lock server: the store's conditional writes
+// decide which of several writers wins.
 //
 //	lease     who works on a partition, and until when, in the document of the month in which the partition begins
 //	record    what a partition's fetch came to, beside it; it is the commit point
@@ -13,12 +14,15 @@
 //	  └──────────────┘                 ▼        ▼
 //	                         the lease is over: in doubt, and due
 //
-// A document is replaced whole, on the condition of the version that was read. Leases only save work. What keeps data safe are the
-// conditions of each put (package partition), and that a record is written only under a lease that holds, on top of the record that was there
-// when it began: whoever is late loses, whatever clocks, leases and networks did. Folder model has the protocol for TLC, and folder simulation
-// runs it against stores, clocks and processes that fail. The README of package jobs has the format, object by object.
+// A document is replaced whole, on the condition of the version that was read. Leases only save
+// work. What keeps data safe are the conditions of each put (package partition), and that a record
+// is written only under a lease that holds, on top of the record that was there when it began:
+// whoever is late loses, whatever clocks, leases and networks did. Folder model has the protocol
+// for TLC, and folder simulation runs it against stores, clocks and processes that fail. The README
+// of package jobs has the format, object by object.
 //
-// The record that a newer one replaces goes into history in the same write. Planning reads an index, which is a copy of all records.
+// The record that a newer one replaces goes into history in the same write. Planning reads an
+// index, which is a copy of all records.
 package ledger
 
 import (
@@ -67,28 +71,31 @@ type Options struct {
 	Store *bucket.Bucket
 	URL   string // for messages, without secrets; empty: the bucket's own
 
-	// Clock reads two clocks: the wall clock, which people set, and how long this process has been running, which may
-	// stand still while the machine sleeps. A lease goes by the one that shows more time. Nil: the machine's own
-	// clocks.
+	// Clock reads two clocks: the wall clock, which people set, and how long this process has been
+	// running, which may stand still while the machine sleeps. A lease goes by the one that shows
+	// more time. Nil: the machine's own clocks.
 	Clock func() (wall time.Time, running time.Duration)
 
 	// Lease is how long a lease lasts that isn't renewed. 0: two minutes.
 	Lease time.Duration
 
-	// Task is what the platform calls this process's task of an execution, whichever attempt it is; empty: it has none.
+	// Task is what the platform calls this process's task of an execution, whichever attempt it is;
+	// empty: it has none.
 	Task string
 
 	// KeepHistory is how long history is kept, by the store's clock. 0: for ever.
 	KeepHistory time.Duration
 
-	// History is how many bytes of history a month keeps in its document, and Unindexed how many months may have changed since the index
-	// was written: each takes a plan one call. 0: 256 KiB, and 2.
+	// History is how many bytes of history a month keeps in its document, and Unindexed how many
+	// months may have changed since the index was written: each takes a plan one call. 0: 256 KiB,
+	// and 2.
 	History, Unindexed int
 }
 
 // Open makes a ledger of a bucket. The bucket belongs to it from then on, and Close closes it.
 func Open(o Options) *Ledger {
-	l := &Ledger{store: o.Store, url: strings.TrimSuffix(cmp.Or(o.URL, o.Store.URL()), "/"), clock: o.Clock, keep: o.KeepHistory, lease: cmp.Or(o.Lease, 2*time.Minute), task: o.Task}
+	l := &Ledger{store: o.Store, url: strings.TrimSuffix(cmp.Or(o.URL, o.Store.URL()), "/"), clock: o.Clock,
+		keep: o.KeepHistory, lease: cmp.Or(o.Lease, 2*time.Minute), task: o.Task}
 	l.history, l.unindexed = o.History, cmp.Or(o.Unindexed, 2)
 	if l.clock == nil {
 		began := time.Now()
@@ -117,11 +124,13 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrBucket: the ledger's bucket could not be read or written.
 	ErrBucket = errors.New("ledger")
-	// ErrLost: the lease was lost to another process, or it ended; nothing more may be published under it.
+	// ErrLost: the lease was lost to another process, or it ended; nothing more may be published
+	// under it.
 	ErrLost = errors.New("lease lost")
 )
 
-// ErrUnsafe says that the ledger's store doesn't look at conditions, so that two runs can't be kept apart on it.
+// ErrUnsafe says that the ledger's store doesn't look at conditions, so that two runs can't be kept
+// apart on it.
 var ErrUnsafe = bucket.ErrUnsafe
 
 // drop deletes objects that may be gone already.
@@ -140,8 +149,8 @@ func (l *Ledger) Probe(ctx context.Context) error {
 	return nil
 }
 
-// Reach reads as little of the ledger's bucket as shows that it answers: one name of a listing, because a missing object looks the
-// same as one of a missing bucket.
+// Reach reads as little of the ledger's bucket as shows that it answers: one name of a listing,
+// because a missing object looks the same as one of a missing bucket.
 func (l *Ledger) Reach(ctx context.Context) (err error) {
 	if dir := l.store.Dir(); dir != "" {
 		_, err = os.ReadDir(dir)
@@ -154,8 +163,8 @@ func (l *Ledger) Reach(ctx context.Context) (err error) {
 	return nil
 }
 
-// Clock is the time by the clock of the ledger's store. It answers false for a folder, which has only this machine's
-// clock.
+// Clock is the time by the clock of the ledger's store. It answers false for a folder, which has
+// only this machine's clock.
 func (l *Ledger) Clock(ctx context.Context) (now time.Time, known bool, err error) {
 	return l.store.Now(ctx)
 }

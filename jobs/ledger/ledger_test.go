@@ -48,7 +48,8 @@ func openTable(t *testing.T, l *Ledger) *Table {
 
 func record(day int, run string) Record {
 	return Record{
-		Partition: date("2026-01-01").AddDays(day), Run: run, State: Written, Rows: int64(day + 1), Hash: fmt.Sprint("h", day),
+		Partition: date("2026-01-01").AddDays(day), Run: run, State: Written, Rows: int64(day + 1),
+		Hash:    fmt.Sprint("h", day),
 		Fetched: time.Date(2026, 3, 1, 6, 0, day, 0, time.UTC), Sums: map[string]string{"installs": "12"},
 	}
 }
@@ -61,7 +62,8 @@ func TestRecordAndReadBack(t *testing.T) {
 		}
 		check(t, table.Commit(ctx, record(2, "b")))
 		got := openTable(t, l).Sorted()
-		if len(got) != 5 || got[2].Run != "b" || got[2].Seq != 2 || got[2].After != 1 || got[1].Seq != 1 || got[1].After != 0 || got[4].Sums["installs"] != "12" {
+		if len(got) != 5 || got[2].Run != "b" || got[2].Seq != 2 || got[2].After != 1 || got[1].Seq != 1 ||
+			got[1].After != 0 || got[4].Sums["installs"] != "12" {
 			t.Errorf("read back %+v", got)
 		}
 		keys, err := l.list(ctx, "tables/installs/")
@@ -83,7 +85,8 @@ func TestRecordNoticesAnotherWriter(t *testing.T) {
 		if e, _ := openTable(t, l).Record(date("2026-01-01")); e.Run != "other" {
 			t.Errorf("the record is %q's", e.Run)
 		}
-		// A creation that succeeded though its answer was lost: the same record again is no conflict.
+		// A creation that succeeded though its answer was lost: the same record again is no
+		// conflict.
 		check(t, mine.Refresh(ctx))
 		again := openTable(t, l)
 		check(t, mine.Commit(ctx, record(0, "mine")))
@@ -119,7 +122,8 @@ func moment(text string) time.Time {
 	panic(text)
 }
 
-// A table that was released has no records until it is read again, which brings all of them, and then it goes on as one that was just opened.
+// A table that was released has no records until it is read again, which brings all of them, and
+// then it goes on as one that was just opened.
 func TestRelease(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {
 		ctx, table, other := t.Context(), openTable(t, l), openTable(t, l)
@@ -136,7 +140,8 @@ func TestRelease(t *testing.T) {
 		check(t, other.Refresh(ctx))
 		check(t, other.Commit(ctx, record(4, "c"))) // by another process meanwhile
 		check(t, table.Refresh(ctx))
-		if got := table.Records(); !table.Has() || len(got) != 12 || got[record(3, "").Partition].Run != "b" || got[record(4, "").Partition].Run != "c" {
+		if got := table.Records(); !table.Has() || len(got) != 12 || got[record(3, "").Partition].Run != "b" ||
+			got[record(4, "").Partition].Run != "c" {
 			t.Errorf("read again: %v", got)
 		}
 		check(t, table.Commit(ctx, record(4, "d")))

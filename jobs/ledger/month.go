@@ -9,16 +9,20 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// A month is the document of the partitions of a table that begin in one month, tables/{table}/months/{month}.json. It is all that is
-// known of them: a plan reads their records, and what they were before.
+// A month is the document of the partitions of a table that begin in one month,
+// tables/{table}/months/{month}.json. It is all that is known of them: a plan reads their records,
+// and what they were before.
 type month struct {
 	section
-	History records `json:"history,omitempty"` // what its records replaced, as far as history keeps it, ascending by partition and number
+	// What its records replaced, as far as history keeps it, ascending by partition and number.
+	History records `json:"history,omitempty"`
 
-	// Derived are the rows that say how the partitions of this month are, in other tables, by the names of these. They have no history.
+	// Derived are the rows that say how the partitions of this month are, in other tables, by the
+	// names of these. They have no history.
 	Derived map[string]*section `json:"derived,omitempty"`
 
-	// Older names objects with history that the document had no room for, ascending by the time of the last line.
+	// Older names objects with history that the document had no room for, ascending by the time of
+	// the last line.
 	Older []string `json:"older,omitempty"`
 
 	Shapes map[string]Shape `json:"shapes"`           // that records and history name, by ID
@@ -27,11 +31,13 @@ type month struct {
 
 // A section is the part of a month that is one table's own.
 type section struct {
-	Records records              `json:"records"`          // the newest of each partition, ascending
-	Leases  map[civil.Date]lease `json:"leases,omitempty"` // of the partitions that somebody works on, or that are in doubt
+	Records records `json:"records"` // the newest of each partition, ascending
+	// Of the partitions that somebody works on, or that are in doubt.
+	Leases map[civil.Date]lease `json:"leases,omitempty"`
 }
 
-// sectionOf gives the section of a derived table, an empty one before it is written, or under an empty name that of the table itself.
+// sectionOf gives the section of a derived table, an empty one before it is written, or under an
+// empty name that of the table itself.
 func (m *month) sectionOf(derived string) *section {
 	if derived == "" {
 		return &m.section
@@ -56,7 +62,8 @@ func begins(name string) func(partition civil.Date) bool {
 
 func (d *documents) monthKey(name string) string { return d.prefix("months") + name + ".json" }
 
-// ready makes a document ready for a change. One that was read before has shapes, be they none: without them it is gone, and not new.
+// ready makes a document ready for a change. One that was read before has shapes, be they none:
+// without them it is gone, and not new.
 func (t *Table) ready(name string, m *month) error {
 	if m.Shapes == nil {
 		if t.has(name) {
@@ -67,9 +74,11 @@ func (t *Table) ready(name string, m *month) error {
 	return nil
 }
 
-// commit sets records on top of those that they were made on, under a lease that holds, and gives those that aren't: another process has
-// recorded their partitions meanwhile, or leased them. The replaced ones go into history. Without a token nobody's lease is looked at.
-func (m *month) commit(derived string, list []Record, token string, shapes map[string]Shape, scopes map[string]Scope) (lost []civil.Date) {
+// commit sets records on top of those that they were made on, under a lease that holds, and gives
+// those that aren't: another process has recorded their partitions meanwhile, or leased them. The
+// replaced ones go into history. Without a token nobody's lease is looked at.
+func (m *month) commit(derived string, list []Record, token string, shapes map[string]Shape,
+	scopes map[string]Scope) (lost []civil.Date) {
 	s := m.sectionOf(derived)
 	if m.Scopes == nil {
 		m.Scopes = map[string]Scope{}
@@ -77,7 +86,8 @@ func (m *month) commit(derived string, list []Record, token string, shapes map[s
 	for _, e := range list {
 		at, there := slices.BinarySearchFunc(s.Records, e, samePartition)
 		switch {
-		case there && s.Records[at].Seq != e.After, !there && e.After != 0, token != "" && s.Leases[e.Partition].Token != token:
+		case there && s.Records[at].Seq != e.After, !there && e.After != 0, token != "" &&
+			s.Leases[e.Partition].Token != token:
 			lost = append(lost, e.Partition)
 			continue
 		case there && derived == "":
@@ -122,8 +132,9 @@ func (m *month) has(derived string, e Record) bool {
 	return slices.ContainsFunc(m.sectionOf(derived).Records, is) || derived == "" && slices.ContainsFunc(m.History, is)
 }
 
-// hides tells whether a record may have been committed, and nothing says so here: others were committed on top, and history keeps not
-// every fetch that brought the same, nor all in the month's document.
+// hides tells whether a record may have been committed, and nothing says so here: others were
+// committed on top, and history keeps not every fetch that brought the same, nor all in the month's
+// document.
 func (m *month) hides(derived string, e Record) bool {
 	s := m.sectionOf(derived)
 	at, there := slices.BinarySearchFunc(s.Records, e, samePartition)
@@ -161,9 +172,9 @@ func (m *month) drop(over func(Record) bool) {
 	m.prune()
 }
 
-// past gives those records of a chain that history keeps: all but the newest, and fetches in the middle of several that
-// brought the same content. The first of those says why and by whom it was brought, and the last how long it was there. Those with an
-// event stay.
+// past gives those records of a chain that history keeps: all but the newest, and fetches in the
+// middle of several that brought the same content. The first of those says why and by whom it was
+// brought, and the last how long it was there. Those with an event stay.
 func past(chain []Record) (kept []Record) {
 	newest := chain[len(chain)-1].Seq
 	for i, e := range chain {

@@ -29,10 +29,12 @@ type DamagedError struct {
 func (e *DamagedError) Error() string {
 	var newer *versionError
 	if errors.As(e.Err, &newer) && newer.version > newer.reads {
-		return fmt.Sprintf("ledger: %s was written by a newer version of reportferry: %v; use that one; delete nothing", e.Location, e.Err)
+		return fmt.Sprintf("ledger: %s was written by a newer version of reportferry: %v; use that one; delete nothing",
+			e.Location, e.Err)
 	}
 	if e.Cost != "" {
-		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy; don't delete it: %s", e.Location, e.Err, e.Cost)
+		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy; don't delete it: %s", e.Location, e.Err,
+			e.Cost)
 	}
 	if e.Lacks != "" {
 		return fmt.Sprintf("ledger: %s is damaged: %v; restore it from a copy, or, when there is none, delete it: %s",
@@ -45,7 +47,8 @@ func (e *DamagedError) Error() string {
 	case e.With != "":
 		all += ", and " + e.With + " too"
 	}
-	return fmt.Sprintf("ledger: %s is %s: %v; restore it from a copy, or, when there is none, delete %s: what was recorded there then counts as "+
+	return fmt.Sprintf("ledger: %s is %s: %v; restore it from a copy, or, when there is none, delete %s: what was "+
+		"recorded there then counts as "+
 		"missing and is fetched again", e.Location, what, e.Err, all)
 }
 

@@ -15,19 +15,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// mostHistory is how many bytes of history a month keeps in its document. A table by the hour that is fetched each hour has megabytes of it,
-// and each commit writes the document whole.
+// mostHistory is how many bytes of history a month keeps in its document. A table by the hour that
+// is fetched each hour has megabytes of it, and each commit writes the document whole.
 var mostHistory = 256 << 10
 
-// An older is an object of history that a month had no room for. It is created once, under a name that is used once, and counts from when
-// the month names it. The name tells the day of its last line.
+// An older is an object of history that a month had no room for. It is created once, under a name
+// that is used once, and counts from when the month names it. The name tells the day of its last
+// line.
 type older struct {
 	Lines  records          `json:"lines"`
 	Shapes map[string]Shape `json:"shapes"`
 }
 
-// archive moves the history of a month into an object of its own when there is too much of it. The object is there before the month
-// names it, and the month loses its lines in the same swap.
+// archive moves the history of a month into an object of its own when there is too much of it. The
+// object is there before the month names it, and the month loses its lines in the same swap.
 func (t *Table) archive(ctx context.Context, name string, d *Document[month]) error {
 	m, size := d.Last(), d.Size()
 	lines := m.History
@@ -40,7 +41,8 @@ func (t *Table) archive(ctx context.Context, name string, d *Document[month]) er
 			last = e
 		}
 	}
-	key := fmt.Sprintf("%s%s.%s.%s.json", t.prefix("history"), name, last.happened().UTC().Format(time.DateOnly), rand.Text())
+	key := fmt.Sprintf("%s%s.%s.%s.json", t.prefix("history"), name, last.happened().UTC().Format(time.DateOnly),
+		rand.Text())
 	if created, err := t.ledger.CreateOnce(ctx, key, older{lines, m.Shapes}); err != nil || !created {
 		return err
 	}
@@ -69,8 +71,8 @@ var errMoved = errors.New("another process has moved the history")
 
 func lineID(e Record) string { return fmt.Sprint(e.Partition, " ", e.Seq) }
 
-// readOlder reads the lines of the objects that a month names. One that can't be read is damage of the month: without it, who asks for the
-// history would take what is left for all that there was.
+// readOlder reads the lines of the objects that a month names. One that can't be read is damage of
+// the month: without it, who asks for the history would take what is left for all that there was.
 func (t *Table) readOlder(ctx context.Context, name string, keys []string) ([]Record, error) {
 	read := make([]older, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
@@ -82,7 +84,8 @@ func (t *Table) readOlder(ctx context.Context, name string, keys []string) ([]Re
 			var damaged *DamagedError
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				damaged = &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", t.monthKey(name)), Gone: true}
+				damaged = &DamagedError{Location: t.ledger.location(key),
+					Err: fmt.Errorf("%s names it", t.monthKey(name)), Gone: true}
 			case !errors.As(err, &damaged):
 				return err
 			}

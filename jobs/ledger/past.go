@@ -12,16 +12,19 @@ import (
 type runMonth struct {
 	Runs []Run `json:"runs"` // ascending by ID
 
-	// Success is when each job last ended a run without a failure. A month begins with what the months before it have. A run that began in
-	// one month and ends in the next notes its success in its own, when the next may have begun already. So readers, and whoever begins a
-	// month, take the latest of the two newest months: that needs no second write, and no run takes a month.
+	// Success is when each job last ended a run without a failure. A month begins with what the
+	// months before it have. A run that began in one month and ends in the next notes its success
+	// in its own, when the next may have begun already. So readers, and whoever begins a month,
+	// take the latest of the two newest months: that needs no second write, and no run takes a
+	// month.
 	Success map[string]time.Time `json:"success,omitempty"`
 
 	Idle    Idle `json:"idle,omitzero"`
 	Dropped int  `json:"dropped,omitempty"` // the oldest runs, because the document had no room for them
 }
 
-// Idle counts runs in which nothing was done. The last one of each job is a record like others until the job has run again.
+// Idle counts runs in which nothing was done. The last one of each job is a record like others
+// until the job has run again.
 type Idle struct {
 	Runs int       `json:"runs"`
 	Last time.Time `json:"last"` // when the last one of them ended
@@ -37,9 +40,11 @@ func (i *Idle) add(o Idle) {
 const (
 	// keyOfRuns is the key of the document of a month, as a layout of package time.
 	keyOfRuns = "runs/2006-01.json"
-	// keepRuns is for how many days the ledger keeps runs, and one more for those that went on into the next month.
+	// keepRuns is for how many days the ledger keeps runs, and one more for those that went on into
+	// the next month.
 	keepRuns = 90 + 1
-	// mostOfRuns is how many bytes of JSON a month has before the older half of its runs is dropped. Compressed they are less than a fifth.
+	// mostOfRuns is how many bytes of JSON a month has before the older half of its runs is
+	// dropped. Compressed they are less than a fifth.
 	mostOfRuns = 4 << 20
 )
 
@@ -48,7 +53,8 @@ func (m *runMonth) find(id string) int {
 	return slices.IndexFunc(m.Runs, func(r Run) bool { return r.ID == id })
 }
 
-// save sets the record of a run. Nothing is dropped that is the newest run, or the last one of a job, which tells what is wrong with it.
+// save sets the record of a run. Nothing is dropped that is the newest run, or the last one of a
+// job, which tells what is wrong with it.
 func (m *runMonth) save(r Run, before map[string]time.Time, full bool) {
 	if m.Success == nil {
 		m.Success = map[string]time.Time{}
@@ -110,8 +116,9 @@ type Past struct {
 	months  []time.Time          // all that there are
 }
 
-// Past reads the newest n runs, and the last success of every job: one listing, and the two newest months, or as many as have n runs. Months
-// that this process knows as they are listed aren't read again.
+// Past reads the newest n runs, and the last success of every job: one listing, and the two newest
+// months, or as many as have n runs. Months that this process knows as they are listed aren't read
+// again.
 func (l *Ledger) Past(ctx context.Context, n int) (p Past, err error) {
 	p.Success = map[string]time.Time{}
 	objects, err := l.Objects(ctx, "runs/")
@@ -159,7 +166,8 @@ func (p Past) endedBy(at time.Time) (keys []string) {
 	return keys
 }
 
-// LastSuccess is when a job last ended a run without a failure, as far as this process knows: a run reads all when it begins. Zero: never.
+// LastSuccess is when a job last ended a run without a failure, as far as this process knows: a run
+// reads all when it begins. Zero: never.
 func (l *Ledger) LastSuccess(job string) time.Time {
 	last := map[string]time.Time{}
 	for _, d := range l.months.Range {

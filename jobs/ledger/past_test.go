@@ -16,11 +16,13 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// ranAt is a run that began at a moment and took a minute. A result without windows is of a job of which nothing was due.
+// ranAt is a run that began at a moment and took a minute. A result without windows is of a job of
+// which nothing was due.
 func ranAt(at string, id string, results ...Result) Run {
 	began := moment(at)
 	ended := began.Add(time.Minute)
-	return Run{ID: began.Format("20060102T150405.000Z") + "-" + id, Trigger: "schedule", Started: began, Ended: &ended, Results: results}
+	return Run{ID: began.Format("20060102T150405.000Z") + "-" + id, Trigger: "schedule", Started: began, Ended: &ended,
+		Results: results}
 }
 
 func busy(job string) Result { return Result{Job: job, Outcome: Outcome{Windows: 1, Written: 1}} }
@@ -57,7 +59,8 @@ func TestRuns(t *testing.T) {
 			t.Fatal(none)
 		}
 		failed := Result{Job: "b", Outcome: Outcome{Windows: 1, Failed: 1}, Failures: []Failure{{"u", "no"}}}
-		first, second, third := ranAt("2026-01-30T06:00", "1", busy("a"), failed), ranAt("2026-01-31T06:00", "2", busy("a")), ranAt("2026-02-01T06:00", "3", busy("b"))
+		first, second, third := ranAt("2026-01-30T06:00", "1", busy("a"), failed),
+			ranAt("2026-01-31T06:00", "2", busy("a")), ranAt("2026-02-01T06:00", "3", busy("b"))
 		check(t, l.SaveRun(t.Context(), saved(first)))
 		check(t, other.SaveRun(t.Context(), saved(second)))
 		check(t, l.SaveRun(t.Context(), first))
@@ -78,14 +81,15 @@ func TestRuns(t *testing.T) {
 		check(t, l.ForgetRun(t.Context(), second))
 		check(t, l.ForgetRun(t.Context(), third))
 		keys, err := l.list(t.Context(), "runs/")
-		if got := pastOf(t, other, 9); err != nil || got.ids() != "1" || !slices.Equal(keys, []string{"runs/2026-01.json"}) {
+		if got := pastOf(t, other, 9); err != nil || got.ids() != "1" ||
+			!slices.Equal(keys, []string{"runs/2026-01.json"}) {
 			t.Errorf("once two are forgotten: %s, %v %v", got.ids(), keys, err)
 		}
 	})
 }
 
-// Runs of many processes that begin and end at once, in a month that nobody has begun, are all on record, and the last success of a job
-// never goes back.
+// Runs of many processes that begin and end at once, in a month that nobody has begun, are all on
+// record, and the last success of a job never goes back.
 func TestRunsAtOnce(t *testing.T) {
 	everyPlace(t, func(t *testing.T, p place) {
 		check(t, p.open(t).SaveRun(t.Context(), ranAt("2026-01-05T06:00", "before", busy("early"))))
@@ -93,7 +97,8 @@ func TestRunsAtOnce(t *testing.T) {
 		for i := range 6 {
 			l := p.open(t)
 			all.Go(func() {
-				r := ranAt(fmt.Sprintf("2026-02-01T06:%02d", (i*7)%6), fmt.Sprint(i), busy("all"), busy(fmt.Sprint("job", i)))
+				r := ranAt(fmt.Sprintf("2026-02-01T06:%02d", (i*7)%6), fmt.Sprint(i), busy("all"),
+					busy(fmt.Sprint("job", i)))
 				for _, state := range []Run{saved(r), r} {
 					if err := l.SaveRun(t.Context(), state); err != nil {
 						t.Error(err)
@@ -103,13 +108,15 @@ func TestRunsAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		got := pastOf(t, p.open(t), 100)
-		if len(got.Runs) != 7 || strings.Contains(got.ids(), "…") || len(got.Success) != 8 || !got.Success["all"].Equal(moment("2026-02-01T06:06")) {
+		if len(got.Runs) != 7 || strings.Contains(got.ids(), "…") || len(got.Success) != 8 ||
+			!got.Success["all"].Equal(moment("2026-02-01T06:06")) {
 			t.Errorf("%s, %v", got.ids(), got.Success)
 		}
 	})
 }
 
-// An answer that is lost doubles no run and no number, and takes none away, also when another run has made a number of this one meanwhile.
+// An answer that is lost doubles no run and no number, and takes none away, also when another run
+// has made a number of this one meanwhile.
 func TestALostAnswerDoublesNoRun(t *testing.T) {
 	for _, arrives := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -139,7 +146,8 @@ func TestALostAnswerDoublesNoRun(t *testing.T) {
 	}
 }
 
-// Of runs that did nothing the last one of each job is on record, and the others are counted, each once.
+// Of runs that did nothing the last one of each job is on record, and the others are counted, each
+// once.
 func TestIdleRunsAreCounted(t *testing.T) {
 	l := memLedger(t)
 	night := func(at, id string, results ...Result) {
@@ -154,7 +162,8 @@ func TestIdleRunsAreCounted(t *testing.T) {
 	for minute := range 50 {
 		night(fmt.Sprintf("2026-01-01T08:%02d", minute), fmt.Sprint("a", minute), Result{Job: "a"})
 	}
-	if got := pastOf(t, l, 99); got.ids() != "a49 b works" || got.Idle != (Idle{49, moment("2026-01-01T08:49")}) || !got.Success["a"].Equal(moment("2026-01-01T08:50")) {
+	if got := pastOf(t, l, 99); got.ids() != "a49 b works" || got.Idle != (Idle{49, moment("2026-01-01T08:49")}) ||
+		!got.Success["a"].Equal(moment("2026-01-01T08:50")) {
 		t.Errorf("%s, %+v, %v", got.ids(), got.Idle, got.Success)
 	}
 	night("2026-01-01T09:00", "waits", waits)
@@ -172,7 +181,8 @@ func TestIdleRunsAreCounted(t *testing.T) {
 	}
 }
 
-// A month begins with the successes of the months before it, also with one that came late, and readers know it before that.
+// A month begins with the successes of the months before it, also with one that came late, and
+// readers know it before that.
 func TestSuccessesAreCarriedOn(t *testing.T) {
 	l := memLedger(t)
 	late := ranAt("2026-01-31T23:30", "late", busy("late"))
@@ -187,7 +197,8 @@ func TestSuccessesAreCarriedOn(t *testing.T) {
 	}
 	for month := 3; month <= 9; month++ {
 		check(t, l.SaveRun(t.Context(), ranAt(fmt.Sprintf("2026-%02d-01T06:00", month), "x", busy("a"))))
-		if got := pastOf(t, l, 0).Success; len(got) != 3 || !got["late"].Equal(ended) || got["a"].Month() != time.Month(month) {
+		if got := pastOf(t, l, 0).Success; len(got) != 3 || !got["late"].Equal(ended) ||
+			got["a"].Month() != time.Month(month) {
 			t.Errorf("in month %d: %v", month, got)
 		}
 		keys, err := l.list(t.Context(), "runs/")
@@ -219,18 +230,21 @@ func TestRunsAreKeptFor90Days(t *testing.T) {
 	}
 }
 
-// A month of runs every five minutes, each of which does something, has less than a mebibyte. The newest runs are there, the last one of each
-// job, and the number of the others.
+// A month of runs every five minutes, each of which does something, has less than a mebibyte. The
+// newest runs are there, the last one of each job, and the number of the others.
 func TestABusyMonthIsBounded(t *testing.T) {
 	slow.Test(t)
 	l := memLedger(t)
 	dice := rand.New(rand.NewPCG(1, 2))
 	result := func(job string, began time.Time) Result {
 		res := Result{Job: job, Table: job, Took: time.Duration(dice.Int64N(1e11)), Outcome: Outcome{
-			Windows: 7, Written: 7, Rows: dice.Int64N(1e6), CSVBytes: dice.Int64N(1e9), ParquetBytes: dice.Int64N(1e8), Limiter: time.Duration(dice.Int64N(1e10)), Convert: time.Duration(dice.Int64N(1e10)),
+			Windows: 7, Written: 7, Rows: dice.Int64N(1e6), CSVBytes: dice.Int64N(1e9), ParquetBytes: dice.Int64N(1e8),
+			Limiter: time.Duration(dice.Int64N(1e10)), Convert: time.Duration(dice.Int64N(1e10)),
 		}}
 		for range 7 {
-			res.Timings = append(res.Timings, TimingOf("2026-01-01", began.Add(time.Duration(dice.Int64N(1e11))), time.Duration(dice.Int64N(1e11)), Outcome{Convert: time.Duration(dice.Int64N(1e10)), Put: time.Duration(dice.Int64N(1e10)), Requests: 3}))
+			res.Timings = append(res.Timings, TimingOf("2026-01-01", began.Add(time.Duration(dice.Int64N(1e11))),
+				time.Duration(dice.Int64N(1e11)), Outcome{Convert: time.Duration(dice.Int64N(1e10)),
+					Put: time.Duration(dice.Int64N(1e10)), Requests: 3}))
 		}
 		return res
 	}
@@ -239,7 +253,8 @@ func TestABusyMonthIsBounded(t *testing.T) {
 	next := func() Run {
 		at := began.Add(time.Duration(written) * 5 * time.Minute)
 		written++
-		return ranAt(at.Format("2006-01-02T15:04"), fmt.Sprintf("%08x", dice.Uint32()), result("a", at), result("b", at))
+		return ranAt(at.Format("2006-01-02T15:04"), fmt.Sprintf("%08x", dice.Uint32()), result("a", at),
+			result("b", at))
 	}
 	for written < 14*600 {
 		check(t, doc.Change(t.Context(), Change[runMonth]{Apply: func(m *runMonth) error {
@@ -252,8 +267,10 @@ func TestABusyMonthIsBounded(t *testing.T) {
 		check(t, l.SaveRun(t.Context(), newest))
 		objects, err := l.Objects(t.Context(), "runs/")
 		check(t, err)
-		if m := doc.Last(); objects[0].Size > 1<<20 || m.Runs[len(m.Runs)-1].ID != newest.ID || m.find("20260101T000000.000Z-rare") != 0 || len(m.Runs)+m.Dropped != written {
-			t.Fatalf("after %d runs: %d bytes with %d of them and %d dropped", written, objects[0].Size, len(m.Runs), m.Dropped)
+		if m := doc.Last(); objects[0].Size > 1<<20 || m.Runs[len(m.Runs)-1].ID != newest.ID ||
+			m.find("20260101T000000.000Z-rare") != 0 || len(m.Runs)+m.Dropped != written {
+			t.Fatalf("after %d runs: %d bytes with %d of them and %d dropped", written, objects[0].Size, len(m.Runs),
+				m.Dropped)
 		}
 	}
 	if m := doc.Last(); len(m.Runs) < 500 || m.Dropped == 0 {
@@ -261,20 +278,23 @@ func TestABusyMonthIsBounded(t *testing.T) {
 	}
 }
 
-// A month that can't be trusted is left out and named, and what it says to do is right: nothing is fetched again.
+// A month that can't be trusted is left out and named, and what it says to do is right: nothing is
+// fetched again.
 func TestADamagedMonthOfRuns(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {
 		check(t, l.SaveRun(t.Context(), ranAt("2025-12-05T06:00", "1", busy("a"))))
 		check(t, l.SaveRun(t.Context(), ranAt("2026-01-05T06:00", "2", busy("b"))))
 		overwrite(t, l, "runs/2026-01.json", []byte("{}\n"))
-		overwrite(t, l, "runs/20260105T060000.000Z-00000000.json", []byte("{}\n")) // of an earlier version, or somebody else's
+		// Of an earlier version, or somebody else's.
+		overwrite(t, l, "runs/20260105T060000.000Z-00000000.json", []byte("{}\n"))
 		got := pastOf(t, l, 9)
 		if len(got.Damaged) != 1 || got.ids() != "1" || got.SuccessOf("a") == nil || got.SuccessOf("b") != nil {
 			t.Errorf("%s, %v; left out are %v", got.ids(), got.Success, got.Damaged)
 		}
 		err := l.SaveRun(t.Context(), ranAt("2026-01-06T06:00", "3", busy("b")))
 		var damaged *DamagedError
-		if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "runs/2026-01.json") || !strings.Contains(err.Error(), "no table changes") || strings.Contains(err.Error(), "fetched again") {
+		if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "runs/2026-01.json") ||
+			!strings.Contains(err.Error(), "no table changes") || strings.Contains(err.Error(), "fetched again") {
 			t.Errorf("a run of that month: %v", err)
 		}
 		check(t, l.SaveRun(t.Context(), ranAt("2026-02-06T06:00", "4", busy("b"))))
@@ -297,7 +317,8 @@ func TestCallsOfRuns(t *testing.T) {
 	}
 	wants := func(what string, gets, puts, lists int) {
 		t.Helper()
-		if calls[bucket.OpGet] != gets || calls[bucket.OpPut] != puts || calls[bucket.OpList] != lists || calls[bucket.OpDelete] > 0 {
+		if calls[bucket.OpGet] != gets || calls[bucket.OpPut] != puts || calls[bucket.OpList] != lists ||
+			calls[bucket.OpDelete] > 0 {
 			t.Errorf("%s takes %v", what, calls)
 		}
 		clear(calls)

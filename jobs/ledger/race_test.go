@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 // contested are partitions that processes race for, of two months.
 var contested = []civil.Date{date("2026-01-31"), date("2026-02-01"), date("2026-02-02")}
 
-// race tries to lease the partitions named on standard input, and answers whether it has. What it has leased it counts before it tries for
-// the next.
+// race tries to lease the partitions named on standard input, and answers whether it has. What it
+// has leased it counts before it tries for the next.
 func race(ctx context.Context, url, name string) error {
 	table, err := openTableAt(ctx, url)
 	if err != nil {
@@ -71,7 +71,8 @@ func race(ctx context.Context, url, name string) error {
 	return in.Err()
 }
 
-// share works on partitions as often as RACER_TIMES says. While it has leased one, nobody else may be at its desk, where it writes a line.
+// share works on partitions as often as RACER_TIMES says. While it has leased one, nobody else may
+// be at its desk, where it writes a line.
 func share(ctx context.Context, url, name string) error {
 	table, err := openTableAt(ctx, url)
 	if err != nil {
@@ -129,7 +130,8 @@ func count(ctx context.Context, table *Table, l *Lease, partitions []civil.Date)
 	var list []Record
 	for _, p := range partitions {
 		was, _ := table.Recorded(p)
-		list = append(list, Record{Partition: p, After: was.Seq, State: Written, Rows: was.Rows + 1, Hash: fmt.Sprint(was.Rows + 1)})
+		list = append(list, Record{Partition: p, After: was.Seq, State: Written, Rows: was.Rows + 1,
+			Hash: fmt.Sprint(was.Rows + 1)})
 		l.Putting(p)
 	}
 	return errors.Join(append(table.CommitAll(ctx, l, list), l.End(ctx))...)
@@ -187,8 +189,8 @@ func everyRace(t *testing.T, test func(*testing.T, place)) {
 	})
 }
 
-// Eight processes race for leases of the same partitions, a hundred times on plain files and twenty on a server, while the table is
-// tidied: one winner each, and no commit is lost.
+// Eight processes race for leases of the same partitions, a hundred times on plain files and twenty
+// on a server, while the table is tidied: one winner each, and no commit is lost.
 func TestProcessesRaceForLeases(t *testing.T) {
 	everyRace(t, func(t *testing.T, p place) {
 		var in []io.WriteCloser
@@ -237,7 +239,8 @@ func TestProcessesRaceForLeases(t *testing.T) {
 	})
 }
 
-// Eight processes lease partitions and commit them as fast as they can, while the table is tidied: never two at one, and no commit is lost.
+// Eight processes lease partitions and commit them as fast as they can, while the table is tidied:
+// never two at one, and no commit is lost.
 func TestProcessesRaceWithTidier(t *testing.T) {
 	everyRace(t, func(t *testing.T, p place) {
 		desk, each := t.TempDir(), max(1, p.rounds/5)

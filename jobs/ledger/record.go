@@ -12,31 +12,37 @@ import (
 
 // A Record says what one partition's fetch came to. Writing it is the commit point of the fetch.
 type Record struct {
-	Partition civil.Date        `json:"partition"`
-	Seq       int               `json:"seq"`             // how many records the partition has had
-	After     int               `json:"after,omitempty"` // the number of the record that it was made on; 0: there was none
-	Run       string            `json:"run"`
-	Fetched   time.Time         `json:"fetched"` // start of the first request
-	State     State             `json:"state"`
-	Cause     string            `json:"cause,omitempty"` // of zero rows: what the answer was
-	Rows      int64             `json:"rows"`
-	Hash      string            `json:"hash"`
-	Shape     string            `json:"shape"`
-	Sums      map[string]string `json:"sums,omitempty"` // of additive metrics, exact decimals
-	Receipts  []sinks.Receipt   `json:"receipts,omitempty"`
+	Partition civil.Date `json:"partition"`
+	Seq       int        `json:"seq"` // how many records the partition has had
+	// The number of the record that it was made on; 0: there was none.
+	After    int               `json:"after,omitempty"`
+	Run      string            `json:"run"`
+	Fetched  time.Time         `json:"fetched"` // start of the first request
+	State    State             `json:"state"`
+	Cause    string            `json:"cause,omitempty"` // of zero rows: what the answer was
+	Rows     int64             `json:"rows"`
+	Hash     string            `json:"hash"`
+	Shape    string            `json:"shape"`
+	Sums     map[string]string `json:"sums,omitempty"` // of additive metrics, exact decimals
+	Receipts []sinks.Receipt   `json:"receipts,omitempty"`
 
-	Reason   string    `json:"reason,omitempty"`              // why it was fetched
-	Since    time.Time `json:"since,omitzero"`                // when this content was fetched first; zero in records of earlier versions
+	Reason string `json:"reason,omitempty"` // why it was fetched
+	// When this content was fetched first; zero in records of earlier versions.
+	Since    time.Time `json:"since,omitzero"`
 	Finality string    `json:"finality,omitempty"`            // what the fetch was: partial, restating or final
 	Moved    bool      `json:"changed_after_final,omitempty"` // the content replaced another one that was final
-	Control  *Control  `json:"control,omitempty"`             // nil in records of earlier versions, and of kinds that have no totals
-	Raw      []string  `json:"raw,omitempty"`                 // names of the kept answers that it was made from: key#SHA-256
+	// Nil in records of earlier versions, and of kinds that have no totals.
+	Control *Control `json:"control,omitempty"`
+	// Names of the kept answers that it was made from: key#SHA-256.
+	Raw []string `json:"raw,omitempty"`
 
-	Asked    int         `json:"asked,omitempty"`     // on how many days it was asked again, because it has no rows, or they differ from the totals
-	Same     int         `json:"same,omitempty"`      // how many of the last of those days brought the same
-	Scope    string      `json:"scope,omitempty"`     // ID of the apps that the token showed; empty: it isn't known
-	HeldBack *HeldBack   `json:"held_back,omitempty"` // the newest answer, when it must not replace these rows; all else is of the fetch before
-	Accepted *Acceptance `json:"accepted,omitempty"`  // why an answer was published that would have been held back
+	// On how many days it was asked again, because it has no rows, or they differ from the totals.
+	Asked int    `json:"asked,omitempty"`
+	Same  int    `json:"same,omitempty"`  // how many of the last of those days brought the same
+	Scope string `json:"scope,omitempty"` // ID of the apps that the token showed; empty: it isn't known
+	// The newest answer, when it must not replace these rows; all else is of the fetch before.
+	HeldBack *HeldBack   `json:"held_back,omitempty"`
+	Accepted *Acceptance `json:"accepted,omitempty"` // why an answer was published that would have been held back
 
 	// Events are, in a history, what happened while the partition had this content.
 	Events []Event `json:"-"`
@@ -44,7 +50,8 @@ type Record struct {
 	// Doubt says that the partition is in doubt, or stays so when the record is written.
 	Doubt bool `json:"-"`
 
-	// Meaning is the ID of the shape's fingerprint, in a history in which the content before or after has another shape; else empty.
+	// Meaning is the ID of the shape's fingerprint, in a history in which the content before or
+	// after has another shape; else empty.
 	Meaning string `json:"-"`
 }
 
@@ -61,12 +68,13 @@ const (
 	Cleared State = "cleared" // zero rows published over older ones, as on_empty: clear asks
 	Kept    State = "kept"    // older rows though the answer was empty, as on_empty: keep asks
 
-	// Publishing is never recorded: it is the state of a partition in doubt, whose lease is over without a record. Which rows are visible
-	// is not known, and planning treats it as missing.
+	// Publishing is never recorded: it is the state of a partition in doubt, whose lease is over
+	// without a record. Which rows are visible is not known, and planning treats it as missing.
 	Publishing State = "publishing"
 )
 
-// Reached tells whether every target has confirmed the partition by a receipt. An empty partition needs none.
+// Reached tells whether every target has confirmed the partition by a receipt. An empty partition
+// needs none.
 func (e Record) Reached(targets []Target) bool {
 	return e.State == Empty || !slices.ContainsFunc(targets, func(t Target) bool {
 		_, has := e.Receipt(t)
@@ -86,7 +94,8 @@ func (e Record) Receipt(t Target) (sinks.Receipt, bool) {
 // Unfetched tells whether no fetch of the partition has ended.
 func (e Record) Unfetched() bool { return e.Seq == 0 }
 
-// Unchanged is the outcome of a fetch whose content every sink held already. It is counted and never recorded.
+// Unchanged is the outcome of a fetch whose content every sink held already. It is counted and
+// never recorded.
 const Unchanged State = "unchanged"
 
 // A Target is an opened sink of a job under the names by which receipts identify it.
@@ -94,9 +103,9 @@ type Target struct {
 	Name string // the sink's URL without what may be secret, for people
 	Sink sinks.Sink
 
-	// Store is the sink's canonical identity; empty: Name is. Receipts of earlier versions have no store and are
-	// matched by Name, unless NamesMore is set: then the URL names more of the store, or of the layout in it, than Name
-	// says.
+	// Store is the sink's canonical identity; empty: Name is. Receipts of earlier versions have no
+	// store and are matched by Name, unless NamesMore is set: then the URL names more of the store,
+	// or of the layout in it, than Name says.
 	Store     string
 	NamesMore bool
 }
@@ -112,7 +121,8 @@ func (t Target) Gave(r sinks.Receipt) bool {
 	return r.Sink == t.Name && !t.NamesMore
 }
 
-// A HeldBack is the last answer that was not published, because it would have taken away rows that are better vouched for.
+// A HeldBack is the last answer that was not published, because it would have taken away rows that
+// are better vouched for.
 type HeldBack struct {
 	Why      string            `json:"why"`
 	Run      string            `json:"run"`   // that fetched it
@@ -131,15 +141,16 @@ type Acceptance struct {
 	Person bool      `json:"person,omitempty"` // a person has said so, and not three answers that agreed
 }
 
-// Differs tells whether the rows differ from the service's totals, or nobody knows, because those couldn't be had.
+// Differs tells whether the rows differ from the service's totals, or nobody knows, because those
+// couldn't be had.
 func (e Record) Differs() bool { return e.Control != nil && e.Control.State == Unreconciled }
 
-// Stands tells whether three answers on different days had the same rows, which differ from the totals in the same way: asking again
-// won't end that.
+// Stands tells whether three answers on different days had the same rows, which differ from the
+// totals in the same way: asking again won't end that.
 func (e Record) Stands() bool { return e.Differs() && e.Same >= 2 }
 
-// AwaitsPerson tells whether something stands that only a person can end: an answer is held back, or rows differ for good, and nobody has
-// accepted that.
+// AwaitsPerson tells whether something stands that only a person can end: an answer is held back,
+// or rows differ for good, and nobody has accepted that.
 func (e Record) AwaitsPerson() bool {
 	return e.Waits() || e.Stands() && (e.Accepted == nil || !e.Accepted.Person)
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Renewal renews a lease three times in its length, and knows by this process's own clocks whether the lease lasts. It is safe for
-// concurrent use.
+// A Renewal renews a lease three times in its length, and knows by this process's own clocks
+// whether the lease lasts. It is safe for concurrent use.
 type Renewal struct {
 	ledger *Ledger
 	name   string
@@ -24,8 +24,9 @@ type Renewal struct {
 	stopped chan struct{}
 }
 
-// NewRenewal is for a lease that is about to be taken, whose length begins now. Renew writes it anew; when its error is ErrLost, the lease is
-// another's, and after any other error it is tried again.
+// NewRenewal is for a lease that is about to be taken, whose length begins now. Renew writes it
+// anew; when its error is ErrLost, the lease is another's, and after any other error it is tried
+// again.
 func (l *Ledger) NewRenewal(ctx context.Context, name string, renew func(context.Context) error) *Renewal {
 	r := &Renewal{ledger: l, name: name, renew: renew, renewed: l.instant(), stop: func() {}}
 	r.ctx, r.lose = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -49,7 +50,8 @@ func (r *Renewal) Stop() {
 // Lose ends the lease for this process: it is another's, or was given back.
 func (r *Renewal) Lose(why error) { r.lose(why) }
 
-// left is how long the lease still lasts by this process's clocks, less a tenth of it for clocks that drift apart.
+// left is how long the lease still lasts by this process's clocks, less a tenth of it for clocks
+// that drift apart.
 func (r *Renewal) left() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +59,8 @@ func (r *Renewal) left() time.Duration {
 	return long - long/10 - r.ledger.instant().since(r.renewed)
 }
 
-// keepAlive reads the clocks more often than it renews the lease, because a timer stands still while the machine sleeps.
+// keepAlive reads the clocks more often than it renews the lease, because a timer stands still
+// while the machine sleeps.
 func (r *Renewal) keepAlive(ctx context.Context) {
 	defer close(r.stopped)
 	tick := time.NewTicker(r.ledger.lease / 3)
@@ -65,7 +68,8 @@ func (r *Renewal) keepAlive(ctx context.Context) {
 	for {
 		left := r.left()
 		if left <= 0 {
-			r.lose(fmt.Errorf("%s: the lease of %v ended before it could be renewed: %w", r.name, r.ledger.lease, ErrLost))
+			r.lose(fmt.Errorf("%s: the lease of %v ended before it could be renewed: %w", r.name, r.ledger.lease,
+				ErrLost))
 			return
 		}
 		look := time.NewTimer(min(left, r.ledger.lease/12))
@@ -81,8 +85,8 @@ func (r *Renewal) keepAlive(ctx context.Context) {
 	}
 }
 
-// beat renews the lease once. A failure does no harm until the lease ends; what another run has taken over is lost at once, whatever the
-// clocks say.
+// beat renews the lease once. A failure does no harm until the lease ends; what another run has
+// taken over is lost at once, whatever the clocks say.
 func (r *Renewal) beat(ctx context.Context) {
 	start, left := r.ledger.instant(), r.left()
 	if left <= 0 {
@@ -102,8 +106,8 @@ func (r *Renewal) beat(ctx context.Context) {
 	r.renewed = start
 }
 
-// Leased returns nil while the lease lasts by this process's own clocks. It sends no request, so that a process that was suspended
-// notices before it acts, and not when its timers fire.
+// Leased returns nil while the lease lasts by this process's own clocks. It sends no request, so
+// that a process that was suspended notices before it acts, and not when its timers fire.
 func (r *Renewal) Leased() error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause
@@ -124,7 +128,8 @@ func (r *Renewal) Within(ctx context.Context) (context.Context, context.CancelFu
 	return within, func() { unhook(); cancel(nil) }, nil
 }
 
-// An instant is a moment by two clocks: the wall clock, which people set, and the running time, which may stand still in sleep.
+// An instant is a moment by two clocks: the wall clock, which people set, and the running time,
+// which may stand still in sleep.
 type instant struct {
 	wall    time.Time
 	running time.Duration
@@ -135,8 +140,9 @@ func (l *Ledger) instant() instant {
 	return instant{wall, running}
 }
 
-// since is how much time has passed, by the clock that shows more. A process that overestimates it gives up a lease
-// that it still has, which costs work; one that underestimates it would keep a lease that is another's by now.
+// since is how much time has passed, by the clock that shows more. A process that overestimates it
+// gives up a lease that it still has, which costs work; one that underestimates it would keep a
+// lease that is another's by now.
 func (i instant) since(earlier instant) time.Duration {
 	return max(i.wall.Sub(earlier.wall), i.running-earlier.running)
 }

@@ -9,15 +9,19 @@ import (
 
 // A Result is what came of one job.
 type Result struct {
-	Job      string        `json:"job"`
-	Table    string        `json:"table"`
-	Outcome  Outcome       `json:"outcome"`
-	Left     int           `json:"left,omitempty"`    // units for the next run, because the deadline was near or the run was stopped
-	Others   int           `json:"others,omitempty"`  // partitions that were due when the job was over, and that other tasks have a part of
-	Stopped  bool          `json:"stopped,omitempty"` // before the job was over, or before it began
-	Rest     Rest          `json:"rest,omitzero"`
-	Newest   *civil.Date   `json:"newest_complete,omitempty"` // the newest partition fetched after its end, when the job was over
-	Problems []Problem     `json:"problems,omitempty"`        // of its table, when the job was over, with the newest of their days
+	Job     string  `json:"job"`
+	Table   string  `json:"table"`
+	Outcome Outcome `json:"outcome"`
+	// Units for the next run, because the deadline was near or the run was stopped.
+	Left int `json:"left,omitempty"`
+	// Partitions that were due when the job was over, and that other tasks have a part of.
+	Others  int  `json:"others,omitempty"`
+	Stopped bool `json:"stopped,omitempty"` // before the job was over, or before it began
+	Rest    Rest `json:"rest,omitzero"`
+	// The newest partition fetched after its end, when the job was over.
+	Newest *civil.Date `json:"newest_complete,omitempty"`
+	// Of its table, when the job was over, with the newest of their days.
+	Problems []Problem     `json:"problems,omitempty"`
 	Stored   Stored        `json:"-"`
 	Took     time.Duration `json:"took_ns"`
 	Errs     []error       `json:"-"`
@@ -53,15 +57,16 @@ type Failure struct {
 	Error string `json:"error"`          // its first 500 bytes, as a terminal may show them
 }
 
-// Succeeded tells whether the job did everything that was due and that no other run holds. Of several tasks that share a job only the
-// last one can know.
+// Succeeded tells whether the job did everything that was due and that no other run holds. Of
+// several tasks that share a job only the last one can know.
 func (r Result) Succeeded() bool {
 	got := r.Outcome.Held == 0 || r.Outcome.Held < r.Outcome.Windows
-	return len(r.Failures) == 0 && len(r.Errs) == 0 && r.Left == 0 && r.Others == 0 && !r.Stopped && r.Outcome.Waiting == 0 && got
+	return len(r.Failures) == 0 && len(r.Errs) == 0 && r.Left == 0 && r.Others == 0 && !r.Stopped &&
+		r.Outcome.Waiting == 0 && got
 }
 
-// An Outcome counts what came of a unit, or of many. Each partition is counted once: as written, unchanged, empty, kept,
-// failed, held back or still held.
+// An Outcome counts what came of a unit, or of many. Each partition is counted once: as written,
+// unchanged, empty, kept, failed, held back or still held.
 type Outcome struct {
 	Windows   int `json:"windows"`
 	Held      int `json:"held"` // windows that another process holds
@@ -74,16 +79,21 @@ type Outcome struct {
 	HeldBack  int `json:"held_back,omitempty"`  // the answer isn't published, because it takes good rows away
 	StillHeld int `json:"still_held,omitempty"` // held back since an earlier run: nothing new to report
 
-	Unreconciled int `json:"unreconciled,omitempty"`  // partitions whose rows differ from the service's totals
-	StillDiffers int `json:"still_differs,omitempty"` // partitions whose rows differ from the totals as in two answers before
-	Suspected    int `json:"suspected,omitempty"`     // partitions without rows, although the periods on each side have some, that were met in this run
-	Moved        int `json:"moved,omitempty"`         // final partitions whose numbers changed all the same
-	Probed       int `json:"probed,omitempty"`        // partitions that weren't fetched, because their totals haven't moved
-	Unkept       int `json:"unkept,omitempty"`        // raw answers that couldn't be kept
+	Unreconciled int `json:"unreconciled,omitempty"` // partitions whose rows differ from the service's totals
+	// Partitions whose rows differ from the totals as in two answers before.
+	StillDiffers int `json:"still_differs,omitempty"`
+	// Partitions without rows, although the periods on each side have some, that were met in this
+	// run.
+	Suspected int `json:"suspected,omitempty"`
+	Moved     int `json:"moved,omitempty"` // final partitions whose numbers changed all the same
+	// Partitions that weren't fetched, because their totals haven't moved.
+	Probed int `json:"probed,omitempty"`
+	Unkept int `json:"unkept,omitempty"` // raw answers that couldn't be kept
 
 	Compared int `json:"compared,omitempty"` // final partitions that were held against the service's totals of today
-	Drifted  int `json:"drifted,omitempty"`  // of those, partitions that have moved and that keep their rows, as drift: warn asks
-	Unseen   int `json:"unseen,omitempty"`   // final partitions that couldn't be held against the totals
+	// Of those, partitions that have moved and that keep their rows, as drift: warn asks.
+	Drifted int `json:"drifted,omitempty"`
+	Unseen  int `json:"unseen,omitempty"` // final partitions that couldn't be held against the totals
 
 	Refused   int64 `json:"refused,omitempty"`   // rows of pushed files that aren't right, and weren't sent
 	Rejected  int64 `json:"rejected,omitempty"`  // rows that the service refused
@@ -173,14 +183,16 @@ func (t *Outcome) Alter(a Alteration) {
 	t.Altered[i].Cells += a.Cells
 }
 
-// Measure sets what the unit cost at the service and how long it waited, as the kind's client has counted.
+// Measure sets what the unit cost at the service and how long it waited, as the kind's client has
+// counted.
 func (t *Outcome) Measure(requests, retries, csvBytes int64, limiter, backoff time.Duration) {
 	t.Requests, t.Retries, t.CSVBytes, t.Limiter, t.Backoff = requests, retries, csvBytes, limiter, backoff
 }
 
 // Asked adds what was asked of the service besides, and how long that waited.
 func (t *Outcome) Asked(o Outcome) {
-	t.Measure(t.Requests+o.Requests, t.Retries+o.Retries, t.CSVBytes+o.CSVBytes, t.Limiter+o.Limiter, t.Backoff+o.Backoff)
+	t.Measure(t.Requests+o.Requests, t.Retries+o.Retries, t.CSVBytes+o.CSVBytes, t.Limiter+o.Limiter,
+		t.Backoff+o.Backoff)
 }
 
 // Count counts one partition by what became of it.
@@ -197,7 +209,8 @@ func (t *Outcome) Count(s State) {
 	}
 }
 
-// AllBlank tells whether a table was fetched for the first time and has no row at all, which a wrong filter, start or token may have caused.
+// AllBlank tells whether a table was fetched for the first time and has no row at all, which a
+// wrong filter, start or token may have caused.
 func (t Outcome) AllBlank() bool { return t.Blank > 0 && t.Written+t.Unchanged+t.Kept == 0 }
 
 // NotTaken is how many rows of pushed files weren't taken as they are.
@@ -206,8 +219,9 @@ func (t Outcome) NotTaken() int64 { return t.Refused + t.Rejected + t.Conflicts 
 // Done is how many partitions are as they should be.
 func (t Outcome) Done() int { return t.Written + t.Unchanged + t.Empty + t.Kept + t.Probed }
 
-// A Problem is what is wrong with some partitions of a table, or is to be known of them. Package status finds it, and says the same of it
-// wherever people look: in commands, pages, notices, results and records of runs.
+// A Problem is what is wrong with some partitions of a table, or is to be known of them. Package
+// status finds it, and says the same of it wherever people look: in commands, pages, notices,
+// results and records of runs.
 type Problem struct {
 	Condition  string        `json:"condition"` // the word for it, as refresh.Condition has it, or status
 	What       string        `json:"what"`      // how many partitions, and what is so of them
@@ -217,7 +231,8 @@ type Problem struct {
 	Command    string        `json:"command,omitempty"` // what ends it, or shows more of it, without the program's name
 	Wrong      bool          `json:"wrong"`             // it is to be ended; else it is only to be known
 
-	Run    string   `json:"run,omitempty"`    // the last one of the job, of a problem that is about it and not about partitions
+	// The last one of the job, of a problem that is about it and not about partitions.
+	Run    string   `json:"run,omitempty"`
 	Errors []string `json:"errors,omitempty"` // of that run
 }
 
@@ -231,12 +246,13 @@ type ProblemDays struct {
 	Error      string     `json:"error,omitempty"` // of the failure
 }
 
-// A Rest is what a table lacks although nothing of it is due. A run that leaves it hasn't failed, and reports it all
-// the same.
+// A Rest is what a table lacks although nothing of it is due. A run that leaves it hasn't failed,
+// and reports it all the same.
 type Rest struct {
 	Lacking Lacking `json:"lacking,omitzero"`
 	Lost    int     `json:"lost,omitempty"` // partitions that can't be fetched any more
-	Kept    int     `json:"kept,omitempty"` // partitions whose last answer was empty: they show older rows, as on_empty asks
+	// Partitions whose last answer was empty: they show older rows, as on_empty asks.
+	Kept int `json:"kept,omitempty"`
 }
 
 // Lacking says how many partitions lack columns that the table has by now.

@@ -10,11 +10,12 @@ import (
 	"github.com/reportferry/reportferry/internal/disk"
 )
 
-// Replayed is the trigger of a run that makes partitions again of raw answers. It is no success of a job, which is fetching.
+// Replayed is the trigger of a run that makes partitions again of raw answers. It is no success of
+// a job, which is fetching.
 const Replayed = "replay"
 
-// A Run is the record of one execution, written before it does anything and again at its end. One without an end was killed, or
-// still goes on.
+// A Run is the record of one execution, written before it does anything and again at its end. One
+// without an end was killed, or still goes on.
 type Run struct {
 	ID      string     `json:"id"`
 	Trigger string     `json:"trigger"` // schedule, manual, backfill or Replayed
@@ -32,16 +33,18 @@ func NewRunID(now time.Time) string {
 	return now.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(b[:])
 }
 
-// idle tells whether a run is over and nothing was done in it. Its trigger doesn't matter: to this program a scheduler of somebody else's
-// is a person.
+// idle tells whether a run is over and nothing was done in it. Its trigger doesn't matter: to this
+// program a scheduler of somebody else's is a person.
 func (r Run) idle() bool {
-	return r.Ended != nil && r.Exit == 0 && len(r.Errors) == 0 && !slices.ContainsFunc(r.Results, func(res Result) bool {
-		return !res.Succeeded() || res.Outcome.Windows+res.Outcome.Compared+res.Outcome.Unseen > 0
-	})
+	return r.Ended != nil && r.Exit == 0 && len(r.Errors) == 0 &&
+		!slices.ContainsFunc(r.Results, func(res Result) bool {
+			return !res.Succeeded() || res.Outcome.Windows+res.Outcome.Compared+res.Outcome.Unseen > 0
+		})
 }
 
-// SaveRun writes the record of a run into the document of the month in which it began: one swap before it does anything, and one at its end, which also
-// notes which jobs succeeded. A month that can't be trusted is a *DamagedError, which is no reason not to go on: no table needs the record.
+// SaveRun writes the record of a run into the document of the month in which it began: one swap
+// before it does anything, and one at its end, which also notes which jobs succeeded. A month that
+// can't be trusted is a *DamagedError, which is no reason not to go on: no table needs the record.
 func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 	d := l.runsOf(r.Started.UTC().Format(keyOfRuns))
 	var before Past
@@ -84,11 +87,12 @@ func (l *Ledger) ReadRuns(ctx context.Context, began time.Time) error {
 	return err
 }
 
-// leftAfter is how old a file beside an object's place is when its writer must have been killed. One that slept for so long fails, and
-// writes again.
+// leftAfter is how old a file beside an object's place is when its writer must have been killed.
+// One that slept for so long fails, and writes again.
 const leftAfter = time.Hour
 
-// ForgetRun drops the record of a run that must not count, such as one under a wrong clock. A month without any other run goes with it.
+// ForgetRun drops the record of a run that must not count, such as one under a wrong clock. A month
+// without any other run goes with it.
 func (l *Ledger) ForgetRun(ctx context.Context, r Run) error {
 	d := l.runsOf(r.Started.UTC().Format(keyOfRuns))
 	err := d.Change(ctx, Change[runMonth]{Apply: func(m *runMonth) error {

@@ -29,8 +29,8 @@ func everyPlace(t *testing.T, test func(*testing.T, place)) {
 	})
 }
 
-// Ten thousand objects: a listing of many pages is whole and in order. fake-gcs-server takes minutes to store so many; it
-// gets three pages.
+// Ten thousand objects: a listing of many pages is whole and in order. fake-gcs-server takes
+// minutes to store so many; it gets three pages.
 func TestTenThousandObjects(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {
 		objects := 10_000
@@ -56,7 +56,8 @@ func TestTenThousandObjects(t *testing.T) {
 		if !slices.Equal(keys, want) {
 			t.Errorf("%d keys are listed, want %d", len(keys), len(want))
 		}
-		t.Logf("%d objects: written in %v, listed in %v", objects, written.Round(time.Millisecond), (time.Since(start) - written).Round(time.Millisecond))
+		t.Logf("%d objects: written in %v, listed in %v", objects, written.Round(time.Millisecond),
+			(time.Since(start) - written).Round(time.Millisecond))
 	})
 }
 
@@ -92,7 +93,8 @@ func TestLeaseOnServers(t *testing.T) {
 	})
 }
 
-// What is recorded over a bad connection is there whole or not at all, and recording it again succeeds.
+// What is recorded over a bad connection is there whole or not at all, and recording it again
+// succeeds.
 func TestLedgerOnABadConnection(t *testing.T) {
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
 		var wg sync.WaitGroup
@@ -138,14 +140,15 @@ func TestLedgerOnABadConnection(t *testing.T) {
 	})
 }
 
-// The swap of a lease succeeds, its answer is lost, and the store's client sends it again: the lease is one's own all the same, not that
-// of another that was faster.
+// The swap of a lease succeeds, its answer is lost, and the store's client sends it again: the
+// lease is one's own all the same, not that of another that was faster.
 func TestLeaseWhoseAnswerIsLost(t *testing.T) {
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
 		var lost atomic.Bool
 		lossy := s.Behind(t, func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				creates := r.Method != http.MethodGet && r.Method != http.MethodHead && strings.Contains(r.URL.String(), "months")
+				creates := r.Method != http.MethodGet && r.Method != http.MethodHead &&
+					strings.Contains(r.URL.String(), "months")
 				if !creates || !lost.CompareAndSwap(false, true) {
 					next.ServeHTTP(w, r)
 					return
@@ -170,7 +173,8 @@ func (nowhere) Header() http.Header         { return http.Header{} }
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
 func (nowhere) WriteHeader(int)             {}
 
-// A ledger whose store answers 503 for a while is ridden out; one whose store goes on doing so says it.
+// A ledger whose store answers 503 for a while is ridden out; one whose store goes on doing so says
+// it.
 func TestLedgerOnABusyStore(t *testing.T) {
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
 		var seen atomic.Int64

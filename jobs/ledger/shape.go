@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// A Shape says what the numbers of a record mean, and which columns its file has. Records name it by its ID; it is
-// stored once.
+// A Shape says what the numbers of a record mean, and which columns its file has. Records name it
+// by its ID; it is stored once.
 type Shape struct {
-	// Fingerprint is what changes the meaning of a number: dimensions, filters, currency, zone, attribution, modes.
-	// Metrics are not in it, because a column may be added.
+	// Fingerprint is what changes the meaning of a number: dimensions, filters, currency, zone,
+	// attribution, modes. Metrics are not in it, because a column may be added.
 	Fingerprint map[string]string `json:"fingerprint"`
 	Columns     []Column          `json:"columns"`
 }
@@ -23,7 +23,8 @@ type Column struct {
 	Type   string `json:"type"`             // empty in a plan, until the service was asked; never so in a record
 	Source string `json:"source,omitempty"` // the service's slug; empty: a column of NULLs
 	Event  string `json:"event,omitempty"`  // the selector that chose the event whose metric it is
-	Stamp  string `json:"stamp,omitempty"`  // what it says about the fetch; such a column has no source, and its cells no hash
+	// What it says about the fetch; such a column has no source, and its cells no hash.
+	Stamp string `json:"stamp,omitempty"`
 }
 
 // ID is a checksum of the shape.
@@ -46,7 +47,8 @@ func (t *Table) SaveShape(_ context.Context, s Shape) error {
 	return nil
 }
 
-// CheckShape refuses a shape whose numbers, or whose columns' types, mean something else than the recorded ones.
+// CheckShape refuses a shape whose numbers, or whose columns' types, mean something else than the
+// recorded ones.
 func CheckShape(table string, recorded, now Shape) error {
 	diffs := recorded.differences(now)
 	if diffs == nil {
@@ -59,11 +61,13 @@ func CheckShape(table string, recorded, now Shape) error {
 			advice += ", or make them again with replay, of raw answers that were kept"
 		}
 	}
-	return fmt.Errorf("table %s: %w, because its numbers would change their meaning half way: %s; %s", table, ErrRefused,
+	return fmt.Errorf("table %s: %w, because its numbers would change their meaning half way: %s; %s", table,
+		ErrRefused,
 		strings.Join(diffs, "; "), advice)
 }
 
-// meanings says, for people, what else the numbers of now mean than those of s, whatever their types.
+// meanings says, for people, what else the numbers of now mean than those of s, whatever their
+// types.
 func (s Shape) meanings(now Shape) (diffs []string) {
 	for _, key := range keysOf(s.Fingerprint, now.Fingerprint) {
 		if was, is := s.Fingerprint[key], now.Fingerprint[key]; was != is {
@@ -72,8 +76,10 @@ func (s Shape) meanings(now Shape) (diffs []string) {
 	}
 	for _, c := range now.Columns { // an event's column may have another slug: the event was renamed
 		i := s.index(c.Name)
-		if i >= 0 && c.Source != "" && (c.Event == "" || s.Columns[i].Event == "") && s.Columns[i].Source != "" && s.Columns[i].Source != c.Source {
-			diffs = append(diffs, fmt.Sprintf("column %s was of %s and is now of %s", c.Name, s.Columns[i].Source, c.Source))
+		if i >= 0 && c.Source != "" && (c.Event == "" || s.Columns[i].Event == "") && s.Columns[i].Source != "" &&
+			s.Columns[i].Source != c.Source {
+			diffs = append(diffs, fmt.Sprintf("column %s was of %s and is now of %s", c.Name, s.Columns[i].Source,
+				c.Source))
 		}
 	}
 	return diffs
@@ -84,7 +90,8 @@ func (s Shape) index(name string) int {
 	return slices.IndexFunc(s.Columns, func(c Column) bool { return c.Name == name })
 }
 
-// Breaks says, for people, how the columns of now aren't those of s: one is new or gone, has another type, or NULLs instead of values.
+// Breaks says, for people, how the columns of now aren't those of s: one is new or gone, has
+// another type, or NULLs instead of values.
 func (s Shape) Breaks(now Shape) (breaks []string) {
 	for _, c := range now.Columns {
 		i := s.index(c.Name)
@@ -105,7 +112,8 @@ func (s Shape) Breaks(now Shape) (breaks []string) {
 	return breaks
 }
 
-// Turned says in few words what else the numbers of now mean than those of s: of currencies alone, USD -> EUR.
+// Turned says in few words what else the numbers of now mean than those of s: of currencies alone,
+// USD -> EUR.
 func (s Shape) Turned(now Shape) string {
 	var diffs []string
 	for _, key := range keysOf(s.Fingerprint, now.Fingerprint) {
@@ -142,7 +150,8 @@ func keysOf(maps ...map[string]string) []string {
 	return slices.Compact(keys)
 }
 
-// A Scope says which apps a token showed when partitions were fetched. Records name it by its ID; it is stored once.
+// A Scope says which apps a token showed when partitions were fetched. Records name it by its ID;
+// it is stored once.
 type Scope struct {
 	Source string   `json:"source"` // the endpoint that lists the apps; empty: none did
 	Apps   []string `json:"apps"`   // tokens, ascending
@@ -160,8 +169,8 @@ func (s Scope) ID() string {
 	return checksum(raw)
 }
 
-// Lacks names the apps that s has and now doesn't. Of lists from two sources it names none, because each has its own reasons to leave
-// an app out.
+// Lacks names the apps that s has and now doesn't. Of lists from two sources it names none, because
+// each has its own reasons to leave an app out.
 func (s Scope) Lacks(now Scope) []string {
 	if s.Source != now.Source {
 		return nil

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// A sharedRead reads something that only grows. Goroutines that ask for it at about the same time share one reading: each gets one that
-// began after it asked, so that it sees all that was there by then.
+// A sharedRead reads something that only grows. Goroutines that ask for it at about the same time
+// share one reading: each gets one that began after it asked, so that it sees all that was there by
+// then.
 type sharedRead struct {
 	turn *semaphore.Weighted // held to read
 
@@ -19,7 +20,8 @@ type sharedRead struct {
 
 func newSharedRead() *sharedRead { return &sharedRead{turn: semaphore.NewWeighted(1)} }
 
-// do has one of those who ask read. A reading that fails answers nobody but the one whose reading it was.
+// do has one of those who ask read. A reading that fails answers nobody but the one whose reading
+// it was.
 func (s *sharedRead) do(ctx context.Context, read func() error) error {
 	s.mu.Lock()
 	s.asked++

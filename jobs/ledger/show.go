@@ -20,7 +20,8 @@ func (l *Ledger) Objects(ctx context.Context, prefix string) ([]bucket.Object, e
 	return objects, err
 }
 
-// Show gives an object's content as JSON with line breaks. One that can't be trusted is a *DamagedError.
+// Show gives an object's content as JSON with line breaks. One that can't be trusted is a
+// *DamagedError.
 func (l *Ledger) Show(ctx context.Context, key string) (string, error) {
 	data, _, err := l.store.Get(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {

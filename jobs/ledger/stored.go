@@ -17,9 +17,10 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// A stored document is one line of JSON: a version, a random token, a checksum over the content, and the content. Because of the checksum
-// a damaged one is an error and is never taken for a missing one. The token makes each write another text, so that no version of a store
-// that digests contents ever comes back. A line longer than 4 KiB is compressed as one Zstandard frame.
+// A stored document is one line of JSON: a version, a random token, a checksum over the content,
+// and the content. Because of the checksum a damaged one is an error and is never taken for a
+// missing one. The token makes each write another text, so that no version of a store that digests
+// contents ever comes back. A line longer than 4 KiB is compressed as one Zstandard frame.
 type stored struct {
 	Version int             `json:"v"`
 	Token   string          `json:"token"`
@@ -44,10 +45,12 @@ func encodeDocument(content []byte) ([]byte, error) {
 	if data = append(data, '\n'); err != nil || len(data) <= plainDocument {
 		return data, err
 	}
-	// A writer of its own, because those that are shared wait for each other by channels, which bubbles of testing/synctest can't share. The
-	// usual window of 4 MiB would be made anew, and cleared, for each document.
+	// A writer of its own, because those that are shared wait for each other by channels, which
+	// bubbles of testing/synctest can't share. The usual window of 4 MiB would be made anew, and
+	// cleared, for each document.
 	window := min(1<<bits.Len(uint(len(data))), 8<<20)
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(window))
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
+		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(window))
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +100,12 @@ func parse[T any](raw []byte) (content T, err error) {
 	return content, err
 }
 
-// marshal gives the content as json.Marshal would embed it, so that the checksum is over the same bytes.
+// marshal gives the content as json.Marshal would embed it, so that the checksum is over the same
+// bytes.
 func marshal(content any) ([]byte, error) { return json.Marshal(content) }
 
-// Store is the ledger's bucket, for those who keep objects of their own form beside a document, list them, or ask for its time.
+// Store is the ledger's bucket, for those who keep objects of their own form beside a document,
+// list them, or ask for its time.
 func (l *Ledger) Store() *bucket.Bucket { return l.store }
 
 // Damaged is the error of an object that can't be trusted. cost says what deleting it would do.
@@ -108,8 +113,8 @@ func (l *Ledger) Damaged(key, cost string, err error) error {
 	return &DamagedError{Location: l.location(key), Err: err, Cost: cost}
 }
 
-// CreateOnce writes an object, in the form of documents, that is never replaced. It answers false when another's is there. After an error
-// it may be there, or come to be.
+// CreateOnce writes an object, in the form of documents, that is never replaced. It answers false
+// when another's is there. After an error it may be there, or come to be.
 func (l *Ledger) CreateOnce(ctx context.Context, key string, content any) (created bool, err error) {
 	raw, err := marshal(content)
 	if err != nil {
@@ -140,8 +145,8 @@ func (l *Ledger) CreateOnce(ctx context.Context, key string, content any) (creat
 	return false, fmt.Errorf("%w: %w", ErrBucket, err)
 }
 
-// ReadOnce reads and checks what CreateOnce wrote. When there is nothing, the error is fs.ErrNotExist. The error of a damaged one says with
-// cost what deleting it would do.
+// ReadOnce reads and checks what CreateOnce wrote. When there is nothing, the error is
+// fs.ErrNotExist. The error of a damaged one says with cost what deleting it would do.
 func ReadOnce[T any](ctx context.Context, l *Ledger, key, cost string) (content T, err error) {
 	data, _, err := l.store.Get(ctx, key)
 	if err != nil {

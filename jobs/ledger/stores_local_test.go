@@ -4,8 +4,8 @@ package ledger
 
 import "testing"
 
-// everyPlace runs a test of the ledger's suite on memory and on files; with the tag servers instead on a server of every
-// kind of bucket.
+// everyPlace runs a test of the ledger's suite on memory and on files; with the tag servers instead
+// on a server of every kind of bucket.
 func everyPlace(t *testing.T, test func(*testing.T, place)) {
 	t.Run("mem", func(t *testing.T) {
 		l := memLedger(t)

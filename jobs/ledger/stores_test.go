@@ -96,7 +96,8 @@ func TestNames(t *testing.T) {
 			again, err := l.Table(ctx, name)
 			check(t, err)
 			var held *HeldError
-			if _, err := again.Begin(ctx, "other", []civil.Date{record(i, "").Partition}); !errors.As(err, &held) || held.Run != "run "+name {
+			if _, err := again.Begin(ctx, "other", []civil.Date{record(i, "").Partition}); !errors.As(err, &held) ||
+				held.Run != "run "+name {
 				t.Errorf("%s: a second lease: %v", name, err)
 			}
 			check(t, lease.End(ctx))

@@ -66,15 +66,17 @@ type known struct {
 
 // Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
-	d := &documents{ledger: l, folder: "tables/" + name + "/", reading: newSharedRead(), sections: map[string]*rows{}, shapes: map[string]Shape{}, scopes: map[string]Scope{}}
+	d := &documents{ledger: l, folder: "tables/" + name + "/", reading: newSharedRead(), sections: map[string]*rows{},
+		shapes: map[string]Shape{}, scopes: map[string]Scope{}}
 	d.index = NewDocument[index](l, d.monthKey(indexName), "")
 	t := d.table(name, "")
 	t.Release()
 	return t, t.Refresh(ctx)
 }
 
-// Derived is a table of a kind that is derived of this one's records, by month. Its own records lie in the documents of this table, so
-// that both are read together, and what one reads the other knows. They have no history.
+// Derived is a table of a kind that is derived of this one's records, by month. Its own records lie
+// in the documents of this table, so that both are read together, and what one reads the other
+// knows. They have no history.
 func (t *Table) Derived(kind string) *Table {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +99,8 @@ func (d *documents) section(name string) *rows {
 // Name is the table's name.
 func (t *Table) Name() string { return t.name }
 
-// Records are the newest records as they are now, for reading alone. Of what is in doubt they say so.
+// Records are the newest records as they are now, for reading alone. Of what is in doubt they say
+// so.
 func (t *Table) Records() Records {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,8 +131,9 @@ func (t *Table) has(name string) bool {
 	return t.months[name].version != ""
 }
 
-// Release forgets what was read, because a process may have more tables than memory: a record takes 1.7 kB. Nobody may be at work on the
-// table. Until the next Refresh, which reads all of it again, it has no records.
+// Release forgets what was read, because a process may have more tables than memory: a record takes
+// 1.7 kB. Nobody may be at work on the table. Until the next Refresh, which reads all of it again,
+// it has no records.
 func (t *Table) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,7 +167,8 @@ func (t *Table) document(name string) *Document[month] {
 	return t.docs[name]
 }
 
-// Refresh reads what other processes have recorded since: one listing, and the months that have changed.
+// Refresh reads what other processes have recorded since: one listing, and the months that have
+// changed.
 func (t *Table) Refresh(ctx context.Context) error {
 	return t.reading.do(ctx, func() error { return t.refresh(ctx) })
 }
@@ -321,7 +326,8 @@ func (t *Table) refuseOlder(ctx context.Context) error {
 	}
 	for _, o := range there {
 		if strings.HasPrefix(o.Key, t.prefix("partitions")) || strings.HasPrefix(o.Key, t.prefix("segments")) {
-			return fmt.Errorf("%w: %s was written by an earlier version of reportferry; name an empty place as ledger, and everything is fetched again",
+			return fmt.Errorf("%w: %s was written by an earlier version of reportferry; name an empty place as "+
+				"ledger, and everything is fetched again",
 				ErrRefused, t.ledger.location(o.Key))
 		}
 	}
@@ -330,10 +336,12 @@ func (t *Table) refuseOlder(ctx context.Context) error {
 
 // gone is the error of an object that isn't there, though another object says that it was.
 func (t *Table) gone(key, named string) error {
-	return &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", named), Gone: true, With: t.ledger.location(t.monthKey(indexName))}
+	return &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", named), Gone: true,
+		With: t.ledger.location(t.monthKey(indexName))}
 }
 
-// Untidy tells whether Tidy would write the index, as far as this table was read. It asks the store for nothing.
+// Untidy tells whether Tidy would write the index, as far as this table was read. It asks the store
+// for nothing.
 func (t *Table) Untidy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -346,8 +354,9 @@ func (t *Table) Untidy() bool {
 	return unindexed > t.ledger.unindexed
 }
 
-// Tidy ends a run's work on the table, as it was read last: it moves long history out of the months, drops what is older than history is
-// kept, and writes the index when several months have changed since.
+// Tidy ends a run's work on the table, as it was read last: it moves long history out of the
+// months, drops what is older than history is kept, and writes the index when several months have
+// changed since.
 func (t *Table) Tidy(ctx context.Context) error {
 	t.mu.Lock()
 	docs := maps.Clone(t.docs)

@@ -35,8 +35,10 @@ func TestIndex(t *testing.T) {
 				t.Error("a table that was tidied is untidy")
 			}
 			got := openTable(t, l)
-			if list := got.Sorted(); len(list) != 70 || list[69].Run != fmt.Sprint("run", round) || list[69].Seq != round+1 || len(got.docs) != 0 {
-				t.Fatalf("round %d: %d records, the last %+v; months that were read: %d", round, len(list), list[len(list)-1], len(got.docs))
+			if list := got.Sorted(); len(list) != 70 || list[69].Run != fmt.Sprint("run", round) ||
+				list[69].Seq != round+1 || len(got.docs) != 0 {
+				t.Fatalf("round %d: %d records, the last %+v; months that were read: %d", round, len(list),
+					list[len(list)-1], len(got.docs))
 			}
 			keys, err := l.list(ctx, "tables/installs/")
 			check(t, err)
@@ -61,7 +63,9 @@ func TestTidyWhileOthersWrite(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {
 		ctx, each := t.Context(), 60
 		if l.store.Dir() == "" && !strings.HasPrefix(l.url, "mem:") {
-			each = 15 // a server takes some milliseconds for each write, and Google's one write of an object in a second
+			// A server takes some milliseconds for each write, and Google's one write of an object
+			// in a second.
+			each = 15
 		}
 		var all sync.WaitGroup
 		for writer := range 4 {
@@ -90,7 +94,8 @@ func TestTidyWhileOthersWrite(t *testing.T) {
 	})
 }
 
-// Another process records in new months, and writes the index, between a listing and the reading of the index: nothing is gone.
+// Another process records in new months, and writes the index, between a listing and the reading of
+// the index: nothing is gone.
 func TestTheIndexIsNewerThanTheListing(t *testing.T) {
 	meanwhile := func() {}
 	l, _ := distantLedger(t, func(call, key string) {
@@ -123,8 +128,8 @@ func overwrite(t *testing.T, l *Ledger, key string, data []byte) {
 	check(t, err)
 }
 
-// A month that can't be read, or is gone, is an error that says what to do, and never passes for a month that nobody has recorded. The
-// index is a copy: when it can't be read, it is made anew.
+// A month that can't be read, or is gone, is an error that says what to do, and never passes for a
+// month that nobody has recorded. The index is a copy: when it can't be read, it is made anew.
 func TestDamage(t *testing.T) {
 	everyLedger(t, func(t *testing.T, l *Ledger) {
 		ctx, table := t.Context(), openTable(t, l)
@@ -151,7 +156,8 @@ func TestDamage(t *testing.T) {
 		overwrite(t, l, key, whole[:len(whole)/2])
 		wants("cut in half", "is damaged", "delete it, and ", "months/index.json too")
 		overwrite(t, l, key, []byte(`{"v":3,"token":"","xxh64":"","content":{}}`))
-		wants("from the future", "was written by a newer version of reportferry: it is of version 3, and this program reads version 2; use that one", "delete nothing")
+		wants("from the future", "was written by a newer version of reportferry: it is of version 3, and this "+
+			"program reads version 2; use that one", "delete nothing")
 		check(t, l.store.Delete(ctx, key))
 		wants("gone", "is gone", "restore it from a copy, or, when there is none, delete ", "months/index.json too")
 		if err := table.Refresh(ctx); err == nil || !strings.Contains(err.Error(), "is gone") {
@@ -170,14 +176,16 @@ func TestDamage(t *testing.T) {
 	})
 }
 
-// Long history lies in objects of its own. One that can't be read is an error of history, and stops no plan.
+// Long history lies in objects of its own. One that can't be read is an error of history, and stops
+// no plan.
 func TestOlderHistory(t *testing.T) {
 	short(t)
 	everyLedger(t, func(t *testing.T, l *Ledger) {
 		ctx, table, said := t.Context(), openTable(t, l), almanac{}
 		for night := range 12 {
 			for day := range 2 {
-				said.next(t, table, date("2026-01-15").AddDays(day), fmt.Sprint("h", night), Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
+				said.next(t, table, date("2026-01-15").AddDays(day), fmt.Sprint("h", night), Written,
+					moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
 			}
 			check(t, table.Tidy(ctx))
 		}
@@ -227,13 +235,15 @@ func TestHistoryIsMovedOnce(t *testing.T) {
 		early, late := openTable(t, l), openTable(t, l)
 		commit := func(table *Table, nights ...int) {
 			for _, night := range nights {
-				said.next(t, table, date("2026-01-15"), fmt.Sprint("h", night), Written, moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
+				said.next(t, table, date("2026-01-15"), fmt.Sprint("h", night), Written,
+					moment("2026-03-01T06:00:00Z").AddDate(0, 0, night))
 			}
 		}
 		commit(early, 1, 2, 3)
 		check(t, late.Refresh(ctx))
 		commit(late, 4)
-		for _, table := range []*Table{early, late} { // late has read one line more, and early has moved the others by then
+		// Late has read one line more, and early has moved the others by then.
+		for _, table := range []*Table{early, late} {
 			check(t, table.archive(ctx, "2026-01", table.document("2026-01")))
 		}
 		m, _, err := early.document("2026-01").Load(ctx)
@@ -249,7 +259,8 @@ func TestHistoryIsMovedOnce(t *testing.T) {
 	})
 }
 
-// History that is older than it is kept is dropped by the store's clock, and what partitions hold stays.
+// History that is older than it is kept is dropped by the store's clock, and what partitions hold
+// stays.
 func TestHistoryIsKeptForSoLong(t *testing.T) {
 	fetched := []string{"2026-01-31T23:59:00Z", "2026-02-02T00:00:00Z", "2026-03-01T06:00:00Z", "2026-03-02T06:00:00Z"}
 	for _, few := range []bool{false, true} {
@@ -286,7 +297,8 @@ func TestHistoryIsKeptForSoLong(t *testing.T) {
 	}
 }
 
-// The records of a month that commits at the same time share few writes, and each is refused by itself.
+// The records of a month that commits at the same time share few writes, and each is refused by
+// itself.
 func TestCommitsShareAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var puts atomic.Int64
@@ -313,11 +325,13 @@ func TestCommitsShareAWrite(t *testing.T) {
 	})
 }
 
-// A ledger that an earlier version has written is refused in one sentence, and nothing is written to it.
+// A ledger that an earlier version has written is refused in one sentence, and nothing is written
+// to it.
 func TestAnOlderLedgerIsRefused(t *testing.T) {
 	l := memLedger(t)
 	overwrite(t, l, "tables/installs/segments/000001.json", []byte("{}"))
-	if _, err := l.Table(t.Context(), "installs"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "earlier version") {
+	if _, err := l.Table(t.Context(), "installs"); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), "earlier version") {
 		t.Errorf("an older ledger: %v", err)
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// commitWait is how long a commit waits for other units of this process that work on the same month, so that one swap writes the records of all.
+// commitWait is how long a commit waits for other units of this process that work on the same
+// month, so that one swap writes the records of all.
 const commitWait = time.Second
 
 type putKey struct{}
 
-// WithPut returns a context for Begin. The ledger calls put when everything that the lease is for has been put, and only the records are
-// left to write.
+// WithPut returns a context for Begin. The ledger calls put when everything that the lease is for
+// has been put, and only the records are left to write.
 func WithPut(ctx context.Context, put func()) context.Context {
 	return context.WithValue(ctx, putKey{}, put)
 }
@@ -28,8 +29,8 @@ func (l *Lease) join(ctx context.Context) {
 	}
 }
 
-// leave says that a lease begins to commit in a month, or ends. It tells whether others of this process work on that month still, the first
-// time that it is called.
+// leave says that a lease begins to commit in a month, or ends. It tells whether others of this
+// process work on that month still, the first time that it is called.
 func (l *Lease) leave(name string) (others bool) {
 	t := l.table
 	t.mu.Lock()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Units of one process that put partitions of the same month share one swap, and none of them waits longer than a second for the others.
+// Units of one process that put partitions of the same month share one swap, and none of them waits
+// longer than a second for the others.
 func TestCommitsOfAMonthShareASwap(t *testing.T) {
 	for _, c := range []struct {
 		name  string

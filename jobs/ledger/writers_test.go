@@ -24,7 +24,9 @@ func TestASleeperHasLost(t *testing.T) {
 		for _, run := range []string{"second", "third"} {
 			other := openTable(t, l)
 			e := record(1, run)
-			e.Hash = run // else history would keep only the first of both, and nobody could tell who has had which number
+			// Else history would keep only the first of both, and nobody could tell who has had
+			// which number.
+			e.Hash = run
 			check(t, other.Commit(ctx, e))
 			check(t, other.Commit(ctx, record(2, run)))
 			check(t, other.Tidy(ctx))
@@ -40,7 +42,9 @@ func TestASleeperHasLost(t *testing.T) {
 
 // clocks are what a process of a test goes by.
 type clocks struct {
-	asleep, set atomic.Int64 // ns the machine has slept, its running clock standing still; by which the wall's was put forward
+	// Ns the machine has slept, its running clock standing still; by which the wall's was put
+	// forward.
+	asleep, set atomic.Int64
 }
 
 func (c *clocks) now() (time.Time, time.Duration) {
@@ -83,8 +87,8 @@ func TestALeaseEndsWhileTheMachineSleeps(t *testing.T) {
 	}
 }
 
-// A process that knows the store's time from before it slept takes no lease that is over already: another one would take the partition over
-// at once.
+// A process that knows the store's time from before it slept takes no lease that is over already:
+// another one would take the partition over at once.
 func TestALeaseAfterSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slept := time.Duration(0) // of the process, while the store's clock went on
@@ -97,7 +101,8 @@ func TestALeaseAfterSleep(t *testing.T) {
 		defer func() { check(t, lease.End(t.Context())) }()
 		other := openTable(t, l)
 		var held *HeldError
-		if _, err := other.Begin(t.Context(), "b", []civil.Date{record(1, "").Partition}); !errors.As(err, &held) || held.Free != l.lease {
+		if _, err := other.Begin(t.Context(), "b", []civil.Date{record(1, "").Partition}); !errors.As(err, &held) ||
+			held.Free != l.lease {
 			t.Errorf("the second run got %v, %+v", err, held)
 		}
 	})
@@ -122,7 +127,8 @@ func TestARenewalIsAnsweredTooLate(t *testing.T) {
 	})
 }
 
-// When the store stops answering, a put's context ends before the lease does, so that it can't arrive after another's.
+// When the store stops answering, a put's context ends before the lease does, so that it can't
+// arrive after another's.
 func TestPutsEndBeforeTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, store := distantLedger(t, nil)
@@ -132,7 +138,8 @@ func TestPutsEndBeforeTheLease(t *testing.T) {
 		defer done()
 		store.Dead.Store(true) // every renewal fails from here
 		<-within.Done()
-		if took := time.Since(start); took >= l.lease || took < l.lease*5/6 || !errors.Is(context.Cause(within), ErrLost) {
+		if took := time.Since(start); took >= l.lease || took < l.lease*5/6 ||
+			!errors.Is(context.Cause(within), ErrLost) {
 			t.Errorf("after %v of a lease of %v: %v", took, l.lease, context.Cause(within))
 		}
 		a.Stop()
@@ -146,7 +153,8 @@ func TestAStoreThatCreatesTwiceIsRefused(t *testing.T) {
 	l := Open(Options{Store: d.Open(), URL: "s3://alike"})
 	defer func() { check(t, l.Close()) }()
 	_, err := openTable(t, l).Begin(t.Context(), "a", []civil.Date{date("2026-01-02")})
-	if !errors.Is(err, ErrUnsafe) || !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), ".reportferry-probe.json") {
+	if !errors.Is(err, ErrUnsafe) || !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), ".reportferry-probe.json") {
 		t.Errorf("a lease: %v", err)
 	}
 	if err := openTable(t, l).Commit(t.Context(), record(1, "a")); !errors.Is(err, ErrUnsafe) {
@@ -154,7 +162,8 @@ func TestAStoreThatCreatesTwiceIsRefused(t *testing.T) {
 	}
 }
 
-// Receipts of earlier versions name no store, and count for the URL that they have when it is all that the config says.
+// Receipts of earlier versions name no store, and count for the URL that they have when it is all
+// that the config says.
 func TestOldReceipts(t *testing.T) {
 	old := sinks.Receipt{Sink: "file://./out"}
 	for _, c := range []struct {

@@ -2,8 +2,8 @@ package outbox
 
 import "github.com/reportferry/reportferry/jobs/outbox/store"
 
-// undelivered takes back a delivery that wasn't sent, or that the service surely didn't take. What the service did with the
-// record in an earlier run, or after an earlier attempt, stays in doubt.
+// undelivered takes back a delivery that wasn't sent, or that the service surely didn't take. What
+// the service did with the record in an earlier run, or after an earlier attempt, stays in doubt.
 func (s *sender[V]) undelivered(l delivery[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,8 @@ func (s *sender[V]) acknowledge(l delivery[V], now store.State, r *Rejection) {
 	s.signal()
 }
 
-// signal wakes the flusher when records wait to be released, and so few deliveries are left that a worker may soon be idle.
+// signal wakes the flusher when records wait to be released, and so few deliveries are left that a
+// worker may soon be idle.
 func (s *sender[V]) signal() {
 	if len(s.queues.next) == 0 || s.live > s.work.p.InFlight+s.ahead/2 {
 		return

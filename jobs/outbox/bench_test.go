@@ -60,8 +60,8 @@ func mixed(n int64) (id [16]byte, content uint64) {
 	return id, x
 }
 
-// BenchmarkPush pushes a file through a Send that does nothing, with segments on a disk, when 30 million were
-// pushed before.
+// BenchmarkPush pushes a file through a Send that does nothing, with segments on a disk, when 30
+// million were pushed before.
 func BenchmarkPush(b *testing.B) {
 	for _, before := range []int64{0, prior} {
 		b.Run(fmt.Sprintf("prior=%d", before), func(b *testing.B) { benchmarkPush(b, before) })
@@ -82,12 +82,14 @@ func benchmarkPush(b *testing.B, before int64) {
 		from := max(0, before-fresh/10) + int64(i)*fresh
 		start := time.Now()
 		report, err := doFile(b.Context(), o, Task[int64]{
-			Name: strconv.Itoa(i), Source: spread{from, from + fresh, "1"}, Send: func(context.Context, int64) (int, error) { return 0, nil },
+			Name: strconv.Itoa(i), Source: spread{from, from + fresh, "1"},
+			Send: func(context.Context, int64) (int, error) { return 0, nil },
 		})
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Logf("%d sent, %d duplicates, %.0f records/s over all", report.Accepted, report.Duplicates, float64(fresh)/time.Since(start).Seconds())
+		b.Logf("%d sent, %d duplicates, %.0f records/s over all", report.Accepted, report.Duplicates,
+			float64(fresh)/time.Since(start).Seconds())
 	}
 	b.ReportMetric(float64(b.N)*float64(fresh)/b.Elapsed().Seconds(), "records/s")
 	b.ReportMetric(float64(peak())/(1<<20), "peak-MiB")
@@ -112,7 +114,8 @@ func TestHistory(t *testing.T) {
 // history puts a push on record whose records were all accepted.
 func history(b testing.TB, o *Outbox, from, to int64) {
 	p := &store.Push{States: &store.States{}, Head: store.Head{
-		ID: fmt.Sprintf("20260101T000000.000Z-%016x", from), Name: fmt.Sprint("history ", from), Version: "1", Started: time.Now().Add(-time.Hour), Ended: time.Now(), Rows: to - from,
+		ID: fmt.Sprintf("20260101T000000.000Z-%016x", from), Name: fmt.Sprint("history ", from), Version: "1",
+		Started: time.Now().Add(-time.Hour), Ended: time.Now(), Rows: to - from,
 	}}
 	s := &store.Spool{Dir: b.TempDir()}
 	defer s.Close()
@@ -146,7 +149,8 @@ func history(b testing.TB, o *Outbox, from, to int64) {
 	}
 }
 
-// watch gives a function that ends it and tells the most memory the process had meanwhile, in bytes.
+// watch gives a function that ends it and tells the most memory the process had meanwhile, in
+// bytes.
 func watch() func() int64 {
 	var peak atomic.Int64
 	stop := make(chan struct{})
@@ -166,7 +170,8 @@ func watch() func() int64 {
 	}
 }
 
-// resident is the process's memory by the kernel's count, or, where there is no such file, by the runtime's.
+// resident is the process's memory by the kernel's count, or, where there is no such file, by the
+// runtime's.
 func resident() int64 {
 	data, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(data))

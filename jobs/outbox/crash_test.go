@@ -32,8 +32,8 @@ const crashInDoubt = (1 + mostAhead) * crashInFlight
 
 const crashInFlight = 16
 
-// The crash suite pushes a file from a process of its own to a receiver in this one, kills it again and again, and then
-// compares what arrived with what the outbox says.
+// The crash suite pushes a file from a process of its own to a receiver in this one, kills it again
+// and again, and then compares what arrived with what the outbox says.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -131,11 +131,13 @@ func settle(t *testing.T, dir string, service *listener, park bool, kills int, w
 	if got := f.Sums["all"]; got.Records != f.Accepted || got.Amount.Int64() != f.Accepted*3 {
 		t.Errorf("sums are %v of %d accepted", got, f.Accepted)
 	}
-	t.Logf("%d kills; arrived once %d, again %d, never (all in doubt) %d; doubtful %d, parked %d; most left by one kill %d of %d",
+	t.Logf("%d kills; arrived once %d, again %d, never (all in doubt) %d; doubtful %d, parked %d; most left by one "+
+		"kill %d of %d",
 		kills, once, again, missing, f.Doubtful, f.Unknown, worst, crashInDoubt)
 }
 
-// A process that is stopped for longer than its lease sends not one more record when it wakes up: another one may have gone on.
+// A process that is stopped for longer than its lease sends not one more record when it wakes up:
+// another one may have gone on.
 func TestSleepers(t *testing.T) {
 	t.Parallel()
 	for range 5 {
@@ -169,7 +171,8 @@ func sleeps(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() != exitLost {
 		t.Fatalf("it went on: %v", err)
 	}
-	if count > before+crashInFlight { // a request that was half written when the process was stopped is written to its end
+	// A request that was half written when the process was stopped is written to its end.
+	if count > before+crashInFlight {
 		t.Errorf("%d records were sent after the lease had ended", count-before)
 	}
 }
@@ -228,7 +231,8 @@ func pushOnce(t *testing.T, rows int, dir, addr string, park bool, meet func(*os
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe, "-test.run=^TestCrashingProcess$", "-test.v", fmt.Sprintf("-n=%d", rows))
-	cmd.Env = append(os.Environ(), "OUTBOX_CRASH_DIR="+dir, "OUTBOX_CRASH_ADDR="+addr, "OUTBOX_CRASH_PARK="+strconv.FormatBool(park))
+	cmd.Env = append(os.Environ(), "OUTBOX_CRASH_DIR="+dir, "OUTBOX_CRASH_ADDR="+addr,
+		"OUTBOX_CRASH_PARK="+strconv.FormatBool(park))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +267,8 @@ func TestCrashingProcess(t *testing.T) {
 	}
 	o := crashBox(t, dir)
 	p := Task[int64]{
-		Name: "numbers", Source: numbers(*crashRows), Send: repeated(caller(os.Getenv("OUTBOX_CRASH_ADDR"))), InFlight: crashInFlight,
+		Name: "numbers", Source: numbers(*crashRows), Send: repeated(caller(os.Getenv("OUTBOX_CRASH_ADDR"))),
+		InFlight:    crashInFlight,
 		ParkUnknown: os.Getenv("OUTBOX_CRASH_PARK") == "true", Tally: func(int64) (string, int64) { return "all", 3 },
 	}
 	if p.ParkUnknown {
@@ -288,7 +293,8 @@ func TestCrashingProcess(t *testing.T) {
 
 const exitLost = 7
 
-// caller sends a row over a connection of its own each, kept for the next: a line there, a line back.
+// caller sends a row over a connection of its own each, kept for the next: a line there, a line
+// back.
 func caller(addr string) func(context.Context, int64) (int, error) {
 	type line struct {
 		net.Conn

@@ -7,8 +7,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// dedupe finds, bucket by bucket, which of the pending rows are sent already, from this file or another one: the memory it
-// takes depends on the file alone and not on how much was pushed before. Those that remain go to ix when there is one.
+// dedupe finds, bucket by bucket, which of the pending rows are sent already, from this file or
+// another one: the memory it takes depends on the file alone and not on how much was pushed before.
+// Those that remain go to ix when there is one.
 func (w *attempt[V]) dedupe(ctx context.Context, ix *store.IndexWriter) (err error) {
 	var readers []*store.IndexReader
 	defer func() {
@@ -92,8 +93,8 @@ func (w *attempt[V]) bucket(items []store.Item, others []counterpart, ix *store.
 	return nil
 }
 
-// same compares the rows of one ID, and gives those that are to be sent, or may have been. They are good
-// until the next call.
+// same compares the rows of one ID, and gives those that are to be sent, or may have been. They are
+// good until the next call.
 func (w *attempt[V]) same(items []store.Item, others []counterpart) (live []store.Item) {
 	w.sent, w.maybe, live = w.sent[:0], w.maybe[:0], w.kept[:0]
 	for _, o := range others {
@@ -111,8 +112,9 @@ func (w *attempt[V]) same(items []store.Item, others []counterpart) (live []stor
 	for _, it := range items {
 		row := int64(it.Row)
 		now := w.states.Get(row)
-		// An earlier run may have found a duplicate or a conflict of a row that was pending, which another file has sent
-		// meanwhile. The row is looked up again, but never sent: the index of the push doesn't have it.
+		// An earlier run may have found a duplicate or a conflict of a row that was pending, which
+		// another file has sent meanwhile. The row is looked up again, but never sent: the index of
+		// the push doesn't have it.
 		again := now == store.Duplicate || now == store.Conflict
 		s := now &^ store.Doubt
 		same, maybe := slices.Contains(w.sent, it.Content), slices.Contains(w.maybe, it.Content)

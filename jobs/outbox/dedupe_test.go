@@ -8,11 +8,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// TestSame judges rows of one ID: contents are letters, states before and after are given row by row, and those elsewhere
-// are accepted ("+a") or unknown ("?a").
+// TestSame judges rows of one ID: contents are letters, states before and after are given row by
+// row, and those elsewhere are accepted ("+a") or unknown ("?a").
 func TestSame(t *testing.T) {
 	short := map[string]store.State{
-		"p": store.Pending, "P": store.Pending | store.Doubt, "a": store.Accepted, "u": store.Unknown, "d": store.Duplicate, "c": store.Conflict, "j": store.Rejected, "A": store.Accepted | store.Doubt,
+		"p": store.Pending, "P": store.Pending | store.Doubt, "a": store.Accepted, "u": store.Unknown,
+		"d": store.Duplicate, "c": store.Conflict, "j": store.Rejected, "A": store.Accepted | store.Doubt,
 	}
 	for _, c := range []struct {
 		rows, before, elsewhere, after string
@@ -47,7 +48,8 @@ func TestSame(t *testing.T) {
 			items = append(items, store.Item{Content: uint64(strings.Fields(c.rows)[i][0]), Row: uint32(i) + 1})
 		}
 		for _, s := range strings.Fields(c.elsewhere) {
-			others = append(others, counterpart{store.Item{Content: uint64(s[1])}, map[byte]store.State{'+': store.Accepted, '?': store.Unknown}[s[0]]})
+			others = append(others, counterpart{store.Item{Content: uint64(s[1])},
+				map[byte]store.State{'+': store.Accepted, '?': store.Unknown}[s[0]]})
 		}
 		var live []string
 		for _, it := range w.same(items, others) {

@@ -11,8 +11,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// deliver sends one record, and notes what became of it. It sends nothing twice: Send repeats what may be repeated, and a
-// record that is still in doubt then is left for a later run, or for a person.
+// deliver sends one record, and notes what became of it. It sends nothing twice: Send repeats what
+// may be repeated, and a record that is still in doubt then is left for a later run, or for a
+// person.
 func (s *sender[V]) deliver(ctx context.Context, l delivery[V]) {
 	s.mu.Lock()
 	over := s.err != nil || ctx.Err() != nil
@@ -35,7 +36,8 @@ func (s *sender[V]) deliver(ctx context.Context, l delivery[V]) {
 		s.acknowledge(l, store.Rejected, r)
 	case errors.Is(err, ErrRejected):
 		s.acknowledge(l, store.Rejected, &Rejection{Reason: "refused by the service"})
-	case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) && (s.ctx.Err() == nil || errors.Is(err, ledger.ErrLost)):
+	case errors.Is(err, jobs.ErrDenied), !errors.Is(err, ErrUnknown) &&
+		(s.ctx.Err() == nil || errors.Is(err, ledger.ErrLost)):
 		s.fail(err)
 		s.undelivered(l)
 	case s.work.p.ParkUnknown:
@@ -63,7 +65,8 @@ func (s *sender[V]) giveUp(ctx context.Context, err error) {
 	}
 }
 
-// attempt hands a record to Send. maybe tells whether the service may have taken it in an earlier attempt, of this run or another one.
+// attempt hands a record to Send. maybe tells whether the service may have taken it in an earlier
+// attempt, of this run or another one.
 func (s *sender[V]) attempt(l delivery[V]) (maybe bool, err error) {
 	if err := May(s.ctx); err != nil {
 		return false, err

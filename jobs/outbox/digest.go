@@ -26,7 +26,8 @@ func newDigest() *digest { return &digest{sum: xxhash.New()} }
 // add takes the next record. full says that a block ends with it.
 func add[V any](d *digest, r *Record[V]) (full bool, err error) {
 	if r.Row <= d.last || r.Row > store.MaxRow {
-		return false, fmt.Errorf("row %d after row %d: rows must ascend, up to %d; split the file", r.Row, d.last, int64(store.MaxRow))
+		return false, fmt.Errorf("row %d after row %d: rows must ascend, up to %d; split the file", r.Row, d.last,
+			int64(store.MaxRow))
 	}
 	d.last = r.Row
 	d.buf = binary.BigEndian.AppendUint64(d.buf[:0], uint64(r.Row))

@@ -15,24 +15,31 @@ type Task[V any] struct {
 	Name   string // of the file, the same in every run; it is logged
 	Source Source[V]
 
-	// Send sends a record, and is asked once for each in a run: it repeats by itself what may be repeated. resent counts
-	// the requests after one that may have been taken. Several records are sent at once.
+	// Send sends a record, and is asked once for each in a run: it repeats by itself what may be
+	// repeated. resent counts the requests after one that may have been taken. Several records are
+	// sent at once.
 	Send     func(context.Context, V) (resent int, err error)
 	InFlight int                     // how many; 0: 32
 	Tally    func(V) (string, int64) // key and amount of a record in File.Sums; nil: no sums
 
-	Quiet         time.Duration          // a file that was modified more recently is left for the next run; 0: none is
-	MaxRejects    *Most                  // of rows that can be no records; with more the file looks like another kind of file, and nothing of it is sent. nil: no limit
-	RejectsKey    string                 // of the rejects file; empty: Name and ".rejects.csv"
-	Separator     rune                   // between its cells, as between those of the file; 0: a comma
-	Instead       func(Rejection) string // what a person writes there in the place of what isn't right; nil: nothing is said
-	Conflict      Rejection              // what the rejects file says of a conflict; zero: a general text
-	ParkUnknown   bool                   // leave records in doubt for a person, instead of sending them again
-	SendConflicts bool                   // send a record whose ID was sent with other content (with Order: from a later file), instead of rejecting it
+	Quiet time.Duration // a file that was modified more recently is left for the next run; 0: none is
+	// Of rows that can be no records; with more the file looks like another kind of file, and
+	// nothing of it is sent. nil: no limit.
+	MaxRejects *Most
+	RejectsKey string // of the rejects file; empty: Name and ".rejects.csv"
+	Separator  rune   // between its cells, as between those of the file; 0: a comma
+	// What a person writes there in the place of what isn't right; nil: nothing is said.
+	Instead     func(Rejection) string
+	Conflict    Rejection // what the rejects file says of a conflict; zero: a general text
+	ParkUnknown bool      // leave records in doubt for a person, instead of sending them again
+	// Send a record whose ID was sent with other content (with Order: from a later file), instead
+	// of rejecting it.
+	SendConflicts bool
 
-	// Order makes the rows of one ID keep their places: each is sent, also one that equals an earlier one, and none before
-	// those above it, and those of files of a lesser Order, are acknowledged. Files of the same Order come as they are pushed.
-	// Empty: rows of one ID and one Content are one record, which is sent once, whatever is sent before it.
+	// Order makes the rows of one ID keep their places: each is sent, also one that equals an
+	// earlier one, and none before those above it, and those of files of a lesser Order, are
+	// acknowledged. Files of the same Order come as they are pushed. Empty: rows of one ID and one
+	// Content are one record, which is sent once, whatever is sent before it.
 	Order string
 
 	Again bool // read a file that ended though its version is the same: what is a good record may be another now
@@ -42,18 +49,21 @@ type Task[V any] struct {
 // A Report is what came of a push, or of a check.
 type Report struct {
 	File
-	Same    bool      // finished before with this content: nothing was done
-	Changed bool      // the name is known with other content
-	Sent    int64     // records that Send was asked to send in this run
-	Resent  int64     // requests for records that the service may have had
-	Spool   int64     // bytes of disk used
-	Index   int64     // bytes read of what was pushed before
-	Quiet   time.Time // of a check: a push leaves the file until then, because it may still be growing; zero: it doesn't
+	Same    bool  // finished before with this content: nothing was done
+	Changed bool  // the name is known with other content
+	Sent    int64 // records that Send was asked to send in this run
+	Resent  int64 // requests for records that the service may have had
+	Spool   int64 // bytes of disk used
+	Index   int64 // bytes read of what was pushed before
+	// Of a check: a push leaves the file until then, because it may still be growing; zero: it
+	// doesn't.
+	Quiet time.Time
 }
 
-// Do pushes what is missing of a file, under the table's lease and in its context: it reads the file, finds what was sent already, sends the
-// rest, and writes the rejects. Doing it twice equals doing it once. When it ends early, what became of each record is on record and the next Do
-// goes on.
+// Do pushes what is missing of a file, under the table's lease and in its context: it reads the
+// file, finds what was sent already, sends the rest, and writes the rejects. Doing it twice equals
+// doing it once. When it ends early, what became of each record is on record and the next Do goes
+// on.
 func Do[V any](ctx context.Context, l *Lease, o *Outbox, p Task[V]) (report Report, err error) {
 	w := newAttempt(o, p)
 	w.lease, w.pushes = l, l.Pushes
@@ -92,8 +102,9 @@ type attempt[V any] struct {
 
 	words  map[int64]store.Words // with Order: what the service said of rows that the file had before, too
 	before *store.Push           // with Order: the file as it was, when it has changed
-	stuck  map[[16]byte]struct{} // with Order: IDs that have a record in doubt which isn't sent; no later one of theirs is
-	groups groups                // with Order: IDs that have records in common
+	// With Order: IDs that have a record in doubt which isn't sent; no later one of theirs is.
+	stuck  map[[16]byte]struct{}
+	groups groups // with Order: IDs that have records in common
 }
 
 func newAttempt[V any](o *Outbox, p Task[V]) *attempt[V] {
@@ -112,7 +123,8 @@ func newAttempt[V any](o *Outbox, p Task[V]) *attempt[V] {
 	if p.Conflict == (Rejection{}) {
 		p.Conflict.Reason = "the same record was pushed before with other content"
 	}
-	w := &attempt[V]{o: o, p: p, states: &store.States{}, refusals: store.Tallied{}, stuck: map[[16]byte]struct{}{}, words: map[int64]store.Words{}, spool: &store.Spool{Dir: o.o.SpoolDir}}
+	w := &attempt[V]{o: o, p: p, states: &store.States{}, refusals: store.Tallied{}, stuck: map[[16]byte]struct{}{},
+		words: map[int64]store.Words{}, spool: &store.Spool{Dir: o.o.SpoolDir}}
 	w.report.File = File{Name: p.Name}
 	return w
 }
@@ -146,8 +158,9 @@ func (w *attempt[V]) do(ctx context.Context) error {
 	return err
 }
 
-// begin makes a push that begins now. It starts after all others, so that their order doesn't depend on the clocks of several machines, or on
-// how quickly one push follows another. Nothing is written.
+// begin makes a push that begins now. It starts after all others, so that their order doesn't
+// depend on the clocks of several machines, or on how quickly one push follows another. Nothing is
+// written.
 func (w *attempt[V]) begin() *store.Push {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	for _, p := range w.pushes {
@@ -156,7 +169,8 @@ func (w *attempt[V]) begin() *store.Push {
 		}
 	}
 	return &store.Push{Words: w.words, Sums: map[string]store.Sum{}, Head: store.Head{
-		ID: now.Format("20060102T150405.000Z") + "-" + rand.Text()[:10], Name: w.p.Name, Order: w.p.Order, Version: w.stat.Version, Digest: w.digest.String(),
+		ID: now.Format("20060102T150405.000Z") + "-" + rand.Text()[:10], Name: w.p.Name, Order: w.p.Order,
+		Version: w.stat.Version, Digest: w.digest.String(),
 		Run: w.o.o.Run, Started: now, Rows: w.digest.records, Skipped: w.skipped, Refusals: w.refusals.List(),
 	}}
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// Check does what Do does up to the sending, and writes nothing: neither the ledger nor the rejects. each gets every row, in a reading of
-// its own, with what would become of it; nil: nobody asks.
+// Check does what Do does up to the sending, and writes nothing: neither the ledger nor the
+// rejects. each gets every row, in a reading of its own, with what would become of it; nil: nobody
+// asks.
 func Check[V any](ctx context.Context, o *Outbox, p Task[V], each func(*Record[V], Fate)) (Report, error) {
 	w := newAttempt(o, p)
 	defer w.spool.Close()
@@ -49,7 +50,8 @@ const (
 // fate is what would become of a row, or what became of it.
 func (w *attempt[V]) fate(r *Record[V]) Fate {
 	fate, known := map[store.State]Fate{
-		store.Accepted: SentBefore, store.Rejected: RejectedBefore, store.Refused: IsRefused, store.Duplicate: IsDuplicate, store.Conflict: IsConflict,
+		store.Accepted: SentBefore, store.Rejected: RejectedBefore, store.Refused: IsRefused,
+		store.Duplicate: IsDuplicate, store.Conflict: IsConflict,
 	}[w.states.Get(r.Row)&^store.Doubt]
 	switch {
 	case r.Skipped != "":

@@ -28,8 +28,8 @@ func (s *sender[V]) keepFlushing(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// flush writes the next segment: what became of the deliveries that were acknowledged and, unless it is the last one, which
-// records may be sent once it is there.
+// flush writes the next segment: what became of the deliveries that were acknowledged and, unless
+// it is the last one, which records may be sent once it is there.
 func (s *sender[V]) flush(ctx context.Context, last bool) error {
 	s.mu.Lock()
 	var gone []delivery[V]
@@ -96,7 +96,8 @@ func (s *sender[V]) finish(ctx context.Context) error {
 	}
 	switch doubtful := counts.Unknown; {
 	case doubtful > 0 && !s.work.p.ParkUnknown:
-		err := fmt.Errorf("%d records were sent, and nothing says whether the service has them; the next run sends them again", doubtful)
+		err := fmt.Errorf("%d records were sent, and nothing says whether the service has them; the next run sends "+
+			"them again", doubtful)
 		if s.lost != nil {
 			err = fmt.Errorf("%w; of the last: %w", err, s.lost)
 		}

@@ -11,8 +11,9 @@ import (
 // mostPairs are the rows of a file that may have two IDs. What is known of them is in memory.
 const mostPairs = 250_000
 
-// groups are IDs that have records in common, with Order. A record about two things keeps its place among those of both, so
-// the rows of a group are sent one at a time, as if they were of one ID; what is known of earlier records stays that of each.
+// groups are IDs that have records in common, with Order. A record about two things keeps its place
+// among those of both, so the rows of a group are sent one at a time, as if they were of one ID;
+// what is known of earlier records stays that of each.
 type groups struct {
 	above     map[[16]byte][16]byte // towards the one that stands for the group, which is in it, too
 	pairs     int
@@ -55,9 +56,9 @@ func (g *groups) keep(it store.Item) {
 	g.rows[id] = append(g.rows[id], it)
 }
 
-// inGroups sets the states of the rows of the groups, in their order. When the rows of one ID don't begin with those that were sent of
-// it, all of them are sent from the first one on, and so are those of the others: else a record about two would come again
-// after later ones of the other.
+// inGroups sets the states of the rows of the groups, in their order. When the rows of one ID don't
+// begin with those that were sent of it, all of them are sent from the first one on, and so are
+// those of the others: else a record about two would come again after later ones of the other.
 func (w *attempt[V]) inGroups() {
 	for _, rows := range w.groups.rows {
 		slices.SortFunc(rows, func(a, b store.Item) int { return cmp.Or(cmp.Compare(a.Row, b.Row), a.CompareID(b)) })

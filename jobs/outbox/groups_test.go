@@ -28,8 +28,8 @@ func TestTwoIDs(t *testing.T) {
 	r.sent("")
 }
 
-// A file that grows sends what is new of it, one that changes otherwise sends a group from its first row on, and a record
-// that gets a second ID isn't the one that was sent.
+// A file that grows sends what is new of it, one that changes otherwise sends a group from its
+// first row on, and a record that gets a second ID isn't the one that was sent.
 func TestTwoIDsChanged(t *testing.T) {
 	r := newRig(t)
 	m := lines("a 1\nb 1\na+b 2\nc 1\nd 1")
@@ -45,14 +45,16 @@ func TestTwoIDsChanged(t *testing.T) {
 	}
 	change("a 1\nb 1\na+b 2\nc 1\nd 1\nb 3\nb+c 4", "2", "2 accepted, 5 duplicates, ended", "b 3, b+c 4")
 	change("b 1\na 1\na+b 2\nc 1\nd 1\nb 3\nb+c 4", "3", "7 duplicates, ended", "") // of each the same
-	change("b 1\na 0\na+b 2\nc 1\nd 1\nb 3\nb+c 4", "4", "6 accepted, 1 duplicates, ended", "b 1, a 0, a+b 2, c 1, b 3, b+c 4")
+	change("b 1\na 0\na+b 2\nc 1\nd 1\nb 3\nb+c 4", "4", "6 accepted, 1 duplicates, ended",
+		"b 1, a 0, a+b 2, c 1, b 3, b+c 4")
 	change("b 1\na 0\na+b 2\nc 1\nd+e 1\nb 3\nb+c 4", "5", "1 accepted, 6 duplicates, ended", "d+e 1")
-	change("b 1\na 0\na+b 2\nc 1\nd+e 1", "6", "4 accepted, 1 duplicates, ended", "b 1, c 1, a 0, a+b 2") // b's and c's last are none of them now
+	// b's and c's last are none of them now.
+	change("b 1\na 0\na+b 2\nc 1\nd+e 1", "6", "4 accepted, 1 duplicates, ended", "b 1, c 1, a 0, a+b 2")
 	change("b 1\na 0\na+b 2\nc 1\nd 1", "7", "1 accepted, 4 duplicates, ended", "d 1")
 }
 
-// What was sent from a file of a later day makes a record late for the ID that it was about, and for no other one; a record
-// about both is late when either is.
+// What was sent from a file of a later day makes a record late for the ID that it was about, and
+// for no other one; a record about both is late when either is.
 func TestTwoIDsLate(t *testing.T) {
 	r := newRig(t)
 	r.do(r.ordered("2", "2", lines("a new\nc+d new")))
@@ -76,7 +78,8 @@ func TestTwoIDsParked(t *testing.T) {
 	r.want(r.do(first).File, "1 pending, 1 accepted, 1 unknown, open")
 	second := r.parked(r.ordered("2", "2", lines("b 3\nb+c 4\nd 1")))
 	r.want(r.do(second).File, "2 pending, 1 accepted, open")
-	if got := r.service.take(); strings.Contains(got, "b 3") || strings.Contains(got, "a 2") || strings.Contains(got, "c 4") {
+	if got := r.service.take(); strings.Contains(got, "b 3") || strings.Contains(got, "a 2") ||
+		strings.Contains(got, "c 4") {
 		t.Errorf("sent %q", got)
 	}
 	r.Outbox = r.open()
@@ -97,7 +100,8 @@ func TestTooManyRowsWithTwoIDs(t *testing.T) {
 	for n := range mostPairs + 1 {
 		m.lines = append(m.lines, fmt.Sprintf("a%d+b%d 1", n, n))
 	}
-	if _, err := Check(t.Context(), r.Outbox, r.ordered("f", "1", m), nil); err == nil || !strings.Contains(err.Error(), "more than 250000 of its rows have two IDs; split the file") {
+	if _, err := Check(t.Context(), r.Outbox, r.ordered("f", "1", m), nil); err == nil ||
+		!strings.Contains(err.Error(), "more than 250000 of its rows have two IDs; split the file") {
 		t.Error(err)
 	}
 }

@@ -16,8 +16,9 @@ type Lease = store.Lease
 
 type leaseKey struct{}
 
-// May returns an error when the push that gave ctx has lost its lease, and nil for any ctx that no push gave. Send calls it
-// right before a record goes out: the record may have waited for the limiter, or the machine may have been suspended.
+// May returns an error when the push that gave ctx has lost its lease, and nil for any ctx that no
+// push gave. Send calls it right before a record goes out: the record may have waited for the
+// limiter, or the machine may have been suspended.
 func May(ctx context.Context) error {
 	if l, is := ctx.Value(leaseKey{}).(*Lease); is {
 		return l.Leased()
@@ -25,7 +26,8 @@ func May(ctx context.Context) error {
 	return nil
 }
 
-// Hold does something under the lease of the table. When another process has it, the error is a *ledger.HeldError.
+// Hold does something under the lease of the table. When another process has it, the error is a
+// *ledger.HeldError.
 func (o *Outbox) Hold(ctx context.Context, do func(context.Context, *Lease) error) (err error) {
 	l, err := o.table.Take(ctx, o.o.Run)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// An idHistory is what is known of one ID while states are set in order. There is one for each ID of a bucket, however many rows it has.
-// It serves one rule: the service gets the records of an ID in the order of files, and in a file in the order of rows, and none of
-// them twice.
+// An idHistory is what is known of one ID while states are set in order. There is one for each ID
+// of a bucket, however many rows it has. It serves one rule: the service gets the records of an ID
+// in the order of files, and in a file in the order of rows, and none of them twice.
 type idHistory struct {
 	id       [16]byte
 	rows     int64 // of this file that have a state
@@ -19,16 +19,18 @@ type idHistory struct {
 	revision revision
 }
 
-// A revision is what was sent of an ID while the file had another content. When the rows of the file as it is now begin with the same
-// records, these aren't sent again.
+// A revision is what was sent of an ID while the file had another content. When the rows of the
+// file as it is now begin with the same records, these aren't sent again.
 type revision struct {
 	sent     chain
 	rejected []refusal // those of sent that the service refused
 	doubt    bool      // the last one of sent is in doubt
 	gap      bool      // a record wasn't sent
-	broken   bool      // a record was sent after a gap or after one in doubt: all rows are sent again, from the first one on
-	rows     chain     // the first rows of this file, as many as sent has
-	repeated bool      // rows are the records of sent
+	// A record was sent after a gap or after one in doubt: all rows are sent again, from the first
+	// one on.
+	broken   bool
+	rows     chain // the first rows of this file, as many as sent has
+	repeated bool  // rows are the records of sent
 }
 
 // A refusal is what the service said of the nth record of an ID.
@@ -50,8 +52,8 @@ func (c *chain) add(content uint64) {
 	c.n, c.sum = c.n+1, xxhash.Sum64(b[:])
 }
 
-// inOrder sets the states of the rows of a bucket so that those of an ID keep their order. It writes all of them into the index of the push,
-// also those that aren't sent.
+// inOrder sets the states of the rows of a bucket so that those of an ID keep their order. It
+// writes all of them into the index of the push, also those that aren't sent.
 func (w *attempt[V]) inOrder(bucket int, readers []*store.IndexReader, ix *store.IndexWriter) error {
 	histories := map[[16]byte]*idHistory{}
 	historyOf := func(it store.Item) *idHistory {

@@ -39,7 +39,8 @@ func (r *rig) sentByID(want string) {
 	}
 }
 
-// Each row of an ID is sent, in order, also when it equals an earlier one. A file that is pushed again sends nothing.
+// Each row of an ID is sent, in order, also when it equals an earlier one. A file that is pushed
+// again sends nothing.
 func TestOrder(t *testing.T) {
 	r := newRig(t)
 	m := lines("a out\nb out\na in\na out\n#\nb out")
@@ -54,7 +55,8 @@ func TestOrder(t *testing.T) {
 	r.sent("a out, b out")
 }
 
-// A file that has grown sends what is new of it. An ID whose rows have changed otherwise is sent from its first row on.
+// A file that has grown sends what is new of it. An ID whose rows have changed otherwise is sent
+// from its first row on.
 func TestOrderChanged(t *testing.T) {
 	r := newRig(t)
 	m := lines("a 1\nb 1\na 2\nc 1\nc 2\nd 1\nd 2")
@@ -87,7 +89,8 @@ func TestOrderLate(t *testing.T) {
 	r.sent("a newer, a past")
 }
 
-// A record in doubt that waits for a person holds up those of its ID, in this file and in later ones, and no others.
+// A record in doubt that waits for a person holds up those of its ID, in this file and in later
+// ones, and no others.
 func TestOrderParked(t *testing.T) {
 	r := newRig(t)
 	r.service.say = func(line string, times int) error {
@@ -118,8 +121,8 @@ func TestOrderParked(t *testing.T) {
 	r.sent("a 1, a 2, a 2.5, a 3, a 4")
 }
 
-// The last record of an ID is in doubt: its file is over, and later files' records of it wait all the same.
-// All of it happens in one moment of the bubble's clock.
+// The last record of an ID is in doubt: its file is over, and later files' records of it wait all
+// the same. All of it happens in one moment of the bubble's clock.
 func TestOrderParkedAtTheEnd(t *testing.T) { synctest.Test(t, orderParkedAtTheEnd) }
 
 func orderParkedAtTheEnd(t *testing.T) {
@@ -138,7 +141,8 @@ func orderParkedAtTheEnd(t *testing.T) {
 	r.sent("a 1, b 2, a 1, a 1.5, a 2")
 }
 
-// A record whose answers are all lost is given up for this run, and the others of its ID with it; the file isn't over.
+// A record whose answers are all lost is given up for this run, and the others of its ID with it;
+// the file isn't over.
 func TestOrderGivenUp(t *testing.T) {
 	r := newRig(t)
 	down := true
@@ -150,7 +154,8 @@ func TestOrderGivenUp(t *testing.T) {
 	}
 	p := r.ordered("1", "1", lines("a 1\nb 1\na 2\nb 2\nc 1"))
 	report, err := doFile(t.Context(), r.Outbox, p)
-	if err == nil || !strings.Contains(err.Error(), "2 records were sent, and nothing says whether the service has them") {
+	if err == nil || !strings.Contains(err.Error(),
+		"2 records were sent, and nothing says whether the service has them") {
 		t.Error(err)
 	}
 	r.want(report.File, "1 pending, 2 accepted, 2 unknown, 2 doubtful, open")
@@ -247,8 +252,8 @@ func TestOrderOneID(t *testing.T) {
 	}
 }
 
-// A dawn is a simulated row of runs over files in their order. Lines are "id n", n counting the records of the ID from 1
-// in all files together, or "id+id n n" for a record about two.
+// A dawn is a simulated row of runs over files in their order. Lines are "id n", n counting the
+// records of the ID from 1 in all files together, or "id+id n n" for a record about two.
 type dawn struct {
 	*night
 	last    map[string]int // number of the last that arrived
@@ -257,8 +262,9 @@ type dawn struct {
 	wrong   []string
 }
 
-// TestDawns runs many, and looks at every arrival: none comes before the one before it is acknowledged, none after a later one,
-// whatever was killed in between, and at the end the last that arrived of each ID is its last.
+// TestDawns runs many, and looks at every arrival: none comes before the one before it is
+// acknowledged, none after a later one, whatever was killed in between, and at the end the last
+// that arrived of each ID is its last.
 func TestDawns(t *testing.T) {
 	dawns := 30
 	if testing.Short() {
@@ -273,7 +279,8 @@ func TestDawns(t *testing.T) {
 					t.Logf("seed %d", seed)
 				}
 			}()
-			d := &dawn{night: &night{rig: newRig(t), rng: rand.New(rand.NewPCG(seed, 0))}, last: map[string]int{}, doubted: map[string]int{}}
+			d := &dawn{night: &night{rig: newRig(t), rng: rand.New(rand.NewPCG(seed, 0))}, last: map[string]int{},
+				doubted: map[string]int{}}
 			d.service.say, d.service.got = d.say, map[string]int{}
 			d.park = d.rng.IntN(3) == 0
 			ids := 1 + d.rng.IntN(200)
@@ -428,7 +435,8 @@ func (d *dawn) pushAll(t *testing.T, calm bool) {
 		case err := <-over:
 			close(d.buried)
 			stop()
-			if err != nil && (calm || !errors.Is(err, errDown) && !errors.Is(err, ErrUnknown) && !errors.Is(err, context.Canceled)) {
+			if err != nil && (calm || !errors.Is(err, errDown) && !errors.Is(err, ErrUnknown) &&
+				!errors.Is(err, context.Canceled)) {
 				t.Fatal(err)
 			}
 		case <-d.dead:

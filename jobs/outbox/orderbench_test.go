@@ -22,8 +22,8 @@ func (s alone) Read(ctx context.Context, sending bool, each func(*Record[int64])
 	})
 }
 
-// BenchmarkOrder pushes a file in order, with segments on a disk: of as many IDs as records, and of one ID alone; then the
-// same file with one more record. 1,000,000 records stay below 150 MiB.
+// BenchmarkOrder pushes a file in order, with segments on a disk: of as many IDs as records, and of
+// one ID alone; then the same file with one more record. 1,000,000 records stay below 150 MiB.
 func BenchmarkOrder(b *testing.B) {
 	for name, one := range map[string]bool{"IDs=many": false, "IDs=1": true} {
 		b.Run(name, func(b *testing.B) {

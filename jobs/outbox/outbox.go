@@ -1,22 +1,24 @@
-// Package outbox pushes files of records to a service that takes them one by one, and remembers what became of each.
-// Without it a crash in the middle of a file would lose its rest or send its beginning twice, and so would a file that
-// repeats last night's records.
+// Package outbox pushes files of records to a service that takes them one by one, and remembers
+// what became of each. Without it a crash in the middle of a file would lose its rest or send its
+// beginning twice, and so would a file that repeats last night's records.
 //
-// A kind brings the file and says how one record is sent; [Do] pushes what is missing of it, under the one lease of the
-// table. The file is read twice: once to check every row and to find what was sent before, and once to send.
+// A kind brings the file and says how one record is sent; [Do] pushes what is missing of it, under
+// the one lease of the table. The file is read twice: once to check every row and to find what was
+// sent before, and once to send.
 //
 //	read ─ validate ─ dedupe ─────────────── read again ─ queue ─ segment ─ send ─ acknowledge ─ segment ─┬─ rejects file
 //	         │          │                                   │        │                              │     └─ ended
 //	         │          └ duplicates, conflicts             │        └ may be sent from here on     └ on record
 //	         └ refused, of the same content as before       └ with Order: one record of an ID at a time
 //
-// What may be sent is on record before it is sent, and what became of it after that. So a run that is killed leaves in doubt
-// what it had released and hadn't put on record: eight times what is in flight at most. The outbox repeats nothing: Send does
-// that, as far as the service allows. What is in doubt after Send is left for a later run or, with ParkUnknown, for a person.
+// What may be sent is on record before it is sent, and what became of it after that. So a run that
+// is killed leaves in doubt what it had released and hadn't put on record: eight times what is in
+// flight at most. The outbox repeats nothing: Send does that, as far as the service allows. What is
+// in doubt after Send is left for a later run or, with ParkUnknown, for a person.
 //
-// The words: a file has rows; a row that can be sent is a record, with an ID and a content; a record on its way is a
-// delivery, in flight until the service acknowledges it; a push is what package store keeps of a file's name with one
-// content.
+// The words: a file has rows; a row that can be sent is a record, with an ID and a content; a
+// record on its way is a delivery, in flight until the service acknowledges it; a push is what
+// package store keeps of a file's name with one content.
 package outbox
 
 import (
@@ -47,8 +49,9 @@ type Options struct {
 	Log       *slog.Logger  // nil: nothing is logged
 }
 
-// An Outbox is what is on record of the files of one table, and pushes more of them. Files are pushed one after the other,
-// under the table's lease, so that what two of them have in common is sent once. It is safe for concurrent use.
+// An Outbox is what is on record of the files of one table, and pushes more of them. Files are
+// pushed one after the other, under the table's lease, so that what two of them have in common is
+// sent once. It is safe for concurrent use.
 type Outbox struct {
 	o     Options
 	table *store.Table
@@ -75,13 +78,14 @@ func New(o Options) *Outbox {
 
 // A File is one push: a name with one content. Rows are counted once each, but for Doubtful.
 type File struct {
-	Name       string               `json:"name"`
-	Version    string               `json:"version"`
-	Digest     string               `json:"digest"`
-	Run        string               `json:"run"` // the last that worked on it
-	Started    time.Time            `json:"started"`
-	Ended      time.Time            `json:"ended,omitzero"`
-	Last       time.Time            `json:"last"` // when something was last put on record; once it has ended, when it did
+	Name    string    `json:"name"`
+	Version string    `json:"version"`
+	Digest  string    `json:"digest"`
+	Run     string    `json:"run"` // the last that worked on it
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended,omitzero"`
+	// When something was last put on record; once it has ended, when it did.
+	Last       time.Time            `json:"last"`
 	Rows       int64                `json:"rows"`
 	Skipped    int64                `json:"skipped"` // beside those: rows of totals, notes and empty ones
 	Pending    int64                `json:"pending"` // to be sent
@@ -96,13 +100,16 @@ type File struct {
 	Sums       map[string]store.Sum `json:"sums,omitempty"`
 	Rejects    string               `json:"rejects,omitempty"` // key of the rejects file; empty: there is none
 	Reasons    []store.Reason       `json:"reasons,omitempty"` // why rows aren't taken, those with most rows first
-	Error      string               `json:"error,omitempty"`   // why nothing of it is sent, or nothing more; empty: it may be
+	// Why nothing of it is sent, or nothing more; empty: it may be.
+	Error string `json:"error,omitempty"`
 }
 
-// Recent is how long rows of a file that weren't taken are reported to people: as long as its records are remembered.
+// Recent is how long rows of a file that weren't taken are reported to people: as long as its
+// records are remembered.
 const Recent = 9 * 24 * time.Hour
 
-// Latest are files as they are now, the latest first, of what Files gives: one that changed counts once.
+// Latest are files as they are now, the latest first, of what Files gives: one that changed counts
+// once.
 func Latest(all []File) (list []File) {
 	known := map[string]bool{}
 	for _, f := range all {
@@ -117,13 +124,15 @@ func Latest(all []File) (list []File) {
 // Open tells whether there is something left to do.
 func (f File) Open() bool { return f.Ended.IsZero() }
 
-// NotTaken is how many rows weren't taken as they are: by the kind, by the service, or because of another row.
+// NotTaken is how many rows weren't taken as they are: by the kind, by the service, or because of
+// another row.
 func (f File) NotTaken() int64 { return f.Refused + f.Rejected + f.Conflicts }
 
 // Begun tells whether the service may have any of it.
 func (f File) Begun() bool { return f.Accepted+f.Rejected+f.Unknown+f.Doubtful > 0 }
 
-// Files gives what is known of all files, the latest first, without Sums. A file that changed is there several times.
+// Files gives what is known of all files, the latest first, without Sums. A file that changed is
+// there several times.
 func (o *Outbox) Files(ctx context.Context) ([]File, error) {
 	return o.files(ctx, func(*store.Push) bool { return false })
 }
@@ -147,9 +156,12 @@ func fileOf(p *store.Push) File {
 		last = h.At
 	}
 	return File{
-		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: h.Run, Started: h.Started, Ended: h.Ended, Last: last, Rows: h.Rows, Skipped: h.Skipped,
-		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Partly: h.Partly, Unknown: c.Unknown, Refused: c.Refused,
-		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.Sums), Rejects: h.Rejects, Error: h.Error,
+		Name: h.Name, Version: h.Version, Digest: h.Digest, Run: h.Run, Started: h.Started, Ended: h.Ended, Last: last,
+		Rows: h.Rows, Skipped: h.Skipped,
+		Pending: c.Pending, Accepted: c.Accepted, Rejected: c.Rejected, Partly: h.Partly, Unknown: c.Unknown,
+		Refused:    c.Refused,
+		Duplicates: c.Duplicates, Conflicts: c.Conflicts, Doubtful: c.Doubtful, Sums: maps.Clone(p.Sums),
+		Rejects: h.Rejects, Error: h.Error,
 		Reasons: h.Reasons,
 	}
 }

@@ -19,7 +19,8 @@ func TestEachRecordOnce(t *testing.T) {
 	report := r.do(r.push("one", m))
 	r.sent("a 1, b 2, c 4")
 	r.want(report.File, "3 accepted, 1 refused, 1 duplicates, 1 conflicts, ended")
-	r.rejected("one.rejects.csv", "4,line,is a comment,# no\n6,,the same record was pushed before with other content,b 3")
+	r.rejected("one.rejects.csv", "4,line,is a comment,# no\n6,,the same record was pushed before with other "+
+		"content,b 3")
 	if s := report.Sums["a"]; s.Records != 1 || s.Amount.Int64() != 3 {
 		t.Errorf("sum of a: %v", s)
 	}
@@ -35,7 +36,8 @@ func TestEachRecordOnce(t *testing.T) {
 	report = r.do(r.push("two", lines("b 2\nc 5\nd 6\na 1")))
 	r.sent("d 6")
 	r.want(report.File, "1 accepted, 2 duplicates, 1 conflicts, ended")
-	if files, err := r.Files(t.Context()); err != nil || len(files) != 2 || files[0].Name != "two" || files[1].Version != "2" {
+	if files, err := r.Files(t.Context()); err != nil || len(files) != 2 || files[0].Name != "two" ||
+		files[1].Version != "2" {
 		t.Errorf("files: %+v, %v", files, err)
 	}
 }
@@ -198,7 +200,8 @@ func TestUnknownIsParked(t *testing.T) {
 	r.sent("b 2")
 }
 
-// Rows of totals, notes and empty ones are counted, are no rejects, and don't make the file another one.
+// Rows of totals, notes and empty ones are counted, are no rejects, and don't make the file another
+// one.
 func TestSkippedRows(t *testing.T) {
 	r := newRig(t)
 	p := r.push("f", lines("~ report of May\na 1\n~ sub total\nb 2\n~ total 3\n~ made by hand"))
@@ -229,10 +232,12 @@ func TestTooManyRejects(t *testing.T) {
 	// It is told of, and isn't done, also when it is refused again and others are pushed.
 	for range 2 {
 		files, err := r.Files(t.Context())
-		if err != nil || len(files) != 1 || files[0].Error != "too many rejects: 2 of 4 rows, the limit is 1" || files[0].Rejects != "f.rejects.csv" || files[0].Refused != 2 {
+		if err != nil || len(files) != 1 || files[0].Error != "too many rejects: 2 of 4 rows, the limit is 1" ||
+			files[0].Rejects != "f.rejects.csv" || files[0].Refused != 2 {
 			t.Fatalf("%+v, %v", files, err)
 		}
-		if why := files[0].Reasons; !slices.Equal(why, []store.Reason{{Field: "line", Reason: "is a comment", Rows: 2}}) {
+		if why := files[0].Reasons; !slices.Equal(why, []store.Reason{{Field: "line", Reason: "is a comment",
+			Rows: 2}}) {
 			t.Fatalf("reasons: %+v", why)
 		}
 		r.want(files[0], "1 pending, 2 refused, 1 conflicts, open")
@@ -271,7 +276,8 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 			if !errors.Is(err, ErrGrowing) {
 				t.Fatal(err)
 			}
-			if n := len(r.service.got); name == "between" && n != block || name == "version" && n > 0 || r.service.got["other 1"] > 0 {
+			if n := len(r.service.got); name == "between" && n != block || name == "version" && n > 0 ||
+				r.service.got["other 1"] > 0 {
 				t.Errorf("%d records were sent", n)
 			}
 			m.read = nil
@@ -291,7 +297,8 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	}
 }
 
-// A record that was pending and has expired by the next run is refused then; one that was accepted stays accepted.
+// A record that was pending and has expired by the next run is refused then; one that was accepted
+// stays accepted.
 func TestExpiresMeanwhile(t *testing.T) {
 	r := newRig(t)
 	m := lines("a 1\nb 2\nc 3\n# no")
@@ -313,7 +320,8 @@ func TestExpiresMeanwhile(t *testing.T) {
 	r.rejected("f.rejects.csv", "2,line,is too old,b 2\n3,line,is too old,c 3\n4,line,is a comment,# no")
 }
 
-// What is in doubt stays so when the next attempt surely fails, and can't be sent again once it has expired.
+// What is in doubt stays so when the next attempt surely fails, and can't be sent again once it has
+// expired.
 func TestDoubtThenFailureThenExpired(t *testing.T) {
 	r := newRig(t)
 	m := lines("a 1")
@@ -378,7 +386,8 @@ func TestCheckWritesNothing(t *testing.T) {
 	r.sent("a 1")
 }
 
-// A client that panics may have sent the record before, so it is in doubt as after a lost answer. The others are sent.
+// A client that panics may have sent the record before, so it is in doubt as after a lost answer.
+// The others are sent.
 func TestAClientThatPanics(t *testing.T) {
 	r := newRig(t)
 	p := r.push("one", lines("a 1\nb 2\nc 3"))

@@ -9,13 +9,15 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// prepare reads the file for the first time and finds out which of its rows are to be sent. The records of a new push are written.
+// prepare reads the file for the first time and finds out which of its rows are to be sent. The
+// records of a new push are written.
 func (w *attempt[V]) prepare(ctx context.Context) (err error) {
 	if w.stat, err = w.p.Source.Stat(ctx); err != nil {
 		return err
 	}
 	if age := time.Since(w.stat.Modified); w.p.Quiet > 0 && age < w.p.Quiet {
-		quiet := &QuietError{Age: age, Quiet: w.p.Quiet, Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
+		quiet := &QuietError{Age: age, Quiet: w.p.Quiet,
+			Due: w.stat.Modified.Add(w.p.Quiet).Truncate(time.Second).Add(time.Second)}
 		if w.lease != nil {
 			return quiet
 		}
@@ -121,7 +123,8 @@ func (w *attempt[V]) resume() error {
 	if last.Head.Digest != w.digest.String() {
 		w.report.Changed, w.before = true, last
 		if last.Head.Pruned {
-			return fmt.Errorf("%w (pushed %s); give what is new a file of its own", ErrForgotten, last.Head.Started.Format(time.DateOnly))
+			return fmt.Errorf("%w (pushed %s); give what is new a file of its own", ErrForgotten,
+				last.Head.Started.Format(time.DateOnly))
 		}
 		return nil
 	}

@@ -6,17 +6,19 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// queues hold the records that were read and that no segment has released yet. With Order, an ID has one delivery at a time at
-// most: its next record waits until a segment says what became of the one before.
+// queues hold the records that were read and that no segment has released yet. With Order, an ID
+// has one delivery at a time at most: its next record waits until a segment says what became of the
+// one before.
 type queues[V any] struct {
 	ordered bool
-	kept    int64                      // how many there are
-	next    []delivery[V]              // those that the next segments release
-	behind  map[[16]byte][]delivery[V] // by key: of each ID, or group, that has a record in next, or in flight: those after it
+	kept    int64         // how many there are
+	next    []delivery[V] // those that the next segments release
+	// By key: of each ID, or group, that has a record in next, or in flight: those after it.
+	behind map[[16]byte][]delivery[V]
 }
 
-// enter takes a record that was read, or writes it to the rejects when it isn't to be sent. It waits while ReadAhead records
-// are in the queues.
+// enter takes a record that was read, or writes it to the rejects when it isn't to be sent. It
+// waits while ReadAhead records are in the queues.
 func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +47,9 @@ func (s *sender[V]) enter(ctx context.Context, l delivery[V]) error {
 	return nil
 }
 
-// advance puts the next record of a queue into the next segment, which is also the one that says what became of the record
-// before it. After a record in doubt that isn't sent again, the others of its ID are left as they are.
+// advance puts the next record of a queue into the next segment, which is also the one that says
+// what became of the record before it. After a record in doubt that isn't sent again, the others of
+// its ID are left as they are.
 func (s *sender[V]) advance(key [16]byte) {
 	if !s.queues.ordered {
 		return

@@ -16,9 +16,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// rejects is the file of records that aren't taken, while it is written: the cells as the file has them, and RejectColumns.
-// Rows ascend, but for those that the service refused: they come when its answer does. It begins with the mark of UTF-8,
-// without which Excel takes it for another encoding.
+// rejects is the file of records that aren't taken, while it is written: the cells as the file has
+// them, and RejectColumns. Rows ascend, but for those that the service refused: they come when its
+// answer does. It begins with the mark of UTF-8, without which Excel takes it for another encoding.
 type rejects struct {
 	name      string // of the file
 	header    func() []string
@@ -40,7 +40,8 @@ func (w *attempt[V]) newRejects() (*rejects, error) {
 		return nil, fmt.Errorf("spool rejects: %w", err)
 	}
 	_ = os.Remove(f.Name()) // a process that is killed must not leave it behind: it says whom the records are of
-	r := &rejects{name: w.p.Name, header: w.p.Source.Header, separator: w.p.Separator, instead: w.p.Instead, file: f, csv: csv.NewWriter(f)}
+	r := &rejects{name: w.p.Name, header: w.p.Source.Header, separator: w.p.Separator, instead: w.p.Instead, file: f,
+		csv: csv.NewWriter(f)}
 	r.csv.Comma = r.separator
 	return r, nil
 }
@@ -77,7 +78,8 @@ func (r *rejects) drop() {
 	_ = os.Remove(r.file.Name())
 }
 
-// put makes the file visible under key, whole or not at all, or removes the one of an earlier run when nothing is rejected.
+// put makes the file visible under key, whole or not at all, or removes the one of an earlier run
+// when nothing is rejected.
 func (r *rejects) put(ctx context.Context, bucket *blob.Bucket, key string) (put bool, err error) {
 	if r.rows == 0 {
 		if err := bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
@@ -107,8 +109,8 @@ func (r *rejects) put(ctx context.Context, bucket *blob.Bucket, key string) (put
 	return true, nil
 }
 
-// private lets nobody else read a file of rejects: its cells identify people. What keeps others out of a bucket of objects
-// is the bucket's own rules.
+// private lets nobody else read a file of rejects: its cells identify people. What keeps others out
+// of a bucket of objects is the bucket's own rules.
 func private(as func(any) bool) error {
 	var f *os.File
 	if as(&f) {
@@ -148,7 +150,8 @@ func (w *attempt[V]) note(r *rejects, l delivery[V], words map[int64]store.Words
 	return nil
 }
 
-// explain reads a file, when nothing of it is sent, for the second time, to publish what is wrong with it.
+// explain reads a file, when nothing of it is sent, for the second time, to publish what is wrong
+// with it.
 func (w *attempt[V]) explain(ctx context.Context) error {
 	if w.o.o.Rejects == nil {
 		return nil

@@ -23,7 +23,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// memo is a source in memory: one line a record, "id content" or "id+id content"; a line that begins with # is refused, and one with ~ skipped.
+// memo is a source in memory: one line a record, "id content" or "id+id content"; a line that
+// begins with # is refused, and one with ~ skipped.
 type memo struct {
 	lines   []string
 	version string
@@ -187,7 +188,8 @@ func doFile[V any](ctx context.Context, o *Outbox, p Task[V]) (report Report, er
 // folderBox is an outbox whose ledger is in a folder.
 func folderBox(tb testing.TB, dir, table string, lease time.Duration) *Outbox {
 	tb.Helper()
-	store, err := bucket.Open(context.Background(), (&url.URL{Scheme: "file", Path: dir, RawQuery: "create_dir=true"}).String())
+	store, err := bucket.Open(context.Background(),
+		(&url.URL{Scheme: "file", Path: dir, RawQuery: "create_dir=true"}).String())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -229,7 +231,8 @@ func (r *rig) want(f File, want string) {
 		name string
 		n    int64
 	}{
-		{"pending", f.Pending}, {"accepted", f.Accepted}, {"rejected", f.Rejected}, {"unknown", f.Unknown}, {"refused", f.Refused},
+		{"pending", f.Pending}, {"accepted", f.Accepted}, {"rejected", f.Rejected}, {"unknown", f.Unknown},
+		{"refused", f.Refused},
 		{"duplicates", f.Duplicates}, {"conflicts", f.Conflicts}, {"doubtful", f.Doubtful}, {"skipped", f.Skipped},
 	} {
 		if c.n != 0 {
@@ -252,7 +255,8 @@ func (r *rig) sent(want string) {
 	}
 }
 
-// rejected compares the rows of a rejects file, each as its row, the field, the reason and the line.
+// rejected compares the rows of a rejects file, each as its row, the field, the reason and the
+// line.
 func (r *rig) rejected(key, want string) {
 	r.t.Helper()
 	data, err := r.rejects.ReadAll(context.Background(), key)

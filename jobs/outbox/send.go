@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// grace is how long deliveries may take to be acknowledged when the process is being stopped. The process has ten seconds,
-// and the last segment is written after the grace.
+// grace is how long deliveries may take to be acknowledged when the process is being stopped. The
+// process has ten seconds, and the last segment is written after the grace.
 const grace = 3 * time.Second
 
 // A delivery is a record on its way: read, released, in flight until the service acknowledges it.
@@ -40,7 +40,8 @@ func (w *attempt[V]) send(ctx context.Context) (err error) {
 
 	s := newSender(w, sending)
 	if n := w.states.Tally().Unknown; n > 0 && !w.p.ParkUnknown {
-		w.o.o.Log.Warn("records that the service may have are sent again", "run", w.o.o.Run, "window", w.p.Name, "rows", n)
+		w.o.o.Log.Warn("records that the service may have are sent again", "run", w.o.o.Run, "window", w.p.Name, "rows",
+			n)
 	}
 	if s.rejects, err = w.newRejects(); err != nil {
 		return err

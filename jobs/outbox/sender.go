@@ -8,20 +8,22 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// foldAbove is how many segments follow one that says all, at least, before the next that says all. Of a large file there are
-// more, because such a segment is larger.
+// foldAbove is how many segments follow one that says all, at least, before the next that says all.
+// Of a large file there are more, because such a segment is larger.
 const foldAbove = 64
 
-// mostAhead bounds the deliveries that a segment lets go beyond those in flight, as a multiple of InFlight. They keep the
-// workers busy while the next segment is written.
+// mostAhead bounds the deliveries that a segment lets go beyond those in flight, as a multiple of
+// InFlight. They keep the workers busy while the next segment is written.
 const mostAhead = 7
 
-// A sender is what the goroutines of one sending share: the reader, the workers, and the flusher, which writes segments.
+// A sender is what the goroutines of one sending share: the reader, the workers, and the flusher,
+// which writes segments.
 //
 //	reader ─ queues.next ─ flusher: a segment says that it may have been sent ─ ready ─ worker: Send ─ acknowledged ─ flusher
 //
-// A kill leaves in doubt the deliveries that a segment has released and none has acknowledged: never more than eight times
-// InFlight, and little more than InFlight itself when the ledger is quicker than the service.
+// A kill leaves in doubt the deliveries that a segment has released and none has acknowledged:
+// never more than eight times InFlight, and little more than InFlight itself when the ledger is
+// quicker than the service.
 type sender[V any] struct {
 	work    *attempt[V]
 	push    *store.Push
@@ -29,18 +31,19 @@ type sender[V any] struct {
 	rejects *rejects
 	wake    chan struct{} // of the flusher
 
-	begun        bool // a segment of this run says all
-	mu           sync.Mutex
-	moved        *sync.Cond // there is room in the queues
-	handed       *sync.Cond // there is something to send, or nothing will be
-	queues       queues[V]
-	ready        []delivery[V] // to be sent; a segment that is on record says that they may have been
-	live         int           // deliveries: released by a segment, or by one that is being written, and not acknowledged
-	ahead        int           // how many deliveries there may be beyond InFlight
-	ended        bool          // all was read
-	err          error         // the first one; after it nothing more is sent
-	halted       bool          // nothing more is released, because the process is being stopped
-	acknowledged []int64       // rows, since the last segment
+	begun  bool // a segment of this run says all
+	mu     sync.Mutex
+	moved  *sync.Cond // there is room in the queues
+	handed *sync.Cond // there is something to send, or nothing will be
+	queues queues[V]
+	ready  []delivery[V] // to be sent; a segment that is on record says that they may have been
+	// Deliveries: released by a segment, or by one that is being written, and not acknowledged.
+	live         int
+	ahead        int     // how many deliveries there may be beyond InFlight
+	ended        bool    // all was read
+	err          error   // the first one; after it nothing more is sent
+	halted       bool    // nothing more is released, because the process is being stopped
+	acknowledged []int64 // rows, since the last segment
 	words        map[int64]store.Words
 	sums         map[string]store.Sum
 	sent         int64
@@ -59,7 +62,8 @@ func newSender[V any](w *attempt[V], ctx context.Context) *sender[V] {
 	return s
 }
 
-// release takes the records that the next segment lets be sent: as many as fit beside the deliveries that aren't acknowledged.
+// release takes the records that the next segment lets be sent: as many as fit beside the
+// deliveries that aren't acknowledged.
 func (s *sender[V]) release() (gone []delivery[V]) {
 	if s.err != nil || s.halted {
 		return nil
@@ -89,13 +93,15 @@ func (s *sender[V]) hand(gone []delivery[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ready = append(s.ready, gone...)
-	// So many were acknowledged while the segment was written. With twice as many ahead no worker waits for the next one.
+	// So many were acknowledged while the segment was written. With twice as many ahead no worker
+	// waits for the next one.
 	s.ahead = min(max(2*len(s.acknowledged), 1, s.work.p.InFlight/2), mostAhead*s.work.p.InFlight)
 	s.handed.Broadcast()
 	s.signal()
 }
 
-// take waits for a delivery. There is none when all are acknowledged, and when nothing more is sent.
+// take waits for a delivery. There is none when all are acknowledged, and when nothing more is
+// sent.
 func (s *sender[V]) take(ctx context.Context) (l delivery[V], more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

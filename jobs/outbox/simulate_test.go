@@ -14,7 +14,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/store"
 )
 
-// A night is a simulated row of runs over a few files that share records, with a service and a process that fail.
+// A night is a simulated row of runs over a few files that share records, with a service and a
+// process that fail.
 type night struct {
 	*rig
 	rng    *rand.Rand
@@ -27,8 +28,8 @@ type night struct {
 	stop   context.CancelFunc
 }
 
-// TestNights runs many nights and compares what arrived with what must have: nothing is lost, nothing is sent twice
-// unless it was in doubt, and no record is sent with two contents.
+// TestNights runs many nights and compares what arrived with what must have: nothing is lost,
+// nothing is sent twice unless it was in doubt, and no record is sent with two contents.
 func TestNights(t *testing.T) {
 	nights := 60
 	if testing.Short() {

@@ -48,7 +48,8 @@ func TestStop(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if report.Unknown != 0 || report.Accepted < 96 || report.Accepted > 104 || int(report.Accepted) != len(r.service.got) {
+		if report.Unknown != 0 || report.Accepted < 96 || report.Accepted > 104 ||
+			int(report.Accepted) != len(r.service.got) {
 			t.Errorf("%+v, %d arrived", report, len(r.service.got))
 		}
 		p.Send = r.service.once
@@ -75,8 +76,8 @@ func (r *rig) doubting(most int64) (reads *int) {
 	return reads
 }
 
-// A kill in the middle of a stop leaves no more in doubt either: what waits to be sent again is so already, and makes no room
-// for others.
+// A kill in the middle of a stop leaves no more in doubt either: what waits to be sent again is so
+// already, and makes no room for others.
 func TestKillWhileStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const window = (1 + mostAhead) * 4
@@ -130,7 +131,8 @@ func TestStopWhileTheServiceHangs(t *testing.T) {
 	})
 }
 
-// No more than eight times what is in flight is sent beyond what is on record, however long the ledger takes.
+// No more than eight times what is in flight is sent beyond what is on record, however long the
+// ledger takes.
 func TestInFlight(t *testing.T) {
 	t.Parallel()
 	const rows = 6000 // of which so many segments are written that they are folded, more than once
@@ -173,7 +175,8 @@ func TestLedgerFails(t *testing.T) {
 			}
 			return 0, nil
 		}
-		if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ledger.ErrBucket) || !strings.Contains(err.Error(), "may be sent again") || sent > 100 {
+		if _, err := doFile(t.Context(), r.Outbox, p); !errors.Is(err, ledger.ErrBucket) ||
+			!strings.Contains(err.Error(), "may be sent again") || sent > 100 {
 			t.Errorf("%d sent, %v", sent, err)
 		}
 	})
@@ -219,8 +222,8 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// Whoever takes a push over has one that sleeps lose at once, by its own number and whatever the document says; and one that did nothing yet
-// loses, too.
+// Whoever takes a push over has one that sleeps lose at once, by its own number and whatever the
+// document says; and one that did nothing yet loses, too.
 func TestASleepingWriterLoses(t *testing.T) {
 	r := newRig(t)
 	take := func() *Lease {
@@ -256,7 +259,8 @@ func TestASleepingWriterLoses(t *testing.T) {
 	}
 }
 
-// A table is pushed under one lease: while one process has it, no other pushes or drops what was pushed.
+// A table is pushed under one lease: while one process has it, no other pushes or drops what was
+// pushed.
 func TestOneAtATime(t *testing.T) {
 	r := newRig(t)
 	var other error
@@ -277,8 +281,9 @@ func TestOneAtATime(t *testing.T) {
 	r.sent("a 1, b 2")
 }
 
-// A kill leaves in doubt what may have been sent, and no more than is in flight beside it: of a night's 300 records, killed
-// after 37, the others are pending, whether what is in doubt is parked or sent again.
+// A kill leaves in doubt what may have been sent, and no more than is in flight beside it: of a
+// night's 300 records, killed after 37, the others are pending, whether what is in doubt is parked
+// or sent again.
 func TestOnlyWhatMayHaveBeenSentIsInDoubt(t *testing.T) {
 	for _, park := range []bool{false, true} {
 		r := newRig(t)
@@ -306,7 +311,8 @@ func TestOnlyWhatMayHaveBeenSentIsInDoubt(t *testing.T) {
 			t.Fatal(files, err)
 		}
 		f := files[0]
-		if f.Accepted+f.Unknown+f.Pending != 300 || f.Accepted+f.Unknown < 37 || f.Accepted+f.Unknown > 37+4*8 || f.Unknown > 4*8 {
+		if f.Accepted+f.Unknown+f.Pending != 300 || f.Accepted+f.Unknown < 37 || f.Accepted+f.Unknown > 37+4*8 ||
+			f.Unknown > 4*8 {
 			t.Errorf("park %v: %d accepted, %d in doubt, %d pending", park, f.Accepted, f.Unknown, f.Pending)
 		}
 	}

@@ -55,11 +55,13 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// Records of a process that was killed before anything was released belong to no push, and go with the next that are old.
+// Records of a process that was killed before anything was released belong to no push, and go with
+// the next that are old.
 func TestOrphans(t *testing.T) {
 	r := newRig(t)
 	r.do(r.push("f", lines("a 1")))
-	if err := r.memory.Open().Blob().WriteAll(t.Context(), "pushes/spend/x.records", []byte(store.Magic), nil); err != nil {
+	if err := r.memory.Open().Blob().WriteAll(t.Context(), "pushes/spend/x.records", []byte(store.Magic),
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	if files, err := r.Files(t.Context()); err != nil || len(files) != 1 {
@@ -70,8 +72,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// Whatever object somebody deletes of a push that has ended, or of one that was begun and has others after it: nothing is sent twice, and an
-// error names what is missing.
+// Whatever object somebody deletes of a push that has ended, or of one that was begun and has
+// others after it: nothing is sent twice, and an error names what is missing.
 func TestDeleted(t *testing.T) {
 	for _, ended := range []bool{true, false} {
 		r := newRig(t)
@@ -115,7 +117,8 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// What is damaged stops the push before anything is sent, and the error doesn't advise to delete it.
+// What is damaged stops the push before anything is sent, and the error doesn't advise to delete
+// it.
 func TestDamaged(t *testing.T) {
 	for _, what := range []string{"records", "shorter records", "longer records", ".json"} {
 		t.Run(what, func(t *testing.T) {

@@ -15,8 +15,8 @@ func (r *rig) known() File {
 	return files[0]
 }
 
-// A file that can't be read as it is, is on record with the reason until it can be, once however often it is tried. A store
-// that fails is no fault of the file.
+// A file that can't be read as it is, is on record with the reason until it can be, once however
+// often it is tried. A store that fails is no fault of the file.
 func TestUnfit(t *testing.T) {
 	r := newRig(t)
 	m := lines("a 1\nb 2")
@@ -34,7 +34,8 @@ func TestUnfit(t *testing.T) {
 	cut := &UnfitError{errors.New("is cut after row 2")}
 	for range 2 {
 		try(cut)
-		if f := r.known(); f.Error != "is cut after row 2" || f.Name != "f" || !f.Open() || f.Version != "1" || f.Begun() {
+		if f := r.known(); f.Error != "is cut after row 2" || f.Name != "f" || !f.Open() || f.Version != "1" ||
+			f.Begun() {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -51,7 +52,8 @@ func TestUnfit(t *testing.T) {
 	// What was pushed comes back after a file that couldn't be read.
 	m.version = "2"
 	try(cut)
-	if files, err := r.Files(t.Context()); err != nil || len(files) != 2 || files[0].Error == "" || files[1].Accepted != 2 {
+	if files, err := r.Files(t.Context()); err != nil || len(files) != 2 || files[0].Error == "" ||
+		files[1].Accepted != 2 {
 		t.Fatalf("%+v, %v", files, err)
 	}
 	m.version, m.end = "3", nil
@@ -64,7 +66,8 @@ func TestUnfit(t *testing.T) {
 	r.service.take()
 }
 
-// A file of which some was sent when its rejects are too many says why it was left, until it goes on. The rejects are told.
+// A file of which some was sent when its rejects are too many says why it was left, until it goes
+// on. The rejects are told.
 func TestLeftReason(t *testing.T) {
 	r := newRig(t)
 	r.service.say = func(line string, times int) error {
@@ -83,7 +86,8 @@ func TestLeftReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := r.known()
-		if r.want(f, "1 pending, 1 accepted, 2 refused, open"); f.Error != "too many rejects: 2 of 4 rows, the limit is 1" || f.Rejects != "f.rejects.csv" || !f.Begun() {
+		if r.want(f, "1 pending, 1 accepted, 2 refused, open"); f.Error !=
+			"too many rejects: 2 of 4 rows, the limit is 1" || f.Rejects != "f.rejects.csv" || !f.Begun() {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -96,8 +100,9 @@ func TestLeftReason(t *testing.T) {
 	r.want(f, "2 accepted, 2 refused, ended")
 }
 
-// Right rows are sent, whatever becomes of the others: only a file that looks like one of another kind is held back. What the
-// service refuses, what was sent with other content and what comes too late was right when it was written.
+// Right rows are sent, whatever becomes of the others: only a file that looks like one of another
+// kind is held back. What the service refuses, what was sent with other content and what comes too
+// late was right when it was written.
 func TestRightRowsAreSent(t *testing.T) {
 	r := newRig(t)
 	r.do(r.push("before", lines("x 1\ny 1")))

@@ -19,7 +19,8 @@ type Result struct {
 	Err   error
 }
 
-// errLeft says that a publication wasn't tried, because the lease was lost at one before it, or ctx is over.
+// errLeft says that a publication wasn't tried, because the lease was lost at one before it, or ctx
+// is over.
 var errLeft = errors.New("left for the next run")
 
 // Publish publishes one partition, as PublishAll does.
@@ -28,17 +29,20 @@ func (t *Table) Publish(ctx context.Context, l *ledger.Lease, p Publication) (le
 	return r.State, r.Size, r.Err
 }
 
-// PublishAll puts partitions into their sinks and records them: the last two steps of the way of the data, in the one order
-// that loses nothing. Content that a sink holds already isn't put again, unless its shape differs: the same cells in a
-// file with other columns or another meaning.
+// PublishAll puts partitions into their sinks and records them: the last two steps of the way of
+// the data, in the one order that loses nothing. Content that a sink holds already isn't put again,
+// unless its shape differs: the same cells in a file with other columns or another meaning.
 //
 //	leased ─ look at sinks in doubt ─ see that tables fit ─ give notice of a rebaseline ─ put, each on its condition ─ record
 //
-// Each step stands on the one before it. A condition is of the record that was there when the lease began. Of a partition in doubt it
-// is of a look at the sink, after which the lease is read once more: whoever takes the partition over later looks later, so that of the two
-// puts the second one fails. Otherwise a run that slept between the two would put old rows over newer ones. Whoever loses at the
-// put or at the record leaves the partition in doubt, and the next run fetches it again: also where somebody else has recorded it meanwhile,
-// when the put may have come after theirs. After a partition that fails the others go on, but not after the lease is lost or ctx is over.
+// Each step stands on the one before it. A condition is of the record that was there when the lease
+// began. Of a partition in doubt it is of a look at the sink, after which the lease is read once
+// more: whoever takes the partition over later looks later, so that of the two puts the second one
+// fails. Otherwise a run that slept between the two would put old rows over newer ones. Whoever
+// loses at the put or at the record leaves the partition in doubt, and the next run fetches it
+// again: also where somebody else has recorded it meanwhile, when the put may have come after
+// theirs. After a partition that fails the others go on, but not after the lease is lost or ctx is
+// over.
 func (t *Table) PublishAll(ctx context.Context, l *ledger.Lease, list []Publication) []Result {
 	results := make([]Result, len(list))
 	attempts := make([]*attempt, len(list))
@@ -70,14 +74,15 @@ func (t *Table) PublishAll(ctx context.Context, l *ledger.Lease, list []Publicat
 	return results
 }
 
-// together is what a sink can do for which parts that are put at the same time are less work: it makes them visible in one go.
+// together is what a sink can do for which parts that are put at the same time are less work: it
+// makes them visible in one go.
 type together interface {
 	// Together is how many it is worth to put at a time.
 	Together() int
 }
 
-// putAll puts what is to be put, one after the other, or as many at a time as is worth it for a target. Once the lease is lost, or ctx
-// is over, it begins no more.
+// putAll puts what is to be put, one after the other, or as many at a time as is worth it for a
+// target. Once the lease is lost, or ctx is over, it begins no more.
 func (t *Table) putAll(ctx context.Context, l *ledger.Lease, attempts []*attempt, over error) {
 	var lost atomic.Bool
 	queue := make(chan *attempt, len(attempts))
@@ -147,7 +152,8 @@ func (t *Table) prepare(ctx context.Context, a *attempt) error {
 	a.e = ledger.Record{
 		Partition: p.Part.Partition, After: old.Seq, Run: p.Run, Fetched: p.Fetched, State: ledger.Written,
 		Rows: p.Part.Rows, Hash: p.Part.Hash, Shape: p.Shape, Sums: p.Sums,
-		Reason: string(p.Reason), Finality: p.Finality, Control: p.Control, Raw: p.Raw, Scope: cmp.Or(p.Scope, old.Scope), Since: p.Fetched, Moved: old.Moved,
+		Reason: string(p.Reason), Finality: p.Finality, Control: p.Control, Raw: p.Raw,
+		Scope: cmp.Or(p.Scope, old.Scope), Since: p.Fetched, Moved: old.Moved,
 	}
 	compare(&a.e, old, p.Replayed)
 	if p.Part.Rows == 0 {

@@ -10,9 +10,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A record says since when its content has been there, and whether it replaced a final one. A column that was added isn't another
-// number, unless a sum moved with it; another meaning begins anew; and once a final partition has moved, its records go on saying
-// so.
+// A record says since when its content has been there, and whether it replaced a final one. A
+// column that was added isn't another number, unless a sum moved with it; another meaning begins
+// anew; and once a final partition has moved, its records go on saying so.
 func TestContentSince(t *testing.T) {
 	s := newShelf()
 	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
@@ -38,8 +38,9 @@ func TestContentSince(t *testing.T) {
 		to := openAt(t, p.ledger, p.target...)
 		fetched := func(step int) time.Time { return time.Date(2026, 1, 2+step, 6, 0, 0, 0, time.UTC) }
 		_, _, err := publishIn(t, to, Publication{
-			Part: sinks.Part{Table: "installs", Partition: day, Rows: 3, Hash: c.hash}, Shape: c.shape, Fetched: fetched(i),
-			Reason: c.reason, Finality: c.finality, Sums: map[string]string{"cost": c.cost},
+			Part: sinks.Part{Table: "installs", Partition: day, Rows: 3, Hash: c.hash}, Shape: c.shape,
+			Fetched: fetched(i),
+			Reason:  c.reason, Finality: c.finality, Sums: map[string]string{"cost": c.cost},
 		})
 		check(t, err)
 		if e := p.recorded(); !e.Since.Equal(fetched(c.since)) || e.Moved != c.moved || e.Finality != c.finality {
@@ -51,7 +52,8 @@ func TestContentSince(t *testing.T) {
 // Deliver judges each fetch by the definition's rules, and counts the finals that moved.
 func TestDeliverCountsFinalsThatMoved(t *testing.T) {
 	p := newPublisher(t, ledger.Target{Name: "s", Sink: newShelf()})
-	d := Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC, FinalAfter: map[string]int{"cost": 2}}}
+	d := Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC,
+		FinalAfter: map[string]int{"cost": 2}}}
 	day := date("2026-01-01") // is over on 01-02, and final on 01-04
 	for _, c := range []struct {
 		fetched, hash, finality string
@@ -95,7 +97,8 @@ func TestSumsAgree(t *testing.T) {
 		{"-1234.5000000000002", "-1234.5", true},
 		{"no number", "1", true},
 	} {
-		if got := SumsAgree(map[string]string{"x": c.a, "y": "1"}, map[string]string{"x": c.b, "z": "2"}); got != c.same {
+		if got := SumsAgree(map[string]string{"x": c.a, "y": "1"}, map[string]string{"x": c.b, "z": "2"}); got !=
+			c.same {
 			t.Errorf("%s and %s agree: %t, want %t", c.a, c.b, got, c.same)
 		}
 	}

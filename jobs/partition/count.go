@@ -13,9 +13,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// recount counts the partitions of a table that hasn't as many rows as are recorded, or in which a put was cut off, whose rows could stand in
-// for others that are gone. It does so once under a name, because that costs money. Without a name it counts in any case. A table without
-// rows needs no count.
+// recount counts the partitions of a table that hasn't as many rows as are recorded, or in which a
+// put was cut off, whose rows could stand in for others that are gone. It does so once under a
+// name, because that costs money. Without a name it counts in any case. A table without rows needs
+// no count.
 func (t *Table) recount(ctx context.Context, target ledger.Target, entries ledger.Records, once string) error {
 	l := t.listed(target)
 	switch counter, ok := target.Sink.(sinks.Counter); {
@@ -32,8 +33,9 @@ func (t *Table) recount(ctx context.Context, target ledger.Target, entries ledge
 	}
 }
 
-// expects tells whether a table has as many rows as the records say. Partitions in doubt may have any number, and so may those that the
-// table deletes because of their age. All are to be fetched again when the table is another one.
+// expects tells whether a table has as many rows as the records say. Partitions in doubt may have
+// any number, and so may those that the table deletes because of their age. All are to be fetched
+// again when the table is another one.
 func (t *Table) expects(entries ledger.Records, target ledger.Target) bool {
 	table := t.listed(target).table
 	var least, most int64
@@ -77,9 +79,10 @@ type Discrepancy struct {
 	Text      string
 }
 
-// Discrepancies asks a target what it holds, partition by partition, and gives what isn't as recorded, ascending, with what no record names at
-// the end.
-func (t *Table) Discrepancies(ctx context.Context, target ledger.Target, store sinks.Holdings) (list []Discrepancy, err error) {
+// Discrepancies asks a target what it holds, partition by partition, and gives what isn't as
+// recorded, ascending, with what no record names at the end.
+func (t *Table) Discrepancies(ctx context.Context, target ledger.Target, store sinks.Holdings) (list []Discrepancy,
+	err error) {
 	entries, err := t.list(ctx, target, store)
 	if err != nil {
 		return nil, err
@@ -90,7 +93,8 @@ func (t *Table) Discrepancies(ctx context.Context, target ledger.Target, store s
 	case err != nil && t.expects(entries, target):
 		return nil, err
 	case err != nil:
-		return []Discrepancy{{Key: l.table.Key, Text: fmt.Sprintf("has %d rows, which isn't what the ledger says; where isn't known: %v", l.table.Rows, err)}}, nil
+		return []Discrepancy{{Key: l.table.Key, Text: fmt.Sprintf("has %d rows, which isn't what the ledger says; "+
+			"where isn't known: %v", l.table.Rows, err)}}, nil
 	}
 	for _, e := range t.Sorted() {
 		r, has := e.Receipt(target)
@@ -110,7 +114,8 @@ func (t *Table) Discrepancies(ctx context.Context, target ledger.Target, store s
 	}
 	for _, key := range slices.Sorted(maps.Keys(l.objects)) {
 		if !named[key] {
-			list = append(list, Discrepancy{Key: key, Text: fmt.Sprintf("has %d rows that no record names", l.objects[key].Rows)})
+			list = append(list, Discrepancy{Key: key, Text: fmt.Sprintf("has %d rows that no record names",
+				l.objects[key].Rows)})
 		}
 	}
 	return list, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A Definition says what a table's files look like: the same columns for the converter, for the ledger and for sinks that
-// keep tables.
+// A Definition says what a table's files look like: the same columns for the converter, for the
+// ledger and for sinks that keep tables.
 type Definition struct {
 	Columns []table.Column
 	Ignored []string // sources that answers have and the table doesn't
@@ -55,7 +55,8 @@ func (d Definition) falling() (names []string) {
 	return names
 }
 
-// columnTypes are the types that columns have in a table of a sink. Those of dates are all sinks.Date.
+// columnTypes are the types that columns have in a table of a sink. Those of dates are all
+// sinks.Date.
 var columnTypes = map[catalog.Type]sinks.ColumnType{
 	catalog.String: sinks.String, catalog.Hour: sinks.DateTime, catalog.Int64: sinks.Int64,
 	catalog.Decimal: sinks.Decimal, catalog.Double: sinks.Double, catalog.Instant: sinks.Instant,
@@ -64,9 +65,11 @@ var columnTypes = map[catalog.Type]sinks.ColumnType{
 // mostClustered is how many columns a sink's table may sort its rows by.
 const mostClustered = 4
 
-// Complete fills in the schema. warehouse has what the config says of tables, and goes before the defaults. usual are
-// the columns that readers filter by most, in the order of their importance. describe says what a column means.
-func (d *Definition) Complete(warehouse sinks.Schema, period string, usual []string, describe func(table.Column) sinks.Column) {
+// Complete fills in the schema. warehouse has what the config says of tables, and goes before the
+// defaults. usual are the columns that readers filter by most, in the order of their importance.
+// describe says what a column means.
+func (d *Definition) Complete(warehouse sinks.Schema, period string, usual []string,
+	describe func(table.Column) sinks.Column) {
 	s := warehouse
 	s.Period = period
 	if d.Route != table.NoRoute {
@@ -87,7 +90,8 @@ func (d *Definition) Complete(warehouse sinks.Schema, period string, usual []str
 	d.Schema = &s
 }
 
-// clusters are the columns that rows are sorted by when the config doesn't say: texts, usual ones first.
+// clusters are the columns that rows are sorted by when the config doesn't say: texts, usual ones
+// first.
 func (d *Definition) clusters(usual []string) (out []string) {
 	texts := map[string]bool{}
 	names := slices.Clone(usual)

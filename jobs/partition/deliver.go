@@ -17,7 +17,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// An Answer is what one fetch of contiguous partitions became on disk. Its parts belong to whoever has it.
+// An Answer is what one fetch of contiguous partitions became on disk. Its parts belong to whoever
+// has it.
 type Answer struct {
 	Parts   []table.Part
 	Fetched time.Time // start of the first request
@@ -27,7 +28,8 @@ type Answer struct {
 	Raw     []string                       // keys of the kept answers, none if none are kept
 	Scope   string                         // ID of the ledger.Scope that the token showed; empty: it isn't known
 	Refused []string                       // apps whose rows aren't in it, because the service refuses them
-	Hidden  map[civil.Date][]string        // apps that the token showed when a partition was fetched last, and shows no more
+	// Apps that the token showed when a partition was fetched last, and shows no more.
+	Hidden map[civil.Date][]string
 
 	Replayed time.Time // when the answer was read again, which was kept; zero: the service has just given it
 
@@ -64,27 +66,32 @@ func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Convert
 		return nil, err
 	}
 	return table.New(table.Options{
-		Columns: d.Columns, Ignored: d.Ignored, Strict: d.Strict, Route: d.Route, Partitions: partitions, Dir: t.o.SpoolDir, Hold: t.o.Hold, Codec: t.o.Codec, Pages: t.o.Pages, Budget: t.o.Budget, Run: t.o.Run, Mending: t.Mending(),
+		Columns: d.Columns, Ignored: d.Ignored, Strict: d.Strict, Route: d.Route, Partitions: partitions,
+		Dir: t.o.SpoolDir, Hold: t.o.Hold, Codec: t.o.Codec, Pages: t.o.Pages, Budget: t.o.Budget, Run: t.o.Run,
+		Mending: t.Mending(),
 		Metadata: map[string]string{
 			"table": t.o.Name, "fingerprint": d.Shape.FingerprintID(),
-			// The text makes every file another one, also of the same rows. S3's ETag, which conditional writes go by, is a sum
-			// over the bytes, and a late write meant for an older file of the same rows must not pass for one meant for this.
+			// The text makes every file another one, also of the same rows. S3's ETag, which
+			// conditional writes go by, is a sum over the bytes, and a late write meant for an
+			// older file of the same rows must not pass for one meant for this.
 			"fetch": rand.Text(),
 			"units": units, "currency": d.Shape.Fingerprint["currency"], // for whoever has the file alone
 		},
 	})
 }
 
-// Mending says which texts are altered: those that no file can hold, and those that a sink can't. A table that is to fail by them alters none.
+// Mending says which texts are altered: those that no file can hold, and those that a sink can't. A
+// table that is to fail by them alters none.
 func (t *Table) Mending() table.Mending {
 	noNUL := func(target ledger.Target) bool { _, no := target.Sink.(sinks.NoNUL); return no }
 	return table.Mending{UTF8: !t.o.FailText, DropNUL: !t.o.FailText && slices.ContainsFunc(t.o.Targets, noNUL)}
 }
 
-// Deliver publishes the parts of an answer, and removes their files. It goes on after a partition that fails, but not after the lease
-// is lost: those that are left then count as failed. w is the window as Begin gives it, with the records from before the fetch and
-// the reasons of the fetch.
-func (t *Table) Deliver(ctx context.Context, l *ledger.Lease, d Definition, w refresh.Window, a Answer) (out ledger.Outcome, err error) {
+// Deliver publishes the parts of an answer, and removes their files. It goes on after a partition
+// that fails, but not after the lease is lost: those that are left then count as failed. w is the
+// window as Begin gives it, with the records from before the fetch and the reasons of the fetch.
+func (t *Table) Deliver(ctx context.Context, l *ledger.Lease, d Definition, w refresh.Window,
+	a Answer) (out ledger.Outcome, err error) {
 	began := time.Now()
 	defer func() { out.Put += time.Since(began) }()
 	var list []Publication
@@ -119,12 +126,15 @@ func (t *Table) Deliver(ctx context.Context, l *ledger.Lease, d Definition, w re
 func (t *Table) publication(d Definition, w refresh.Window, a Answer, part table.Part) Publication {
 	return Publication{
 		Part: sinks.Part{
-			Table: t.o.Name, Partition: part.Partition, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: t.o.Run, Schema: d.Schema,
-			Open: part.Open,
+			Table: t.o.Name, Partition: part.Partition, Rows: part.Rows, Size: part.Size, Hash: part.Hash, Run: t.o.Run,
+			Schema: d.Schema,
+			Open:   part.Open,
 		},
-		Base: w.Base[part.Partition], Run: t.o.Run, Reason: w.Reason(part.Partition), Fetched: a.Fetched, Replayed: a.Replayed, Cause: a.cause(),
+		Base: w.Base[part.Partition], Run: t.o.Run, Reason: w.Reason(part.Partition), Fetched: a.Fetched,
+		Replayed: a.Replayed, Cause: a.cause(),
 		Finality: d.Rules.Finality(part.Partition, a.Fetched).State, Shape: d.Shape.ID(), Sums: part.Sums,
-		Control: a.Control[part.Partition], Raw: a.Raw, Scope: a.Scope, Hidden: a.Hidden[part.Partition], Falling: d.falling(), OnEmpty: t.o.OnEmpty, Guard: t.o.Guard, Again: t.o.Again,
+		Control: a.Control[part.Partition], Raw: a.Raw, Scope: a.Scope, Hidden: a.Hidden[part.Partition],
+		Falling: d.falling(), OnEmpty: t.o.OnEmpty, Guard: t.o.Guard, Again: t.o.Again,
 		Warn: func(err error) { t.o.Log.Warn("the sink has a remark", "job", t.o.Job, "run", t.o.Run, "error", err) },
 	}
 }
@@ -137,7 +147,8 @@ func (t *Table) summarize(w refresh.Window, a Answer, part table.Part, r Result,
 		} else {
 			out.StillHeld++
 		}
-		t.o.Log.Warn("an answer is held back, and the old rows stay", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "difference", r.Held.Why)
+		t.o.Log.Warn("an answer is held back, and the old rows stay", "job", t.o.Job, "run", t.o.Run, "window",
+			part.Partition.String(), "difference", r.Held.Why)
 		return
 	}
 	out.Rows += part.Rows
@@ -149,13 +160,15 @@ func (t *Table) summarize(w refresh.Window, a Answer, part table.Part, r Result,
 		} else {
 			out.Unreconciled++
 		}
-		t.o.Log.Warn(c.Headline(), "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "difference", c.Say())
+		t.o.Log.Warn(c.Headline(), "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String(), "difference",
+			c.Say())
 	}
 	if t.moved(w.Base[part.Partition], a.Fetched) {
 		out.Moved++
 	}
 	if r.State == ledger.Kept {
-		t.o.Log.Warn("the answer has no rows, the old ones stay", "job", t.o.Job, "run", t.o.Run, "window", part.Partition.String())
+		t.o.Log.Warn("the answer has no rows, the old ones stay", "job", t.o.Job, "run", t.o.Run, "window",
+			part.Partition.String())
 	}
 }
 
@@ -163,15 +176,18 @@ func (t *Table) summarize(w refresh.Window, a Answer, part table.Part, r Result,
 func (t *Table) remark(d Definition, p table.Part, out *ledger.Outcome) {
 	for column, n := range p.Rounded {
 		out.Rounded += n
-		t.o.Log.Debug("rounded to six decimals", "job", t.o.Job, "window", p.Partition.String(), "column", column, "rows", n)
+		t.o.Log.Debug("rounded to six decimals", "job", t.o.Job, "window", p.Partition.String(), "column", column,
+			"rows", n)
 	}
 	for _, a := range p.Altered {
-		out.Alter(ledger.Alteration{Column: a.Column, What: a.What, Cells: a.Cells, First: strings.TrimSpace(fmt.Sprintf("%s in row %d of the answer about %s", a.Value, a.Row, p.Partition))})
+		out.Alter(ledger.Alteration{Column: a.Column, What: a.What, Cells: a.Cells,
+			First: strings.TrimSpace(fmt.Sprintf("%s in row %d of the answer about %s", a.Value, a.Row, p.Partition))})
 	}
 	for column, n := range p.Nulls {
 		if d.asked(column) {
 			out.Nulls += n
-			t.o.Log.Warn("blank cells became NULL", "job", t.o.Job, "window", p.Partition.String(), "column", column, "rows", n)
+			t.o.Log.Warn("blank cells became NULL", "job", t.o.Job, "window", p.Partition.String(), "column", column,
+				"rows", n)
 		}
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A guard allows puts while the lease lasts. Before a put without a condition it reads whether another run has taken something over. Where
-// puts carry conditions these keep readers safe, and to read would only save work that is done already.
+// A guard allows puts while the lease lasts. Before a put without a condition it reads whether
+// another run has taken something over. Where puts carry conditions these keep readers safe, and to
+// read would only save work that is done already.
 type guard struct {
 	lease  *ledger.Lease
 	within context.Context // ends with the lease; nil: there was no put yet

@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// The default of Publication.Guard, and what holds back a final partition whose totals have moved: the service restates those less.
+// The default of Publication.Guard, and what holds back a final partition whose totals have moved:
+// the service restates those less.
 const (
 	UsualGuard = 0.5
 	finalGuard = 0.1
@@ -24,19 +25,23 @@ const (
 	leastUnits = 100 // of a metric: installs, or dollars
 )
 
-// agreeing is how many answers on different days must say the same until one of them is published all the same.
+// agreeing is how many answers on different days must say the same until one of them is published
+// all the same.
 const agreeing = 3
 
-// hold says why an answer may not replace the rows that are recorded, which are better vouched for; nil: it may. Asked again, the service
-// may mend it. When answers on three days agree, the last of them is published, unless apps are out of sight: then only a person
-// knows whether they are gone. Of a put that was cut off the record has what was put, and readers see that or what it was to replace.
+// hold says why an answer may not replace the rows that are recorded, which are better vouched for;
+// nil: it may. Asked again, the service may mend it. When answers on three days agree, the last of
+// them is published, unless apps are out of sight: then only a person knows whether they are gone.
+// Of a put that was cut off the record has what was put, and readers see that or what it was to
+// replace.
 func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 	old := p.Base
 	byPerson := old.HeldBack != nil && old.HeldBack.Accepted != nil
 	if byPerson {
 		e.Accepted = old.HeldBack.Accepted
 	}
-	if byPerson || old.Rows == 0 || e.Rows == 0 || old.State == ledger.Publishing && old.Shape != e.Shape || p.Reason == refresh.Replayed {
+	if byPerson || old.Rows == 0 || e.Rows == 0 || old.State == ledger.Publishing && old.Shape != e.Shape ||
+		p.Reason == refresh.Replayed {
 		return nil
 	}
 	why, apps := reason(p, e)
@@ -51,7 +56,8 @@ func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 		}
 	}
 	if h.Days >= agreeing && !apps {
-		e.Accepted = &ledger.Acceptance{At: e.Fetched, Reason: fmt.Sprintf("answers on %d days agreed: %s", h.Days, why)}
+		e.Accepted = &ledger.Acceptance{At: e.Fetched, Reason: fmt.Sprintf("answers on %d days agreed: %s", h.Days,
+			why)}
 		return nil
 	}
 	return h
@@ -66,7 +72,8 @@ func reason(p *Publication, e *ledger.Record) (why string, apps bool) {
 	}
 	what, was, is := loss(old.Rows, old.Sums, e.Rows, e.Sums, guard, p.Falling)
 	if metric, before, now := lower(old, *e); metric != "" && len(p.Hidden) > 0 {
-		return fmt.Sprintf("%s %s instead of %s, and the token shows no more %s", metric, now, before, strings.Join(p.Hidden, " ")), true
+		return fmt.Sprintf("%s %s instead of %s, and the token shows no more %s", metric, now, before,
+			strings.Join(p.Hidden, " ")), true
 	}
 	switch {
 	case p.Reason == refresh.Rebased: // numbers that mean something else
@@ -94,9 +101,10 @@ func lower(old, e ledger.Record) (what, was, is string) {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// loss finds rows, or a metric that can't fall by itself, when more than a share of it is gone, and enough of it; what is empty when there is
-// none.
-func loss(oldRows int64, old map[string]string, rows int64, sums map[string]string, share float64, falling []string) (what, was, is string) {
+// loss finds rows, or a metric that can't fall by itself, when more than a share of it is gone, and
+// enough of it; what is empty when there is none.
+func loss(oldRows int64, old map[string]string, rows int64, sums map[string]string, share float64,
+	falling []string) (what, was, is string) {
 	if gone := oldRows - rows; share > 0 && gone >= leastRows && float64(gone) > share*float64(oldRows) {
 		return "rows", fmt.Sprint(oldRows), fmt.Sprint(rows)
 	}
@@ -105,7 +113,8 @@ func loss(oldRows int64, old map[string]string, rows int64, sums map[string]stri
 		a, b := exactly(old[name]), exactly(now)
 		gone, _ := new(big.Rat).Sub(a, b).Float64()
 		before, _ := a.Float64()
-		if has && share > 0 && before > 0 && gone >= leastUnits && gone > share*before && !slices.Contains(falling, name) {
+		if has && share > 0 && before > 0 && gone >= leastUnits && gone > share*before &&
+			!slices.Contains(falling, name) {
 			return name, ledger.Plain(old[name]), ledger.Plain(now)
 		}
 	}

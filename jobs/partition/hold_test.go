@@ -6,9 +6,11 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 )
 
-// What counts as taken away: more than the share, and as much as 20 rows or 100 units. Profits may fall by themselves.
+// What counts as taken away: more than the share, and as much as 20 rows or 100 units. Profits may
+// fall by themselves.
 func TestLoss(t *testing.T) {
-	falling := Definition{Columns: []table.Column{{Name: "gain", Source: "gross_profit"}, {Name: "cost", Source: "cost"}}}.falling()
+	falling := Definition{Columns: []table.Column{{Name: "gain", Source: "gross_profit"},
+		{Name: "cost", Source: "cost"}}}.falling()
 	for _, c := range []struct {
 		oldRows, rows int64
 		old, now      map[string]string
@@ -25,7 +27,8 @@ func TestLoss(t *testing.T) {
 		{1, 1, map[string]string{"gain": "5000"}, map[string]string{"gain": "-900"}, ""},
 	} {
 		if what, _, _ := loss(c.oldRows, c.old, c.rows, c.now, UsualGuard, falling); what != c.want {
-			t.Errorf("%d rows and %v became %d and %v: %q is lost, want %q", c.oldRows, c.old, c.rows, c.now, what, c.want)
+			t.Errorf("%d rows and %v became %d and %v: %q is lost, want %q", c.oldRows, c.old, c.rows, c.now, what,
+				c.want)
 		}
 	}
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A warehouse tells of a table what BigQuery tells: when it was made and how many rows it has, and of partitions by a query only. Its puts
-// have no conditions.
+// A warehouse tells of a table what BigQuery tells: when it was made and how many rows it has, and
+// of partitions by a query only. Its puts have no conditions.
 type warehouse struct {
 	made   string // the version of the table; empty: there is none
 	rows   map[civil.Date]int64
@@ -110,7 +110,8 @@ func (s *warehouse) asked() string {
 }
 
 // do publishes a day as a run does that has just begun it.
-func do(t *testing.T, l *ledger.Ledger, run string, day civil.Date, rows int64, hash string, targets ...ledger.Target) (ledger.State, error) {
+func do(t *testing.T, l *ledger.Ledger, run string, day civil.Date, rows int64, hash string,
+	targets ...ledger.Target) (ledger.State, error) {
 	t.Helper()
 	table := openAt(t, l, targets...)
 	_, err := table.FindChanged(t.Context())
@@ -128,15 +129,16 @@ func put(t *testing.T, table *Table, run string, day civil.Date, rows int64, has
 	return state, err
 }
 
-// A put that slept while another run took its partition over, and is done when it wakes up: which rows are visible isn't known, so that
-// the next run puts them again.
+// A put that slept while another run took its partition over, and is done when it wakes up: which
+// rows are visible isn't known, so that the next run puts them again.
 func TestALateLoadLeavesADoubt(t *testing.T) {
 	day := date("2026-01-01")
 	for name, c := range map[string]struct {
 		fail  error
 		doubt bool
 	}{
-		"the job was done": {fmt.Errorf("job X was done by then, so the new rows are visible: %w", ledger.ErrLost), true},
+		"the job was done": {fmt.Errorf("job X was done by then, so the new rows are visible: %w", ledger.ErrLost),
+			true},
 		"it was cancelled": {fmt.Errorf("%w; job X is cancelled, %w", ledger.ErrLost, sinks.ErrUnchanged), false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +146,8 @@ func TestALateLoadLeavesADoubt(t *testing.T) {
 			l := memLedger(t)
 			target := ledger.Target{Name: "wh", Sink: s}
 			s.fail, s.before = c.fail, func() {
-				if state, err := do(t, l, "B", day, 5, "new", target); err != nil || state != ledger.Written || s.visible != "new" {
+				if state, err := do(t, l, "B", day, 5, "new", target); err != nil || state != ledger.Written ||
+					s.visible != "new" {
 					t.Errorf("B: %s %v", state, err)
 				}
 			}
@@ -167,13 +170,15 @@ func TestALateLoadLeavesADoubt(t *testing.T) {
 	}
 }
 
-// A process whose machine slept learns from its own clock that it has lost, whatever the sink's error says.
+// A process whose machine slept learns from its own clock that it has lost, whatever the sink's
+// error says.
 func TestALateLoadAfterASleep(t *testing.T) {
 	s := newWarehouse()
 	b := bucket.NewMemory()
 	began, slept := time.Now(), new(atomic.Int64)
 	past := func() time.Duration { return time.Duration(slept.Load()) }
-	asleep := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger", Task: "task", Clock: func() (time.Time, time.Duration) { return time.Now().Add(past()), time.Since(began) + past() }})
+	asleep := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger", Task: "task",
+		Clock: func() (time.Time, time.Duration) { return time.Now().Add(past()), time.Since(began) + past() }})
 	awake := ledger.Open(ledger.Options{Store: b, URL: "mem://ledger", Task: "task"})
 	t.Cleanup(func() { check(t, awake.Close()) })
 	target, day := ledger.Target{Name: "wh", Sink: s}, date("2026-01-01")
@@ -202,22 +207,49 @@ func TestATableThatOthersChanged(t *testing.T) {
 		differs string // in check
 	}{
 		{"nothing", func(*warehouse) {}, "", "list", "", ""},
-		{"it is gone", func(s *warehouse) { s.made, s.rows = "", map[civil.Date]int64{} }, "1 2 3", "list", "", "is missing; is missing; is missing"},
-		{"it was made anew, and filled by halves", func(s *warehouse) { s.made = "second"; delete(s.rows, date("2026-01-02")) }, "1 2 3", "list", "", "isn't what was put there; holds 0 rows, the ledger says 6; isn't what was put there"},
-		{"it was made anew with the same rows", func(s *warehouse) { s.made = "second" }, "1 2 3", "list", "", "isn't what was put there; isn't what was put there; isn't what was put there"},
-		{"its rows are deleted", func(s *warehouse) { clear(s.rows) }, "1 2 3", "list", "", "holds 0 rows, the ledger says 5; holds 0 rows, the ledger says 6; holds 0 rows, the ledger says 7"},
-		{"a day's rows are deleted", func(s *warehouse) { delete(s.rows, date("2026-01-02")) }, "2", "list, count 2026-06-01", "", "holds 0 rows, the ledger says 6"},
-		{"some rows are deleted", func(s *warehouse) { s.rows[date("2026-01-03")]-- }, "3", "list, count 2026-06-01", "", "holds 6 rows, the ledger says 7"},
-		{"rows are added", func(s *warehouse) { s.rows[date("2026-01-01")]++ }, "1", "list, count 2026-06-01", "", "holds 6 rows, the ledger says 5"},
-		{"as many are added as deleted", func(s *warehouse) { s.rows[date("2026-01-01")]--; s.rows[date("2026-01-02")]++ }, "", "list", "", "holds 4 rows, the ledger says 5; holds 7 rows, the ledger says 6"},
-		{"rows of another day are added", func(s *warehouse) { s.rows[date("2025-12-31")] = 9 }, "", "list, count 2026-06-01", "", "has 9 rows that no record names"},
-		{"nobody may count", func(s *warehouse) { s.rows[date("2026-01-01")]--; s.refused = errors.New("no right to") }, "", "list, count 2026-06-01", "no right to", "has 17 rows, which isn't what the ledger says; where isn't known: no right to"},
-		{"it was counted today", func(s *warehouse) { s.rows[date("2026-01-01")]--; s.counted["2026-06-01"] = true }, "", "list, count 2026-06-01", "counted today already", "holds 4 rows, the ledger says 5"},
-		{"a put of another day was interrupted", func(*warehouse) {}, "", "list, count 2026-06-01", "", "has 9 rows that no record names"},
-		{"one was interrupted, and a day's rows are deleted", func(s *warehouse) { delete(s.rows, date("2026-01-02")) }, "2", "list, count 2026-06-01", "", "holds 0 rows, the ledger says 6; has 9 rows that no record names"},
-		{"one was interrupted, and it was counted today", func(s *warehouse) { s.counted["2026-06-01"] = true }, "", "list, count 2026-06-01", "", "has 9 rows that no record names"},
-		{"it deletes what is old", func(s *warehouse) { s.oldest = date("2026-01-02"); clear(s.rows); s.rows[date("2026-01-03")] = 7 }, "", "list", "", ""},
-		{"it deletes what is old, and lost the rest", func(s *warehouse) { s.oldest = date("2026-01-02"); clear(s.rows) }, "3", "list", "", "holds 0 rows, the ledger says 7"},
+		{"it is gone", func(s *warehouse) { s.made, s.rows = "", map[civil.Date]int64{} }, "1 2 3", "list", "",
+			"is missing; is missing; is missing"},
+		{"it was made anew, and filled by halves", func(s *warehouse) {
+			s.made = "second"
+			delete(s.rows,
+				date("2026-01-02"))
+		}, "1 2 3", "list", "", "isn't what was put there; holds 0 rows, the ledger says 6; isn't what was put there"},
+		{"it was made anew with the same rows", func(s *warehouse) { s.made = "second" }, "1 2 3", "list", "",
+			"isn't what was put there; isn't what was put there; isn't what was put there"},
+		{"its rows are deleted", func(s *warehouse) { clear(s.rows) }, "1 2 3", "list", "",
+			"holds 0 rows, the ledger says 5; holds 0 rows, the ledger says 6; holds 0 rows, the ledger says 7"},
+		{"a day's rows are deleted", func(s *warehouse) { delete(s.rows, date("2026-01-02")) }, "2",
+			"list, count 2026-06-01", "", "holds 0 rows, the ledger says 6"},
+		{"some rows are deleted", func(s *warehouse) { s.rows[date("2026-01-03")]-- }, "3", "list, count 2026-06-01",
+			"", "holds 6 rows, the ledger says 7"},
+		{"rows are added", func(s *warehouse) { s.rows[date("2026-01-01")]++ }, "1", "list, count 2026-06-01", "",
+			"holds 6 rows, the ledger says 5"},
+		{"as many are added as deleted",
+			func(s *warehouse) { s.rows[date("2026-01-01")]--; s.rows[date("2026-01-02")]++ }, "", "list", "",
+			"holds 4 rows, the ledger says 5; holds 7 rows, the ledger says 6"},
+		{"rows of another day are added", func(s *warehouse) { s.rows[date("2025-12-31")] = 9 }, "",
+			"list, count 2026-06-01", "", "has 9 rows that no record names"},
+		{"nobody may count", func(s *warehouse) { s.rows[date("2026-01-01")]--; s.refused = errors.New("no right to") },
+			"", "list, count 2026-06-01", "no right to",
+			"has 17 rows, which isn't what the ledger says; where isn't known: no right to"},
+		{"it was counted today", func(s *warehouse) { s.rows[date("2026-01-01")]--; s.counted["2026-06-01"] = true },
+			"", "list, count 2026-06-01", "counted today already", "holds 4 rows, the ledger says 5"},
+		{"a put of another day was interrupted", func(*warehouse) {}, "", "list, count 2026-06-01", "",
+			"has 9 rows that no record names"},
+		{"one was interrupted, and a day's rows are deleted", func(s *warehouse) { delete(s.rows, date("2026-01-02")) },
+			"2", "list, count 2026-06-01", "", "holds 0 rows, the ledger says 6; has 9 rows that no record names"},
+		{"one was interrupted, and it was counted today", func(s *warehouse) { s.counted["2026-06-01"] = true }, "",
+			"list, count 2026-06-01", "", "has 9 rows that no record names"},
+		{"it deletes what is old",
+			func(s *warehouse) {
+				s.oldest = date("2026-01-02")
+				clear(
+					s.rows)
+				s.rows[date("2026-01-03")] = 7
+			}, "", "list", "", ""},
+		{"it deletes what is old, and lost the rest",
+			func(s *warehouse) { s.oldest = date("2026-01-02"); clear(s.rows) }, "3", "list", "", "holds 0 rows, " +
+				"the ledger says 7"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -238,7 +270,8 @@ func TestATableThatOthersChanged(t *testing.T) {
 				c.change(s)
 				s.asked()
 				var said bytes.Buffer
-				table, err := Open(t.Context(), Options{Ledger: l, Name: "installs", Run: "r", Targets: []ledger.Target{target}, Log: slog.New(slog.NewTextHandler(&said, nil))})
+				table, err := Open(t.Context(), Options{Ledger: l, Name: "installs", Run: "r",
+					Targets: []ledger.Target{target}, Log: slog.New(slog.NewTextHandler(&said, nil))})
 				check(t, err)
 				changed, err := table.FindChanged(t.Context())
 				check(t, err)
@@ -266,7 +299,8 @@ func TestATableThatOthersChanged(t *testing.T) {
 				}
 				// What was found is put again, and then all is as it should be.
 				for _, d := range slices.SortedFunc(maps.Keys(changed), civil.Date.Compare) {
-					if state, err := put(t, table, "B", d, int64(4+d.Day), fmt.Sprint("h", d.Day-1)); err != nil || state != ledger.Written {
+					if state, err := put(t, table, "B", d, int64(4+d.Day), fmt.Sprint("h", d.Day-1)); err != nil ||
+						state != ledger.Written {
 						t.Errorf("%s: %s, %v", d, state, err)
 					}
 				}
@@ -286,12 +320,14 @@ func TestDiscrepanciesThatNobodyMayCount(t *testing.T) {
 	_, err := do(t, l, "A", date("2026-01-01"), 5, "h", target)
 	check(t, err)
 	s.refused = errors.New("no right to")
-	if list, err := openAt(t, l, target).Discrepancies(t.Context(), target, s); !errors.Is(err, s.refused) || len(list) > 0 {
+	if list, err := openAt(t, l, target).Discrepancies(t.Context(), target, s); !errors.Is(err, s.refused) ||
+		len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 }
 
-// Receipts of earlier versions don't say when the table was made. They are accepted while it is there.
+// Receipts of earlier versions don't say when the table was made. They are accepted while it is
+// there.
 func TestReceiptsWithoutAVersion(t *testing.T) {
 	s := newWarehouse()
 	l := memLedger(t)
@@ -332,7 +368,8 @@ func TestWhatIsTooOld(t *testing.T) {
 	}{
 		{"it keeps all", refresh.Missing, "2026-01-01", 2, ""},
 		{"one is too old", refresh.Missing, "2026-01-02", 1, ""},
-		{"both are", refresh.Missing, "2026-03-01", 0, "fetch 2026-01-01 of installs: partitions before 2026-03-01 aren't kept"},
+		{"both are", refresh.Missing, "2026-03-01", 0,
+			"fetch 2026-01-01 of installs: partitions before 2026-03-01 aren't kept"},
 		{"both were asked for", refresh.Forced, "2026-03-01", 0, "aren't kept"},
 		{"both were fetched before", refresh.Lookback, "2026-03-01", 0, ""},
 		{"both meant something else", refresh.Rebased, "2026-03-01", 0, ""},
@@ -344,12 +381,14 @@ func TestWhatIsTooOld(t *testing.T) {
 			table := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
 			_, err := table.FindChanged(t.Context())
 			check(t, err)
-			w := refresh.Window{Period: refresh.Day, Due: []refresh.Due{{Partition: date("2026-01-01"), Reason: c.reason}, {Partition: date("2026-01-02"), Reason: c.reason}}}
+			w := refresh.Window{Period: refresh.Day, Due: []refresh.Due{{Partition: date("2026-01-01"),
+				Reason: c.reason}, {Partition: date("2026-01-02"), Reason: c.reason}}}
 			left, lease, err := table.Begin(t.Context(), w)
 			if err == nil {
 				check(t, lease.End(t.Context()))
 			}
-			if err == nil && len(left.Due) != c.due || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			if err == nil && len(left.Due) != c.due || (err == nil) != (c.err == "") || err != nil &&
+				!strings.Contains(err.Error(), c.err) {
 				t.Errorf("%d are due, %v; want %d, %q", len(left.Due), err, c.due, c.err)
 			}
 			both := openAt(t, l, ledger.Target{Name: "wh", Sink: s}, ledger.Target{Name: "s", Sink: newShelf()})
@@ -362,24 +401,27 @@ func TestWhatIsTooOld(t *testing.T) {
 	}
 }
 
-// A table that is made by the put says only then what it keeps. Beside a sink that keeps all it gets a receipt without rows, alone it fails,
-// and the next window isn't fetched.
+// A table that is made by the put says only then what it keeps. Beside a sink that keeps all it
+// gets a receipt without rows, alone it fails, and the next window isn't fetched.
 func TestAPutThatIsTooOld(t *testing.T) {
 	s, other := newWarehouse(), newShelf()
 	s.oldest = date("2026-03-01")
 	l := memLedger(t)
 	day := date("2026-01-01")
 	alone := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
-	_, _, err := publishIn(t, alone, Publication{Part: sinks.Part{Table: "installs", Partition: day, Rows: 5, Hash: "h"}})
+	_, _, err := publishIn(t, alone, Publication{Part: sinks.Part{Table: "installs", Partition: day, Rows: 5,
+		Hash: "h"}})
 	var old *sinks.NotKept
 	if !errors.As(err, &old) {
 		t.Errorf("alone: %v", err)
 	}
-	if _, _, err := alone.Begin(t.Context(), refresh.Window{Period: refresh.Day, Due: []refresh.Due{{Partition: day.AddDays(7), Reason: refresh.Missing}}}); err == nil {
+	if _, _, err := alone.Begin(t.Context(), refresh.Window{Period: refresh.Day,
+		Due: []refresh.Due{{Partition: day.AddDays(7), Reason: refresh.Missing}}}); err == nil {
 		t.Error("the next window is fetched")
 	}
 	targets := []ledger.Target{{Name: "wh", Sink: s}, {Name: "s", Sink: other}}
-	if state, err := do(t, l, "B", day, 5, "h", targets...); err != nil || state != ledger.Written || other.visible[day] != "h" {
+	if state, err := do(t, l, "B", day, 5, "h", targets...); err != nil || state != ledger.Written ||
+		other.visible[day] != "h" {
 		t.Errorf("beside another: %s, %v", state, err)
 	}
 	s.made = "first"
@@ -403,7 +445,8 @@ func (s *fitted) Oldest(_ context.Context, _ string, expiration time.Duration) (
 	return date("2026-01-09").AddDays(int(-expiration / (24 * time.Hour))), nil
 }
 
-// Somebody made the table anew, to keep its partitions for less than the config says. What the config keeps is due in the same run.
+// Somebody made the table anew, to keep its partitions for less than the config says. What the
+// config keeps is due in the same run.
 func TestTheConfigSaysWhatIsKept(t *testing.T) {
 	for _, c := range []struct{ days, due int }{{9, 2}, {8, 1}, {7, 0}} {
 		s := &fitted{warehouse: newWarehouse()}
@@ -423,16 +466,20 @@ func TestTheConfigSaysWhatIsKept(t *testing.T) {
 	}
 }
 
-// A put brings a table's settings to the config. Where nothing is put, because nothing has changed, the sink is asked to.
+// A put brings a table's settings to the config. Where nothing is put, because nothing has changed,
+// the sink is asked to.
 func TestSettingsWithoutAPut(t *testing.T) {
 	s := &fitted{warehouse: newWarehouse()}
 	l := memLedger(t)
 	to := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
-	d := Definition{Schema: &sinks.Schema{Expiration: time.Hour}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}
+	d := Definition{Schema: &sinks.Schema{Expiration: time.Hour}, Rules: refresh.Rules{Period: refresh.Day,
+		Location: time.UTC}}
 	for i, want := range []int{0, 1} {
-		w, lease, err := to.Begin(t.Context(), refresh.Window{Due: []refresh.Due{{Partition: date("2026-01-01"), Seq: i}}})
+		w, lease, err := to.Begin(t.Context(),
+			refresh.Window{Due: []refresh.Due{{Partition: date("2026-01-01"), Seq: i}}})
 		check(t, err)
-		out, err := to.Deliver(t.Context(), lease, d, w, Answer{Fetched: moment("2026-01-09T06:00"), Parts: []table.Part{{Partition: date("2026-01-01"), Rows: 1, Hash: "h"}}})
+		out, err := to.Deliver(t.Context(), lease, d, w, Answer{Fetched: moment("2026-01-09T06:00"),
+			Parts: []table.Part{{Partition: date("2026-01-01"), Rows: 1, Hash: "h"}}})
 		if err != nil || len(s.fits) != want || out.Unchanged != want {
 			t.Errorf("%d unchanged, fits %v, %v; want %d", out.Unchanged, s.fits, err, want)
 		}
@@ -443,20 +490,23 @@ func TestSettingsWithoutAPut(t *testing.T) {
 	}
 }
 
-// Tables that tell of tables go by months, of which a warehouse may keep the newest only. That fails nothing.
+// Tables that tell of tables go by months, of which a warehouse may keep the newest only. That
+// fails nothing.
 func TestATableBesideThatIsTooOld(t *testing.T) {
 	s := newWarehouse()
 	s.oldest = date("2026-03-01")
 	l := memLedger(t)
 	of := openAt(t, l, ledger.Target{Name: "wh", Sink: s})
 	to := of.Derived("states")
-	_, state, err := publishIn(t, to, Publication{Part: sinks.Part{Table: to.Name(), Partition: date("2026-01-01"), Rows: 5, Hash: "h"}})
+	_, state, err := publishIn(t, to, Publication{Part: sinks.Part{Table: to.Name(), Partition: date("2026-01-01"),
+		Rows: 5, Hash: "h"}})
 	if err != nil || state != ledger.Written || len(s.puts) > 0 {
 		t.Errorf("%s, %v", state, err)
 	}
 }
 
-// While a run has put a part and not recorded it yet, others who look take it neither for a stranger's nor for a change.
+// While a run has put a part and not recorded it yet, others who look take it neither for a
+// stranger's nor for a change.
 func TestAPutThatIsUnderWay(t *testing.T) {
 	l, day := memLedger(t), date("2026-01-01")
 	target := newTarget(t, "file://"+t.TempDir())
@@ -477,7 +527,8 @@ func TestAPutThatIsUnderWay(t *testing.T) {
 			t.Errorf("%s: %v changed, %v are others', %v", content, changed, parts, err)
 		}
 		receipt.Sink, receipt.Store = target.Name, target.Identity()
-		e := ledger.Record{Partition: day, After: base.Seq, State: ledger.Written, Rows: part.Rows, Hash: part.Hash, Receipts: []sinks.Receipt{receipt}}
+		e := ledger.Record{Partition: day, After: base.Seq, State: ledger.Written, Rows: part.Rows, Hash: part.Hash,
+			Receipts: []sinks.Receipt{receipt}}
 		check(t, errors.Join(running.CommitAll(t.Context(), lease, []ledger.Record{e})[0], lease.End(t.Context())))
 	}
 }

@@ -19,8 +19,8 @@ func (t *Table) refuses(target ledger.Target, oldest civil.Date) {
 	t.keep(target, l)
 }
 
-// kept is the window without the partitions that no target would keep. They are reported, and that is an error when
-// nothing else is due, unless all of them were fetched before.
+// kept is the window without the partitions that no target would keep. They are reported, and that
+// is an error when nothing else is due, unless all of them were fetched before.
 func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 	var left, old []refresh.Due
 	oldest := t.Oldest()
@@ -36,11 +36,13 @@ func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 	}
 	w.Due = left
 	err := fmt.Errorf("fetch %s of %s: %w; nothing was fetched", old[0].Partition, t.Name(), &sinks.NotKept{
-		Oldest: oldest, Because: "the table deletes them because of their age; let it keep them for longer, or begin later",
+		Oldest: oldest, Because: "the table deletes them because of their age; let it keep them for longer, or " +
+			"begin later",
 	})
 	asked := func(d refresh.Due) bool {
 		e, _ := t.Record(d.Partition)
-		return slices.Contains([]refresh.Reason{refresh.Missing, refresh.Forced, refresh.Unsunk}, d.Reason) || d.Reason == refresh.Interrupted && e.Unfetched()
+		return slices.Contains([]refresh.Reason{refresh.Missing, refresh.Forced, refresh.Unsunk}, d.Reason) ||
+			d.Reason == refresh.Interrupted && e.Unfetched()
 	}
 	if len(left) == 0 && slices.ContainsFunc(old, asked) {
 		return w, err
@@ -49,7 +51,8 @@ func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 	return w, nil
 }
 
-// fit brings the settings of the targets' tables to the schema, which a put would have done. That can wait, so that a failure is told only.
+// fit brings the settings of the targets' tables to the schema, which a put would have done. That
+// can wait, so that a failure is told only.
 func (t *Table) fit(ctx context.Context, schema *sinks.Schema, warn func(error)) {
 	for _, target := range t.o.Targets {
 		if sink, ok := target.Sink.(sinks.Configurer); ok {

@@ -12,21 +12,24 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A listing is what a sink showed of a table, with the sequence numbers of the table's records at that time.
+// A listing is what a sink showed of a table, with the sequence numbers of the table's records at
+// that time.
 type listing struct {
 	objects map[string]sinks.Object // by key
 	parts   map[civil.Date]bool
 	seqs    map[civil.Date]int
 
-	// table is the whole table, where the store shows no more. With counted set, the partitions that have rows are among the objects.
+	// table is the whole table, where the store shows no more. With counted set, the partitions
+	// that have rows are among the objects.
 	table   sinks.Object
 	counted bool
 }
 
-// FindChanged asks each target what it holds, and gives the partitions for which one holds something else than the record's
-// receipt says. Somebody may have deleted, replaced or restored a part; the ledger may be an old copy; or a late write
-// may have come through where the store has no conditions. Publish uses what was listed. It takes one call for
-// each target, and another one where a table has more rows or fewer than are recorded.
+// FindChanged asks each target what it holds, and gives the partitions for which one holds
+// something else than the record's receipt says. Somebody may have deleted, replaced or restored a
+// part; the ledger may be an old copy; or a late write may have come through where the store has no
+// conditions. Publish uses what was listed. It takes one call for each target, and another one
+// where a table has more rows or fewer than are recorded.
 func (t *Table) FindChanged(ctx context.Context) (map[civil.Date]bool, error) {
 	for _, target := range t.o.Targets {
 		store, ok := target.Sink.(sinks.Holdings)
@@ -40,7 +43,8 @@ func (t *Table) FindChanged(ctx context.Context) (map[civil.Date]bool, error) {
 		if err := t.recount(ctx, target, entries, time.Now().UTC().Format(time.DateOnly)); ctx.Err() != nil {
 			return nil, ctx.Err()
 		} else if err != nil && !t.expects(entries, target) {
-			t.o.Log.Warn("a table has more rows or fewer than are recorded, and which partitions these are isn't known; the command check counts them",
+			t.o.Log.Warn("a table has more rows or fewer than are recorded, and which partitions these are isn't "+
+				"known; the command check counts them",
 				"job", t.o.Job, "rows", t.listed(target).table.Rows, "error", err)
 		}
 	}
@@ -51,9 +55,9 @@ func (t *Table) FindChanged(ctx context.Context) (map[civil.Date]bool, error) {
 	return changed, nil
 }
 
-// Stored says how targets, when FindChanged listed them, held partitions otherwise than recorded. Of those recorded anew since, or that a run
-// works on, it says nothing.
-// Nil: no target has been asked.
+// Stored says how targets, when FindChanged listed them, held partitions otherwise than recorded.
+// Of those recorded anew since, or that a run works on, it says nothing. Nil: no target has been
+// asked.
 func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
 	records := t.Records()
 	for _, target := range t.o.Targets {
@@ -72,7 +76,8 @@ func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
 	return changed
 }
 
-// Oldest is the oldest partition that one of the targets keeps, as FindChanged or a put has found; zero: one of them keeps all, or wasn't asked.
+// Oldest is the oldest partition that one of the targets keeps, as FindChanged or a put has found;
+// zero: one of them keeps all, or wasn't asked.
 func (t *Table) Oldest() (first civil.Date) {
 	for i, target := range t.o.Targets {
 		if oldest := t.listed(target).table.Oldest; i == 0 || oldest.Before(first) {
@@ -82,7 +87,8 @@ func (t *Table) Oldest() (first civil.Date) {
 	return first
 }
 
-// list asks a target what it holds, and gives the records from before that, so that newer ones aren't compared with it.
+// list asks a target what it holds, and gives the records from before that, so that newer ones
+// aren't compared with it.
 func (t *Table) list(ctx context.Context, target ledger.Target, store sinks.Holdings) (ledger.Records, error) {
 	entries := t.Records()
 	objects, err := store.List(ctx, t.Name())

@@ -32,18 +32,22 @@ func newTarget(t *testing.T, rawURL string) ledger.Target {
 func fileOf(content string) sinks.Part {
 	body := content + "reportferry" + "\x0b\x00\x00\x00PAR1"
 	return sinks.Part{
-		Table: "installs", Partition: date("2026-01-01"), Rows: int64(len(content)), Size: int64(len(body)), Hash: content, Run: "run",
+		Table: "installs", Partition: date("2026-01-01"), Rows: int64(len(content)), Size: int64(len(body)),
+		Hash: content, Run: "run",
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil },
 	}
 }
 
-// publishFile does what a fresh process would do with one partition, the look at the sinks included.
-func publishFile(t *testing.T, l *ledger.Ledger, content string, again bool, targets ...ledger.Target) (refresh.Reason, ledger.State, error) {
+// publishFile does what a fresh process would do with one partition, the look at the sinks
+// included.
+func publishFile(t *testing.T, l *ledger.Ledger, content string, again bool, targets ...ledger.Target) (refresh.Reason,
+	ledger.State, error) {
 	t.Helper()
 	table := openAt(t, l, targets...)
 	changed, err := table.FindChanged(t.Context())
 	check(t, err)
-	rules := refresh.Rules{Period: refresh.Day, Page: 7, Start: date("2026-01-01"), Through: date("2026-01-01"), Location: time.UTC, Targets: targets, Changed: changed}
+	rules := refresh.Rules{Period: refresh.Day, Page: 7, Start: date("2026-01-01"), Through: date("2026-01-01"),
+		Location: time.UTC, Targets: targets, Changed: changed}
 	var reason refresh.Reason
 	for _, w := range refresh.Plan(moment("2026-02-01T06:00"), rules, table.Records()) {
 		reason = w.Due[0].Reason
@@ -58,7 +62,8 @@ func publishFile(t *testing.T, l *ledger.Ledger, content string, again bool, tar
 	return reason, state, err
 }
 
-// After a crash between a first put and its record, an answer without rows must not be recorded as if nothing were there.
+// After a crash between a first put and its record, an answer without rows must not be recorded as
+// if nothing were there.
 func TestAFirstPutIsGuarded(t *testing.T) {
 	s := newShelf()
 	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
@@ -70,7 +75,8 @@ func TestAFirstPutIsGuarded(t *testing.T) {
 	if e := p.recorded(); e.State != ledger.Publishing {
 		t.Errorf("after the crash the record is %+v", e)
 	}
-	if state, err := p.publish("none", 0, GuardEmpty); err != nil || state != ledger.Cleared || s.visible[date("2026-01-01")] != "none" {
+	if state, err := p.publish("none", 0, GuardEmpty); err != nil || state != ledger.Cleared ||
+		s.visible[date("2026-01-01")] != "none" {
 		t.Errorf("an empty answer after it: %q, %v, and %v is visible", state, err, s.visible)
 	}
 	if state, err := p.publish("A", 5, GuardEmpty); err != nil || state != ledger.Written {
@@ -99,23 +105,27 @@ func TestChangedOutside(t *testing.T) {
 		t.Errorf("nothing changed: %q %q %v", reason, state, err)
 	}
 	check(t, os.Remove(path))
-	if reason, state, err := publish("A", false); reason != refresh.Changed || state != ledger.Written || err != nil || !bytes.Equal(read(), first) {
+	if reason, state, err := publish("A", false); reason != refresh.Changed || state != ledger.Written || err != nil ||
+		!bytes.Equal(read(), first) {
 		t.Errorf("deleted: %q %q %v", reason, state, err)
 	}
 	_, _, err := publish("BB", false)
 	check(t, err)
 	check(t, os.WriteFile(path, first, 0o600)) // restored from a copy
-	if reason, state, err := publish("BB", false); reason != refresh.Changed || state != ledger.Written || err != nil || !bytes.Contains(read(), []byte("BB")) {
+	if reason, state, err := publish("BB", false); reason != refresh.Changed || state != ledger.Written || err != nil ||
+		!bytes.Contains(read(), []byte("BB")) {
 		t.Errorf("restored: %q %q %v", reason, state, err)
 	}
 	check(t, os.WriteFile(path, []byte("somebody's own numbers"), 0o600))
-	if reason, _, err := publish("BB", false); reason != refresh.Changed || !errors.Is(err, sinks.ErrForeign) || !strings.Contains(err.Error(), "--force") {
+	if reason, _, err := publish("BB", false); reason != refresh.Changed || !errors.Is(err, sinks.ErrForeign) ||
+		!strings.Contains(err.Error(), "--force") {
 		t.Errorf("replaced by hand: %q %v", reason, err)
 	}
 	if string(read()) != "somebody's own numbers" {
 		t.Error("what a person put there is gone")
 	}
-	if _, state, err := publish("BB", true); state != ledger.Written || err != nil || !bytes.Contains(read(), []byte("BB")) {
+	if _, state, err := publish("BB", true); state != ledger.Written || err != nil ||
+		!bytes.Contains(read(), []byte("BB")) {
 		t.Errorf("forced: %q %v", state, err)
 	}
 	if reason, state, err := publish("BB", false); reason != "" || state != ledger.Unchanged || err != nil {
@@ -140,7 +150,8 @@ func TestAPartThatNoRecordNames(t *testing.T) {
 	}
 }
 
-// Two writers that both believe they hold a partition: who is late is refused by the store, and nobody sees older rows.
+// Two writers that both believe they hold a partition: who is late is refused by the store, and
+// nobody sees older rows.
 func TestALatePutIsRefused(t *testing.T) {
 	target := newTarget(t, "file://"+t.TempDir())
 	l := memLedger(t)
@@ -168,7 +179,8 @@ func TestALatePutIsRefused(t *testing.T) {
 	if !strings.HasPrefix(string(body), "newer") {
 		t.Errorf("readers see %q", body)
 	}
-	if state, _, err := late.Publish(t.Context(), slept, Publication{Base: base, Part: fileOf("late"), Fetched: moment("2026-01-03T06:00")}); !errors.Is(err, ledger.ErrLost) {
+	if state, _, err := late.Publish(t.Context(), slept, Publication{Base: base, Part: fileOf("late"),
+		Fetched: moment("2026-01-03T06:00")}); !errors.Is(err, ledger.ErrLost) {
 		t.Errorf("publishing on an old record: %q %v", state, err)
 	}
 }

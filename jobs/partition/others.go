@@ -17,19 +17,22 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// mostOpened is how many files under strange keys are looked into. A person's own are few, and those of another layout many.
+// mostOpened is how many files under strange keys are looked into. A person's own are few, and
+// those of another layout many.
 const mostOpened = 10
 
-// leastFile is the size of the least Parquet file in bytes: the magic number twice, and the length of the end. A store refuses to
-// give a range of an empty object.
+// leastFile is the size of the least Parquet file in bytes: the magic number twice, and the length
+// of the end. A store refuses to give a range of an empty object.
 const leastFile = 12
 
-// CheckOthers compares what FindChanged has listed in the sinks with what the ledger has put there. Other parts are those of another ledger, which
-// fills the table as well, or this one was lost, or somebody has restored them. Numbers of the same meaning are fetched again and
-// replaced, and each run warns. Others are refused, because readers would find both side by side. With replace set, a person has
-// asked for all to be replaced, so that the run warns, and only partitions of another length are refused, which would stay beside the new
-// ones. Parts with a metric that the config neither wants nor drops are refused, too: a fetch would take it away, and after a loss of the ledger a
-// person may have an older config. Of files under other keys see layout.
+// CheckOthers compares what FindChanged has listed in the sinks with what the ledger has put there.
+// Other parts are those of another ledger, which fills the table as well, or this one was lost, or
+// somebody has restored them. Numbers of the same meaning are fetched again and replaced, and each
+// run warns. Others are refused, because readers would find both side by side. With replace set, a
+// person has asked for all to be replaced, so that the run warns, and only partitions of another
+// length are refused, which would stay beside the new ones. Parts with a metric that the config
+// neither wants nor drops are refused, too: a fetch would take it away, and after a loss of the
+// ledger a person may have an older config. Of files under other keys see layout.
 func (t *Table) CheckOthers(ctx context.Context, now ledger.Shape, replace bool) error {
 	for _, target := range t.o.Targets {
 		if parts, beside := t.others(target); len(parts)+len(beside) == 0 {
@@ -61,22 +64,26 @@ func (t *Table) CheckOthers(ctx context.Context, now ledger.Shape, replace bool)
 	return nil
 }
 
-// LeftBefore refuses a rebaseline that would leave parts of another ledger as they are, because they lie before the first partition that a
-// run fetches: readers would find two meanings, and no later run would replace them.
+// LeftBefore refuses a rebaseline that would leave parts of another ledger as they are, because
+// they lie before the first partition that a run fetches: readers would find two meanings, and no
+// later run would replace them.
 func (t *Table) LeftBefore(first civil.Date) error {
 	for _, target := range t.o.Targets {
 		if parts, _ := t.others(target); len(parts) > 0 && parts[0].Partition.Before(first) {
 			oldest := parts[0].Partition
-			return fmt.Errorf("table %s: %w, because %s holds partitions from %s on that this ledger didn't put there, and a rebaseline from %s on would leave the older "+
-				"ones with their meaning: let start be %s for it", t.Name(), ledger.ErrRefused, target.Name, oldest, first, oldest)
+			return fmt.Errorf("table %s: %w, because %s holds partitions from %s on that this ledger didn't put "+
+				"there, and a rebaseline from %s on would leave the older "+
+				"ones with their meaning: let start be %s for it", t.Name(), ledger.ErrRefused, target.Name, oldest,
+				first, oldest)
 		}
 	}
 	return nil
 }
 
-// layout looks for files of this table that lie in its folder under other keys than the layout's, so that readers find their rows, too.
-// Before the first part is put they are those of another layout, and refused: no store replaces files under two keys at one
-// moment. Later they are copies that somebody made, or what an earlier version left, and each run warns.
+// layout looks for files of this table that lie in its folder under other keys than the layout's,
+// so that readers find their rows, too. Before the first part is put they are those of another
+// layout, and refused: no store replaces files under two keys at one moment. Later they are copies
+// that somebody made, or what an earlier version left, and each run warns.
 func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks.Object) error {
 	sink, ok := target.Sink.(sinks.Ranger)
 	if !ok {
@@ -90,30 +97,37 @@ func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks
 		if c.Notes["fingerprint"] == "" || c.Notes["table"] != t.Name() {
 			continue
 		}
-		where := fmt.Sprintf("%s holds files of this table under other keys than those of its layout (%d, such as %s)", target.Name, len(beside), o.Key)
+		where := fmt.Sprintf("%s holds files of this table under other keys than those of its layout (%d, such as %s)",
+			target.Name, len(beside), o.Key)
 		for _, e := range t.Records() {
 			if _, has := e.Receipt(target); has {
-				t.o.Log.Warn(where+", so that readers find their rows, too. Delete them; check lists them", "job", t.o.Job)
+				t.o.Log.Warn(where+", so that readers find their rows, too. Delete them; check lists them", "job",
+					t.o.Job)
 				return nil
 			}
 		}
-		return fmt.Errorf("table %s: %w, because %s, and readers would find each row twice, or for a while not at all. Give the new layout (key=) another "+
-			"folder in the sink's URL: runs fill it beside the old one, and the old files can go when nobody reads them any more. If nobody reads them "+
+		return fmt.Errorf("table %s: %w, because %s, and readers would find each row twice, or for a while not at "+
+			"all. Give the new layout (key=) another "+
+			"folder in the sink's URL: runs fill it beside the old one, and the old files can go when nobody reads "+
+			"them any more. If nobody reads them "+
 			"now, delete them first; the next run fetches all again", t.Name(), ledger.ErrRefused, where)
 	}
 	return nil
 }
 
-// strangest gives the fingerprint and the columns of the newest part that can be read, or of the oldest one when that means something else:
-// a rebaseline goes from one end to the other, and may have stopped half way.
-func (t *Table) strangest(ctx context.Context, target ledger.Target, parts []sinks.Object, now string) (fingerprint string, columns []string, err error) {
+// strangest gives the fingerprint and the columns of the newest part that can be read, or of the
+// oldest one when that means something else: a rebaseline goes from one end to the other, and may
+// have stopped half way.
+func (t *Table) strangest(ctx context.Context, target ledger.Target, parts []sinks.Object,
+	now string) (fingerprint string, columns []string, err error) {
 	newest := slices.Clone(parts)
 	slices.Reverse(newest)
 	for _, list := range [][]sinks.Object{newest, parts} {
 		for _, o := range list[:min(len(list), mostOpened)] {
 			is, has, err := t.meaning(ctx, target, o)
 			if err != nil { // what can't be read may be anybody's
-				return "", nil, fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, o.Key, err)
+				return "", nil, fmt.Errorf("see what is there of %s in %s, key %s: %w", t.Name(), target.Name, o.Key,
+					err)
 			}
 			if is != "" {
 				fingerprint, columns = is, has
@@ -127,8 +141,10 @@ func (t *Table) strangest(ctx context.Context, target ledger.Target, parts []sin
 	return fingerprint, columns, nil
 }
 
-// meaning gives the fingerprint and the columns of what a sink holds; none of what this program didn't write.
-func (t *Table) meaning(ctx context.Context, target ledger.Target, o sinks.Object) (fingerprint string, columns []string, err error) {
+// meaning gives the fingerprint and the columns of what a sink holds; none of what this program
+// didn't write.
+func (t *Table) meaning(ctx context.Context, target ledger.Target, o sinks.Object) (fingerprint string,
+	columns []string, err error) {
 	switch sink := target.Sink.(type) {
 	case sinks.Ranger:
 		c, err := contents(ctx, sink, o)
@@ -164,23 +180,30 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 }
 
 // compare warns of parts that mean the same, and refuses others.
-func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape, replace bool) error {
+func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape,
+	replace bool) error {
 	parts, unneeded := "partitions", "If they aren't needed, drop the table"
 	if _, ok := target.Sink.(sinks.Ranger); ok {
 		parts, unneeded = "files", "If the files aren't needed, delete them"
 	}
-	where := fmt.Sprintf("%s already holds %s of this table (%d) that this ledger didn't put there", target.Name, parts, n)
-	const turns = "If another config fills this table too, the two take turns for ever: give one of the two jobs another table"
+	where := fmt.Sprintf("%s already holds %s of this table (%d) that this ledger didn't put there", target.Name, parts,
+		n)
+	const turns = "If another config fills this table too, the two take turns for ever: give one of the two jobs " +
+		"another table"
 	lacking := slices.DeleteFunc(slices.Clone(columns), func(name string) bool {
 		_, metric := catalog.Metric(name) // the columns of events aren't all known before they are asked for
-		return !metric || slices.Contains(t.o.Drop, name) || slices.ContainsFunc(now.Columns, func(c ledger.Column) bool { return c.Name == name || c.Source == name })
+		return !metric || slices.Contains(t.o.Drop, name) || slices.ContainsFunc(now.Columns,
+			func(c ledger.Column) bool { return c.Name == name || c.Source == name })
 	})
 	switch {
 	case fingerprint == now.FingerprintID() && len(lacking) > 0 && !replace:
-		return fmt.Errorf("table %s: %w, because %s, with columns that the config lacks: %s. A fetch would take them away: name them under "+
-			"metrics, or under drop if they aren't needed", t.Name(), ledger.ErrRefused, where, strings.Join(lacking, ", "))
+		return fmt.Errorf("table %s: %w, because %s, with columns that the config lacks: %s. A fetch would take "+
+			"them away: name them under "+
+			"metrics, or under drop if they aren't needed", t.Name(), ledger.ErrRefused, where,
+			strings.Join(lacking, ", "))
 	case fingerprint == now.FingerprintID():
-		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces them, as it does what somebody has restored; "+
+		t.o.Log.Warn(where+". If the old ledger was lost, all is well: what is due is fetched again and replaces "+
+			"them, as it does what somebody has restored; "+
 			"backfill records those of days that no run asks for. "+turns,
 			"job", t.o.Job)
 		return nil
@@ -189,17 +212,21 @@ func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns
 		if err := ledger.CheckRebaseline(t.Name(), was, now); err != nil {
 			return err
 		}
-		t.o.Log.Warn(where+". Their numbers mean something else, and this run replaces them, as it was asked to. "+turns, "job", t.o.Job)
+		t.o.Log.Warn(
+			where+". Their numbers mean something else, and this run replaces them, as it was asked to. "+turns, "job",
+			t.o.Job)
 		return nil
 	}
 	return fmt.Errorf("table %s: %w, because %s. Their numbers mean something else: theirs are the columns %s, "+
-		"or another account, currency, zone or filter. If another config fills this table, give this job another table. "+
+		"or another account, currency, zone or filter. If another config fills this table, give this job another "+
+		"table. "+
 		"%s, or replace them with run --rebaseline",
 		t.Name(), ledger.ErrRefused, where, strings.Join(columns, ", "), unneeded)
 }
 
-// others are the parts that the target showed when FindChanged listed it, and that this ledger hasn't put there, as far as it knows, the
-// newest at the end; and what lies beside them under other keys. A put that was interrupted, or is under way, may have put anything.
+// others are the parts that the target showed when FindChanged listed it, and that this ledger
+// hasn't put there, as far as it knows, the newest at the end; and what lies beside them under
+// other keys. A put that was interrupted, or is under way, may have put anything.
 func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 	t.mu.Lock()
 	objects := t.seen[target.Identity()].objects
@@ -214,7 +241,8 @@ func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 			if inFiles {
 				beside = append(beside, o)
 			}
-		case e.State != ledger.Publishing && !t.Leased(o.Partition) && (!has || r.Key != o.Key || o.Version != r.Version && t.changed(e, target)):
+		case e.State != ledger.Publishing && !t.Leased(o.Partition) &&
+			(!has || r.Key != o.Key || o.Version != r.Version && t.changed(e, target)):
 			parts = append(parts, o)
 		}
 	}
@@ -223,8 +251,8 @@ func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 	return parts, beside
 }
 
-// periodOf is the period of files with these columns, which is that of the finest date among them. Where now has none of its
-// own, as tables of snapshots do, there is none to compare.
+// periodOf is the period of files with these columns, which is that of the finest date among them.
+// Where now has none of its own, as tables of snapshots do, there is none to compare.
 func periodOf(columns []string, now ledger.Shape) string {
 	if now.Fingerprint[ledger.FingerprintPeriod] == "" {
 		return ""

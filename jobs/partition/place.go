@@ -14,9 +14,9 @@ import (
 // MostPlaces is how many groups a difference names.
 const MostPlaces = 3
 
-// Place says in which groups of rows a metric differs, those with the largest differences first: "app_token abc123, network X".
-// The groups go by the values of by. Where there are more than that names, and it is all of them, every says so. The place is
-// empty when the metric differs in none.
+// Place says in which groups of rows a metric differs, those with the largest differences first:
+// "app_token abc123, network X". The groups go by the values of by. Where there are more than that
+// names, and it is all of them, every says so. The place is empty when the metric differs in none.
 func Place(by []string, metric string, groups map[string][]ledger.Difference, all int) (where string, every bool) {
 	type place struct {
 		group string

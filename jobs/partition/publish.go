@@ -47,23 +47,29 @@ type Publication struct {
 	Hidden   []string        // as Answer has it
 	Falling  []string        // columns that may fall though nothing is lost
 	OnEmpty  OnEmpty
-	Guard    float64 // the share of the rows, or of a metric, above which an answer that takes it away is held back; 0: none is
-	Again    bool    // put it whatever the ledger says the sinks hold, and over what others put there
+	// The share of the rows, or of a metric, above which an answer that takes it away is held back;
+	// 0: none is.
+	Guard float64
+	Again bool // put it whatever the ledger says the sinks hold, and over what others put there
 
-	// Warn is called with problems that do no harm, such as what a sink couldn't tidy up or can't promise; nil: nobody is.
+	// Warn is called with problems that do no harm, such as what a sink couldn't tidy up or can't
+	// promise; nil: nobody is.
 	Warn func(error)
 }
 
-// empty decides what becomes of an answer without rows, and tells whether only a record is left to write.
+// empty decides what becomes of an answer without rows, and tells whether only a record is left to
+// write.
 func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	old := p.Base
 	had := old.Rows > 0
 	e.Cause = p.Cause
 	switch {
-	case had && p.OnEmpty == KeepEmpty && (old.State == ledger.Publishing || slices.ContainsFunc(t.o.Targets, func(target ledger.Target) bool {
-		return t.changed(old, target)
-	})):
-		return false, fmt.Errorf("put %s/%s: %w (%s), and which rows the sinks show isn't known, so that none can be kept; "+
+	case had && p.OnEmpty == KeepEmpty && (old.State == ledger.Publishing ||
+		slices.ContainsFunc(t.o.Targets, func(target ledger.Target) bool {
+			return t.changed(old, target)
+		})):
+		return false, fmt.Errorf("put %s/%s: %w (%s), and which rows the sinks show isn't known, so that none can "+
+			"be kept; "+
 			"the next run tries again", t.Name(), e.Partition, ErrEmptied, p.Cause)
 	case had && p.OnEmpty == KeepEmpty:
 		e.State, e.Rows, e.Hash, e.Shape = ledger.Kept, old.Rows, old.Hash, old.Shape
@@ -73,13 +79,17 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	case had && p.OnEmpty == ClearEmpty:
 		e.State = ledger.Cleared
 	case had:
-		return false, fmt.Errorf("put %s/%s: %w (%s) where %d were recorded on %s; the old rows stay; if they should go, "+
-			"set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause, old.Rows, old.Fetched.UTC().Format(time.DateOnly))
-	case old.Seq > 0 && old.State != ledger.Empty: // it was cleared before, so the sinks still show zero rows, or it is in doubt
+		return false, fmt.Errorf("put %s/%s: %w (%s) where %d were recorded on %s; the old rows stay; if they "+
+			"should go, "+
+			"set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause, old.Rows,
+			old.Fetched.UTC().Format(time.DateOnly))
+	case old.Seq > 0 && old.State !=
+		ledger.Empty: // it was cleared before, so the sinks still show zero rows, or it is in doubt
 		e.State = ledger.Cleared
 	case old.Seq == 0 && t.shows(e.Partition, t.o.Targets...):
 		if p.OnEmpty != ClearEmpty {
-			return false, fmt.Errorf("put %s/%s: %w (%s) where a sink shows a part that no record names; it stays; if it "+
+			return false, fmt.Errorf("put %s/%s: %w (%s) where a sink shows a part that no record names; it stays; "+
+				"if it "+
 				"should go, set on_empty: clear", t.Name(), e.Partition, ErrEmptied, p.Cause)
 		}
 		e.State = ledger.Cleared
@@ -92,10 +102,11 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	return false, nil
 }
 
-// compare says since when the content has been there, and whether it is another one than the final one before it. Columns that
-// were added make another content, and may bring rows of their own, without any number having moved. Then only the sums of
-// columns that both have are compared, and nothing is when the numbers mean something else by now. What was replayed moved
-// nothing either: the service said all of it before, and only since then is it there again.
+// compare says since when the content has been there, and whether it is another one than the final
+// one before it. Columns that were added make another content, and may bring rows of their own,
+// without any number having moved. Then only the sums of columns that both have are compared, and
+// nothing is when the numbers mean something else by now. What was replayed moved nothing either:
+// the service said all of it before, and only since then is it there again.
 func compare(e *ledger.Record, old ledger.Record, replayed time.Time) {
 	switch same := old.Hash == e.Hash && old.Rows == e.Rows; {
 	case old.Seq == 0 || old.State == ledger.Publishing:
@@ -119,14 +130,15 @@ func compare(e *ledger.Record, old ledger.Record, replayed time.Time) {
 	e.Moved = e.Moved || wasFinal(old, e)
 }
 
-// count says on how many days the service was asked again about rows that differ from its totals, or about none, and how many of the last
-// of these days brought the same.
+// count says on how many days the service was asked again about rows that differ from its totals,
+// or about none, and how many of the last of these days brought the same.
 func count(e *ledger.Record, old ledger.Record) {
 	empty := e.State == ledger.Empty && old.State == ledger.Empty
 	if differs := e.Differs() && old.Differs(); !empty && !differs {
 		return
 	}
-	same := e.Hash == old.Hash && e.Rows == old.Rows && e.Shape == old.Shape && (empty || reflect.DeepEqual(e.Control, old.Control))
+	same := e.Hash == old.Hash && e.Rows == old.Rows && e.Shape == old.Shape &&
+		(empty || reflect.DeepEqual(e.Control, old.Control))
 	e.Asked, e.Same = old.Asked, old.Same
 	if day(e.Fetched) != day(old.Fetched) {
 		e.Asked, e.Same = e.Asked+1, e.Same+1
@@ -136,14 +148,16 @@ func count(e *ledger.Record, old ledger.Record) {
 	}
 }
 
-// repeats tells whether a replay came to what is recorded already, so that no other record is needed.
+// repeats tells whether a replay came to what is recorded already, so that no other record is
+// needed.
 func repeats(e, old ledger.Record) bool {
 	return e.Reason == string(refresh.Replayed) && e.State == old.State && e.Hash == old.Hash && e.Rows == old.Rows &&
 		e.Shape == old.Shape && e.Fetched.Equal(old.Fetched) && len(e.Receipts) == len(old.Receipts)
 }
 
-// SumsAgree tells whether the columns that both have the sums of have the same ones. The sum of a column that one of them has
-// as doubles shows by its digits that it was rounded, and may differ by a part in 10^12.
+// SumsAgree tells whether the columns that both have the sums of have the same ones. The sum of a
+// column that one of them has as doubles shows by its digits that it was rounded, and may differ by
+// a part in 10^12.
 func SumsAgree(a, b map[string]string) bool {
 	for name, text := range a {
 		x, ok := new(big.Rat).SetString(text)
@@ -165,24 +179,28 @@ func SumsAgree(a, b map[string]string) bool {
 	return true
 }
 
-// rounded tells the sum of doubles from an exact one, which has at most the six places of an amount.
+// rounded tells the sum of doubles from an exact one, which has at most the six places of an
+// amount.
 func rounded(sum string) bool {
 	_, places, _ := strings.Cut(sum, ".")
 	return len(places) > 6 || strings.ContainsAny(sum, "eE")
 }
 
-// moved tells whether a fetch brought other numbers than the final ones that were recorded before it.
+// moved tells whether a fetch brought other numbers than the final ones that were recorded before
+// it.
 func (t *Table) moved(old ledger.Record, fetched time.Time) bool {
 	e, _ := t.Record(old.Partition)
 	return wasFinal(old, &e) && e.Moved && e.Since.Equal(fetched)
 }
 
-// wasFinal tells whether the old record was final. Those of earlier versions don't say so, but the reason for fetching them again may.
+// wasFinal tells whether the old record was final. Those of earlier versions don't say so, but the
+// reason for fetching them again may.
 func wasFinal(old ledger.Record, e *ledger.Record) bool {
 	return old.Finality == refresh.Final || old.Seq > 0 && e.Reason == string(refresh.Drifted)
 }
 
-// keepReceipts keeps the receipts of targets that hold e's content already, and gives the other targets.
+// keepReceipts keeps the receipts of targets that hold e's content already, and gives the other
+// targets.
 func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledger.Target) {
 	same := old.State != ledger.Publishing && old.Hash == e.Hash && old.Rows == e.Rows && old.Shape == e.Shape
 	for _, target := range t.o.Targets {
@@ -195,8 +213,8 @@ func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledge
 	return stale
 }
 
-// conditions says, for each target, what the part may replace: what the ledger's receipt names, or what is there now
-// when the ledger doesn't know.
+// conditions says, for each target, what the part may replace: what the ledger's receipt names, or
+// what is there now when the ledger doesn't know.
 func (t *Table) conditions(ctx context.Context, a *attempt) error {
 	p := a.Publication
 	a.over = make([]sinks.Condition, len(a.stale))
@@ -212,7 +230,8 @@ func (t *Table) conditions(ctx context.Context, a *attempt) error {
 		default:
 			var err error
 			vouched := has && r.Version == "" // a receipt of an earlier version: this program wrote what is there
-			if a.over[i], err = store.ConditionOf(ctx, p.Part.Table, p.Part.Partition, !p.Again && !vouched); err != nil {
+			if a.over[i], err = store.ConditionOf(ctx, p.Part.Table, p.Part.Partition, !p.Again &&
+				!vouched); err != nil {
 				return &SinkError{err}
 			}
 			a.looked = true
@@ -227,7 +246,8 @@ type SinkError struct{ Err error }
 func (e *SinkError) Error() string { return e.Err.Error() }
 func (e *SinkError) Unwrap() error { return e.Err }
 
-// put puts the part into each target that lacks it, and adds the receipts to the record. The size is summed over all targets.
+// put puts the part into each target that lacks it, and adds the receipts to the record. The size
+// is summed over all targets.
 func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err error) {
 	part := a.Part
 	put := false
@@ -246,8 +266,10 @@ func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err
 		by.lease.Putting(part.Partition)
 		within, about := step.Begin(guarded, step.Put)
 		var r sinks.Receipt
-		err = panics.Caught(fmt.Sprintf("put %s/%s", part.Table, part.Partition), func() (err error) { r, err = target.Sink.Put(within, part); return err })
-		about.Set(attribute.String("reportferry.partition", part.Partition.String()), attribute.String("reportferry.sink", target.Name), attribute.Int64("reportferry.size", r.Size))
+		err = panics.Caught(fmt.Sprintf("put %s/%s", part.Table, part.Partition),
+			func() (err error) { r, err = target.Sink.Put(within, part); return err })
+		about.Set(attribute.String("reportferry.partition", part.Partition.String()),
+			attribute.String("reportferry.sink", target.Name), attribute.Int64("reportferry.size", r.Size))
 		about.End(err)
 		var old *sinks.NotKept
 		if errors.As(err, &old) {
@@ -255,7 +277,8 @@ func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err
 			if len(t.o.Targets) > 1 || t.o.derived { // the others may keep it, or nobody waits for it
 				r, err = sinks.Receipt{}, nil
 				if a.Warn != nil {
-					a.Warn(fmt.Errorf("put %s/%s: %s has no rows of it: %w", part.Table, part.Partition, target.Name, old))
+					a.Warn(fmt.Errorf("put %s/%s: %s has no rows of it: %w", part.Table, part.Partition, target.Name,
+						old))
 				}
 			}
 		}

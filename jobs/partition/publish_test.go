@@ -19,7 +19,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// shelf is a sink that shows what a reader would see, and can fail before or after the new rows are visible.
+// shelf is a sink that shows what a reader would see, and can fail before or after the new rows are
+// visible.
 type shelf struct {
 	visible map[civil.Date]string
 	puts    int
@@ -51,7 +52,8 @@ func newPublisher(t *testing.T, targets ...ledger.Target) *publisher {
 	return &publisher{t, memLedger(t), targets}
 }
 
-// publishIn leases a partition, publishes it on top of what is recorded then, and ends the lease. The answer is the base, too.
+// publishIn leases a partition, publishes it on top of what is recorded then, and ends the lease.
+// The answer is the base, too.
 func publishIn(t *testing.T, table *Table, p Publication) (base ledger.Record, state ledger.State, err error) {
 	t.Helper()
 	l, err := table.Table.Begin(t.Context(), "run", []civil.Date{p.Part.Partition})
@@ -121,7 +123,8 @@ func TestPublishPutsOnlyWhatChanged(t *testing.T) {
 		hash string
 		want ledger.State
 		puts int
-	}{{"A", ledger.Written, 1}, {"A", ledger.Unchanged, 1}, {"B", ledger.Written, 2}, {"A", ledger.Written, 3}, {"A", ledger.Unchanged, 3}} {
+	}{{"A", ledger.Written, 1}, {"A", ledger.Unchanged, 1}, {"B", ledger.Written, 2}, {"A", ledger.Written, 3},
+		{"A", ledger.Unchanged, 3}} {
 		state, err := p.publish(c.hash, 5, GuardEmpty)
 		if err != nil || state != c.want || s.puts != c.puts || s.visible[date("2026-01-01")] != c.hash {
 			t.Errorf("step %d: %s %v, %d puts, visible %v", i, state, err, s.puts, s.visible)
@@ -150,13 +153,16 @@ func (f *fussy) Takes(_ context.Context, _ string, s *sinks.Schema) error {
 	return nil
 }
 
-// A part that a sink's table can't take leaves no trace, in any sink or in the ledger. What fits is asked once.
+// A part that a sink's table can't take leaves no trace, in any sink or in the ledger. What fits is
+// asked once.
 func TestPublishWhatDoesntFit(t *testing.T) {
 	plain, table := newShelf(), &fussy{shelf: newShelf(), takes: &sinks.Schema{}}
-	p := newPublisher(t, ledger.Target{Name: "plain", Sink: plain}, ledger.Target{Name: "table", Store: "table", Sink: table})
+	p := newPublisher(t, ledger.Target{Name: "plain", Sink: plain}, ledger.Target{Name: "table", Store: "table",
+		Sink: table})
 	first, second := date("2026-01-01"), date("2026-01-02")
 	publish := func(to *Table, day civil.Date, hash string, schema *sinks.Schema) (ledger.State, error) {
-		_, state, err := publishIn(t, to, Publication{Part: sinks.Part{Table: "installs", Partition: day, Rows: 1, Hash: hash, Schema: schema}})
+		_, state, err := publishIn(t, to, Publication{Part: sinks.Part{Table: "installs", Partition: day, Rows: 1,
+			Hash: hash, Schema: schema}})
 		return state, err
 	}
 	to := openAt(t, p.ledger, p.target...)
@@ -170,7 +176,8 @@ func TestPublishWhatDoesntFit(t *testing.T) {
 	}
 	was := openAt(t, p.ledger).Records()
 	var refused *SinkError
-	if _, err := publish(to, first, "B", &sinks.Schema{}); !errors.As(err, &refused) || err.Error() != "put installs/dt=2026-01-01 to table: the table doesn't fit" {
+	if _, err := publish(to, first, "B", &sinks.Schema{}); !errors.As(err, &refused) ||
+		err.Error() != "put installs/dt=2026-01-01 to table: the table doesn't fit" {
 		t.Errorf("another schema: %v", err)
 	}
 	if now := openAt(t, p.ledger).Records(); !reflect.DeepEqual(now, was) {
@@ -188,7 +195,8 @@ func TestPublishUnderAnotherShape(t *testing.T) {
 	for i, c := range []struct {
 		shape string
 		want  ledger.State
-	}{{"euros", ledger.Written}, {"euros", ledger.Unchanged}, {"dollars", ledger.Written}, {"dollars", ledger.Unchanged}} {
+	}{{"euros", ledger.Written}, {"euros", ledger.Unchanged}, {"dollars", ledger.Written},
+		{"dollars", ledger.Unchanged}} {
 		_, state, err := publishIn(t, openAt(t, p.ledger, p.target...), Publication{
 			Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 1, Hash: "A"}, Shape: c.shape,
 		})
@@ -198,8 +206,8 @@ func TestPublishUnderAnotherShape(t *testing.T) {
 	}
 }
 
-// Content A, then B that lands though its put answers an error, then A again: the third put must happen, though the
-// last complete record says A.
+// Content A, then B that lands though its put answers an error, then A again: the third put must
+// happen, though the last complete record says A.
 func TestPublishAfterALostAnswer(t *testing.T) {
 	s := newShelf()
 	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
@@ -260,7 +268,8 @@ func TestPublishEmpty(t *testing.T) {
 		{"never had rows, clear", -1, ClearEmpty, ledger.Empty, "", 0, ""},
 		{"never had rows, keep", -1, KeepEmpty, ledger.Empty, "", 0, ""},
 		{"was empty, guard", 0, GuardEmpty, ledger.Empty, "", 0, ""},
-		{"had rows, guard", 7, GuardEmpty, "", "old", 7, "the answer has no rows (204) where 7 were recorded on 2026-01-02"},
+		{"had rows, guard", 7, GuardEmpty, "", "old", 7,
+			"the answer has no rows (204) where 7 were recorded on 2026-01-02"},
 		{"had rows, clear", 7, ClearEmpty, ledger.Cleared, "none", 0, ""},
 		{"had rows, keep", 7, KeepEmpty, ledger.Kept, "old", 7, ""},
 	} {
@@ -304,7 +313,8 @@ func TestPublishUnderALostLease(t *testing.T) {
 	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
 	table := openAt(t, p.ledger, p.target...)
 	l := taken(t, table, date("2026-01-01"))
-	_, _, err := table.Publish(t.Context(), l, Publication{Part: sinks.Part{Table: "installs", Partition: date("2026-01-01"), Rows: 5, Hash: "A"}})
+	_, _, err := table.Publish(t.Context(), l, Publication{Part: sinks.Part{Table: "installs",
+		Partition: date("2026-01-01"), Rows: 5, Hash: "A"}})
 	if !errors.Is(err, ledger.ErrLost) || s.puts != 0 {
 		t.Errorf("a put under a lost lease: %v, %d puts", err, s.puts)
 	}
@@ -341,8 +351,8 @@ func memLedger(t *testing.T) *ledger.Ledger {
 	return l
 }
 
-// Once the lease is lost, the parts that are left aren't tried: another run has the window. Their files go, and they count as
-// failed.
+// Once the lease is lost, the parts that are left aren't tried: another run has the window. Their
+// files go, and they count as failed.
 func TestDeliverStopsWhenTheLeaseIsLost(t *testing.T) {
 	s := newShelf()
 	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})

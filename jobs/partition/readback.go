@@ -15,14 +15,17 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A NotAsRecorded is the error when a sink holds something else of a partition than the ledger records.
+// A NotAsRecorded is the error when a sink holds something else of a partition than the ledger
+// records.
 type NotAsRecorded struct{ Why string }
 
 func (e *NotAsRecorded) Error() string { return e.Why }
 
-// ReadBack copies what a sink holds of a partition into folder dir, compares its rows and their content hash with the record, and gives the
-// copy to use, which may be nil. The error is a NotAsRecorded when they differ; any other says that it couldn't be read, or is use's.
-func ReadBack(ctx context.Context, from sinks.Reader, dir, name string, e ledger.Record, s ledger.Shape, use func(io.ReaderAt, int64) error) (err error) {
+// ReadBack copies what a sink holds of a partition into folder dir, compares its rows and their
+// content hash with the record, and gives the copy to use, which may be nil. The error is a
+// NotAsRecorded when they differ; any other says that it couldn't be read, or is use's.
+func ReadBack(ctx context.Context, from sinks.Reader, dir, name string, e ledger.Record, s ledger.Shape,
+	use func(io.ReaderAt, int64) error) (err error) {
 	part, err := from.Read(ctx, name, e.Partition)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &NotAsRecorded{"is missing"}
@@ -63,8 +66,8 @@ func (t *Table) Reads() bool {
 	})
 }
 
-// Rows gives the typed rows of a recorded partition, as table.ReadRows does, with the columns of the recorded shape. They are those of the
-// first target that gives them back.
+// Rows gives the typed rows of a recorded partition, as table.ReadRows does, with the columns of
+// the recorded shape. They are those of the first target that gives them back.
 func (t *Table) Rows(ctx context.Context, e ledger.Record, s ledger.Shape, use func([][]any) error) error {
 	err := errors.New("no sink gives back what was put")
 	for _, target := range t.o.Targets {
@@ -82,7 +85,8 @@ func (t *Table) Rows(ctx context.Context, e ledger.Record, s ledger.Shape, use f
 	return err
 }
 
-// columnsOf gives the names, types and stamps of a shape's columns, which is all that reading needs.
+// columnsOf gives the names, types and stamps of a shape's columns, which is all that reading
+// needs.
 func columnsOf(s ledger.Shape) []table.Column {
 	var columns []table.Column
 	for _, c := range s.Columns {

@@ -34,7 +34,8 @@ func (r reader) Read(context.Context, string, civil.Date) (io.ReadCloser, error)
 // What a sink gives back is used only when it is what the ledger records.
 func TestReadBack(t *testing.T) {
 	day := date("2026-01-02")
-	columns := []table.Column{{Name: "day", Source: "day", Type: catalog.Day, Dimension: true}, {Name: "installs", Source: "installs", Type: catalog.Int64}}
+	columns := []table.Column{{Name: "day", Source: "day", Type: catalog.Day, Dimension: true},
+		{Name: "installs", Source: "installs", Type: catalog.Int64}}
 	c, err := table.New(table.Options{Columns: columns, Partitions: []civil.Date{day}, Dir: t.TempDir(), Codec: "none"})
 	check(t, err)
 	defer c.Abort()
@@ -65,12 +66,14 @@ func TestReadBack(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			dir := t.TempDir()
 			used := false
-			err := ReadBack(t.Context(), reader{content: x.content}, dir, "t", ledger.Record{Partition: day, Rows: x.rows, Hash: x.hash}, x.shape, func(io.ReaderAt, int64) error {
-				used = true
-				return nil
-			})
+			err := ReadBack(t.Context(), reader{content: x.content}, dir, "t",
+				ledger.Record{Partition: day, Rows: x.rows, Hash: x.hash}, x.shape, func(io.ReaderAt, int64) error {
+					used = true
+					return nil
+				})
 			var differs *NotAsRecorded
-			if errors.As(err, &differs) != (x.want != "") || used != (x.want == "") || differs != nil && !strings.HasPrefix(differs.Why, x.want) {
+			if errors.As(err, &differs) != (x.want != "") || used != (x.want == "") || differs != nil &&
+				!strings.HasPrefix(differs.Why, x.want) {
 				t.Errorf("it is used: %t, error %v; want %q", used, err, x.want)
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -10,12 +10,13 @@ import (
 // A notice is given before rows come to stand beside others that mean something else.
 type notice struct {
 	give func(context.Context) error // nil: nobody asked for one
-	// The shapes are those of parts that were compared. The channel is used as a mutex, because testing/synctest knows when a channel blocks.
+	// The shapes are those of parts that were compared. The channel is used as a mutex, because
+	// testing/synctest knows when a channel blocks.
 	shapes chan map[string]bool
 }
 
-// BeforeRebaseline has give called before the first part is put that means something else than a recorded partition. Where it fails nothing
-// is put, and it is called again for the next part.
+// BeforeRebaseline has give called before the first part is put that means something else than a
+// recorded partition. Where it fails nothing is put, and it is called again for the next part.
 func (t *Table) BeforeRebaseline(give func(context.Context) error) {
 	t.notice = notice{give, make(chan map[string]bool, 1)}
 	t.notice.shapes <- map[string]bool{}
@@ -40,7 +41,8 @@ func (t *Table) giveNotice(ctx context.Context, publications []*attempt) {
 	}
 }
 
-// compareMeanings gives the notice if the part of a publication means something else than a recorded partition.
+// compareMeanings gives the notice if the part of a publication means something else than a
+// recorded partition.
 func (t *Table) compareMeanings(ctx context.Context, p *attempt) error {
 	var compared map[string]bool
 	select {
@@ -72,7 +74,8 @@ func (t *Table) compareMeanings(ctx context.Context, p *attempt) error {
 	return nil
 }
 
-// DescribeMixed has targets say in their descriptions of the table whether its partitions are of two meanings.
+// DescribeMixed has targets say in their descriptions of the table whether its partitions are of
+// two meanings.
 func (t *Table) DescribeMixed(ctx context.Context, are bool) error {
 	for _, target := range t.o.Targets {
 		if sink, ok := target.Sink.(sinks.Describer); ok {

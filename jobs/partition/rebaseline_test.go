@@ -13,17 +13,20 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A rebaseline that is interrupted goes on without being asked, one partition after the other, until none is old.
+// A rebaseline that is interrupted goes on without being asked, one partition after the other,
+// until none is old.
 func TestInterruptedRebaseline(t *testing.T) {
 	l := memLedger(t)
 	ctx, fetched := t.Context(), moment("2026-02-01T06:00")
-	old, narrow, now := shapeWith("EUR", "day DATE"), shapeWith("USD", "day DATE"), shapeWith("USD", "day DATE", "cost DECIMAL")
+	old, narrow, now := shapeWith("EUR", "day DATE"), shapeWith("USD", "day DATE"),
+		shapeWith("USD", "day DATE", "cost DECIMAL")
 	record := func(day int, s ledger.Shape, state ledger.State) {
 		t.Helper()
 		table := openAt(t, l)
 		check(t, table.SaveShape(ctx, s))
 		fetched = fetched.Add(time.Minute)
-		check(t, table.Commit(ctx, ledger.Record{Partition: date("2026-01-01").AddDays(day), State: state, Rows: 1, Fetched: fetched, Shape: s.ID()}))
+		check(t, table.Commit(ctx, ledger.Record{Partition: date("2026-01-01").AddDays(day), State: state, Rows: 1,
+			Fetched: fetched, Shape: s.ID()}))
 	}
 	for day := range 3 {
 		record(day, old, ledger.Written)
@@ -42,7 +45,8 @@ func TestInterruptedRebaseline(t *testing.T) {
 		stale, err := table.Stale(ctx, now)
 		check(t, err)
 		r := mustSchedule("0 6 * * *", "UTC")
-		r.Start, r.Stale, r.LaterColumns, r.Only = date("2026-01-02"), stale, !columns, []refresh.Reason{refresh.Rebased, refresh.NewColumns}
+		r.Start, r.Stale, r.LaterColumns, r.Only = date("2026-01-02"), stale, !columns,
+			[]refresh.Reason{refresh.Rebased, refresh.NewColumns}
 		return describe(refresh.Plan(fetched, r, table.Records()))
 	}
 	if err := ledger.CheckShape("installs", last(), now); !errors.Is(err, ledger.ErrRefused) {
@@ -83,7 +87,8 @@ func mustSchedule(expr, zone string) refresh.Rules {
 	if err != nil {
 		panic(err)
 	}
-	return refresh.Rules{Period: refresh.Day, Page: 7, Start: date("2026-01-01"), Lookback: 2, Location: time.UTC, Schedule: s}
+	return refresh.Rules{Period: refresh.Day, Page: 7, Start: date("2026-01-01"), Lookback: 2, Location: time.UTC,
+		Schedule: s}
 }
 
 // describe writes a plan as text: cell, then each partition with its reason.
@@ -99,13 +104,15 @@ func describe(windows []refresh.Window) string {
 	return s
 }
 
-// Before the first part of another meaning is put, and before anything is recorded, notice is given, once; where it fails nothing is put.
-// Also of a partition that is new, because it comes to stand beside others; not of one that only has another column. Whatever an
-// interrupted put has left, its record has the old meaning.
+// Before the first part of another meaning is put, and before anything is recorded, notice is
+// given, once; where it fails nothing is put. Also of a partition that is new, because it comes to
+// stand beside others; not of one that only has another column. Whatever an interrupted put has
+// left, its record has the old meaning.
 func TestNoticeOfARebaseline(t *testing.T) {
 	s := newShelf()
 	p := newPublisher(t, ledger.Target{Name: "s", Sink: s})
-	euros, wider, dollars := shapeWith("EUR", "day DATE"), shapeWith("EUR", "day DATE", "cost DECIMAL"), shapeWith("USD", "day DATE")
+	euros, wider, dollars := shapeWith("EUR", "day DATE"), shapeWith("EUR", "day DATE", "cost DECIMAL"),
+		shapeWith("USD", "day DATE")
 	broken, notices := errors.New("the store is down"), 0
 	var fails error
 	var table *Table
@@ -125,7 +132,8 @@ func TestNoticeOfARebaseline(t *testing.T) {
 		t.Helper()
 		check(t, table.SaveShape(t.Context(), shape))
 		_, _, err := publishIn(t, table, Publication{
-			Part: sinks.Part{Table: "installs", Partition: date(day), Rows: 1, Hash: hash}, Shape: shape.ID(), Fetched: moment("2026-02-01T06:00"),
+			Part: sinks.Part{Table: "installs", Partition: date(day), Rows: 1, Hash: hash}, Shape: shape.ID(),
+			Fetched: moment("2026-02-01T06:00"),
 		})
 		return err
 	}

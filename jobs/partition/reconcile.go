@@ -12,14 +12,16 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Shares are how far the rows of some columns, those of cohorts, may be from the service's totals besides rounding, as shares of those: 0.02 is
-// 2 %.
+// Shares are how far the rows of some columns, those of cohorts, may be from the service's totals
+// besides rounding, as shares of those: 0.02 is 2 %.
 type Shares map[string]float64
 
-// Compare holds what rows add up to against the totals that the service gives, under the same keys, which are partitions or
-// groups of rows. It gives the columns that differ by more than the tolerance; a key without any isn't in it. The package
-// documentation says what the tolerance is, and why.
-func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part, within Shares) map[K][]ledger.Difference {
+// Compare holds what rows add up to against the totals that the service gives, under the same keys,
+// which are partitions or groups of rows. It gives the columns that differ by more than the
+// tolerance; a key without any isn't in it. The package documentation says what the tolerance is,
+// and why.
+func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part,
+	within Shares) map[K][]ledger.Difference {
 	found := map[K][]ledger.Difference{}
 	for _, c := range columns {
 		decimals := max(decimalsOf(rows, c.Name), decimalsOf(totals, c.Name))
@@ -60,7 +62,8 @@ func decimalsOf[K comparable](parts map[K]table.Part, column string) (most int) 
 	return most
 }
 
-// mostDecimals bounds how finely a tolerance is worked out, because an exponent may give a number any count of decimals.
+// mostDecimals bounds how finely a tolerance is worked out, because an exponent may give a number
+// any count of decimals.
 const mostDecimals = 30
 
 func differ(c table.Column, rows, total table.Part, decimals int, within Shares) bool {
@@ -74,9 +77,10 @@ func (s Shares) allowed(c table.Column, total table.Part) *big.Rat {
 	return share.Abs(share.Mul(share, exactly(total.Sums[c.Name])))
 }
 
-// Near says of a partition that is reconciled which sums are further from their totals than rounding is likely to bring them, and as near as
-// they may be: money when all prices are rounded the same way, and any column with a share of its own, whose differences it gives. It is
-// empty where there are none.
+// Near says of a partition that is reconciled which sums are further from their totals than
+// rounding is likely to bring them, and as near as they may be: money when all prices are rounded
+// the same way, and any column with a share of its own, whose differences it gives. It is empty
+// where there are none.
 func Near(columns []table.Column, rows, total table.Part, within Shares) (why string, apart []ledger.Difference) {
 	var words []string
 	for _, c := range columns {
@@ -91,14 +95,16 @@ func Near(columns []table.Column, rows, total table.Part, within Shares) (why st
 		default:
 			continue
 		}
-		words = append(words, fmt.Sprintf("%s within %s of %s, as %s allows", c.Name, ledger.Plain(off.FloatString(6)), ledger.Plain(total.Sums[c.Name]), allows))
+		words = append(words, fmt.Sprintf("%s within %s of %s, as %s allows", c.Name, ledger.Plain(off.FloatString(6)),
+			ledger.Plain(total.Sums[c.Name]), allows))
 	}
 	return strings.Join(words, "; "), apart
 }
 
-// distance is how far the sum of a column is from its total, how far rounding is likely to bring it, and how far it may at most. Errors of
-// rounding are spread evenly over a unit, whose standard deviation is 0.29 units: of n cells it is 0.29 times the root of n, and six of
-// those are never exceeded by chance.
+// distance is how far the sum of a column is from its total, how far rounding is likely to bring
+// it, and how far it may at most. Errors of rounding are spread evenly over a unit, whose standard
+// deviation is 0.29 units: of n cells it is 0.29 times the root of n, and six of those are never
+// exceeded by chance.
 func distance(c table.Column, rows, total table.Part, decimals int) (apart, likely, most *big.Rat) {
 	r, t := exactly(rows.Sums[c.Name]), exactly(total.Sums[c.Name])
 	apart = new(big.Rat).Sub(r, t)
@@ -113,7 +119,8 @@ func distance(c table.Column, rows, total table.Part, decimals int) (apart, like
 		case catalog.Int64:
 			finest = 0
 		}
-		unit := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(min(decimals, finest))), nil))
+		unit := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Exp(big.NewInt(10),
+			big.NewInt(int64(min(decimals, finest))), nil))
 		cells := terms
 		if n, counted := rows.Cells[c.Name]; counted {
 			cells = n + 1
@@ -151,9 +158,11 @@ func exactly(text string) *big.Rat {
 // Equal tells whether two sums of parts are the same number.
 func Equal(a, b string) bool { return exactly(a).Cmp(exactly(b)) == 0 }
 
-// Add gives the totals of two answers that share no row: of other partitions, or of other apps. Only the named columns have one.
+// Add gives the totals of two answers that share no row: of other partitions, or of other apps.
+// Only the named columns have one.
 func Add(columns []table.Column, a, b table.Part) table.Part {
-	sum := table.Part{Partition: a.Partition, Rows: a.Rows + b.Rows, Sums: map[string]string{}, Decimals: map[string]int{}}
+	sum := table.Part{Partition: a.Partition, Rows: a.Rows + b.Rows, Sums: map[string]string{},
+		Decimals: map[string]int{}}
 	for _, c := range columns {
 		digits := map[catalog.Type]int{catalog.Decimal: 6, catalog.Double: mostDecimals}[c.Type]
 		sum.Sums[c.Name] = new(big.Rat).Add(exactly(a.Sums[c.Name]), exactly(b.Sums[c.Name])).FloatString(digits)

@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// Derived is a table whose rows are derived of this one's records. It goes to the same targets in the same way, and is recorded in the
-// same documents. Nothing of it is held back, and an empty partition replaces what was there: what is derived is right, however much less
-// it is.
+// Derived is a table whose rows are derived of this one's records. It goes to the same targets in
+// the same way, and is recorded in the same documents. Nothing of it is held back, and an empty
+// partition replaces what was there: what is derived is right, however much less it is.
 func (t *Table) Derived(kind string) *Table {
 	o := t.o
 	of := t.Table.Derived(kind)
@@ -23,11 +23,13 @@ func (t *Table) Derived(kind string) *Table {
 	return newTable(of, o)
 }
 
-// PutRows makes typed rows the whole content of partitions that this program derives from what it has recorded. What all targets
-// hold already is neither put nor recorded again, unlike with Deliver: that it was looked at tells nothing. The rows must have been derived
-// after the table was read: the error is a *ledger.HeldError, or ledger.ErrLost, when another run is putting rows, or has since, and then
-// they are to be derived anew.
-func (t *Table) PutRows(ctx context.Context, d Definition, partitions []civil.Date, rows [][]any, at time.Time) (err error) {
+// PutRows makes typed rows the whole content of partitions that this program derives from what it
+// has recorded. What all targets hold already is neither put nor recorded again, unlike with
+// Deliver: that it was looked at tells nothing. The rows must have been derived after the table was
+// read: the error is a *ledger.HeldError, or ledger.ErrLost, when another run is putting rows, or
+// has since, and then they are to be derived anew.
+func (t *Table) PutRows(ctx context.Context, d Definition, partitions []civil.Date, rows [][]any,
+	at time.Time) (err error) {
 	if len(partitions) == 0 {
 		return nil
 	}

@@ -23,8 +23,8 @@ func (t *Table) keep(target ledger.Target, l listing) {
 	t.seen[target.Identity()] = l
 }
 
-// Release forgets what was read of the ledger, and what the targets show, but for the partitions that are to be
-// fetched. Nobody may be at work on the table. Begin reads the ledger again.
+// Release forgets what was read of the ledger, and what the targets show, but for the partitions
+// that are to be fetched. Nobody may be at work on the table. Begin reads the ledger again.
 func (t *Table) Release(fetched map[civil.Date]bool) {
 	t.Table.Release()
 	t.mu.Lock()
@@ -48,7 +48,8 @@ func (t *Table) Release(fetched map[civil.Date]bool) {
 	}
 }
 
-// changed tells whether the target, when FindChanged listed it, showed something else than the record's receipt says.
+// changed tells whether the target, when FindChanged listed it, showed something else than the
+// record's receipt says.
 func (t *Table) changed(e ledger.Record, target ledger.Target) bool { return t.stored(e, target) != "" }
 
 // stored says how that is something else; empty: it isn't.
@@ -57,7 +58,8 @@ func (t *Table) stored(e ledger.Record, target ledger.Target) refresh.Condition 
 	l, looked := t.seen[target.Identity()]
 	t.mu.Unlock()
 	r, has := e.Receipt(target)
-	if !looked || !has || e.Doubt || l.seqs[e.Partition] != e.Seq || l.table.Oldest.IsValid() && !l.table.Oldest.Before(e.Partition) {
+	if !looked || !has || e.Doubt || l.seqs[e.Partition] != e.Seq || l.table.Oldest.IsValid() &&
+		!l.table.Oldest.Before(e.Partition) {
 		return ""
 	}
 	o, there := l.object(r)
@@ -76,7 +78,8 @@ func (t *Table) stored(e ledger.Record, target ledger.Target) refresh.Condition 
 	return refresh.Replaced
 }
 
-// object is what the target showed under a receipt's key. A store that shows whole tables has partitions only for rows.
+// object is what the target showed under a receipt's key. A store that shows whole tables has
+// partitions only for rows.
 func (l listing) object(r sinks.Receipt) (o sinks.Object, there bool) {
 	if o, there = l.objects[r.Key]; !there && l.table.Table {
 		return sinks.Object{Version: l.table.Version, Size: r.Size, Counted: l.counted}, true

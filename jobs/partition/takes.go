@@ -8,8 +8,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// takes sees that targets can take a part before it is recorded as in doubt: a put that is refused leaves the rows as they were, and the
-// ledger with them. What has fitted once isn't asked again.
+// takes sees that targets can take a part before it is recorded as in doubt: a put that is refused
+// leaves the rows as they were, and the ledger with them. What has fitted once isn't asked again.
 func (t *Table) takes(ctx context.Context, p sinks.Part, targets []ledger.Target) error {
 	for _, target := range targets {
 		sink, keeps := target.Sink.(sinks.Taker)

@@ -29,7 +29,8 @@ func TestDeliverSaysHowLongItTook(t *testing.T) {
 		first, second := date("2026-01-01"), date("2026-01-02")
 		w := refresh.Window{Due: []refresh.Due{{Partition: first, Seq: 1}, {Partition: second, Seq: 1}}}
 		out, err := deliverIn(t, to, d, w, Answer{
-			Fetched: moment("2026-01-09T06:00"), Parts: []table.Part{{Partition: first, Rows: 1, Hash: "A"}, {Partition: second, Rows: 1, Hash: "B"}},
+			Fetched: moment("2026-01-09T06:00"), Parts: []table.Part{{Partition: first, Rows: 1, Hash: "A"},
+				{Partition: second, Rows: 1, Hash: "B"}},
 		})
 		check(t, err)
 		if out.Written != 2 || out.Put != 6*time.Second {

@@ -18,8 +18,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// crowd is a sink that takes three parts at a time, for as long as one would take. It forgets the versions of what it holds, as a
-// store does whose files were rewritten by somebody long ago.
+// crowd is a sink that takes three parts at a time, for as long as one would take. It forgets the
+// versions of what it holds, as a store does whose files were rewritten by somebody long ago.
 type crowd struct {
 	mu         sync.Mutex
 	now, most  int
@@ -65,12 +65,14 @@ func (c *crowd) List(context.Context, string) (list []sinks.Object, err error) {
 func (c *crowd) Store() string { return "crowd" }
 func (c *crowd) Close() error  { return nil }
 
-// A sink that takes several parts in one go gets as many at a time as it says, beside others that don't.
+// A sink that takes several parts in one go gets as many at a time as it says, beside others that
+// don't.
 func TestPutTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		many := &crowd{held: map[civil.Date]sinks.Receipt{}}
 		one := newShelf()
-		p := newPublisher(t, ledger.Target{Name: "many", Sink: many}, ledger.Target{Name: "one", Sink: guarded{one, new(sync.Mutex)}})
+		p := newPublisher(t, ledger.Target{Name: "many", Sink: many},
+			ledger.Target{Name: "one", Sink: guarded{one, new(sync.Mutex)}})
 		to := openAt(t, p.ledger, p.target...)
 		var w refresh.Window
 		a := Answer{Fetched: moment("2026-01-09T06:00")}
@@ -79,7 +81,8 @@ func TestPutTogether(t *testing.T) {
 			a.Parts = append(a.Parts, table.Part{Partition: day, Rows: 1, Hash: day.String()})
 		}
 		began := time.Now()
-		out, err := deliverIn(t, to, Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}, w, a)
+		out, err := deliverIn(t, to, Definition{Schema: &sinks.Schema{},
+			Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}, w, a)
 		check(t, err)
 		if took := time.Since(began); out.Written != 7 || many.most != 3 || took != 3*time.Second || one.puts != 7 {
 			t.Errorf("%d written, %d at a time, %s, %d to the other sink", out.Written, many.most, took, one.puts)
@@ -125,12 +128,14 @@ func TestAPutThatPanics(t *testing.T) {
 			w.Due = append(w.Due, refresh.Due{Partition: day, Seq: 1})
 			a.Parts = append(a.Parts, table.Part{Partition: day, Rows: 1, Hash: day.String()})
 		}
-		out, err := deliverIn(t, to, Definition{Schema: &sinks.Schema{}, Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}, w, a)
+		out, err := deliverIn(t, to, Definition{Schema: &sinks.Schema{},
+			Rules: refresh.Rules{Period: refresh.Day, Location: time.UTC}}, w, a)
 		var panicked *panics.Error
 		if !errors.As(err, &panicked) || out.Written != 2 || out.Failed != 1 || len(sink.held) != 2 {
 			t.Fatalf("%+v, %v", out, err)
 		}
-		if !regexp.MustCompile(`^put .*/2026-01-02: a mistake of the program: panic: a mistake of the sink, at partition\.\(\*crowd\)\.Put \(together_test\.go:\d+\)$`).MatchString(err.Error()) {
+		if !regexp.MustCompile(
+			`^put .*/2026-01-02: a mistake of the program: panic: a mistake of the sink, at partition\.\(\*crowd\)\.Put \(together_test\.go:\d+\)$`).MatchString(err.Error()) {
 			t.Errorf("it says %s", err)
 		}
 	})

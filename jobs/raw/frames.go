@@ -10,14 +10,16 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// What is said of an answer stands behind the CSV, in a skippable frame of Zstandard (RFC 8878, 3.1.2), which every decoder
-// passes over. It is the last one, and not the first, because readers that tell formats apart by their first bytes want to
-// see a frame of Zstandard there, and because only at the end everything is known:
+// What is said of an answer stands behind the CSV, in a skippable frame of Zstandard (RFC 8878,
+// 3.1.2), which every decoder passes over. It is the last one, and not the first, because readers
+// that tell formats apart by their first bytes want to see a frame of Zstandard there, and because
+// only at the end everything is known:
 //
 //	magic │ n │ n bytes: JSON, and n again
 //
-// All numbers have four bytes, the lowest first. The second n lets a reader find the frame from the end of the object. The
-// JSON has a checksum of its own, as the objects of the ledger do, because the SHA-256 covers the CSV alone.
+// All numbers have four bytes, the lowest first. The second n lets a reader find the frame from the
+// end of the object. The JSON has a checksum of its own, as the objects of the ledger do, because
+// the SHA-256 covers the CSV alone.
 const (
 	magic       = 0x184D2A57 // one of the sixteen that the format leaves to its users
 	frameHeader = 8

@@ -19,8 +19,9 @@ type Kept struct {
 	copy    *stream // of the attempt at work; nil: none
 }
 
-// Tee gives a reader of the same bytes as from, which are copied while they are read. Each call begins anew, because the
-// service is asked again when an answer breaks: what was copied of an earlier attempt is thrown away.
+// Tee gives a reader of the same bytes as from, which are copied while they are read. Each call
+// begins anew, because the service is asked again when an answer breaks: what was copied of an
+// earlier attempt is thrown away.
 func (k *Kept) Tee(from io.Reader) io.Reader {
 	if k == nil {
 		return from
@@ -56,8 +57,9 @@ func (e *KeepError) Unwrap() error { return e.Err }
 // ends is how many times its patience a whole answer waits for the end of its copy.
 const ends = 6
 
-// Commit publishes the copy of an accepted answer, and gives its name for records: key#SHA-256. After an error there is no object, unless
-// the store lost its own answer; nobody then knows the key. Errors are a *KeepError.
+// Commit publishes the copy of an accepted answer, and gives its name for records: key#SHA-256.
+// After an error there is no object, unless the store lost its own answer; nobody then knows the
+// key. Errors are a *KeepError.
 func (k *Kept) Commit(a Answer) (name string, err error) {
 	if k == nil {
 		return "", nil

@@ -45,8 +45,8 @@ const (
 	longestHeader = 200
 )
 
-// OfUse picks the headers that are kept. Cookies and credentials never are, because only names that are known to be
-// harmless are taken.
+// OfUse picks the headers that are kept. Cookies and credentials never are, because only names that
+// are known to be harmless are taken.
 func OfUse(all http.Header) map[string]string {
 	kept := map[string]string{}
 	for name, values := range all {
@@ -60,7 +60,8 @@ func OfUse(all http.Header) map[string]string {
 
 // isID tells whether a header names the request, whatever its maker called that.
 func isID(name string) bool {
-	return slices.ContainsFunc([]string{"Request-Id", "Requestid", "Correlation-Id", "Trace-Id"}, func(end string) bool {
-		return strings.HasSuffix(name, end)
-	})
+	return slices.ContainsFunc([]string{"Request-Id", "Requestid", "Correlation-Id", "Trace-Id"},
+		func(end string) bool {
+			return strings.HasSuffix(name, end)
+		})
 }

@@ -1,23 +1,25 @@
-// Package raw keeps the service's answers as they came. Without it, a table that was built with a wrong type, lost with
-// its bucket or wanted in another sink could be had only by asking the service again, which by then says something else,
-// or doesn't remember the days any more; and nobody could show what it had said.
+// Package raw keeps the service's answers as they came. Without it, a table that was built with a
+// wrong type, lost with its bucket or wanted in another sink could be had only by asking the
+// service again, which by then says something else, or doesn't remember the days any more; and
+// nobody could show what it had said.
 //
 //	answer ─ Kept.Tee ─┬─▶ converter
 //	                   └─ two pieces of memory ─▶ SHA-256, zstd ─▶ object ─ Commit
 //
-// One answer is one object, {table}/{from}_{until}/{time}-{random}.csv.zst, in a bucket that needn't be a sink's. It is
-// written once, under a name that nobody has used, and never changed. Decompressed by anything that knows Zstandard, it is
-// the CSV, byte by byte:
+// One answer is one object, {table}/{from}_{until}/{time}-{random}.csv.zst, in a bucket that
+// needn't be a sink's. It is written once, under a name that nobody has used, and never changed.
+// Decompressed by anything that knows Zstandard, it is the CSV, byte by byte:
 //
 //	frames: the CSV │ skippable frame: the request, status, headers, size, SHA-256
 //
-// The copy never stands in the way of the data. When the store fails or is stuck, the copy is abandoned, the conversion goes
-// on, and Commit says what was wrong; what follows from that is the caller's to decide. An attempt that the service broke
-// off leaves nothing: its writer's context is cancelled, so that the half object is never published. A writer that is closed
-// after an error would publish it.
+// The copy never stands in the way of the data. When the store fails or is stuck, the copy is
+// abandoned, the conversion goes on, and Commit says what was wrong; what follows from that is the
+// caller's to decide. An attempt that the service broke off leaves nothing: its writer's context is
+// cancelled, so that the half object is never published. A writer that is closed after an error
+// would publish it.
 //
-// An answer 204 is kept as well, as an object without rows: the service said that there is nothing, and a missing object
-// would say that nobody asked.
+// An answer 204 is kept as well, as an object without rows: the service said that there is nothing,
+// and a missing object would say that nobody asked.
 package raw
 
 import (
@@ -48,8 +50,8 @@ type Options struct {
 	Piece  int           // the memory, in bytes, that the bucket's client may take for one upload; 0: 1 MiB
 }
 
-// A Store keeps the answers of one table. It is safe for concurrent use. A nil Store keeps nothing, and its methods do
-// nothing.
+// A Store keeps the answers of one table. It is safe for concurrent use. A nil Store keeps nothing,
+// and its methods do nothing.
 type Store struct {
 	o     Options
 	root  *disk.Root  // nil unless the bucket is a folder
@@ -73,7 +75,8 @@ func (s *Store) Must() bool { return s != nil && s.o.Must }
 // Location is where a person finds an answer, by its name.
 func (s *Store) Location(name string) string { return s.o.URL + "/" + Key(name) }
 
-// Key is the key of the object with the answer of a name, as Commit gives it. Earlier versions gave the key alone.
+// Key is the key of the object with the answer of a name, as Commit gives it. Earlier versions gave
+// the key alone.
 func Key(name string) string {
 	key, _, _ := strings.Cut(name, "#")
 	return key
@@ -86,12 +89,14 @@ const suffix = ".csv.zst"
 
 // newKey is a name that nobody has used. Its time is when the answer began to come.
 func (s *Store) newKey(r Request, now time.Time) string {
-	return fmt.Sprintf("%s%s_%s/%s-%s%s", s.prefix(), r.From, r.Until, now.UTC().Format(nameTime), rand.Text()[:12], suffix)
+	return fmt.Sprintf("%s%s_%s/%s-%s%s", s.prefix(), r.From, r.Until, now.UTC().Format(nameTime), rand.Text()[:12],
+		suffix)
 }
 
 func (s *Store) prefix() string { return s.o.Table + "/" }
 
-// parseKey reads the first day and the time from a key; the temporary file of a killed writer has them too.
+// parseKey reads the first day and the time from a key; the temporary file of a killed writer has
+// them too.
 func (s *Store) parseKey(key string) (from civil.Date, began time.Time, ok bool) {
 	days, name, found := strings.Cut(strings.TrimPrefix(key, s.prefix()), "/")
 	day, _, both := strings.Cut(days, "_")

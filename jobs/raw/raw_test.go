@@ -53,7 +53,8 @@ func rows(n int) []byte {
 	b := []byte("day,network,cost\n")
 	for len(b) < n {
 		b = append(b, "2026-03-0"...)
-		b = append(b, byte('1'+r.IntN(7)), ',', byte('a'+r.IntN(20)), ',', byte('0'+r.IntN(10)), '.', byte('0'+r.IntN(10)), '\n')
+		b = append(b, byte('1'+r.IntN(7)), ',', byte('a'+r.IntN(20)), ',', byte('0'+r.IntN(10)), '.',
+			byte('0'+r.IntN(10)), '\n')
 	}
 	return b
 }
@@ -77,7 +78,8 @@ func keep(t testing.TB, s *Store, content []byte) string {
 func accepted(content []byte) Answer {
 	return Answer{
 		Status: http.StatusOK, Bytes: int64(len(content)), Fetched: time.Date(2026, 3, 9, 4, 0, 0, 0, time.UTC),
-		Headers: OfUse(http.Header{"Date": {"Mon, 09 Mar 2026 04:00:01 GMT"}, "Set-Cookie": {"a=b"}, "X-Request-Id": {"17"}}),
+		Headers: OfUse(http.Header{"Date": {"Mon, 09 Mar 2026 04:00:01 GMT"}, "Set-Cookie": {"a=b"},
+			"X-Request-Id": {"17"}}),
 	}
 }
 
@@ -95,7 +97,8 @@ func keys(t testing.TB, b *blob.Bucket) (all []string) {
 	}
 }
 
-// What is kept is what was read, with what was asked and answered, in answers of all sizes around those of a piece.
+// What is kept is what was read, with what was asked and answered, in answers of all sizes around
+// those of a piece.
 func TestKeepAndOpen(t *testing.T) {
 	s, b := memory(t)
 	for _, size := range []int{1, 17, 1000, pieceSize - 1, pieceSize, pieceSize + 1, 3*pieceSize + 7, 2 << 20} {
@@ -114,8 +117,10 @@ func TestKeepAndOpen(t *testing.T) {
 		}
 		sum := sha256.Sum256(content)
 		want := accepted(content)
-		if r.Table != "daily" || r.Tool != "reportferry/test" || r.From != question.From || r.Until != question.Until || r.Query != question.Query ||
-			r.SHA256 != hex.EncodeToString(sum[:]) || r.Bytes != want.Bytes || r.Status != http.StatusOK || !r.Fetched.Equal(want.Fetched) {
+		if r.Table != "daily" || r.Tool != "reportferry/test" || r.From != question.From || r.Until != question.Until ||
+			r.Query != question.Query ||
+			r.SHA256 != hex.EncodeToString(sum[:]) || r.Bytes != want.Bytes || r.Status != http.StatusOK ||
+			!r.Fetched.Equal(want.Fetched) {
 			t.Errorf("it says %+v", r.Meta)
 		}
 		if len(r.Headers) != 2 || r.Headers["X-Request-Id"] != "17" {
@@ -155,7 +160,8 @@ func TestKeepNothing(t *testing.T) {
 	}
 }
 
-// Of an answer that breaks and is asked for again, only the last attempt is there. Nothing is there of one that was given up.
+// Of an answer that breaks and is asked for again, only the last attempt is there. Nothing is there
+// of one that was given up.
 func TestAttempts(t *testing.T) {
 	s, dir := folder(t)
 	content := rows(300_000)
@@ -199,8 +205,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// Whatever byte of an object is another one, whatever is cut off: it is an error that names the object. A flipped bit of the
-// compressed rows may mean nothing; then they are what they were.
+// Whatever byte of an object is another one, whatever is cut off: it is an error that names the
+// object. A flipped bit of the compressed rows may mean nothing; then they are what they were.
 func TestDamage(t *testing.T) {
 	s, b := memory(t)
 	content := rows(3000)

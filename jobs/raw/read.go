@@ -17,7 +17,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// A DamagedError says that a kept answer is missing, or isn't what was kept: nothing may be made of it.
+// A DamagedError says that a kept answer is missing, or isn't what was kept: nothing may be made of
+// it.
 type DamagedError struct {
 	Location string // where a person finds it
 	Err      error  // fs.ErrNotExist when it is missing
@@ -32,8 +33,8 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// A Reader reads a kept answer's content. What it gives is the whole answer only when it ends with io.EOF: its size and its
-// SHA-256 are compared there.
+// A Reader reads a kept answer's content. What it gives is the whole answer only when it ends with
+// io.EOF: its size and its SHA-256 are compared there.
 type Reader struct {
 	Meta
 	where   string
@@ -44,8 +45,8 @@ type Reader struct {
 	read    int64
 }
 
-// Open opens a kept answer by the name that Commit gave. A missing or damaged one, and another one under that name, is a *DamagedError;
-// other errors are of the store.
+// Open opens a kept answer by the name that Commit gave. A missing or damaged one, and another one
+// under that name, is a *DamagedError; other errors are of the store.
 func (s *Store) Open(ctx context.Context, name string) (*Reader, error) {
 	r := &Reader{where: s.Location(name), sum: sha256.New()}
 	_, sum, summed := strings.Cut(name, "#")

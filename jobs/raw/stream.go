@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// pieceSize is how much of an answer waits to be compressed, twice: one piece is filled while the other is compressed.
+	// pieceSize is how much of an answer waits to be compressed, twice: one piece is filled while
+	// the other is compressed.
 	pieceSize = 32 << 10
 
-	// patience is how long the answer waits for a store that takes nothing; impatience is that of later answers of the run,
-	// so that a store that hangs costs a run seconds and not minutes.
+	// patience is how long the answer waits for a store that takes nothing; impatience is that of
+	// later answers of the run, so that a store that hangs costs a run seconds and not minutes.
 	patience   = 10 * time.Second
 	impatience = time.Second
 )
@@ -26,8 +27,9 @@ var (
 	errStuck   = errors.New("the store takes nothing any more")
 )
 
-// A stream copies one attempt's answer into an object. A goroutine of its own compresses and writes. It is abandoned after
-// the first error, and its writer, who is the reader of the answer, doesn't notice.
+// A stream copies one attempt's answer into an object. A goroutine of its own compresses and
+// writes. It is abandoned after the first error, and its writer, who is the reader of the answer,
+// doesn't notice.
 type stream struct {
 	store  *Store
 	key    string

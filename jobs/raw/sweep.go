@@ -21,13 +21,14 @@ const (
 	mostSwept = 1000
 	sweepers  = 16
 
-	// A temporary file of a folder belongs to no running writer any more when it is so old: no answer takes as long.
+	// A temporary file of a folder belongs to no running writer any more when it is so old: no
+	// answer takes as long.
 	deserted = 24 * time.Hour
 )
 
-// Sweep deletes answers that came longer ago than they are kept, by the time in their names, and gives their number. What
-// records say of them doesn't matter: a partition whose answers are swept can't be replayed any more, and says so. In a
-// folder, what killed writers left is swept as well.
+// Sweep deletes answers that came longer ago than they are kept, by the time in their names, and
+// gives their number. What records say of them doesn't matter: a partition whose answers are swept
+// can't be replayed any more, and says so. In a folder, what killed writers left is swept as well.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (n int, err error) {
 	if s == nil {
 		return 0, nil
@@ -58,8 +59,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (n int, err error) {
 	return len(old), g.Wait()
 }
 
-// oldObjects lists what came before the cutoff. Names begin with the first day asked for, and nobody asks for days to come,
-// so that the listing ends with the day of the cutoff: what is listed doesn't grow with the years that are kept.
+// oldObjects lists what came before the cutoff. Names begin with the first day asked for, and
+// nobody asks for days to come, so that the listing ends with the day of the cutoff: what is listed
+// doesn't grow with the years that are kept.
 func (s *Store) oldObjects(ctx context.Context, cutoff time.Time) (old []string, err error) {
 	last := civil.DateOf(cutoff).AddDays(1) // a day is over elsewhere before it is in UTC
 	for it := s.o.Bucket.List(&blob.ListOptions{Prefix: s.prefix()}); len(old) < mostSwept; {
@@ -81,25 +83,27 @@ func (s *Store) oldObjects(ctx context.Context, cutoff time.Time) (old []string,
 	return old, nil
 }
 
-// oldFiles walks the folder itself, because gocloud's listing leaves temporary files out, or fails when they vanish.
+// oldFiles walks the folder itself, because gocloud's listing leaves temporary files out, or fails
+// when they vanish.
 func (s *Store) oldFiles(cutoff, left time.Time) (old []string, err error) {
-	err = filepath.WalkDir(filepath.Join(s.o.Dir, filepath.FromSlash(s.prefix())), func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil || d.IsDir() {
+	err = filepath.WalkDir(filepath.Join(s.o.Dir, filepath.FromSlash(s.prefix())),
+		func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || d.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel(s.o.Dir, path)
+			key := filepath.ToSlash(rel)
+			_, began, ok := s.parseKey(key)
+			if ok && (began.Before(cutoff) || strings.HasSuffix(key, ".tmp") && began.Before(left)) {
+				old = append(old, key)
+			}
+			if err == nil && len(old) == mostSwept {
+				return fs.SkipAll
+			}
 			return err
-		}
-		rel, err := filepath.Rel(s.o.Dir, path)
-		key := filepath.ToSlash(rel)
-		_, began, ok := s.parseKey(key)
-		if ok && (began.Before(cutoff) || strings.HasSuffix(key, ".tmp") && began.Before(left)) {
-			old = append(old, key)
-		}
-		if err == nil && len(old) == mostSwept {
-			return fs.SkipAll
-		}
-		return err
-	})
+		})
 	return old, err
 }

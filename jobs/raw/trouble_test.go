@@ -26,7 +26,8 @@ import (
 
 var errRefused = errors.New("no room")
 
-// trouble is the driver of a bucket that takes so many bytes of each object and then fails, or takes nothing more.
+// trouble is the driver of a bucket that takes so many bytes of each object and then fails, or
+// takes nothing more.
 type trouble struct {
 	driver.Bucket
 	takes int
@@ -81,7 +82,8 @@ func (w *troubled) Close() error {
 	return errors.Join(w.ctx.Err(), errRefused)
 }
 
-// A store that fails, wherever it does, changes nothing of what the answer's reader gets, and Commit says what was wrong.
+// A store that fails, wherever it does, changes nothing of what the answer's reader gets, and
+// Commit says what was wrong.
 func TestStoreFails(t *testing.T) {
 	content := rows(3 << 20)
 	for _, d := range []trouble{{open: errRefused}, {takes: 0}, {takes: 1000}, {takes: 200_000}, {takes: 100 << 20}} {
@@ -94,7 +96,8 @@ func TestStoreFails(t *testing.T) {
 		}
 		key, err := k.Commit(accepted(content))
 		var keep *KeepError
-		if key != "" || !errors.As(err, &keep) || !errors.Is(err, errRefused) || !strings.Contains(err.Error(), "made://up/daily/2026-03-01_2026-03-08/") {
+		if key != "" || !errors.As(err, &keep) || !errors.Is(err, errRefused) ||
+			!strings.Contains(err.Error(), "made://up/daily/2026-03-01_2026-03-08/") {
 			t.Errorf("%+v: %q, %v", d, key, err)
 		}
 		k.Abort()
@@ -104,11 +107,13 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// A store that hangs costs the first answer its patience, and later ones little, also at the end of an answer.
+// A store that hangs costs the first answer its patience, and later ones little, also at the end of
+// an answer.
 func TestStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, takes := range []int{0, 200_000, 100 << 20} {
-			s := Open(Options{Bucket: blob.NewBucket(trouble{takes: takes, hangs: true}), URL: "made://up", Table: "daily"})
+			s := Open(Options{Bucket: blob.NewBucket(trouble{takes: takes, hangs: true}), URL: "made://up",
+				Table: "daily"})
 			for i, most := range []time.Duration{ends * patience, ends * impatience, ends * impatience} {
 				began := time.Now()
 				content := rows(3 << 20)
@@ -283,8 +288,8 @@ func TestSweepIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzOpen gives the reader objects of anybody's making: it must not break, and what it gives without an error is what the
-// object says of itself.
+// FuzzOpen gives the reader objects of anybody's making: it must not break, and what it gives
+// without an error is what the object says of itself.
 func FuzzOpen(f *testing.F) {
 	s, b := memory(f)
 	for _, size := range []int{1, 1000} {

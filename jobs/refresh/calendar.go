@@ -9,27 +9,31 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Condition says in a word or two how a partition of a table is, for people who look at many at once. Of several that hold, it
-// is the one that needs them most.
+// A Condition says in a word or two how a partition of a table is, for people who look at many at
+// once. Of several that hold, it is the one that needs them most.
 type Condition string
 
-// The conditions, those first that need a person most. A partition that none of the others fits has its finality: Partial,
-// Restating or Final.
+// The conditions, those first that need a person most. A partition that none of the others fits has
+// its finality: Partial, Restating or Final.
 const (
-	Running      Condition = "running" // a run is fetching it
-	Broken       Condition = "failed"  // its fetch, in the last run that tried it
-	CutOff       Condition = "interrupted"
-	Absent       Condition = "missing"
-	TooOld       Condition = "too old" // it is missing, and the table would delete it at once
-	Gone         Condition = "can't be fetched any more"
-	Mixed        Condition = "other meaning" // its numbers mean something else than the newest ones: a rebaseline isn't finished
-	Deleted      Condition = "deleted in the sink"
-	Replaced     Condition = "changed in the sink"    // a sink holds something else than what was put
-	HeldBack     Condition = ledger.EventHeld         // the newest answer isn't published, because it takes good rows away
-	DiffersAlike Condition = ledger.EventDiffersAlike // three answers on different days differ from the service's totals alike
+	Running Condition = "running" // a run is fetching it
+	Broken  Condition = "failed"  // its fetch, in the last run that tried it
+	CutOff  Condition = "interrupted"
+	Absent  Condition = "missing"
+	TooOld  Condition = "too old" // it is missing, and the table would delete it at once
+	Gone    Condition = "can't be fetched any more"
+	// Its numbers mean something else than the newest ones: a rebaseline isn't finished.
+	Mixed    Condition = "other meaning"
+	Deleted  Condition = "deleted in the sink"
+	Replaced Condition = "changed in the sink" // a sink holds something else than what was put
+	// The newest answer isn't published, because it takes good rows away.
+	HeldBack Condition = ledger.EventHeld
+	// Three answers on different days differ from the service's totals alike.
+	DiffersAlike Condition = ledger.EventDiffersAlike
 	Differs      Condition = "unreconciled"
 	Suspicious   Condition = "suspected empty" // it has no rows, although the periods on each side have some
-	MovedAndLeft Condition = "moved and left"  // it was final, the service has changed it since, and drift: warn leaves it
+	// It was final, the service has changed it since, and drift: warn leaves it.
+	MovedAndLeft Condition = "moved and left"
 	ChangedFinal Condition = "changed after final"
 	Expired      Condition = "expired" // the table has deleted it because of its age
 	NotYet       Condition = "not due yet"
@@ -38,7 +42,8 @@ const (
 
 // Conditions lists them all in that order.
 var Conditions = []Condition{
-	Running, Broken, CutOff, Absent, TooOld, Gone, Mixed, Deleted, Replaced, HeldBack, DiffersAlike, Differs, Suspicious, MovedAndLeft, ChangedFinal, Expired, NotYet, WithoutRows, Partial, Restating, Final,
+	Running, Broken, CutOff, Absent, TooOld, Gone, Mixed, Deleted, Replaced, HeldBack, DiffersAlike, Differs,
+	Suspicious, MovedAndLeft, ChangedFinal, Expired, NotYet, WithoutRows, Partial, Restating, Final,
 }
 
 // An Entry says how one partition of a table is by now.
@@ -58,8 +63,8 @@ func Calendar(now time.Time, r Rules, done ledger.Records, gaps []Gap) []Entry {
 	})
 }
 
-// Troubled is Calendar with those partitions alone that something is to be said of. It looks at no clock of a zone, so that it takes little
-// time for a long table.
+// Troubled is Calendar with those partitions alone that something is to be said of. It looks at no
+// clock of a zone, so that it takes little time for a long table.
 func Troubled(r Rules, done ledger.Records, gaps []Gap) []Entry {
 	return r.entries(done, gaps, func(e ledger.Record) (Entry, bool) {
 		c := r.trouble(e)
@@ -94,7 +99,8 @@ func Hold(all []Entry, due []Due, held map[civil.Date]string) (leased int) {
 			continue
 		}
 		leased++
-		if i, known := slices.BinarySearchFunc(all, d.Partition, func(e Entry, at civil.Date) int { return e.Partition.Compare(at) }); known {
+		if i, known := slices.BinarySearchFunc(all, d.Partition,
+			func(e Entry, at civil.Date) int { return e.Partition.Compare(at) }); known {
 			all[i].Condition = Running
 		}
 	}
@@ -165,8 +171,9 @@ type Piece struct {
 	Partitions int        `json:"partitions"`
 }
 
-// Pieces are the rows of a calendar, ascending. Gaps are in a calendar too, so that between two rows lie periods that nobody asks for:
-// those between a backfill and Start, or those that no snapshot was taken of.
+// Pieces are the rows of a calendar, ascending. Gaps are in a calendar too, so that between two
+// rows lie periods that nobody asks for: those between a backfill and Start, or those that no
+// snapshot was taken of.
 func Pieces(p Period, all []Entry) (list []Piece) {
 	for i, e := range all {
 		if i == 0 || p.Next(all[i-1].Partition) != e.Partition {

@@ -26,14 +26,19 @@ func TestCalendar(t *testing.T) {
 	put("2025-12-30", "2026-01-01T06:00", func(e *ledger.Record) { e.State = ledger.Publishing }) // before the start
 	put("2026-01-01", "2026-01-05T06:00", nil)
 	put("2026-01-02", "2026-01-06T06:00", func(e *ledger.Record) { e.Moved = true })
-	put("2026-01-03", "2026-01-07T06:00", func(e *ledger.Record) { e.Moved, e.Control = true, &ledger.Control{State: ledger.Unreconciled} })
+	put("2026-01-03", "2026-01-07T06:00", func(e *ledger.Record) {
+		e.Moved, e.Control = true,
+			&ledger.Control{State: ledger.Unreconciled}
+	})
 	put("2026-01-04", "2026-01-08T06:00", nil)
 	put("2026-01-05", "2026-01-06T06:00", func(e *ledger.Record) { e.State, e.Rows = ledger.Empty, 0 })
 	put("2026-01-06", "2026-01-07T06:00", nil)
 	put("2026-01-07", "2026-01-07T06:00", nil)
 	put("2026-01-08", "2026-01-09T06:00", func(e *ledger.Record) { e.State = ledger.Publishing })
-	r.Leaving = map[civil.Date]time.Time{date("2026-01-04"): moment("2026-01-09T06:00"), date("2026-01-01"): moment("2026-01-01T06:00")}
-	runs := []ledger.Run{{ID: "r2", Results: []ledger.Result{{Job: "j", Failures: []ledger.Failure{failure("2026-01-09", "no")}}}}}
+	r.Leaving = map[civil.Date]time.Time{date("2026-01-04"): moment("2026-01-09T06:00"),
+		date("2026-01-01"): moment("2026-01-01T06:00")}
+	runs := []ledger.Run{{ID: "r2", Results: []ledger.Result{{Job: "j",
+		Failures: []ledger.Failure{failure("2026-01-09", "no")}}}}}
 
 	in := Inspect(now, "j", r, done, ledger.Past{Runs: runs})
 	var got []string
@@ -41,9 +46,12 @@ func TestCalendar(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %v", e.Partition, e.Condition, e.Gap != nil))
 	}
 	want := []string{
-		"2025-12-30 interrupted false", "2026-01-01 final false", "2026-01-02 changed after final false", "2026-01-03 unreconciled false",
-		"2026-01-04 moved and left false", "2026-01-05 empty false", "2026-01-06 restating false", "2026-01-07 partial false",
-		"2026-01-08 interrupted true", "2026-01-09 failed true", "2026-01-10 missing true", "2026-01-11 not due yet true",
+		"2025-12-30 interrupted false", "2026-01-01 final false", "2026-01-02 changed after final false",
+		"2026-01-03 unreconciled false",
+		"2026-01-04 moved and left false", "2026-01-05 empty false", "2026-01-06 restating false",
+		"2026-01-07 partial false",
+		"2026-01-08 interrupted true", "2026-01-09 failed true", "2026-01-10 missing true",
+		"2026-01-11 not due yet true",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("calendar:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -80,7 +88,8 @@ func TestFinalThroughNoHole(t *testing.T) {
 		days string
 		want string
 	}{
-		{"2026-01-02 2026-01-03 2026-01-04", "2026-01-04"}, {"2026-01-02 2026-01-04", "2026-01-02"}, {"2026-01-03 2026-01-04", "none"},
+		{"2026-01-02 2026-01-03 2026-01-04", "2026-01-04"}, {"2026-01-02 2026-01-04", "2026-01-02"},
+		{"2026-01-03 2026-01-04", "none"},
 		{"2025-12-20 2025-12-25 2026-01-02", "2026-01-02"}, {"2025-12-20 2026-01-03", "2025-12-20"},
 	} {
 		done := ledger.Records{}
@@ -101,7 +110,8 @@ func TestFinalThroughNoHole(t *testing.T) {
 func TestHoldMarksWhatIsFetched(t *testing.T) {
 	p := civil.Date{Year: 2026, Month: 1, Day: 1}
 	due := []Due{{Partition: p}, {Partition: p.AddDays(1)}, {Partition: p.AddDays(14)}}
-	all := []Entry{{Partition: p, Condition: Absent}, {Partition: p.AddDays(1), Condition: Absent}, {Partition: p.AddDays(2), Condition: Final}, {Partition: p.AddDays(14), Condition: Absent}}
+	all := []Entry{{Partition: p, Condition: Absent}, {Partition: p.AddDays(1), Condition: Absent},
+		{Partition: p.AddDays(2), Condition: Final}, {Partition: p.AddDays(14), Condition: Absent}}
 	if leased := Hold(all, due, map[civil.Date]string{p: "r", p.AddDays(1): "r", p.AddDays(2): "s"}); leased != 2 {
 		t.Errorf("%d of those that are due are leased", leased)
 	}

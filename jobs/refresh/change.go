@@ -27,12 +27,14 @@ type Change struct {
 	Is        string     `json:"is"`
 	Delta     string     `json:"delta"` // Is less Was
 	Reason    string     `json:"reason,omitempty"`
-	Finality  string     `json:"finality,omitempty"` // of the old number, when it was fetched last: Final is one that shouldn't have changed
+	// Of the old number, when it was fetched last: Final is one that shouldn't have changed.
+	Finality string `json:"finality,omitempty"`
 }
 
-// Changes derives what has moved from a table's history, in its order and by metric. A partition's first content is no change. A sum
-// that only one of two contents has is one when the other has no rows; else its column came or went. Rows that changed although no
-// sum did are a change of RowCount by 0. Contents of different meanings aren't compared: see Rebaselined.
+// Changes derives what has moved from a table's history, in its order and by metric. A partition's
+// first content is no change. A sum that only one of two contents has is one when the other has no
+// rows; else its column came or went. Rows that changed although no sum did are a change of
+// RowCount by 0. Contents of different meanings aren't compared: see Rebaselined.
 func Changes(history []ledger.Record) (out []Change) {
 	for was, is := range successive(history) {
 		if rebaselined(was, is) {

@@ -13,7 +13,8 @@ func TestChanges(t *testing.T) {
 	night := func(n int) time.Time { return time.Date(2026, 3, n, 6, 0, 0, 0, time.UTC) }
 	e := func(day string, seq, fetched int, rows int64, hash string, sums ...string) ledger.Record {
 		r := ledger.Record{
-			Partition: date(day), Seq: seq, Fetched: night(fetched), Since: night(fetched), Rows: rows, Hash: hash, Shape: "s",
+			Partition: date(day), Seq: seq, Fetched: night(fetched), Since: night(fetched), Rows: rows, Hash: hash,
+			Shape: "s",
 			State: ledger.Written, Run: "r" + hash, Reason: "lookback", Finality: Restating, Sums: map[string]string{},
 		}
 		for i := 0; i < len(sums); i += 2 {
@@ -68,12 +69,15 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Contents of different meanings aren't compared, and are told apart. A column that was added changes no meaning.
+// Contents of different meanings aren't compared, and are told apart. A column that was added
+// changes no meaning.
 func TestRebaselined(t *testing.T) {
 	var history []ledger.Record
-	for i, of := range []struct{ shape, meaning, cost string }{{"a", "", "7"}, {"a", "usd", "8"}, {"b", "eur", "6"}, {"c", "eur", "5"}, {"c", "", "5.5"}} {
+	for i, of := range []struct{ shape, meaning, cost string }{{"a", "", "7"}, {"a", "usd", "8"}, {"b", "eur", "6"},
+		{"c", "eur", "5"}, {"c", "", "5.5"}} {
 		history = append(history, ledger.Record{
-			Partition: date("2026-03-01"), Seq: i + 1, Rows: 1, Shape: of.shape, Meaning: of.meaning, Sums: map[string]string{"cost": of.cost}, Hash: of.cost, State: ledger.Written,
+			Partition: date("2026-03-01"), Seq: i + 1, Rows: 1, Shape: of.shape, Meaning: of.meaning,
+			Sums: map[string]string{"cost": of.cost}, Hash: of.cost, State: ledger.Written,
 			Fetched: time.Date(2026, 3, 2+i, 6, 0, 0, 0, time.UTC),
 		})
 	}
@@ -87,7 +91,8 @@ func TestRebaselined(t *testing.T) {
 	for _, c := range append(Changes(history), rebaselined...) {
 		got = append(got, strings.Join([]string{c.Metric, c.Was, c.Is, c.Delta, c.Now.Format("02")}, " "))
 	}
-	if want := "cost 7 8 1 03, cost 6 5 -1 05, cost 5 5.5 0.5 06, rebaseline usd eur  04"; strings.Join(got, ", ") != want {
+	if want := "cost 7 8 1 03, cost 6 5 -1 05, cost 5 5.5 0.5 06, rebaseline usd eur  04"; strings.Join(got,
+		", ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
 	}
 }

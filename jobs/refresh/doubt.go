@@ -9,19 +9,22 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// The service is asked again about what is doubtful after so many days, the last number as often as it takes, and mostAsked times in all.
+// The service is asked again about what is doubtful after so many days, the last number as often as
+// it takes, and mostAsked times in all.
 var pauses = []int{1, 2, 4, 7}
 
 const mostAsked = 8
 
-// emptyAnswers are how many days after the first must answer that a suspected partition has no rows until that is believed.
+// emptyAnswers are how many days after the first must answer that a suspected partition has no rows
+// until that is believed.
 const emptyAnswers = 3
 
 // beside is how many periods on each side of one without rows are looked at.
 const beside = 14
 
-// Suspected gives the partitions without rows whose neighbours on each side all have some. The service may have lost them: all_revenue is
-// known to answer without rows where ad_revenue has some.
+// Suspected gives the partitions without rows whose neighbours on each side all have some. The
+// service may have lost them: all_revenue is known to answer without rows where ad_revenue has
+// some.
 func Suspected(p Period, done ledger.Records) map[civil.Date]bool {
 	if p == Whole {
 		return nil
@@ -44,7 +47,8 @@ func Suspected(p Period, done ledger.Records) map[civil.Date]bool {
 	return suspected
 }
 
-// doubtful tells whether the service is to be asked again about a partition that is as old as it needs to be.
+// doubtful tells whether the service is to be asked again about a partition that is as old as it
+// needs to be.
 func (r Rules) doubtful(e ledger.Record) bool {
 	if e.State == ledger.Empty {
 		return r.Suspected[e.Partition] && e.Same < emptyAnswers

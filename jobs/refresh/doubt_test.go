@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// What differs from the totals is asked for again after 1, 2, 4 and 7 days, also when it is as old as it needs to be, eight times in all,
-// and no more when three answers have said the same.
+// What differs from the totals is asked for again after 1, 2, 4 and 7 days, also when it is as old
+// as it needs to be, eight times in all, and no more when three answers have said the same.
 func TestDoubtfulPartitionsAreAskedForAgain(t *testing.T) {
 	day := civil.Date{Year: 2026, Month: 1, Day: 10}
 	fetched := time.Date(2026, 3, 1, 5, 0, 0, 0, time.UTC)
@@ -21,7 +21,8 @@ func TestDoubtfulPartitionsAreAskedForAgain(t *testing.T) {
 		asked, same, due int // due: days after the fetch; 0: never
 	}{{0, 0, 1}, {1, 0, 2}, {1, 1, 2}, {2, 0, 4}, {3, 0, 7}, {7, 1, 7}, {8, 0, 0}, {2, 2, 0}} {
 		e := ledger.Record{
-			Partition: day, Seq: 1, Fetched: fetched, State: ledger.Written, Rows: 5, Asked: c.asked, Same: c.same, Control: &ledger.Control{State: ledger.Unreconciled},
+			Partition: day, Seq: 1, Fetched: fetched, State: ledger.Written, Rows: 5, Asked: c.asked, Same: c.same,
+			Control: &ledger.Control{State: ledger.Unreconciled},
 		}
 		first := 0
 		for days := 1; days < 30 && first == 0; days++ {
@@ -36,12 +37,14 @@ func TestDoubtfulPartitionsAreAskedForAgain(t *testing.T) {
 	}
 }
 
-// A period without rows is suspected when those on each side of it all have some, as far as they are recorded, up to 14.
+// A period without rows is suspected when those on each side of it all have some, as far as they
+// are recorded, up to 14.
 func TestSuspected(t *testing.T) {
 	first := civil.Date{Year: 2026, Month: 1, Day: 1}
 	for _, c := range []struct{ days, want string }{
 		{"rrr-rrr", "3"}, {"-rrr", ""}, {"rrr-", ""}, {"r--r", ""}, {"r-r-r", ""}, {"rr-r.r", "2"}, {"r.-rr", ""},
-		{"rrrrrrrrrrrrrrr-rrrrrrrrrrrrrrr", "15"}, {"-rrrrrrrrrrrrrr-rrrrrrrrrrrrrr-", "15"}, {"-rrrrrrrrrrrrr-rrrrrrrrrrrrrr-", ""},
+		{"rrrrrrrrrrrrrrr-rrrrrrrrrrrrrrr", "15"}, {"-rrrrrrrrrrrrrr-rrrrrrrrrrrrrr-", "15"},
+		{"-rrrrrrrrrrrrr-rrrrrrrrrrrrrr-", ""},
 	} {
 		done := ledger.Records{}
 		for i, state := range c.days {

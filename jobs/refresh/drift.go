@@ -8,11 +8,12 @@ import (
 
 // A DriftCheck is a comparison of a cell of final partitions with the service's totals.
 type DriftCheck struct {
-	From   civil.Date   `json:"from"`  // first partition of the cell
-	Until  civil.Date   `json:"until"` // first partition after it
-	At     time.Time    `json:"at"`    // when it began
-	Failed bool         `json:"failed,omitempty"`
-	Moved  []civil.Date `json:"moved,omitempty"` // partitions whose totals weren't those recorded: due until they are fetched after At
+	From   civil.Date `json:"from"`  // first partition of the cell
+	Until  civil.Date `json:"until"` // first partition after it
+	At     time.Time  `json:"at"`    // when it began
+	Failed bool       `json:"failed,omitempty"`
+	// Partitions whose totals weren't those recorded: due until they are fetched after At.
+	Moved []civil.Date `json:"moved,omitempty"`
 }
 
 // covers tells whether the check was about a partition.
@@ -23,8 +24,9 @@ func (l DriftCheck) covers(partition civil.Date) bool {
 // DriftChecks are those of a table that count, in no order.
 type DriftChecks []DriftCheck
 
-// With adds a check. It takes the place of those that it covers whole; one that failed takes the place of failed ones alone. Cells
-// have another length when the config says so, and a check that is covered in part counts on.
+// With adds a check. It takes the place of those that it covers whole; one that failed takes the
+// place of failed ones alone. Cells have another length when the config says so, and a check that
+// is covered in part counts on.
 func (all DriftChecks) With(l DriftCheck) DriftChecks {
 	kept := DriftChecks{}
 	for _, old := range all {

@@ -23,20 +23,21 @@ const Never = -1
 
 // A Finality says whether the service may still change what was fetched of a partition.
 //
-// It is final when it was made at or after the moment from which the service changes none of the columns any more. What counts is
-// when the stored numbers were fetched, and not the time of today: those that were fetched too early stay restating until they
-// are fetched once more.
+// It is final when it was made at or after the moment from which the service changes none of the
+// columns any more. What counts is when the stored numbers were fetched, and not the time of today:
+// those that were fetched too early stay restating until they are fetched once more.
 //
-// A Whole table is partial for ever, because its period doesn't end. A snapshot is partial while its day goes on, because it may
-// be taken again, and final afterwards; a record of it doesn't know the latter, so that At says it.
+// A Whole table is partial for ever, because its period doesn't end. A snapshot is partial while
+// its day goes on, because it may be taken again, and final afterwards; a record of it doesn't know
+// the latter, so that At says it.
 type Finality struct {
 	State   string    // Partial, Restating or Final; of FinalityOf also ledger.Publishing
 	At      time.Time // the earliest moment of a fetch that is final; zero: there is none
 	Columns []string  // those whose numbers the service changed no more when they were fetched, ascending
 }
 
-// Finality judges a fetch of a partition by FinalAfter. Rules without a Location judge nothing: a table that isn't the service's
-// has none.
+// Finality judges a fetch of a partition by FinalAfter. Rules without a Location judge nothing: a
+// table that isn't the service's has none.
 func (r Rules) Finality(partition civil.Date, fetched time.Time) Finality {
 	if r.Location == nil {
 		return Finality{}
@@ -82,8 +83,9 @@ func (f *Finality) restating() {
 	}
 }
 
-// FinalityOf judges by now what is stored under a record. Rows that were kept over an empty answer are as old as the fetch that
-// brought them, and of a partition whose put was interrupted nothing is final. Columns that the record lacks aren't counted.
+// FinalityOf judges by now what is stored under a record. Rows that were kept over an empty answer
+// are as old as the fetch that brought them, and of a partition whose put was interrupted nothing
+// is final. Columns that the record lacks aren't counted.
 func (r Rules) FinalityOf(now time.Time, e ledger.Record) Finality {
 	if lacks := r.Stale[e.Shape].Lacks; len(lacks) > 0 {
 		r.FinalAfter = maps.Clone(r.FinalAfter)
@@ -103,21 +105,24 @@ func (r Rules) FinalityOf(now time.Time, e ledger.Record) Finality {
 	return f
 }
 
-// Counts say how many partitions of a table are how far, and how their rows compare with the service's totals.
+// Counts say how many partitions of a table are how far, and how their rows compare with the
+// service's totals.
 type Counts struct {
-	Partial   int         `json:"partial"`
-	Restating int         `json:"restating"`
-	Staying   int         `json:"staying,omitempty"` // restating ones that are fetched no more, so that they don't become final
-	Final     int         `json:"final"`
-	Through   *civil.Date `json:"final_through,omitempty"` // from the oldest one to this one all are final
-	Doubtful  int         `json:"doubtful,omitempty"`      // a put was interrupted
-	HeldBack  int         `json:"held_back,omitempty"`     // their newest answer isn't published
+	Partial   int `json:"partial"`
+	Restating int `json:"restating"`
+	// Restating ones that are fetched no more, so that they don't become final.
+	Staying  int         `json:"staying,omitempty"`
+	Final    int         `json:"final"`
+	Through  *civil.Date `json:"final_through,omitempty"` // from the oldest one to this one all are final
+	Doubtful int         `json:"doubtful,omitempty"`      // a put was interrupted
+	HeldBack int         `json:"held_back,omitempty"`     // their newest answer isn't published
 
 	Reconciled   int `json:"reconciled"`
 	Unreconciled int `json:"unreconciled"`
 	Unchecked    int `json:"unchecked"`
 	Moved        int `json:"changed_after_final"`
-	Left         int `json:"moved_and_left,omitempty"` // finals that the service has changed since, and whose rows stay, as drift: warn asks
+	// Finals that the service has changed since, and whose rows stay, as drift: warn asks.
+	Left int `json:"moved_and_left,omitempty"`
 }
 
 // counts counts what a calendar has.

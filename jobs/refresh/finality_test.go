@@ -14,8 +14,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A day-by-day reader walks from the partition's first day to the day of the fetch: as long as a day belongs to the period it is
-// partial, and of the days after it each column takes as many as it needs.
+// A day-by-day reader walks from the partition's first day to the day of the fetch: as long as a
+// day belongs to the period it is partial, and of the days after it each column takes as many as it
+// needs.
 func naive(r Rules, partition civil.Date, fetched time.Time) Finality {
 	begun := func(d civil.Date) bool { return !fetched.Before(zone.Start(d, r.Location)) }
 	d := partition
@@ -61,21 +62,25 @@ func TestFinalityIsThatOfADayByDayReader(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		r := Rules{
-			Period: rapid.SampledFrom([]Period{Day, Week, Month, Quarter, Year}).Draw(t, "period"), FinalAfter: map[string]int{},
-			Location: rapid.SampledFrom(zones).Draw(t, "zone"),
+			Period:     rapid.SampledFrom([]Period{Day, Week, Month, Quarter, Year}).Draw(t, "period"),
+			FinalAfter: map[string]int{},
+			Location:   rapid.SampledFrom(zones).Draw(t, "zone"),
 		}
 		for _, column := range []string{"installs", "cost", "roas_d30", "roas"} {
 			if days := rapid.SampledFrom([]int{-2, Never, 0, 1, 7, 14, 30}).Draw(t, column); days != -2 {
 				r.FinalAfter[column] = days
 			}
 		}
-		partition := r.Period.Start(civil.Date{Year: 2018, Month: 1, Day: 1}.AddDays(rapid.IntRange(0, 800).Draw(t, "day")))
+		partition := r.Period.Start(civil.Date{Year: 2018, Month: 1, Day: 1}.AddDays(rapid.IntRange(0, 800).Draw(t,
+			"day")))
 		// Around the moments that count, to the second, or anywhere.
 		days := rapid.SampledFrom([]int{-400, -1, 0, 1, 7, 14, 30, 31}).Draw(t, "age")
-		fetched := zone.Start(r.Period.Next(partition).AddDays(days), r.Location).Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "seconds")) * time.Second)
+		fetched := zone.Start(r.Period.Next(partition).AddDays(days),
+			r.Location).Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "seconds")) * time.Second)
 		got, want := r.Finality(partition, fetched), naive(r, partition, fetched)
 		if got.State != want.State || !got.At.Equal(want.At) || !slices.Equal(got.Columns, want.Columns) {
-			t.Fatalf("%s %s, fetched %s, final after %v: %+v, want %+v", r.Period, partition, fetched, r.FinalAfter, got, want)
+			t.Fatalf("%s %s, fetched %s, final after %v: %+v, want %+v", r.Period, partition, fetched, r.FinalAfter,
+				got, want)
 		}
 	})
 }
@@ -83,8 +88,10 @@ func TestFinalityIsThatOfADayByDayReader(t *testing.T) {
 // What is stored under a record is final by the fetch that brought it, and by columns that it has.
 func TestFinalityOfRecords(t *testing.T) {
 	now := moment("2026-03-01T06:00")
-	r := Rules{Period: Day, Location: time.UTC, FinalAfter: map[string]int{"installs": 7, "roas_d30": 30}, Stale: map[string]ledger.Stale{"old": {Lacks: []string{"roas_d30"}}}}
-	e := ledger.Record{Partition: date("2026-02-01"), Seq: 1, State: ledger.Written, Shape: "now", Fetched: moment("2026-02-10T06:00")}
+	r := Rules{Period: Day, Location: time.UTC, FinalAfter: map[string]int{"installs": 7, "roas_d30": 30},
+		Stale: map[string]ledger.Stale{"old": {Lacks: []string{"roas_d30"}}}}
+	e := ledger.Record{Partition: date("2026-02-01"), Seq: 1, State: ledger.Written, Shape: "now",
+		Fetched: moment("2026-02-10T06:00")}
 	with := func(change func(*ledger.Record)) ledger.Record {
 		e := e
 		change(&e)
@@ -96,21 +103,28 @@ func TestFinalityOfRecords(t *testing.T) {
 		e          ledger.Record
 	}{
 		{"after the lookback, before the cohort", "restating installs", nil, e},
-		{"after the cohort", "final installs,roas_d30", nil, with(func(e *ledger.Record) { e.Fetched = moment("2026-03-04T00:00") })},
+		{"after the cohort", "final installs,roas_d30", nil,
+			with(func(e *ledger.Record) { e.Fetched = moment("2026-03-04T00:00") })},
 		{"without the cohort's column", "final installs", nil, with(func(e *ledger.Record) { e.Shape = "old" })},
 		{"in doubt", "publishing ", nil, with(func(e *ledger.Record) { e.State = ledger.Publishing })},
 		{"kept over an empty answer", "restating ", nil, with(func(e *ledger.Record) {
 			e.State, e.Finality, e.Fetched = ledger.Kept, Restating, moment("2026-03-04T00:00")
 		})},
-		{"kept by an older version", "restating ", nil, with(func(e *ledger.Record) { e.State, e.Fetched = ledger.Kept, moment("2026-03-04T00:00") })},
+		{"kept by an older version", "restating ", nil, with(func(e *ledger.Record) {
+			e.State, e.Fetched = ledger.Kept,
+				moment("2026-03-04T00:00")
+		})},
 		{"final, and kept over an empty answer", "final installs,roas_d30", nil, with(func(e *ledger.Record) {
 			e.State, e.Finality, e.Fetched = ledger.Kept, Final, moment("2026-03-04T00:00")
 		})},
-		{"a snapshot of a day that is over", "final ", func(r *Rules) { r.Snapshots, r.FinalAfter = true, nil }, with(func(e *ledger.Record) { e.Fetched = moment("2026-02-01T06:00") })},
-		{"a snapshot of today", "partial ", func(r *Rules) { r.Snapshots, r.FinalAfter = true, nil }, with(func(e *ledger.Record) {
-			e.Partition, e.Fetched = date("2026-03-01"), moment("2026-03-01T05:00")
-		})},
-		{"the whole", "partial ", func(r *Rules) { r.Period = Whole }, with(func(e *ledger.Record) { e.Partition = sinks.Whole })},
+		{"a snapshot of a day that is over", "final ", func(r *Rules) { r.Snapshots, r.FinalAfter = true, nil },
+			with(func(e *ledger.Record) { e.Fetched = moment("2026-02-01T06:00") })},
+		{"a snapshot of today", "partial ", func(r *Rules) { r.Snapshots, r.FinalAfter = true, nil },
+			with(func(e *ledger.Record) {
+				e.Partition, e.Fetched = date("2026-03-01"), moment("2026-03-01T05:00")
+			})},
+		{"the whole", "partial ", func(r *Rules) { r.Period = Whole },
+			with(func(e *ledger.Record) { e.Partition = sinks.Whole })},
 	} {
 		rules := r
 		if c.rules != nil {
@@ -136,10 +150,12 @@ func TestFinalityOfRecords(t *testing.T) {
 // A table is final through the partition before the oldest one that isn't.
 func TestCounts(t *testing.T) {
 	now := moment("2026-03-20T06:00")
-	r := Rules{Period: Day, Page: 7, Start: date("2026-02-01"), Location: time.UTC, FinalAfter: map[string]int{"cost": 14}, Lookback: 7}
+	r := Rules{Period: Day, Page: 7, Start: date("2026-02-01"), Location: time.UTC,
+		FinalAfter: map[string]int{"cost": 14}, Lookback: 7}
 	done := ledger.Records{}
 	add := func(day, fetched string, control ledger.ControlState, change func(*ledger.Record)) {
-		e := ledger.Record{Partition: date(day), Seq: 1, Rows: 1, State: ledger.Written, Fetched: moment(fetched), Control: &ledger.Control{State: control}}
+		e := ledger.Record{Partition: date(day), Seq: 1, Rows: 1, State: ledger.Written, Fetched: moment(fetched),
+			Control: &ledger.Control{State: control}}
 		if change != nil {
 			change(&e)
 		}
@@ -154,7 +170,8 @@ func TestCounts(t *testing.T) {
 	add("2026-03-20", "2026-03-20T05:00", ledger.Reconciled, nil)
 	through := date("2026-02-02")
 	want := Counts{
-		Partial: 1, Restating: 2, Staying: 1, Final: 3, Through: &through, Doubtful: 1, Reconciled: 3, Unreconciled: 1, Unchecked: 2, Moved: 1,
+		Partial: 1, Restating: 2, Staying: 1, Final: 3, Through: &through, Doubtful: 1, Reconciled: 3, Unreconciled: 1,
+		Unchecked: 2, Moved: 1,
 	}
 	if got := Inspect(now, "j", r, done, ledger.Past{}).Counts; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

@@ -12,13 +12,15 @@ import (
 
 // A Freshness says how new a table is.
 type Freshness struct {
-	Newest  *civil.Date `json:"newest_complete,omitempty"` // the newest partition fetched after its end; of Whole, its newest day
-	Awaited time.Time   `json:"awaited_since,omitzero"`    // end of the period after it, or of the first one; zero: there are no periods
-	Success *time.Time  `json:"last_success,omitempty"`    // the last fetch recorded, or run without an error
+	// The newest partition fetched after its end; of Whole, its newest day.
+	Newest *civil.Date `json:"newest_complete,omitempty"`
+	// End of the period after it, or of the first one; zero: there are no periods.
+	Awaited time.Time  `json:"awaited_since,omitzero"`
+	Success *time.Time `json:"last_success,omitempty"` // the last fetch recorded, or run without an error
 }
 
-// FreshnessOf reads a job's freshness from the records of its table and from past runs. A run that found nothing due
-// and failed at nothing counts as a success.
+// FreshnessOf reads a job's freshness from the records of its table and from past runs. A run that
+// found nothing due and failed at nothing counts as a success.
 func FreshnessOf(job string, r Rules, done ledger.Records, past ledger.Past) Freshness {
 	var f Freshness
 	for partition, e := range done {
@@ -48,7 +50,8 @@ func FreshnessOf(job string, r Rules, done ledger.Records, past ledger.Past) Fre
 	return f
 }
 
-// complete tells whether a record was made after its period had ended, and gives the day that stands for it.
+// complete tells whether a record was made after its period had ended, and gives the day that
+// stands for it.
 func (r Rules) complete(partition civil.Date, e ledger.Record) (civil.Date, bool) {
 	if r.Period == Whole {
 		return civil.DateOf(e.Fetched.In(r.Location)).AddDays(-1), true
@@ -62,8 +65,9 @@ func (f *Freshness) succeeded(at time.Time) {
 	}
 }
 
-// Stale says why a table is older than it may be; empty when it isn't. A period counts from its end: with 26h,
-// yesterday is missed from 02:00 tomorrow, and a table of months isn't stale on the 20th.
+// Stale says why a table is older than it may be; empty when it isn't. A period counts from its
+// end: with 26h, yesterday is missed from 02:00 tomorrow, and a table of months isn't stale on the
+// 20th.
 func (f Freshness) Stale(now time.Time, maxAge time.Duration) string {
 	if late := now.Sub(f.Awaited); late > maxAge && !f.Awaited.IsZero() {
 		have := "none is recorded"

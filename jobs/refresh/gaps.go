@@ -25,10 +25,12 @@ type Inspection struct {
 func Inspect(now time.Time, job string, r Rules, done ledger.Records, past ledger.Past) Inspection {
 	gaps := Gaps(now, job, r, done, past.Runs)
 	all := Calendar(now, r, done, gaps)
-	return Inspection{r.Period, gaps, FreshnessOf(job, r, done, past), RestOf(r, done, gaps), r.counts(now, all), all, nil}
+	return Inspection{r.Period, gaps, FreshnessOf(job, r, done, past), RestOf(r, done, gaps), r.counts(now, all), all,
+		nil}
 }
 
-// Missing counts the partitions that a fetch would bring by now. Those whose schedule hasn't fired yet don't count.
+// Missing counts the partitions that a fetch would bring by now. Those whose schedule hasn't fired
+// yet don't count.
 func (in Inspection) Missing() (n int) {
 	for _, g := range in.Gaps {
 		if g.Closable && g.Reason != NotDueYet {
@@ -64,7 +66,8 @@ func RestOf(r Rules, done ledger.Records, gaps []Gap) (rest ledger.Rest) {
 	return rest
 }
 
-// A Gap is a contiguous row of partitions that should be there by now and aren't, all for the same reason.
+// A Gap is a contiguous row of partitions that should be there by now and aren't, all for the same
+// reason.
 type Gap struct {
 	Partition  civil.Date `json:"partition"` // the first one
 	Through    civil.Date `json:"through"`   // the last one
@@ -87,8 +90,9 @@ const (
 	PutCut       GapReason = "interrupted put" // newer rows were on their way; which are visible isn't known
 )
 
-// Gaps gives the partitions from the rules' Start to the newest that have no record, or whose put was interrupted and no answer held back
-// since, ascending. The reasons come from the last runs, the newest first.
+// Gaps gives the partitions from the rules' Start to the newest that have no record, or whose put
+// was interrupted and no answer held back since, ascending. The reasons come from the last runs,
+// the newest first.
 func Gaps(now time.Time, job string, r Rules, done ledger.Records, runs []ledger.Run) []Gap {
 	var gaps []Gap
 	first, last := r.bounds(now)
@@ -112,7 +116,8 @@ func Gaps(now time.Time, job string, r Rules, done ledger.Records, runs []ledger
 
 // joins tells whether next continues g.
 func (g Gap) joins(next Gap, p Period) bool {
-	return p.Next(g.Through) == next.Partition && g.Reason == next.Reason && g.Run == next.Run && g.Error == next.Error && g.Closable == next.Closable
+	return p.Next(g.Through) == next.Partition && g.Reason == next.Reason && g.Run == next.Run &&
+		g.Error == next.Error && g.Closable == next.Closable
 }
 
 func (r Rules) gap(now time.Time, partition civil.Date, e ledger.Record, f runFailure) Gap {
@@ -163,7 +168,8 @@ func failuresOf(job string, runs []ledger.Run) failed {
 	return f
 }
 
-// explain is the newest failure that explains why a unit has no record; the zero one when there is none.
+// explain is the newest failure that explains why a unit has no record; the zero one when there is
+// none.
 func (f failed) explain(unit string) runFailure {
 	if f.plan.run != "" {
 		return f.plan

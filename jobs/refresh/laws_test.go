@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A world is what a naive reader of the rules keeps of one table: when each partition was fetched, and under which
-// shape.
+// A world is what a naive reader of the rules keeps of one table: when each partition was fetched,
+// and under which shape.
 type world struct {
 	rules   Rules
 	done    ledger.Records
@@ -30,7 +30,8 @@ func (w *world) night(t *rapid.T, now time.Time) {
 			case "ok":
 				w.fetched(now, due)
 			case "is cut":
-				w.done[due.Partition] = ledger.Record{Rows: 1, Partition: due.Partition, Seq: due.Seq + 1, State: ledger.Publishing, Fetched: now, Shape: w.shape}
+				w.done[due.Partition] = ledger.Record{Rows: 1, Partition: due.Partition, Seq: due.Seq + 1,
+					State: ledger.Publishing, Fetched: now, Shape: w.shape}
 				w.fetches[due.Partition] = nil
 				delete(w.old, due.Partition)
 			}
@@ -39,7 +40,8 @@ func (w *world) night(t *rapid.T, now time.Time) {
 }
 
 func (w *world) fetched(now time.Time, due Due) {
-	w.done[due.Partition] = ledger.Record{Rows: 1, Partition: due.Partition, Seq: due.Seq + 1, State: ledger.Written, Fetched: now, Shape: w.shape}
+	w.done[due.Partition] = ledger.Record{Rows: 1, Partition: due.Partition, Seq: due.Seq + 1, State: ledger.Written,
+		Fetched: now, Shape: w.shape}
 	w.fetches[due.Partition] = append(w.fetches[due.Partition], now)
 	delete(w.old, due.Partition)
 }
@@ -57,7 +59,8 @@ func (w *world) ends(now time.Time, partition civil.Date) time.Time {
 	return d.In(w.rules.Location)
 }
 
-// allowed fails the test when a fetch is one too many: twice between two ticks, or of what is settled.
+// allowed fails the test when a fetch is one too many: twice between two ticks, or of what is
+// settled.
 func (w *world) allowed(t *rapid.T, now time.Time, due Due) {
 	fetched := w.fetches[due.Partition]
 	if len(fetched) == 0 || w.old[due.Partition] {
@@ -65,7 +68,8 @@ func (w *world) allowed(t *rapid.T, now time.Time, due Due) {
 	}
 	last := fetched[len(fetched)-1]
 	if w.rules.Schedule != nil && w.rules.Schedule.Next(last).After(now) {
-		t.Fatalf("%s was fetched at %s and again at %s (%s), without a tick in between", due.Partition, last, now, due.Reason)
+		t.Fatalf("%s was fetched at %s and again at %s (%s), without a tick in between", due.Partition, last, now,
+			due.Reason)
 	}
 	if w.rules.Period == Whole {
 		if civil.DateOf(last.In(w.rules.Location)) == civil.DateOf(now.In(w.rules.Location)) && w.rules.Lookback == 0 {
@@ -81,11 +85,13 @@ func (w *world) allowed(t *rapid.T, now time.Time, due Due) {
 	}
 	restating := last.Before(w.ends(now, due.Partition).AddDate(0, 0, w.rules.Lookback))
 	if !last.Before(final) && !restating {
-		t.Fatalf("%s was fetched at %s, after all that had passed by %s, and again (%s)", due.Partition, last, now, due.Reason)
+		t.Fatalf("%s was fetched at %s, after all that had passed by %s, and again (%s)", due.Partition, last, now,
+			due.Reason)
 	}
 }
 
-// settled fails the test when, after nights enough without failures, a partition isn't as new as the rules ask.
+// settled fails the test when, after nights enough without failures, a partition isn't as new as
+// the rules ask.
 func (w *world) settled(t *rapid.T, now time.Time) {
 	first := w.rules.Period.Start(w.rules.Start)
 	if w.rules.Period == Whole {
@@ -117,14 +123,16 @@ func (w *world) settled(t *rapid.T, now time.Time) {
 	}
 }
 
-// Nights come or are missed, fetches fail or are cut, the numbers change their meaning once: nothing is fetched more
-// often than a tick and the rules allow, and when it has been quiet for a while everything is as new as it should be.
+// Nights come or are missed, fetches fail or are cut, the numbers change their meaning once:
+// nothing is fetched more often than a tick and the rules allow, and when it has been quiet for a
+// while everything is as new as it should be.
 func TestNightsConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRules(t)
 		r.Period = Period(rapid.IntRange(0, int(Whole)).Draw(t, "any period"))
 		r.Start = date("2025-11-01").AddDays(rapid.IntRange(0, 60).Draw(t, "first"))
-		w := &world{rules: r, done: ledger.Records{}, fetches: map[civil.Date][]time.Time{}, shape: "first", old: map[civil.Date]bool{}}
+		w := &world{rules: r, done: ledger.Records{}, fetches: map[civil.Date][]time.Time{}, shape: "first",
+			old: map[civil.Date]bool{}}
 		now := date("2026-01-01").In(time.UTC)
 		for range rapid.IntRange(1, 30).Draw(t, "nights") {
 			now = now.Add(time.Duration(rapid.IntRange(1, 4*24*60).Draw(t, "minutes to the next")) * time.Minute)

@@ -8,8 +8,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Move is a change and its size: how much it is of the metric's average over the table's partitions that have any of it. So a
-// change of a big day comes before one of a small day, whatever the metric is counted in.
+// A Move is a change and its size: how much it is of the metric's average over the table's
+// partitions that have any of it. So a change of a big day comes before one of a small day,
+// whatever the metric is counted in.
 type Move struct {
 	Change
 	Size float64 `json:"size"`

@@ -9,11 +9,13 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// The size of a move is how much it is of a usual day, so that a tenth of a big metric comes after a half of a small one.
+// The size of a move is how much it is of a usual day, so that a tenth of a big metric comes after
+// a half of a small one.
 func TestMovesAreListedBySize(t *testing.T) {
 	p := civil.Date{Year: 2026, Month: 1, Day: 2}
 	content := func(d, seq int, hash, cost, installs string) ledger.Record {
-		return ledger.Record{Partition: p.AddDays(d), Seq: seq, Hash: hash, State: ledger.Written, Rows: 4, Sums: map[string]string{"cost": cost, "installs": installs}}
+		return ledger.Record{Partition: p.AddDays(d), Seq: seq, Hash: hash, State: ledger.Written, Rows: 4,
+			Sums: map[string]string{"cost": cost, "installs": installs}}
 	}
 	was, is, other := content(0, 1, "a", "100", "5"), content(0, 2, "b", "90", "10"), content(1, 1, "c", "110", "0")
 	same := content(1, 2, "d", "110", "0") // rows that moved although no sum did

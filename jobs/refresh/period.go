@@ -12,8 +12,9 @@ import (
 // A Period is the length of a table's partitions. A partition is named by its first day.
 type Period uint8
 
-// The periods. Weeks run from Sunday to Saturday, as the service's week dimension does; quarters and years are those of
-// the calendar. Whole is the period of a table without a date dimension: one partition, sinks.Whole, that never ends.
+// The periods. Weeks run from Sunday to Saturday, as the service's week dimension does; quarters
+// and years are those of the calendar. Whole is the period of a table without a date dimension: one
+// partition, sinks.Whole, that never ends.
 const (
 	Day Period = iota
 	Week
@@ -26,8 +27,8 @@ const (
 // never is a day that no clock will show: the end of Whole.
 var never = civil.Date{Year: 9999, Month: time.December, Day: 31}
 
-// origin is a Sunday from which periods are counted. Windows lie on a grid that begins there, so that every process
-// sees the same windows whatever is missing when it plans.
+// origin is a Sunday from which periods are counted. Windows lie on a grid that begins there, so
+// that every process sees the same windows whatever is missing when it plans.
 var origin = civil.Date{Year: 1970, Month: time.January, Day: 4}
 
 func (p Period) String() string {
@@ -89,7 +90,8 @@ func (p Period) Row(first, last civil.Date) (row []civil.Date) {
 	return row
 }
 
-// firstOfMonth is the first day of the month with that number, counted from January of the origin's year.
+// firstOfMonth is the first day of the month with that number, counted from January of the origin's
+// year.
 func firstOfMonth(index int) civil.Date {
 	years := floorDiv(index, 12)
 	return civil.Date{Year: origin.Year + years, Month: time.January + time.Month(index-12*years), Day: 1}

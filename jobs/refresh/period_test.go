@@ -59,7 +59,8 @@ func TestPeriodIndexProperties(t *testing.T) {
 			t.Fatalf("%v: %s is not in [%s, %s)", p, d, start, next)
 		}
 		if p.Index(start) != p.Index(d) || p.Index(next) != p.Index(d)+1 || p.Index(next.AddDays(-1)) != p.Index(d) {
-			t.Fatalf("%v: the index of %s is %d, of its start %d, of the next %d", p, d, p.Index(d), p.Index(start), p.Index(next))
+			t.Fatalf("%v: the index of %s is %d, of its start %d, of the next %d", p, d, p.Index(d), p.Index(start),
+				p.Index(next))
 		}
 		if p == Week && start.In(time.UTC).Weekday() != time.Sunday {
 			t.Fatalf("week of %s starts on a %s", d, start.In(time.UTC).Weekday())
@@ -67,7 +68,8 @@ func TestPeriodIndexProperties(t *testing.T) {
 	})
 }
 
-// A day begins with the first moment that clocks show it, also where midnight is left out or comes twice.
+// A day begins with the first moment that clocks show it, also where midnight is left out or comes
+// twice.
 func TestDayStart(t *testing.T) {
 	for _, c := range []struct{ zone, day, want string }{
 		{"Europe/Berlin", "2026-03-29", "2026-03-28T23:00:00Z"}, // 23 hours long

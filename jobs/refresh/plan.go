@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Plan says which windows to do now, and why, from the clock, the rules and the records. Windows ascend, and so do the
-// partitions in them. A partition is in one window at most.
+// Plan says which windows to do now, and why, from the clock, the rules and the records. Windows
+// ascend, and so do the partitions in them. A partition is in one window at most.
 func Plan(now time.Time, r Rules, done ledger.Records) []Window {
 	var windows []Window
 	start, last := r.bounds(now)
@@ -22,7 +22,8 @@ func Plan(now time.Time, r Rules, done ledger.Records) []Window {
 			continue
 		}
 		reason, due := r.due(now, partition, e, recorded)
-		if !due || i < start && (reason == Changed || reason == Drifted) || r.Only != nil && !slices.Contains(r.Only, reason) {
+		if !due || i < start && (reason == Changed || reason == Drifted) || r.Only != nil &&
+			!slices.Contains(r.Only, reason) {
 			continue
 		}
 		cell := r.cell(i)
@@ -35,9 +36,9 @@ func Plan(now time.Time, r Rules, done ledger.Records) []Window {
 	return windows
 }
 
-// firstOpen is the number of the oldest period to look at: that of Start, or an older one whose record isn't final.
-// Otherwise a Start that moves with the days would leave partitions behind before their last restatement, or half
-// published.
+// firstOpen is the number of the oldest period to look at: that of Start, or an older one whose
+// record isn't final. Otherwise a Start that moves with the days would leave partitions behind
+// before their last restatement, or half published.
 func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
 	if r.Through.IsValid() || r.Period == Whole {
 		return start
@@ -48,15 +49,16 @@ func (r Rules) firstOpen(now time.Time, start int, done ledger.Records) int {
 		if i >= first {
 			continue
 		}
-		if reason, _ := r.wanted(now, partition, e, true); reason != "" && reason != Changed && reason != Drifted || r.drops(e) {
+		if reason, _ := r.wanted(now, partition, e, true); reason != "" && reason != Changed && reason != Drifted ||
+			r.drops(e) {
 			first = i
 		}
 	}
 	return first
 }
 
-// due decides about one partition that has begun, and that has ended unless the rules ask for today. What is only to lose columns has
-// that reason, which needs nothing of the service.
+// due decides about one partition that has begun, and that has ended unless the rules ask for
+// today. What is only to lose columns has that reason, which needs nothing of the service.
 func (r Rules) due(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, bool) {
 	if r.IgnoreLedger {
 		return Forced, true
@@ -85,14 +87,16 @@ func (r Rules) fetched(now time.Time, partition civil.Date, e ledger.Record, rec
 	return reason, r.firedFrom(since, now)
 }
 
-// firedFrom is Fired with a tick at that very moment included, such as the one of midnight that ends a day.
+// firedFrom is Fired with a tick at that very moment included, such as the one of midnight that
+// ends a day.
 func (r Rules) firedFrom(moment, now time.Time) bool { return Fired(r.Schedule, moment.Add(-1), now) }
 
-// wanted says why a partition should be fetched, and since when: it is due once the schedule has fired after that
-// moment. Without a reason it is as it should be.
+// wanted says why a partition should be fetched, and since when: it is due once the schedule has
+// fired after that moment. Without a reason it is as it should be.
 func (r Rules) wanted(now time.Time, partition civil.Date, e ledger.Record, recorded bool) (Reason, time.Time) {
 	stale, isStale := r.stale(e)
-	if recorded && e.State != ledger.Publishing && !isStale && r.longSettled(partition, e.Fetched) && e.Reached(r.Targets) && !r.Changed[partition] &&
+	if recorded && e.State != ledger.Publishing && !isStale && r.longSettled(partition, e.Fetched) &&
+		e.Reached(r.Targets) && !r.Changed[partition] &&
 		!r.doubtful(e) && !e.Fetched.Before(r.Moved[partition]) {
 		return "", time.Time{}
 	}
@@ -127,7 +131,8 @@ func (r Rules) stale(e ledger.Record) (Reason, bool) {
 	return "", false
 }
 
-// ready is the moment from which a partition can be fetched: its end, or its beginning while it is unfinished.
+// ready is the moment from which a partition can be fetched: its end, or its beginning while it is
+// unfinished.
 func (r Rules) ready(now time.Time, partition civil.Date) time.Time {
 	switch {
 	case r.Period != Whole:
@@ -141,8 +146,9 @@ func (r Rules) ready(now time.Time, partition civil.Date) time.Time {
 	return zone.Start(r.Start.AddDays(1), r.Location)
 }
 
-// restated says why a recorded partition should be fetched once more. What counts is its age when it was last fetched,
-// not its age now: after missed nights the last restatement would otherwise be lost.
+// restated says why a recorded partition should be fetched once more. What counts is its age when
+// it was last fetched, not its age now: after missed nights the last restatement would otherwise be
+// lost.
 func (r Rules) restated(now, ready time.Time, partition civil.Date, e ledger.Record) (Reason, time.Time) {
 	since := later(ready, e.Fetched)
 	switch {
@@ -175,8 +181,8 @@ func (r Rules) settled() int {
 	return r.Lookback
 }
 
-// longSettled tells, without a look at the clocks of a zone, that a fetch was made days after the last restatement: the common case of a
-// long table. No zone is two days from UTC.
+// longSettled tells, without a look at the clocks of a zone, that a fetch was made days after the
+// last restatement: the common case of a long table. No zone is two days from UTC.
 func (r Rules) longSettled(partition civil.Date, fetched time.Time) bool {
 	if r.Period == Whole {
 		return false
@@ -188,18 +194,21 @@ func (r Rules) longSettled(partition civil.Date, fetched time.Time) bool {
 	return fetched.Sub(partition.In(time.UTC)) >= time.Duration(days+2+r.settled())*24*time.Hour
 }
 
-// InLookback tells whether the service may still restate a partition at that time, so that its last fetch is still to come.
+// InLookback tells whether the service may still restate a partition at that time, so that its last
+// fetch is still to come.
 func (r Rules) InLookback(now time.Time, partition civil.Date) bool {
 	return now.Before(r.end(partition, r.Lookback))
 }
 
-// Ripened tells whether a column has become final since a record was fetched, so that only another fetch brings it.
+// Ripened tells whether a column has become final since a record was fetched, so that only another
+// fetch brings it.
 func (r Rules) Ripened(now time.Time, e ledger.Record) bool {
 	passed := func(days int) bool {
 		end := r.end(e.Partition, days)
 		return e.Fetched.Before(end) && !now.Before(end)
 	}
-	return slices.ContainsFunc(r.Horizons, passed) || len(r.Finality(e.Partition, now).Columns) > len(r.Finality(e.Partition, e.Fetched).Columns)
+	return slices.ContainsFunc(r.Horizons, passed) ||
+		len(r.Finality(e.Partition, now).Columns) > len(r.Finality(e.Partition, e.Fetched).Columns)
 }
 
 // Settled tells whether a partition's record is final: a fetch of it now would only repeat it.

@@ -47,7 +47,8 @@ func TestPlanReasons(t *testing.T) {
 	fetched := func(pairs ...string) ledger.Records {
 		l := ledger.Records{}
 		for i := 0; i < len(pairs); i += 2 {
-			l[date(pairs[i])] = ledger.Record{Partition: date(pairs[i]), Seq: 3, State: ledger.Written, Fetched: at(pairs[i+1])}
+			l[date(pairs[i])] = ledger.Record{Partition: date(pairs[i]), Seq: 3, State: ledger.Written,
+				Fetched: at(pairs[i+1])}
 		}
 		return l
 	}
@@ -67,7 +68,8 @@ func TestPlanReasons(t *testing.T) {
 		{"the schedule hasn't fired since the day's end", "2026-01-03T05:59", daily, nil, "2025-12-28 01-01=missing\n"},
 		{"ignoring the schedule", "2026-01-03T05:59", with(func(r *Rules) { r.IgnoreSchedule = true }), nil,
 			"2025-12-28 01-01=missing 01-02=missing\n"},
-		{"done today", "2026-01-03T23:00", daily, fetched("2026-01-01", "2026-01-03T06:00", "2026-01-02", "2026-01-03T06:00"), ""},
+		{"done today", "2026-01-03T23:00", daily, fetched("2026-01-01", "2026-01-03T06:00", "2026-01-02",
+			"2026-01-03T06:00"), ""},
 		{"the lookback, once more", "2026-01-04T06:00", daily,
 			fetched("2026-01-01", "2026-01-03T06:00", "2026-01-02", "2026-01-03T06:00"),
 			"2025-12-28 01-01=lookback 01-02=lookback 01-03=missing\n"},
@@ -78,8 +80,10 @@ func TestPlanReasons(t *testing.T) {
 		{"today again", "2026-01-02T06:00", with(func(r *Rules) { r.Today = true; r.Lookback = 0 }),
 			fetched("2026-01-01", "2026-01-01T12:00"), "2025-12-28 01-01=unfinished 01-02=missing\n"},
 		{"a put that was cut", "2026-01-02T06:00", daily,
-			ledger.Records{date("2026-01-01"): {Seq: 1, State: ledger.Publishing, Fetched: at("2026-01-02T06:00")}}, "2025-12-28 01-01=interrupted\n"},
-		{"a put that was cut before the start", "2026-01-10T06:00", with(func(r *Rules) { r.Start = date("2026-01-09") }),
+			ledger.Records{date("2026-01-01"): {Seq: 1, State: ledger.Publishing, Fetched: at("2026-01-02T06:00")}},
+			"2025-12-28 01-01=interrupted\n"},
+		{"a put that was cut before the start", "2026-01-10T06:00",
+			with(func(r *Rules) { r.Start = date("2026-01-09") }),
 			ledger.Records{
 				date("2025-11-30"): {Seq: 2, State: ledger.Publishing, Fetched: at("2026-01-02T06:00")},
 				date("2025-12-01"): {Seq: 1, State: ledger.Written, Fetched: at("2025-12-20T06:00")},
@@ -93,14 +97,22 @@ func TestPlanReasons(t *testing.T) {
 			}, "2026-01-18 01-20=cohort horizon\n2026-02-22 02-28=missing\n"},
 		{"a put that was cut, and another range is asked for", "2026-01-10T06:00",
 			with(func(r *Rules) { r.Start, r.Through = date("2026-01-09"), date("2026-01-09") }),
-			ledger.Records{date("2025-11-30"): {Seq: 2, State: ledger.Publishing, Fetched: at("2026-01-02T06:00")}}, "2026-01-04 01-09=missing\n"},
+			ledger.Records{date("2025-11-30"): {Seq: 2, State: ledger.Publishing, Fetched: at("2026-01-02T06:00")}},
+			"2026-01-04 01-09=missing\n"},
 		{"everything again", "2026-01-02T06:00", with(func(r *Rules) { r.IgnoreLedger = true }),
 			fetched("2026-01-01", "2026-01-20T12:00"), "2025-12-28 01-01=forced\n"},
-		{"a sink that is new", "2026-03-01T06:00", with(func(r *Rules) { r.Targets = []ledger.Target{{Name: "a"}, {Name: "b"}}; r.Through = date("2026-01-03") }),
+		{"a sink that is new", "2026-03-01T06:00",
+			with(func(r *Rules) {
+				r.Targets = []ledger.Target{{Name: "a"},
+					{Name: "b"}}
+				r.Through = date("2026-01-03")
+			}),
 			ledger.Records{
-				date("2026-01-01"): {Seq: 1, State: ledger.Written, Fetched: at("2026-01-09T06:00"), Receipts: []sinks.Receipt{{Sink: "a"}}},
+				date("2026-01-01"): {Seq: 1, State: ledger.Written, Fetched: at("2026-01-09T06:00"),
+					Receipts: []sinks.Receipt{{Sink: "a"}}},
 				date("2026-01-02"): {Seq: 1, State: ledger.Empty, Fetched: at("2026-01-09T06:00")},
-				date("2026-01-03"): {Seq: 1, State: ledger.Written, Fetched: at("2026-01-09T06:00"), Receipts: []sinks.Receipt{{Sink: "b"}, {Sink: "a"}}},
+				date("2026-01-03"): {Seq: 1, State: ledger.Written, Fetched: at("2026-01-09T06:00"),
+					Receipts: []sinks.Receipt{{Sink: "b"}, {Sink: "a"}}},
 			}, "2025-12-28 01-01=new sink\n"},
 		// The tick of midnight is the one that the column of yesterday waits for, as the others do.
 		{"a new column, with a tick at the day's end", "2026-01-03T07:00", with(func(r *Rules) {
@@ -108,10 +120,13 @@ func TestPlanReasons(t *testing.T) {
 			r.Schedule, _ = ParseSchedule("0 0 * * *", "UTC")
 		}),
 			ledger.Records{
-				date("2026-01-01"): {Seq: 1, State: ledger.Written, Shape: "old", Rows: 1, Fetched: at("2026-01-03T06:00")},
-				date("2026-01-02"): {Seq: 1, State: ledger.Written, Shape: "old", Rows: 1, Fetched: at("2026-01-03T06:00")},
+				date("2026-01-01"): {Seq: 1, State: ledger.Written, Shape: "old", Rows: 1,
+					Fetched: at("2026-01-03T06:00")},
+				date("2026-01-02"): {Seq: 1, State: ledger.Written, Shape: "old", Rows: 1,
+					Fetched: at("2026-01-03T06:00")},
 			}, "2025-12-28 01-01=missing columns 01-02=missing columns\n"},
-		{"no schedule", "2026-01-02T00:00", with(func(r *Rules) { r.Schedule = nil }), nil, "2025-12-28 01-01=missing\n"},
+		{"no schedule", "2026-01-02T00:00", with(func(r *Rules) { r.Schedule = nil }), nil,
+			"2025-12-28 01-01=missing\n"},
 		{"the grid", "2026-01-10T06:00", with(func(r *Rules) { r.Start = date("2026-01-06") }), nil,
 			"2026-01-04 01-06=missing 01-07=missing 01-08=missing 01-09=missing\n"},
 		{"weeks", "2026-01-27T06:00", with(func(r *Rules) { r.Period, r.Page = Week, 2 }), nil,
@@ -139,7 +154,8 @@ func drawRules(t *rapid.T) Rules {
 		Start:    date("2026-01-01").AddDays(rapid.IntRange(-200, 50).Draw(t, "start")),
 		Today:    rapid.Bool().Draw(t, "today"),
 		Lookback: rapid.IntRange(0, 30).Draw(t, "lookback"),
-		Horizons: slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.IntRange(1, 60), 0, 3).Draw(t, "horizons")))),
+		Horizons: slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.IntRange(1, 60), 0, 3).Draw(t,
+			"horizons")))),
 		Location: time.FixedZone("", offset*3600),
 		Schedule: s,
 	}
@@ -156,7 +172,8 @@ func drawLedgered(t *rapid.T, r Rules, now time.Time) ledger.Records {
 		if rapid.Bool().Draw(t, "recorded") {
 			p := r.Period.At(i)
 			age := rapid.IntRange(-24, 24*40).Draw(t, "age")
-			e := ledger.Record{Partition: p, Seq: 1, State: ledger.Written, Fetched: r.Period.Next(p).In(r.Location).Add(time.Duration(age) * time.Hour)}
+			e := ledger.Record{Partition: p, Seq: 1, State: ledger.Written,
+				Fetched: r.Period.Next(p).In(r.Location).Add(time.Duration(age) * time.Hour)}
 			if !e.Fetched.After(now) {
 				done[p] = e
 			}
@@ -219,7 +236,8 @@ func TestPlanProperties(t *testing.T) {
 			}
 		}
 
-		// What else is missing changes neither whether nor where a partition is fetched: parallel tasks agree.
+		// What else is missing changes neither whether nor where a partition is fetched: parallel
+		// tasks agree.
 		for p := range done {
 			if rapid.Bool().Draw(t, "forget") {
 				delete(done, p)
@@ -247,7 +265,8 @@ func TestPlanConverges(t *testing.T) {
 		}
 		for _, w := range windows {
 			for _, d := range w.Due {
-				done[d.Partition] = ledger.Record{Partition: d.Partition, Seq: d.Seq + 1, State: ledger.Written, Fetched: now}
+				done[d.Partition] = ledger.Record{Partition: d.Partition, Seq: d.Seq + 1, State: ledger.Written,
+					Fetched: now}
 			}
 		}
 		if r.Schedule == nil {
@@ -271,7 +290,8 @@ func TestFiredAroundClockChanges(t *testing.T) {
 	night := func(day, hour, minute int, month time.Month) time.Time {
 		return time.Date(2026, month, day, hour, minute, 0, 0, berlin)
 	}
-	// 2026-03-29 has no 02:30 in Berlin: that night's tick is missing, the next one comes a day later.
+	// 2026-03-29 has no 02:30 in Berlin: that night's tick is missing, the next one comes a day
+	// later.
 	if Fired(s, night(28, 3, 0, time.March), night(29, 23, 0, time.March)) {
 		t.Error("the tick of the spring-gap night fired")
 	}
@@ -297,13 +317,15 @@ func TestLongSettled(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		r := Rules{
-			Period: Period(rapid.IntRange(int(Day), int(Whole)).Draw(t, "period")), Lookback: rapid.IntRange(0, 20).Draw(t, "lookback"),
+			Period:   Period(rapid.IntRange(int(Day), int(Whole)).Draw(t, "period")),
+			Lookback: rapid.IntRange(0, 20).Draw(t, "lookback"),
 			Location: rapid.SampledFrom(zones).Draw(t, "zone"),
 		}
 		if days := rapid.IntRange(0, 120).Draw(t, "horizon"); days > 0 {
 			r.Horizons = []int{days}
 		}
-		partition := r.Period.Start(civil.Date{Year: 2016, Month: 1, Day: 1}.AddDays(rapid.IntRange(0, 4000).Draw(t, "day")))
+		partition := r.Period.Start(civil.Date{Year: 2016, Month: 1, Day: 1}.AddDays(rapid.IntRange(0, 4000).Draw(t,
+			"day")))
 		end := r.end(partition, r.settled())
 		fetched := end.Add(time.Duration(rapid.IntRange(-60, 1200).Draw(t, "hours after the end")) * time.Hour)
 		long := r.longSettled(partition, fetched)

@@ -7,10 +7,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Rebaseline is the metric of a Change that says that the numbers mean something else: Was and Is are what they mean, such as USD and EUR.
+// Rebaseline is the metric of a Change that says that the numbers mean something else: Was and Is
+// are what they mean, such as USD and EUR.
 const Rebaseline = "rebaseline"
 
-// Rebaselined are the contents of a history whose numbers mean something else than those before them, by the shapes of both.
+// Rebaselined are the contents of a history whose numbers mean something else than those before
+// them, by the shapes of both.
 func Rebaselined(history []ledger.Record, shapeOf func(ledger.Record) (ledger.Shape, error)) (out []Change, err error) {
 	for was, is := range successive(history) {
 		if !rebaselined(was, is) {
@@ -49,6 +51,7 @@ func successive(history []ledger.Record) iter.Seq2[ledger.Record, ledger.Record]
 
 func changeOf(was, is ledger.Record) Change {
 	return Change{
-		Partition: is.Partition, Seq: is.Seq, Before: was.Fetched, Now: is.Brought(), Run: is.Run, Reason: is.Reason, Finality: was.Finality,
+		Partition: is.Partition, Seq: is.Seq, Before: was.Fetched, Now: is.Brought(), Run: is.Run, Reason: is.Reason,
+		Finality: was.Finality,
 	}
 }

@@ -1,6 +1,7 @@
-// Package refresh decides which partitions of a table are to be fetched, and why, from the clock, the refresh rules and
-// what the ledger holds. Without it missed nights, backfills, late data and repairs would each need code of their own.
-// All of it is pure: nothing here reads a bucket, asks the service or looks at the clock.
+// Package refresh decides which partitions of a table are to be fetched, and why, from the clock,
+// the refresh rules and what the ledger holds. Without it missed nights, backfills, late data and
+// repairs would each need code of their own. All of it is pure: nothing here reads a bucket, asks
+// the service or looks at the clock.
 //
 // A partition goes through these states; each arrow back is a Reason in the plan:
 //
@@ -11,8 +12,8 @@
 //	           ▲                  │
 //	           └──────────────────┘  interrupted, new sink, changed outside, rebaseline, missing columns
 //
-// Plan cuts what is due into windows on a fixed grid. Finality says of what was fetched whether the service may still change
-// it. Gaps, FreshnessOf and RestOf read the same rules the other way
+// Plan cuts what is due into windows on a fixed grid. Finality says of what was fetched whether the
+// service may still change it. Gaps, FreshnessOf and RestOf read the same rules the other way
 // round: what is missing, how old the table is, and what it lacks though nothing is due.
 package refresh
 
@@ -29,43 +30,49 @@ import (
 
 // Rules say which partitions a table should have and when they are to be fetched again.
 type Rules struct {
-	Period     Period
-	Page       int             // periods in a cell of the grid, at least 1
-	Start      civil.Date      // the period that holds it is the first one that is fetched when it has no record
-	Through    civil.Date      // the period that holds it is the last one; zero: the newest. A Whole table ignores it
-	Today      bool            // fetch the unfinished period too
-	Lookback   int             // days after its end in which the service restates a period
-	Horizons   []int           // days after a period's end from which a cohort metric of it is final, ascending
-	FinalAfter map[string]int  // column -> days after a period's end from which the service changes it no more, or Never
+	Period   Period
+	Page     int        // periods in a cell of the grid, at least 1
+	Start    civil.Date // the period that holds it is the first one that is fetched when it has no record
+	Through  civil.Date // the period that holds it is the last one; zero: the newest. A Whole table ignores it
+	Today    bool       // fetch the unfinished period too
+	Lookback int        // days after its end in which the service restates a period
+	Horizons []int      // days after a period's end from which a cohort metric of it is final, ascending
+	// Column -> days after a period's end from which the service changes it no more, or Never.
+	FinalAfter map[string]int
 	Location   *time.Location  // of the report: where a day begins and ends
 	Schedule   cron.Schedule   // nil: fires always
 	Targets    []ledger.Target // of the job
 
-	// Stale says why partitions of a shape must be fetched again, by the shape's ID. They are due before Start too, as
-	// every recorded partition is that isn't final, unless Through says that a range was asked for.
+	// Stale says why partitions of a shape must be fetched again, by the shape's ID. They are due
+	// before Start too, as every recorded partition is that isn't final, unless Through says that a
+	// range was asked for.
 	Stale map[string]ledger.Stale
 
 	LaterColumns bool // a partition that only lacks columns isn't due
 
-	// Changed are the partitions for which a target holds something else than what was put: see partition.Table.FindChanged.
-	// Before Start they aren't due, because a bucket's own lifecycle rules delete old parts.
+	// Changed are the partitions for which a target holds something else than what was put: see
+	// partition.Table.FindChanged. Before Start they aren't due, because a bucket's own lifecycle
+	// rules delete old parts.
 	Changed map[civil.Date]bool
 
-	// Stored says of partitions that a target holds otherwise than recorded how that is: Deleted or Replaced. Nil: no target was asked.
+	// Stored says of partitions that a target holds otherwise than recorded how that is: Deleted or
+	// Replaced. Nil: no target was asked.
 	Stored map[civil.Date]Condition
 
-	// Oldest is the oldest partition that a target keeps: the tables of all of them delete those before it because of their age. Zero: they keep
-	// all, or none was asked.
+	// Oldest is the oldest partition that a target keeps: the tables of all of them delete those
+	// before it because of their age. Zero: they keep all, or none was asked.
 	Oldest civil.Date
 
-	// Moved are final partitions whose totals weren't those recorded, with the moment when that was seen. They are due until they
-	// are fetched after that moment; before Start they aren't.
+	// Moved are final partitions whose totals weren't those recorded, with the moment when that was
+	// seen. They are due until they are fetched after that moment; before Start they aren't.
 	Moved map[civil.Date]time.Time
 
-	// Suspected are partitions without rows, although the periods on each side of them have some: see Suspected.
+	// Suspected are partitions without rows, although the periods on each side of them have some:
+	// see Suspected.
 	Suspected map[civil.Date]bool
 
-	// Leaving are partitions that have moved as those of Moved have, of a job that leaves them as recorded.
+	// Leaving are partitions that have moved as those of Moved have, of a job that leaves them as
+	// recorded.
 	Leaving map[civil.Date]time.Time
 
 	Snapshots      bool     // partitions are made while their period goes on, and never afterwards
@@ -74,9 +81,9 @@ type Rules struct {
 	IgnoreLedger   bool
 }
 
-// Days gives the days that the service is asked for when a contiguous row of partitions is fetched: from, included, to
-// until, excluded. A period is asked for with all of its days, even when it is unfinished. A Whole table asks for all
-// days from Start to the newest that may be fetched.
+// Days gives the days that the service is asked for when a contiguous row of partitions is fetched:
+// from, included, to until, excluded. A period is asked for with all of its days, even when it is
+// unfinished. A Whole table asks for all days from Start to the newest that may be fetched.
 func (r Rules) Days(now time.Time, row []civil.Date) (from, until civil.Date) {
 	if r.Period == Whole {
 		return r.Start, r.newest(now).AddDays(1)
@@ -93,7 +100,8 @@ func (r Rules) newest(now time.Time) civil.Date {
 	return today.AddDays(-1)
 }
 
-// bounds are the numbers of the first and the newest period that may be fetched at all; none when first > last.
+// bounds are the numbers of the first and the newest period that may be fetched at all; none when
+// first > last.
 func (r Rules) bounds(now time.Time) (first, last int) {
 	if r.Period == Whole && r.Start.After(r.newest(now)) {
 		return 0, -1
@@ -114,8 +122,8 @@ func (r Rules) bounds(now time.Time) (first, last int) {
 // Cell is the first day of the cell of the grid that a partition lies in.
 func (r Rules) Cell(partition civil.Date) civil.Date { return r.cell(r.Period.Index(partition)) }
 
-// Block is the first day of the row of cells that one request for totals covers: of as many as a quarter has, beginning with the cell of the
-// first partition.
+// Block is the first day of the row of cells that one request for totals covers: of as many as a
+// quarter has, beginning with the cell of the first partition.
 func (r Rules) Block(partition, first civil.Date) civil.Date {
 	if r.Period == Whole {
 		return partition
@@ -126,7 +134,8 @@ func (r Rules) Block(partition, first civil.Date) civil.Date {
 	return r.Period.At(begin + periods*floorDiv(r.Period.Index(partition)-begin, periods))
 }
 
-// quarterDays are the days of the longest quarter. Totals of so many days are an answer of a few kilobytes.
+// quarterDays are the days of the longest quarter. Totals of so many days are an answer of a few
+// kilobytes.
 const quarterDays = 92
 
 func (r Rules) cell(index int) civil.Date { return r.Period.At(r.Page * floorDiv(index, r.Page)) }
@@ -139,8 +148,9 @@ func (r Rules) end(partition civil.Date, days int) time.Time {
 	return zone.Start(r.Period.Next(partition).AddDays(days), r.Location)
 }
 
-// ParseSchedule reads a five-field cron expression (or a descriptor such as @daily) in an IANA time zone. An empty
-// expression gives nil, which fires always. The zone is for cron alone: it says when to look, never what a day is.
+// ParseSchedule reads a five-field cron expression (or a descriptor such as @daily) in an IANA time
+// zone. An empty expression gives nil, which fires always. The zone is for cron alone: it says when
+// to look, never what a day is.
 func ParseSchedule(expr, zone string) (cron.Schedule, error) {
 	if expr == "" {
 		return nil, nil

@@ -11,31 +11,33 @@ type Reason string
 
 // The reasons.
 const (
-	Missing     Reason = "missing"         // no record of it
-	Unfinished  Reason = "unfinished"      // last fetched before its period ended
-	Lookback    Reason = "lookback"        // last fetched while the service could still restate it
-	Horizon     Reason = "cohort horizon"  // last fetched before a cohort metric was final
-	Interrupted Reason = "interrupted"     // a put began, and how it ended is not recorded
-	Unsunk      Reason = "new sink"        // a sink of the job has no receipt for it
-	Doubtful    Reason = "doubtful"        // its rows differ from the totals, or it has none although the periods beside it have some
-	Rebased     Reason = "rebaseline"      // recorded when the config gave its numbers another meaning
-	NewColumns  Reason = "missing columns" // recorded when the table had fewer columns
-	Dropped     Reason = "dropped columns" // it has columns that the config takes out of every partition, or renames
-	Changed     Reason = "changed outside" // a sink holds something else than what was put, or nothing
-	Drifted     Reason = "drift"           // it was final, and the service's totals have moved all the same
-	Forced      Reason = "forced"          // asked for again, whatever the ledger holds
-	Replayed    Reason = "replay"          // made again of raw answers, as a person asked
+	Missing     Reason = "missing"        // no record of it
+	Unfinished  Reason = "unfinished"     // last fetched before its period ended
+	Lookback    Reason = "lookback"       // last fetched while the service could still restate it
+	Horizon     Reason = "cohort horizon" // last fetched before a cohort metric was final
+	Interrupted Reason = "interrupted"    // a put began, and how it ended is not recorded
+	Unsunk      Reason = "new sink"       // a sink of the job has no receipt for it
+	// Its rows differ from the totals, or it has none although the periods beside it have some.
+	Doubtful   Reason = "doubtful"
+	Rebased    Reason = "rebaseline"      // recorded when the config gave its numbers another meaning
+	NewColumns Reason = "missing columns" // recorded when the table had fewer columns
+	Dropped    Reason = "dropped columns" // it has columns that the config takes out of every partition, or renames
+	Changed    Reason = "changed outside" // a sink holds something else than what was put, or nothing
+	Drifted    Reason = "drift"           // it was final, and the service's totals have moved all the same
+	Forced     Reason = "forced"          // asked for again, whatever the ledger holds
+	Replayed   Reason = "replay"          // made again of raw answers, as a person asked
 )
 
-// A Window is one cell of the fixed grid with those of its partitions that are to be fetched. One request covers a
-// contiguous row of them.
+// A Window is one cell of the fixed grid with those of its partitions that are to be fetched. One
+// request covers a contiguous row of them.
 type Window struct {
 	Period Period
 	Cell   civil.Date // first day of the cell, the same for every process
 	Due    []Due      // ascending
 
-	// Base are the records of the partitions under the lease and before the fetch. The ledger accepts a new record only
-	// on top of the one in Base, although another unit of the process may have read newer ones meanwhile.
+	// Base are the records of the partitions under the lease and before the fetch. The ledger
+	// accepts a new record only on top of the one in Base, although another unit of the process may
+	// have read newer ones meanwhile.
 	Base ledger.Records
 }
 
@@ -79,8 +81,8 @@ func (w Window) Runs() [][]civil.Date {
 	return runs
 }
 
-// StillDue is the window without the partitions that have newer records than those that the plan was made from. Its
-// Base has the records of the others.
+// StillDue is the window without the partitions that have newer records than those that the plan
+// was made from. Its Base has the records of the others.
 func (w Window) StillDue(recorded func(civil.Date) (ledger.Record, bool)) Window {
 	w = w.Without(func(d Due) bool {
 		e, known := recorded(d.Partition)

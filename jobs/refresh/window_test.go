@@ -10,7 +10,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// What changed outside is due from Start on; what a bucket's rules delete before it isn't fetched again every night.
+// What changed outside is due from Start on; what a bucket's rules delete before it isn't fetched
+// again every night.
 func TestChangedBeforeStart(t *testing.T) {
 	done, changed := ledger.Records{}, map[civil.Date]bool{}
 	for day := range 10 {
@@ -35,12 +36,14 @@ func TestChangedBeforeStart(t *testing.T) {
 
 func record(day int, run string) ledger.Record {
 	return ledger.Record{
-		Partition: date("2026-01-01").AddDays(day), Run: run, State: ledger.Written, Rows: int64(day + 1), Hash: fmt.Sprint("h", day),
+		Partition: date("2026-01-01").AddDays(day), Run: run, State: ledger.Written, Rows: int64(day + 1),
+		Hash:    fmt.Sprint("h", day),
 		Fetched: time.Date(2026, 3, 1, 6, 0, day, 0, time.UTC), Sums: map[string]string{"installs": "12"},
 	}
 }
 
-// A block holds whole cells, of a quarter of days at most unless a single cell is longer, and blocks lie side by side.
+// A block holds whole cells, of a quarter of days at most unless a single cell is longer, and
+// blocks lie side by side.
 func TestBlocksHoldWholeCells(t *testing.T) {
 	for period, days := range map[Period]int{Day: 1, Week: 7, Month: 31, Quarter: 92, Year: 366} {
 		for _, page := range []int{1, 2, 4, 7, 14, 30, 365} {
@@ -50,7 +53,8 @@ func TestBlocksHoldWholeCells(t *testing.T) {
 				p := period.At(i)
 				block := r.Block(p, first)
 				if r.Block(r.Cell(p), first) != block || r.Block(block, first) != block || block.After(p) {
-					t.Fatalf("%v, page %d: %s is in the block of %s, and its cell in that of %s", period, page, p, block, r.Block(r.Cell(p), first))
+					t.Fatalf("%v, page %d: %s is in the block of %s, and its cell in that of %s", period, page, p,
+						block, r.Block(r.Cell(p), first))
 				}
 				if of[block] == nil {
 					of[block] = map[civil.Date]bool{}

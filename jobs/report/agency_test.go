@@ -122,16 +122,18 @@ func (a *agency) execution(count int, rate float64) []*taskResult {
 	return results
 }
 
-// task is what the program does as one of several tasks: with a ledger, a client and a sink of its own.
+// task is what the program does as one of several tasks: with a ledger, a client and a sink of its
+// own.
 func (a *agency) task(part jobs.Share, rate float64, done *taskResult) {
 	began := time.Now()
-	l := ledger.Open(ledger.Options{URL: "mem://ledger", Store: (&ledgertest.Store{Memory: a.books.Memory, Before: func(_, key string) {
-		done.calls.Add(1)
-		if strings.Contains(key, "/months/") {
-			done.months.Add(1)
-		}
-		time.Sleep(storeAnswers)
-	}}).Open()})
+	l := ledger.Open(ledger.Options{URL: "mem://ledger",
+		Store: (&ledgertest.Store{Memory: a.books.Memory, Before: func(_, key string) {
+			done.calls.Add(1)
+			if strings.Contains(key, "/months/") {
+				done.months.Add(1)
+			}
+			time.Sleep(storeAnswers)
+		}}).Open()})
 	o := a.client
 	o.Rate = rate
 	o.InFlight = max(64, part.Count) // the service works on any number of reports at a time
@@ -176,7 +178,8 @@ func TestTheLastTaskSucceeds(t *testing.T) {
 			done := &taskResult{}
 			a.task(jobs.Share{Index: i, Count: 2}, agencyRate, done)
 			if done.succeeded != want || done.partitions == 0 || len(done.errs) > 0 {
-				t.Errorf("task %d fetched %d partitions, and knows of %d jobs that they have succeeded, want %d: %v", i, done.partitions, done.succeeded, want, done.errs)
+				t.Errorf("task %d fetched %d partitions, and knows of %d jobs that they have succeeded, want %d: %v", i,
+					done.partitions, done.succeeded, want, done.errs)
 			}
 		}
 	})
@@ -195,8 +198,9 @@ func (k onDemand) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return kind.Plan(ctx, now)
 }
 
-// bound is the time that requests take of so many tasks when nothing else does: the windows that one of them has, at its share of the
-// rate, of which it has one turn after the other, and with no more requests under way than its share of those.
+// bound is the time that requests take of so many tasks when nothing else does: the windows that
+// one of them has, at its share of the rate, of which it has one turn after the other, and with no
+// more requests under way than its share of those.
 func (r *taskResult) bound(requests, tasks int) time.Duration {
 	windows := (requests/2 + tasks - 1) / tasks // rows and totals are a request each
 	turn := time.Duration(tasks) * time.Second / agencyRate
@@ -237,9 +241,10 @@ type night struct {
 	windows, parted int           // of all tables; partitions of them
 }
 
-// A night of an agency takes as long as its requests do at the rate, and a few seconds more, however many tasks there are; each
-// partition is fetched once, no second has more requests than the rate, and what tasks ask of the ledger grows with the tables, and by a
-// constant for each task.
+// A night of an agency takes as long as its requests do at the rate, and a few seconds more,
+// however many tasks there are; each partition is fetched once, no second has more requests than
+// the rate, and what tasks ask of the ledger grows with the tables, and by a constant for each
+// task.
 func TestAgency(t *testing.T) {
 	slow.Test(t)
 	var nights []night
@@ -267,8 +272,10 @@ func aNight(t *testing.T, tables, tasks int) night {
 	began := time.Now()
 	results := a.execution(tasks, agencyRate)
 	n := night{
-		tables: tables, tasks: tasks, requests: len(a.sent), bound: results[0].bound(len(a.sent), tasks), last: a.sent[len(a.sent)-1].Sub(began),
-		most: a.most(), first: results[0].ended, windows: len(a.sent) / 2, parted: tables * agencyDays, // rows and totals are a request each
+		tables: tables, tasks: tasks, requests: len(a.sent), bound: results[0].bound(len(a.sent), tasks),
+		last: a.sent[len(a.sent)-1].Sub(began),
+		most: a.most(), first: results[0].ended, windows: len(a.sent) / 2, parted: tables * agencyDays,
+		// rows and totals are a request each
 	}
 	for _, r := range results {
 		n.first, n.ended, n.planned = min(n.first, r.ended), max(n.ended, r.ended), max(n.planned, r.planned)
@@ -304,7 +311,8 @@ func (n night) judge(t *testing.T) {
 	if n.fetched != n.parted {
 		fail("%d partitions fetched, want %d, each once", n.fetched, n.parted)
 	}
-	// A single answer, its puts and records take two seconds and a half beside the requests, and of few tables that is all.
+	// A single answer, its puts and records take two seconds and a half beside the requests, and of
+	// few tables that is all.
 	if most := n.bound*6/5 + 2500*time.Millisecond; n.ended > most || n.tasks == 500 && n.ended > n.bound*6/5 {
 		fail("ended after %v; its requests take %v", n.ended, n.bound)
 	}

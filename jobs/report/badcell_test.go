@@ -50,7 +50,8 @@ func spoilt(text, day string, before int, change func(cell string) string) strin
 	return text[:last] + change(text[last:end]) + text[end:]
 }
 
-// A cell that can't be read fails its own day, and not its week, at whatever day and in whatever window it is.
+// A cell that can't be read fails its own day, and not its week, at whatever day and in whatever
+// window it is.
 func TestOneBadCellFailsOneDay(t *testing.T) {
 	for cell, total := range map[string]string{"1234567890123.5": "2469135802468.25", "many": "", "--1": "--1"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -69,10 +70,12 @@ func TestOneBadCellFailsOneDay(t *testing.T) {
 				return text
 			}}}
 			res := r.run(t.Context())
-			if exit := jobs.ExitCode([]ledger.Result{res}, false, false); exit != jobs.ExitSome || res.Outcome.Written != 9 || res.Outcome.Failed != 1 || res.Outcome.Unreconciled != 0 {
+			if exit := jobs.ExitCode([]ledger.Result{res}, false, false); exit != jobs.ExitSome ||
+				res.Outcome.Written != 9 || res.Outcome.Failed != 1 || res.Outcome.Unreconciled != 0 {
 				t.Errorf("%q: exit code %d, %+v", cell, exit, res.Outcome)
 			}
-			if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "fetch installs/"+bad.String()+":") || !strings.Contains(res.Errs[0].Error(), cell) {
+			if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "fetch installs/"+bad.String()+":") ||
+				!strings.Contains(res.Errs[0].Error(), cell) {
 				t.Errorf("%q: errors %v", cell, res.Errs)
 			}
 			if _, there := r.files()[bad]; there || len(r.files()) != 9 {
@@ -82,16 +85,19 @@ func TestOneBadCellFailsOneDay(t *testing.T) {
 	}
 }
 
-// A day whose rows hold money that its total can't, because the total has more digits, is published and agrees with it.
+// A day whose rows hold money that its total can't, because the total has more digits, is published
+// and agrees with it.
 func TestTotalsBeyondTwelveDigits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Days: 20, Readings: documented()})
 		defer r.close()
 		r.options.Events = nil
-		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token", "country_code"}, []string{"installs", "cost"}
+		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token", "country_code"},
+			[]string{"installs", "cost"}
 		r.start(10)
 		day := civil.DateOf(time.Now()).AddDays(-4)
-		r.client.HTTP = &http.Client{Transport: rewriter{r.client.HTTP.Transport, func(query, text string) string { return rich(query, text, day.String()) }}}
+		r.client.HTTP = &http.Client{Transport: rewriter{r.client.HTTP.Transport,
+			func(query, text string) string { return rich(query, text, day.String()) }}}
 		if res := r.ok(); res.Outcome.Written != 10 || res.Outcome.Unreconciled != 0 {
 			t.Errorf("%+v: %+v", res.Outcome, res.Problems)
 		}
@@ -105,7 +111,8 @@ func rich(query, text, day string) string {
 	switch {
 	case len(rest) == len(lines):
 	case strings.Contains(query, "country_code"):
-		rest = append(rest, day+",x,a,1,900000000000.125\n", day+",x,b,1,900000000000.125\n", day+",x,c,1,900000000000.125\n")
+		rest = append(rest, day+",x,a,1,900000000000.125\n", day+",x,b,1,900000000000.125\n",
+			day+",x,c,1,900000000000.125\n")
 	default:
 		rest = append(rest, day+",3,2700000000000.375\n")
 	}

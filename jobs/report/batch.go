@@ -12,8 +12,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// An batch is recorded partitions that were made of the same kept answers, with the same columns, so that one conversion makes
-// all of them again. Answers cover rows of partitions, and several pieces by app make one partition.
+// An batch is recorded partitions that were made of the same kept answers, with the same columns,
+// so that one conversion makes all of them again. Answers cover rows of partitions, and several
+// pieces by app make one partition.
 type batch struct {
 	keys    []string        // of the answers; none: they weren't kept
 	records []ledger.Record // ascending
@@ -47,17 +48,20 @@ func batchesOf(records []ledger.Record) []batch {
 
 // only is the batch with those of its partitions that are still due in a window.
 func (e batch) only(w refresh.Window) batch {
-	e.records = slices.DeleteFunc(slices.Clone(e.records), func(r ledger.Record) bool { return w.Reason(r.Partition) == "" })
+	e.records = slices.DeleteFunc(slices.Clone(e.records),
+		func(r ledger.Record) bool { return w.Reason(r.Partition) == "" })
 	return e
 }
 
-// A replayUnit is what one unit makes again: the batches that begin in one cell of the grid, and the window of all their partitions.
+// A replayUnit is what one unit makes again: the batches that begin in one cell of the grid, and
+// the window of all their partitions.
 type replayUnit struct {
 	window  refresh.Window
 	batches []batch
 }
 
-// replayUnits cuts batches into units. base has the records that hold; what is made will be recorded on top of them.
+// replayUnits cuts batches into units. base has the records that hold; what is made will be
+// recorded on top of them.
 func replayUnits(rules refresh.Rules, list []batch, base ledger.Records) []replayUnit {
 	by := map[civil.Date]*replayUnit{}
 	for _, e := range list {

@@ -20,7 +20,8 @@ import (
 
 const appTokenIn = "app_token__in"
 
-// apps are those whose rows are asked for by name: those of wanted that the service doesn't refuse. None: rows of all apps are asked for.
+// apps are those whose rows are asked for by name: those of wanted that the service doesn't refuse.
+// None: rows of all apps are asked for.
 func (p *plan) apps() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,8 +41,8 @@ func without(list, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(app string) bool { return slices.Contains(other, app) })
 }
 
-// refusedApps are those that the service names in a refusal. some tells whether there is one that may be about some of the apps of the request,
-// named or not.
+// refusedApps are those that the service names in a refusal. some tells whether there is one that
+// may be about some of the apps of the request, named or not.
 func refusedApps(err error) (apps []string, some bool) {
 	var answer *adjust.Error
 	if !errors.As(err, &answer) {
@@ -50,7 +51,8 @@ func refusedApps(err error) (apps []string, some bool) {
 	return answer.Apps, len(answer.Apps) > 0 || answer.Status == http.StatusBadRequest && answer.Metric == ""
 }
 
-// leaveOut asks for the rows of these apps no more in this run, because the service refuses them. It is false where there are none, or no others.
+// leaveOut asks for the rows of these apps no more in this run, because the service refuses them.
+// It is false where there are none, or no others.
 func (p *plan) leaveOut(apps []string, why error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,7 +68,8 @@ func (p *plan) leaveOut(apps []string, why error) bool {
 	return true
 }
 
-// news tells whether some of the refused apps were in no error of the run yet. They are from now on.
+// news tells whether some of the refused apps were in no error of the run yet. They are from now
+// on.
 func (p *plan) news(refused []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,15 +78,17 @@ func (p *plan) news(refused []string) bool {
 	return len(added) > 0
 }
 
-// splitsByApp tells whether one partition can be asked for in pieces. Its rows must be asked for by apps in any case, because a list
-// might lack one, whose rows would be missing silently. And app_token must be a dimension, so that no row is in two pieces.
+// splitsByApp tells whether one partition can be asked for in pieces. Its rows must be asked for by
+// apps in any case, because a list might lack one, whose rows would be missing silently. And
+// app_token must be a dimension, so that no row is in two pieces.
 func (f *fetch) splitsByApp() bool {
 	return len(f.apps()) > 1 && slices.Contains(f.o.Query.Dimensions, "app_token")
 }
 
-// byApp fetches one partition in pieces of half the apps each, and halves a piece again that is too slow, or that the service refuses. The
-// pieces become one part, so each is kept as CSV until all are there. An app that is refused by itself, or that the service has nothing for, is
-// named. Without one that is refused the others' rows are published when totals vouch for them.
+// byApp fetches one partition in pieces of half the apps each, and halves a piece again that is too
+// slow, or that the service refuses. The pieces become one part, so each is kept as CSV until all
+// are there. An app that is refused by itself, or that the service has nothing for, is named.
+// Without one that is refused the others' rows are published when totals vouch for them.
 func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, err error) {
 	row := []civil.Date{day}
 	var spooled []string
@@ -127,7 +132,8 @@ func (f *fetch) byApp(ctx context.Context, day civil.Date) (a partition.Answer, 
 		}
 	}
 	if len(empty) > 0 {
-		f.o.Log.Info("the service has no rows of some apps", "job", f.o.Job, "run", f.o.Run, "window", span(row), "apps", strings.Join(empty, " "))
+		f.o.Log.Info("the service has no rows of some apps", "job", f.o.Job, "run", f.o.Run, "window", span(row),
+			"apps", strings.Join(empty, " "))
 	}
 	if a.Raw = allOf(a.Raw); len(a.Refused) > 0 {
 		a.Raw = nil // what was kept says nothing of these apps
@@ -154,7 +160,8 @@ func (b *behindHeader) Write(p []byte) (int, error) {
 }
 
 // spool writes one whole answer into a file; key is that of its raw copy.
-func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string, lines *behindHeader) (path, key string, got adjust.Answer, err error) {
+func (f *fetch) spool(ctx context.Context, row []civil.Date, apps []string, lines *behindHeader) (path, key string,
+	got adjust.Answer, err error) {
 	file, err := os.CreateTemp(f.o.SpoolDir, "reportferry-*.csv")
 	if err != nil {
 		return "", "", got, err
@@ -203,7 +210,8 @@ func withFilter(filters map[string][]string, name string, values []string) map[s
 }
 
 // convert turns spooled answers into the parts of one row.
-func (f *fetch) convert(ctx context.Context, row []civil.Date, fetched time.Time, spooled []string) ([]table.Part, error) {
+func (f *fetch) convert(ctx context.Context, row []civil.Date, fetched time.Time, spooled []string) ([]table.Part,
+	error) {
 	conv, err := f.table.Converter(f.cols.Definition, row)
 	if err != nil {
 		return nil, err

@@ -36,9 +36,10 @@ type number struct {
 	metric string
 }
 
-// A change is a drawn history of a table: a person changes the config (metrics, filter, currency, zone, names), the token's user loses and
-// regains an app, and the service answers with less than there is, between honest restatements. People delete, cut and restore what a store
-// holds, fill it from a second ledger, lay it out anew, and stop a rebaseline half way.
+// A change is a drawn history of a table: a person changes the config (metrics, filter, currency,
+// zone, names), the token's user loses and regains an app, and the service answers with less than
+// there is, between honest restatements. People delete, cut and restore what a store holds, fill it
+// from a second ledger, lay it out anew, and stop a rebaseline half way.
 type change struct {
 	*rig
 	store   store
@@ -171,7 +172,8 @@ func (c *change) recordedMeanings() map[civil.Date]string {
 		s, err := table.ShapeOf(c.t.Context(), e)
 		check(c.t, err)
 		for name, m := range meanings {
-			if s.Fingerprint["currency"] == m.currency && s.Fingerprint["utc_offset"] == m.offset && (s.Fingerprint["filter os_name__in"] != "") == (m.filters != nil) {
+			if s.Fingerprint["currency"] == m.currency && s.Fingerprint["utc_offset"] == m.offset &&
+				(s.Fingerprint["filter os_name__in"] != "") == (m.filters != nil) {
 				found[day] = name
 			}
 		}
@@ -215,7 +217,8 @@ func (c *change) draw() {
 		})
 		c.options.Query.Metrics = c.options.Query.Metrics[:1+c.dice.IntN(len(changeable))]
 		if c.options.Drop = nil; c.dice.IntN(3) == 0 {
-			c.options.Drop = slices.DeleteFunc(slices.Clone(changeable), func(m string) bool { return slices.Contains(c.options.Query.Metrics, m) })
+			c.options.Drop = slices.DeleteFunc(slices.Clone(changeable),
+				func(m string) bool { return slices.Contains(c.options.Query.Metrics, m) })
 		}
 		c.tell("metrics %v, dropped %v", c.options.Query.Metrics, c.options.Drop)
 	case 2:
@@ -229,7 +232,8 @@ func (c *change) draw() {
 	case 6:
 		lie(emulator.Fault{Kind: emulator.FaultCutRows, Rows: 5 + c.dice.IntN(40)})
 	case 7:
-		lie(emulator.Fault{Kind: emulator.FaultDropDay, Of: emulator.OfAny, Day: civil.DateOf(time.Now()).AddDays(-1 - c.dice.IntN(6)).String()})
+		lie(emulator.Fault{Kind: emulator.FaultDropDay, Of: emulator.OfAny,
+			Day: civil.DateOf(time.Now()).AddDays(-1 - c.dice.IntN(6)).String()})
 	case 8:
 		lie(emulator.Fault{Kind: emulator.FaultStatus, Status: 503, Path: "csv_report"})
 	case 9:
@@ -273,15 +277,18 @@ func (c *change) undo() {
 
 // restate changes a number of a day as a service does.
 func (c *change) restate() {
-	day, metric := civil.DateOf(time.Now()).AddDays(-1-c.dice.IntN(20)).String(), []string{"installs", "clicks", "cost"}[c.dice.IntN(3)]
+	day, metric := civil.DateOf(time.Now()).AddDays(-1-c.dice.IntN(20)).String(),
+		[]string{"installs", "clicks", "cost"}[c.dice.IntN(3)]
 	if c.changed[day+metric] {
 		return
 	}
 	c.changed[day+metric] = true
-	check(c.t, c.server.Restate(c.t.Context(), emulator.Restatement{Day: day, Metric: metric, Factor: 0.8 + c.dice.Float64()/2}))
+	check(c.t, c.server.Restate(c.t.Context(), emulator.Restatement{Day: day, Metric: metric,
+		Factor: 0.8 + c.dice.Float64()/2}))
 }
 
-// second runs with a ledger that knows nothing of this one. A table that means the same is filled by both, and each run says so.
+// second runs with a ledger that knows nothing of this one. A table that means the same is filled
+// by both, and each run says so.
 func (c *change) second(meaning string) (filled bool) {
 	c.tell("a second ledger fills the table with %s", meaning)
 	if c.others[meaning] == nil {
@@ -303,7 +310,8 @@ func refused(res ledger.Result) bool {
 	return slices.ContainsFunc(res.Errs, func(err error) bool { return errors.Is(err, ledger.ErrRefused) })
 }
 
-// otherMeaning lets a second ledger fill the table with numbers that mean something else, which is refused.
+// otherMeaning lets a second ledger fill the table with numbers that mean something else, which is
+// refused.
 func (c *change) otherMeaning(f *folder) {
 	for day, meaning := range c.recordedMeanings() {
 		if meaning != c.meaning || c.record(day).State == ledger.Publishing { // a rebaseline has stopped half way
@@ -344,7 +352,8 @@ func (c *change) night() {
 		}
 	}
 	o.Targets = []ledger.Target{target}
-	o.Rebaseline = c.turning && c.asMeant(o.Query) && c.client.HTTP.Transport == c.honest // because it lets another account in
+	// Because it lets another account in.
+	o.Rebaseline = c.turning && c.asMeant(o.Query) && c.client.HTTP.Transport == c.honest
 	c.log.Reset()
 	o.Log = slog.New(slog.NewTextHandler(&c.log, nil))
 	if c.renamed {
@@ -364,30 +373,35 @@ func (c *change) night() {
 	if res.Stopped {
 		c.tally.stopped++
 	}
-	if warned := strings.Contains(c.log.String(), "the two take turns for ever"); c.filled && !warned && len(res.Errs) == 0 {
+	if warned := strings.Contains(c.log.String(), "the two take turns for ever"); c.filled && !warned &&
+		len(res.Errs) == 0 {
 		c.fail("night %d: a second ledger has filled the table, and nobody says so", c.nth)
 	}
 	c.filled = false
 	c.tell("night %d: %d written, %.70v", c.nth, res.Outcome.Written, fmt.Sprint(res.Errs))
 	for day, meaning := range c.recordedMeanings() {
-		c.turning = c.turning && (meaning != c.meaning || c.record(day).State == ledger.Publishing) // else runs go on by themselves
+		// Else runs go on by themselves.
+		c.turning = c.turning && (meaning != c.meaning || c.record(day).State == ledger.Publishing)
 	}
 	c.compare(o, res)
 }
 
-// compareRenamed holds what is published of the table against the night before, once a run has filled one of another name.
+// compareRenamed holds what is published of the table against the night before, once a run has
+// filled one of another name.
 func (c *change) compareRenamed(res ledger.Result) {
 	c.tell("night %d: another table, %.70v", c.nth, fmt.Sprint(res.Errs))
 	now := c.published()
 	for n, was := range c.right {
 		if is := now[n]; !c.harmed[n.day] && n.day.After(c.gone) && !near(is, was) {
-			c.fail("night %d: a run of another table has changed %s of %s from %v to %v", c.nth, n.metric, n.day, was, is)
+			c.fail("night %d: a run of another table has changed %s of %s from %v to %v", c.nth, n.metric, n.day, was,
+				is)
 		}
 	}
 }
 
-// compare holds what is published after a night against what was right before it. What was right and is wrong now must have been said: by
-// the record, or by a person. What is gone is lost, and what people did to the store is mended, unless the run fails.
+// compare holds what is published after a night against what was right before it. What was right
+// and is wrong now must have been said: by the record, or by a person. What is gone is lost, and
+// what people did to the store is mended, unless the run fails.
 func (c *change) compare(o report.Options, res ledger.Result) {
 	meant := c.recordedMeanings()
 	truths, now := c.truths(meant), c.published()
@@ -404,8 +418,10 @@ func (c *change) compare(o report.Options, res ledger.Result) {
 			wrong = append(wrong, fmt.Sprintf("%s of %s is gone", n.metric, n.day))
 		case near(is, truth) || near(is, was) && c.meant[n.day] == meant[n.day]:
 		case e.Accepted != nil || e.State == ledger.Publishing:
-		case c.meant[n.day] != meant[n.day] && c.halves(): // numbers of another meaning can't be compared with those before
-		case e.Differs() && (c.before[n.day].Differs() || c.before[n.day].Shape != e.Shape): // rows that agreed aren't replaced by others at once
+		case c.meant[n.day] != meant[n.day] &&
+			c.halves(): // numbers of another meaning can't be compared with those before
+		case e.Differs() && (c.before[n.day].Differs() ||
+			c.before[n.day].Shape != e.Shape): // rows that agreed aren't replaced by others at once
 		default:
 			wrong = append(wrong, fmt.Sprintf("%s of %s was %s, is %s, and the service has %s: %+v", n.metric, n.day,
 				was.FloatString(2), is.FloatString(2), truth.FloatString(2), e))
@@ -433,8 +449,10 @@ func (c *change) compare(o report.Options, res ledger.Result) {
 // halves tells whether the service halves a number in rows and totals.
 func (c *change) halves() bool { return len(c.faults) > 0 && c.faults[0].Kind == emulator.FaultHalve }
 
-// twoMeanings wants the days with numbers that mean something else than the config says to be named by the status.
-func (c *change) twoMeanings(o report.Options, res ledger.Result, truths map[string]map[number]*big.Rat, now map[number]*big.Rat) {
+// twoMeanings wants the days with numbers that mean something else than the config says to be named
+// by the status.
+func (c *change) twoMeanings(o report.Options, res ledger.Result, truths map[string]map[number]*big.Rat,
+	now map[number]*big.Rat) {
 	if refused(res) || len(truths) < 2 || !c.asMeant(o.Query) {
 		return
 	}
@@ -457,22 +475,27 @@ func (c *change) twoMeanings(o report.Options, res ledger.Result, truths map[str
 	}
 	c.tally.mixed++
 	in, err := c.inspect(o)
-	if errors.Is(err, ledger.ErrRefused) { // only puts that were stopped have the currency of the config, and the next run says so
+	// Only puts that were stopped have the currency of the config, and the next run says so.
+	if errors.Is(err, ledger.ErrRefused) {
 		return
 	}
 	check(c.t, err)
 	for _, day := range mixed {
 		e := in.Calendar[slices.IndexFunc(in.Calendar, func(e refresh.Entry) bool { return e.Partition == day })]
-		if e.Condition != refresh.Mixed && (e.Record.State != ledger.Publishing || e.Condition != refresh.CutOff && e.Condition != refresh.HeldBack) {
-			c.fail("night %d: %s doesn't mean %s, as the config says, and the status says %q", c.nth, day, c.meaning, e.Condition)
+		if e.Condition != refresh.Mixed && (e.Record.State != ledger.Publishing || e.Condition != refresh.CutOff &&
+			e.Condition != refresh.HeldBack) {
+			c.fail("night %d: %s doesn't mean %s, as the config says, and the status says %q", c.nth, day, c.meaning,
+				e.Condition)
 		}
 	}
 }
 
-// What was right stays right: whatever people change, and however the service answers, no published number that was right is lost or
-// replaced by a wrong one without being held back, said or accepted. When all is as it was, the table is as the service has it. Answers that
-// lie in rows and totals alike take half of at least two hundred away here: a smaller lie is like a restatement. What people did to the store
-// is mended by the next run that doesn't fail, a table of two meanings is called one, and a second ledger or layout of another is refused.
+// What was right stays right: whatever people change, and however the service answers, no published
+// number that was right is lost or replaced by a wrong one without being held back, said or
+// accepted. When all is as it was, the table is as the service has it. Answers that lie in rows and
+// totals alike take half of at least two hundred away here: a smaller lie is like a restatement.
+// What people did to the store is mended by the next run that doesn't fail, a table of two meanings
+// is called one, and a second ledger or layout of another is refused.
 func TestWhatIsRightStaysRight(t *testing.T) {
 	slow.Test(t)
 	seed := *firstSeed
@@ -484,7 +507,8 @@ func TestWhatIsRightStaysRight(t *testing.T) {
 	for i := range *seeds {
 		synctest.Test(t, func(t *testing.T) { whatIsRight(t, seed+uint64(i), &n) })
 	}
-	t.Logf("seeds from %d: %d, %d nights; %d partitions deleted, cut, restored or filled by others, %d runs of a second ledger; %d runs refused, %d stopped, %d with two meanings",
+	t.Logf("seeds from %d: %d, %d nights; %d partitions deleted, cut, restored or filled by others, %d runs of a "+
+		"second ledger; %d runs refused, %d stopped, %d with two meanings",
 		seed, *seeds, n.nights, n.harmed, n.second, n.refused, n.stopped, n.mixed)
 }
 
@@ -497,11 +521,15 @@ func whatIsRight(t *testing.T, seed uint64, n *tally) {
 	r.seesApps()
 	r.client.Attempts, r.options.Events = 2, nil
 	r.options.Rules.Schedule, r.options.Rules.Lookback, r.options.FinalAfter = schedule, 6, 6
-	r.options.Reconcile, r.options.Drift, r.options.Guard = report.ReconcileWarn, report.Drift{Days: 90}, 0.3 // half less, of a number that has just grown by 0.3
-	r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "network", "campaign"}, slices.Clone(changeable)
+	// Half less, of a number that has just grown by 0.3.
+	r.options.Reconcile, r.options.Drift, r.options.Guard = report.ReconcileWarn, report.Drift{Days: 90}, 0.3
+	r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "network", "campaign"},
+		slices.Clone(changeable)
 	c := &change{
-		rig: r, seed: seed, dice: dice, first: civil.DateOf(time.Now()).AddDays(-12), honest: r.client.HTTP.Transport, changed: map[string]bool{},
-		meaning: "USD", dropped: map[number]bool{}, harmed: map[civil.Date]bool{}, others: map[string]*ledger.Ledger{}, tally: n,
+		rig: r, seed: seed, dice: dice, first: civil.DateOf(time.Now()).AddDays(-12), honest: r.client.HTTP.Transport,
+		changed: map[string]bool{},
+		meaning: "USD", dropped: map[number]bool{}, harmed: map[civil.Date]bool{}, others: map[string]*ledger.Ledger{},
+		tally: n,
 	}
 	if c.store = newFolder(t, r.out); dice.IntN(2) == 0 {
 		c.store = newWarehouse(t)
@@ -544,13 +572,15 @@ func whatIsRight(t *testing.T, seed uint64, n *tally) {
 	for n, is := range now {
 		truth := truths[meant[n.day]][n]
 		if e := r.record(n.day); !near(is, truth) && e.Finality != refresh.Final && !e.Waits() {
-			c.fail("in the end %s of %s is %s, and the service has %s: %+v", n.metric, n.day, is.FloatString(2), truth.FloatString(2), e)
+			c.fail("in the end %s of %s is %s, and the service has %s: %+v", n.metric, n.day, is.FloatString(2),
+				truth.FloatString(2), e)
 		}
 	}
 	for day, meaning := range meant {
 		here := slices.ContainsFunc(slices.Collect(maps.Keys(now)), func(n number) bool { return n.day == day })
 		if e := r.record(day); day.After(c.gone) && (e.Rows > 0 && !here && !e.Waits() || meaning != c.meaning) {
-			c.fail("in the end %s is %s, which should be %s, and its rows are there: %v: %+v", day, meaning, c.meaning, here, e)
+			c.fail("in the end %s is %s, which should be %s, and its rows are there: %v: %+v", day, meaning, c.meaning,
+				here, e)
 		}
 	}
 	for _, l := range c.others {

@@ -31,10 +31,12 @@ type Comparison struct {
 	Err       error // not nil: it couldn't be fetched, or the totals of partitions from this one on couldn't
 }
 
-// Compare holds all settled partitions, which the service doesn't restate any more, against its totals of today, and gives those that differ
-// and how many it could compare. Of the others it fetches up to n again, which dice choose, and publishes nothing. The error is the
-// ledger's; errors of partitions are in their comparisons.
-func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Rand) (list []Comparison, totals int, err error) {
+// Compare holds all settled partitions, which the service doesn't restate any more, against its
+// totals of today, and gives those that differ and how many it could compare. Of the others it
+// fetches up to n again, which dice choose, and publishes nothing. The error is the ledger's;
+// errors of partitions are in their comparisons.
+func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Rand) (list []Comparison, totals int,
+	err error) {
 	p, err := k.plan(ctx, now)
 	if err != nil {
 		return nil, 0, err
@@ -72,7 +74,8 @@ func (k *Kind) Compare(ctx context.Context, now time.Time, n int, dice *rand.Ran
 	return list, totals, nil
 }
 
-// compareTotals compares ascending partitions with totals of today, by as few requests as a run makes.
+// compareTotals compares ascending partitions with totals of today, by as few requests as a run
+// makes.
 func (f *fetch) compareTotals(ctx context.Context, settled []ledger.Record) (list []Comparison, compared int) {
 	blocks := map[civil.Date][]civil.Date{}
 	for _, e := range settled {
@@ -82,7 +85,8 @@ func (f *fetch) compareTotals(ctx context.Context, settled []ledger.Record) (lis
 	for _, from := range slices.SortedFunc(maps.Keys(blocks), civil.Date.Compare) {
 		found, n, err := f.compareFinals(ctx, blocks[from])
 		if compared += n; err != nil {
-			list = append(list, Comparison{Partition: blocks[from][0], Err: fmt.Errorf("totals from %s on: %w", blocks[from][0], err)})
+			list = append(list, Comparison{Partition: blocks[from][0],
+				Err: fmt.Errorf("totals from %s on: %w", blocks[from][0], err)})
 		}
 		for _, partition := range slices.SortedFunc(maps.Keys(found), civil.Date.Compare) {
 			e, _ := f.table.Record(partition)
@@ -92,9 +96,9 @@ func (f *fetch) compareTotals(ctx context.Context, settled []ledger.Record) (lis
 	return list, compared
 }
 
-// compare asks for the columns that the record has, because its hash is over those. If the service refuses them and
-// takes what the config asks now, the columns that both have are compared instead: the count of rows, and the sums of
-// additive metrics.
+// compare asks for the columns that the record has, because its hash is over those. If the service
+// refuses them and takes what the config asks now, the columns that both have are compared instead:
+// the count of rows, and the sums of additive metrics.
 func (f *fetch) compare(ctx context.Context, e ledger.Record, recorded ledger.Shape, cols *columns) Comparison {
 	c := Comparison{Partition: e.Partition, Recorded: e}
 	part, err := f.askAs(ctx, e.Partition, cols.as(recorded, false))
@@ -125,15 +129,16 @@ func (f *fetch) askAs(ctx context.Context, partition civil.Date, cols *columns) 
 	return a.Parts[0], nil
 }
 
-// A Disagreement is a metric that the service's own list gives another kind than the table's column has.
+// A Disagreement is a metric that the service's own list gives another kind than the table's column
+// has.
 type Disagreement struct {
 	Metric     string
 	Type       catalog.Type // of the column
 	Formatting string       // the service's word
 }
 
-// Disagreements compares the metrics of the config with the service's own lists, by slug. It ignores what these don't
-// have.
+// Disagreements compares the metrics of the config with the service's own lists, by slug. It
+// ignores what these don't have.
 func (k *Kind) Disagreements(lists map[string]adjust.Filter) []Disagreement {
 	var out []Disagreement
 	for _, c := range k.fixed {
@@ -148,9 +153,10 @@ func (k *Kind) Disagreements(lists map[string]adjust.Filter) []Disagreement {
 	return out
 }
 
-// Try finds out whether the service takes the columns that the job asks for, and counts them. Columns that the
-// service's own lists don't have, such as hidden metrics, are tried by a report of one day. So is what filters name and
-// neither the lists nor the catalogue have: a filter that the service ignored would show nowhere.
+// Try finds out whether the service takes the columns that the job asks for, and counts them.
+// Columns that the service's own lists don't have, such as hidden metrics, are tried by a report of
+// one day. So is what filters name and neither the lists nor the catalogue have: a filter that the
+// service ignored would show nowhere.
 func (k *Kind) Try(ctx context.Context, lists map[string]adjust.Filter) (dimensions, metrics int, err error) {
 	cols := slices.Clone(k.fixed)
 	if len(k.o.Events) > 0 {
@@ -219,8 +225,8 @@ func foreign(name string) bool {
 	return !dimension && !metric && !guessed
 }
 
-// eventsNow are the columns of today's events, and of those that are gone from the service and that the ledger
-// remembers.
+// eventsNow are the columns of today's events, and of those that are gone from the service and that
+// the ledger remembers.
 func (k *Kind) eventsNow(ctx context.Context) ([]column, error) {
 	var recorded ledger.Shape
 	if k.o.Ledger != nil {

@@ -34,8 +34,9 @@ func (f *changed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.RoundTripper.RoundTrip(r)
 }
 
-// What is compared are the columns that a partition and the service's answer both have: one that the table lacks, or has
-// dropped, or that the service has dropped too, is no difference. A changed number is, in any partition.
+// What is compared are the columns that a partition and the service's answer both have: one that
+// the table lacks, or has dropped, or that the service has dropped too, is no difference. A changed
+// number is, in any partition.
 func TestCompareWithOtherColumns(t *testing.T) {
 	metrics := []string{"installs", "clicks", "cost"}
 	for _, c := range []struct {

@@ -33,11 +33,13 @@ type columns struct {
 	within   partition.Shares // how far some of them may be from those
 	numbers  []table.Column   // those that the service is asked for the totals of
 	all      []column         // without those about the fetch
-	kept     []string         // names of those that the config doesn't ask for, and that recorded partitions have values in
+	// Names of those that the config doesn't ask for, and that recorded partitions have values in.
+	kept []string
 }
 
-// fixedColumns are the dimensions and metrics that the config names. None of them needs the service. It refuses a table that can't be,
-// by these, and by the columns of events whose names the config tells.
+// fixedColumns are the dimensions and metrics that the config names. None of them needs the
+// service. It refuses a table that can't be, by these, and by the columns of events whose names the
+// config tells.
 func fixedColumns(o Options) ([]column, error) {
 	cols, err := configColumns(o)
 	if err != nil {
@@ -50,13 +52,15 @@ func fixedColumns(o Options) ([]column, error) {
 			continue
 		}
 		for _, metric := range s.Metrics {
-			known = append(known, column{Column: table.Column{Name: s.column(s.Slug, metric), Type: catalog.Int64}, event: s.String()})
+			known = append(known, column{Column: table.Column{Name: s.column(s.Slug, metric), Type: catalog.Int64},
+				event: s.String()})
 		}
 	}
 	return cols, o.fits(known)
 }
 
-// fits refuses columns when readers would take two of them for one, and a table that a sink can't keep.
+// fits refuses columns when readers would take two of them for one, and a table that a sink can't
+// keep.
 func (o Options) fits(cols []column) error {
 	if err := unique(append(slices.Clone(cols), o.stamps()...)); err != nil {
 		return err
@@ -68,7 +72,8 @@ func configColumns(o Options) ([]column, error) {
 	var cols []column
 	for _, name := range o.Query.Dimensions {
 		f, _ := catalog.Dimension(name) // one that the catalogue lacks is a string, the zero type
-		cols = append(cols, column{Column: table.Column{Name: o.named(name, name), Source: name, Type: f.Type, Dimension: true}})
+		cols = append(cols, column{Column: table.Column{Name: o.named(name, name), Source: name, Type: f.Type,
+			Dimension: true}})
 	}
 	for _, slug := range o.Query.Metrics {
 		f, known := catalog.Metric(slug)
@@ -84,7 +89,8 @@ func configColumns(o Options) ([]column, error) {
 			typ = f.Type
 		}
 		cols = append(cols, column{
-			Column:     table.Column{Name: o.named(slug, name), Source: slug, Type: typ, Additive: o.summable(f, typ), Rounds: f.Modelled() && typ == catalog.Int64},
+			Column: table.Column{Name: o.named(slug, name), Source: slug, Type: typ, Additive: o.summable(f, typ),
+				Rounds: f.Modelled() && typ == catalog.Int64},
 			everywhere: f.Additive == catalog.Everywhere, cohort: f.OfCohort(),
 		})
 	}
@@ -94,7 +100,8 @@ func configColumns(o Options) ([]column, error) {
 // named is the name of a dimension's or a metric's column: what the config says, or the usual one.
 func (o Options) named(source, usual string) string { return cmp.Or(o.Rename[source], usual) }
 
-// renamedTo is the name that the config gives by now to what a recorded column is of; empty: it is the same, or the config doesn't have it.
+// renamedTo is the name that the config gives by now to what a recorded column is of; empty: it is
+// the same, or the config doesn't have it.
 func (k *Kind) renamedTo(was ledger.Column) string {
 	i := slices.IndexFunc(k.fixed, func(c column) bool { return c.Source == was.Source })
 	if was.Event != "" || i < 0 || k.fixed[i].Name == was.Name {
@@ -103,8 +110,9 @@ func (k *Kind) renamedTo(was ledger.Column) string {
 	return k.fixed[i].Name
 }
 
-// summable tells whether a sum over the rows of a partition means something, which needs a metric that adds up over
-// every dimension that varies inside a partition. Of the date dimensions that is the hour alone.
+// summable tells whether a sum over the rows of a partition means something, which needs a metric
+// that adds up over every dimension that varies inside a partition. Of the date dimensions that is
+// the hour alone.
 func (o Options) summable(f catalog.Field, typ catalog.Type) bool {
 	return typ != catalog.String && !slices.ContainsFunc(o.Query.Dimensions, func(name string) bool {
 		d, _ := catalog.Dimension(name)
@@ -189,12 +197,18 @@ func (k *Kind) define(cols []column) *columns {
 	return c
 }
 
-// renamed leaves out a column that only old partitions have when readers would take it for another, and what it holds is asked for under
-// a name of its own by now.
+// renamed leaves out a column that only old partitions have when readers would take it for another,
+// and what it holds is asked for under a name of its own by now.
 func renamed(cols []column) []column {
 	return slices.DeleteFunc(slices.Clone(cols), func(c column) bool {
-		return c.Source != "" && slices.ContainsFunc(cols, func(other column) bool { return other.Name != c.Name && catalog.SameWord(other.Name, c.Name) }) &&
-			slices.ContainsFunc(cols, func(other column) bool { return other.Source == c.Source && !catalog.SameWord(other.Name, c.Name) })
+		return c.Source != "" && slices.ContainsFunc(cols, func(other column) bool {
+			return other.Name != c.Name &&
+				catalog.SameWord(other.Name, c.Name)
+		}) &&
+			slices.ContainsFunc(cols, func(other column) bool {
+				return other.Source == c.Source &&
+					!catalog.SameWord(other.Name, c.Name)
+			})
 	})
 }
 
@@ -233,8 +247,8 @@ func finer(a, b catalog.Type) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// unique refuses two columns of one name, whose case doesn't matter, as to most readers and warehouses it doesn't: two selectors may
-// choose the same event, and slugs may differ in signs.
+// unique refuses two columns of one name, whose case doesn't matter, as to most readers and
+// warehouses it doesn't: two selectors may choose the same event, and slugs may differ in signs.
 func unique(cols []column) error {
 	by := map[string]column{catalog.PartitionKey: {}}
 	for _, c := range cols {
@@ -245,7 +259,8 @@ func unique(cols []column) error {
 			by[catalog.Fold(c.Name)] = c
 			continue
 		case other.Name == "":
-			return fmt.Errorf("a column can't be named %s, which is the partition's own key: from %s; set as: on it", c.Name, origin(c))
+			return fmt.Errorf("a column can't be named %s, which is the partition's own key: from %s; set as: on it",
+				c.Name, origin(c))
 		case other.Name != c.Name:
 			named = other.Name + " and " + c.Name + ", which readers take for one"
 		}
@@ -289,10 +304,12 @@ func shapeOf(o Options, cols []column) ledger.Shape {
 		q.TimezoneID = q.Zone.String()
 	}
 	s := ledger.Shape{Fingerprint: map[string]string{
-		"account": o.Account, "dimensions": joined(q.Dimensions), "currency": q.Currency, "utc_offset": q.UTCOffset, "timezone_id": q.TimezoneID,
+		"account": o.Account, "dimensions": joined(q.Dimensions), "currency": q.Currency, "utc_offset": q.UTCOffset,
+		"timezone_id":            q.TimezoneID,
 		ledger.FingerprintPeriod: o.Rules.Period.String(),
 	}}
-	for _, name := range q.Dimensions { // by which readers know rows, so that both names side by side would be two tables
+	// By which readers know rows, so that both names side by side would be two tables.
+	for _, name := range q.Dimensions {
 		if to := o.named(name, name); to != name {
 			s.Fingerprint["name of "+name] = to
 		}
@@ -327,8 +344,9 @@ func (p *plan) Schema(ctx context.Context) (*sinks.Schema, error) {
 	return cols.Schema, nil
 }
 
-// finalAfter says of each metric of the table how many days after a period's end the service changes it no more. Of one that
-// the catalogue lacks the slug tells the period of a cohort; without one it is taken for one that is restated like others.
+// finalAfter says of each metric of the table how many days after a period's end the service
+// changes it no more. Of one that the catalogue lacks the slug tells the period of a cohort;
+// without one it is taken for one that is restated like others.
 func (o Options) finalAfter(s ledger.Shape) map[string]int {
 	days := map[string]int{}
 	for _, c := range s.Columns {

@@ -32,13 +32,15 @@ func (r *rig) bytes() map[civil.Date]string {
 	return all
 }
 
-// What the service or the config changes in the columns of a table ends a frozen job before anything is published. Without a contract the
-// job does as it always did: evolves says whether it publishes.
+// What the service or the config changes in the columns of a table ends a frozen job before
+// anything is published. Without a contract the job does as it always did: evolves says whether it
+// publishes.
 func TestContract(t *testing.T) {
 	level := report.Selector{Glob: "level_*", Metrics: []string{"events"}}
 	drift := func(how, column string) func(*testing.T, *rig) {
 		return func(_ *testing.T, r *rig) {
-			r.server.SetFaults([]emulator.Fault{{Kind: emulator.FaultDrift, Drift: how, Column: column, Every: 1, Query: "app_token"}})
+			r.server.SetFaults([]emulator.Fault{{Kind: emulator.FaultDrift, Drift: how, Column: column, Every: 1,
+				Query: "app_token"}})
 		}
 	}
 	for name, c := range map[string]struct {
@@ -47,24 +49,33 @@ func TestContract(t *testing.T) {
 		config  bool // the config changes: nothing is asked
 		evolves bool
 	}{
-		"nothing":       {change: func(*testing.T, *rig) {}, evolves: true},
-		"a column more": {drift(emulator.DriftExtra, ""), []string{`holds without being asked for "extra"`}, false, true},
+		"nothing": {change: func(*testing.T, *rig) {}, evolves: true},
+		"a column more": {drift(emulator.DriftExtra, ""), []string{`holds without being asked for "extra"`}, false,
+			true},
 		"a column more, once": {func(_ *testing.T, r *rig) {
 			client := *r.client.HTTP
 			client.Transport = &slowStart{RoundTripper: client.Transport}
 			r.client.HTTP = &client
-			r.server.SetFaults([]emulator.Fault{{Kind: emulator.FaultDrift, Drift: emulator.DriftExtra, Nth: 1, Query: "dimensions=day,app_token"}})
+			r.server.SetFaults([]emulator.Fault{{Kind: emulator.FaultDrift, Drift: emulator.DriftExtra, Nth: 1,
+				Query: "dimensions=day,app_token"}})
 		}, []string{`holds without being asked for "extra"`}, false, true},
-		"a column less":         {drift(emulator.DriftMissing, "cost"), []string{`lacks "cost"`}, false, false},
-		"a column renamed":      {drift(emulator.DriftRename, "cost"), []string{`lacks "cost"`, `"cost_v2"`}, false, false},
-		"a metric is unknown":   {refuse("cost"), []string{"Unsupported metric: cost"}, false, false},
-		"an event is gone":      {event("purchase", "Bought"), []string{"purchase_events has no values any more, because its event is gone"}, false, true},
-		"an event is new":       {event("tutorial_complete", "Level 99"), []string{"level_99_events is new"}, false, true},
-		"a metric is added":     {metrics("installs", "cost", "clicks", "sessions"), []string{"sessions is new"}, true, true},
+		"a column less": {drift(emulator.DriftMissing, "cost"), []string{`lacks "cost"`}, false, false},
+		"a column renamed": {drift(emulator.DriftRename, "cost"), []string{`lacks "cost"`, `"cost_v2"`}, false,
+			false},
+		"a metric is unknown": {refuse("cost"), []string{"Unsupported metric: cost"}, false, false},
+		"an event is gone": {event("purchase", "Bought"),
+			[]string{"purchase_events has no values any more, because its event is gone"}, false, true},
+		"an event is new": {event("tutorial_complete", "Level 99"), []string{"level_99_events is new"}, false,
+			true},
+		"a metric is added": {metrics("installs", "cost", "clicks", "sessions"), []string{"sessions is new"}, true,
+			true},
 		"a metric is taken out": {metrics("installs", "clicks"), []string{"cost is gone"}, true, true},
 		"a metric is renamed": {func(_ *testing.T, r *rig) { r.options.Rename = map[string]string{"cost": "spend"} },
 			[]string{"spend is new", "cost is gone"}, true, true},
-		"another type": {func(_ *testing.T, r *rig) { r.options.Types = map[string]catalog.Type{"clicks": catalog.Double} },
+		"another type": {func(_ *testing.T,
+			r *rig) {
+			r.options.Types = map[string]catalog.Type{"clicks": catalog.Double}
+		},
 			[]string{"column clicks was int64 and is now double"}, true, false},
 	} {
 		for _, frozen := range []bool{true, false} {
@@ -74,7 +85,8 @@ func TestContract(t *testing.T) {
 					defer r.close()
 					r.parallel, r.client.InFlight, r.client.Attempts = 3, 3, 2
 					r.options.Events = []report.Selector{{Slug: "purchase", Metrics: []string{"events"}}, level}
-					r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token"}, []string{"installs", "cost", "clicks"}
+					r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token"},
+						[]string{"installs", "cost", "clicks"}
 					r.options.Rules.Page, r.options.Rules.Lookback, r.options.NullMissing = 2, 9, !frozen
 					time.Sleep(7 * time.Hour)
 					r.from(civil.DateOf(time.Now()).AddDays(-9))
@@ -92,19 +104,22 @@ func TestContract(t *testing.T) {
 						}
 						return
 					}
-					for _, text := range append(c.want, "; undo the change, or let a run with contract: evolve take it into the table") {
+					for _, text := range append(c.want,
+						"; undo the change, or let a run with contract: evolve take it into the table") {
 						if (err == nil || !strings.Contains(err.Error(), text)) && name != "another type" {
 							t.Errorf("the run says %v, want %q", err, text)
 						}
 					}
 					code := map[bool]int{true: jobs.ExitUsage, false: jobs.ExitFailed}[c.config]
-					if got := jobs.ExitCode([]ledger.Result{res}, false, true); got != code || errors.Is(err, ledger.ErrRefused) != c.config {
+					if got := jobs.ExitCode([]ledger.Result{res}, false, true); got != code ||
+						errors.Is(err, ledger.ErrRefused) != c.config {
 						t.Errorf("exit code %d, want %d: %v", got, code, err)
 					}
 					if c.config && len(r.server.Requests()) != asked {
 						t.Error("the service was asked")
 					}
-					if res.Outcome.Done() > 0 || !maps.Equal(r.bytes(), before) || !maps.EqualFunc(r.records(), records, func(a, b ledger.Record) bool { return a.Seq == b.Seq }) {
+					if res.Outcome.Done() > 0 || !maps.Equal(r.bytes(), before) ||
+						!maps.EqualFunc(r.records(), records, func(a, b ledger.Record) bool { return a.Seq == b.Seq }) {
 						t.Errorf("the table has been touched: %+v", res.Outcome)
 					}
 				})
@@ -113,7 +128,8 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// slowStart lets the first answer with rows come late, so that what needn't wait for it comes before.
+// slowStart lets the first answer with rows come late, so that what needn't wait for it comes
+// before.
 type slowStart struct {
 	http.RoundTripper
 	begun atomic.Bool

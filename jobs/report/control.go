@@ -28,8 +28,9 @@ const (
 	ReconcileOff  Reconcile = "off"  // no totals are asked for
 )
 
-// Unchecked says why the job's rows can't be held against the service's totals; empty: they can. Which metrics events have is
-// known only when the service was asked, so that it leaves them the benefit of the doubt.
+// Unchecked says why the job's rows can't be held against the service's totals; empty: they can.
+// Which metrics events have is known only when the service was asked, so that it leaves them the
+// benefit of the doubt.
 func (k *Kind) Unchecked() string {
 	return k.unchecked(len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, column.totalled))
 }
@@ -46,7 +47,8 @@ func (k *Kind) unchecked(additive bool) string {
 	return ""
 }
 
-// incomparable says why the service's totals are of other rows than the table's; empty: they aren't.
+// incomparable says why the service's totals are of other rows than the table's; empty: they
+// aren't.
 func (k *Kind) incomparable() string {
 	for name := range k.o.Query.Filters {
 		if slices.Contains([]string{"lt", "lte", "gt", "gte", "eq", "ne"}, name[strings.LastIndex(name, "__")+2:]) {
@@ -61,11 +63,12 @@ func (k *Kind) incomparable() string {
 
 // asksTotals tells whether the service is asked for totals when rows are fetched.
 func (k *Kind) asksTotals() bool {
-	return k.o.Reconcile != ReconcileOff && k.incomparable() == "" && (len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, k.hasTotal))
+	return k.o.Reconcile != ReconcileOff && k.incomparable() == "" &&
+		(len(k.o.Events) > 0 || slices.ContainsFunc(k.fixed, k.hasTotal))
 }
 
-// hasTotal tells whether a column has a total that can be compared with a later one. Totals of a table without periods are added up over
-// years, which makes nothing of a ratio.
+// hasTotal tells whether a column has a total that can be compared with a later one. Totals of a
+// table without periods are added up over years, which makes nothing of a ratio.
 func (k *Kind) hasTotal(c column) bool {
 	return c.number() && (c.everywhere || k.o.Rules.Period != refresh.Whole)
 }
@@ -73,12 +76,17 @@ func (k *Kind) hasTotal(c column) bool {
 // totalled tells whether the service's total of a column is the sum over any rows.
 func (c column) totalled() bool { return c.everywhere && c.number() }
 
-// additive are the metrics whose rows of two hours may be added, whatever else is the same of them. Where they are all metrics, rows may be.
+// additive are the metrics whose rows of two hours may be added, whatever else is the same of them.
+// Where they are all metrics, rows may be.
 func (c *columns) additive() []string {
 	var slugs []string
 	for _, col := range c.Columns {
-		if !col.Dimension && col.Source != "" && ((column{Column: col, everywhere: metric(col.Source).Additive == catalog.Everywhere}).totalled() ||
-			slices.ContainsFunc(c.all, func(known column) bool { return known.Name == col.Name && known.totalled() })) {
+		if !col.Dimension && col.Source != "" &&
+			((column{Column: col, everywhere: metric(col.Source).Additive == catalog.Everywhere}).totalled() ||
+				slices.ContainsFunc(c.all, func(known column) bool {
+					return known.Name == col.Name &&
+						known.totalled()
+				})) {
 			slugs = append(slugs, col.Source)
 		}
 	}
@@ -87,10 +95,12 @@ func (c *columns) additive() []string {
 
 // number tells whether a column is of a metric that is a number.
 func (c column) number() bool {
-	return !c.Dimension && c.Source != "" && (c.Type == catalog.Int64 || c.Type == catalog.Decimal || c.Type == catalog.Double)
+	return !c.Dimension && c.Source != "" && (c.Type == catalog.Int64 || c.Type == catalog.Decimal ||
+		c.Type == catalog.Double)
 }
 
-// A control is the totals of a row of partitions, on their way beside the rows, so that they take no time of their own. A nil one is none.
+// A control is the totals of a row of partitions, on their way beside the rows, so that they take
+// no time of their own. A nil one is none.
 type control struct {
 	first  *firstQuery // of the query for totals
 	cancel context.CancelFunc
@@ -114,7 +124,8 @@ func (f *fetch) control(ctx context.Context, row []civil.Date) *control {
 	return c
 }
 
-// accepted waits until the service has accepted a query for totals. What it refuses isn't asked for by rows.
+// accepted waits until the service has accepted a query for totals. What it refuses isn't asked for
+// by rows.
 func (c *control) accepted(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -148,13 +159,16 @@ func (c *control) end() {
 	}
 }
 
-// against says how parts compare with the service's totals, or with none, because they couldn't be had.
-func (f *fetch) against(parts []table.Part, totals map[civil.Date]table.Part, unknown error) map[civil.Date]*ledger.Control {
+// against says how parts compare with the service's totals, or with none, because they couldn't be
+// had.
+func (f *fetch) against(parts []table.Part, totals map[civil.Date]table.Part,
+	unknown error) map[civil.Date]*ledger.Control {
 	these := map[civil.Date]table.Part{}
 	for _, p := range parts {
 		these[p.Partition] = totals[p.Partition]
 	}
-	found, controls := partition.Compare(f.cols.totalled, byPartition(parts), these, f.cols.within), map[civil.Date]*ledger.Control{}
+	found, controls := partition.Compare(f.cols.totalled, byPartition(parts), these, f.cols.within),
+		map[civil.Date]*ledger.Control{}
 	for _, p := range parts {
 		total, differences := these[p.Partition], found[p.Partition]
 		c := &ledger.Control{State: ledger.Reconciled}
@@ -164,7 +178,8 @@ func (f *fetch) against(parts []table.Part, totals map[civil.Date]table.Part, un
 		case unknown != nil:
 			c.State, c.Why = ledger.Unreconciled, unknown.Error()
 		case differences != nil && f.unfinished(p.Partition):
-			c.State, c.Why, c.Differences = ledger.Unchecked, "the period isn't over, so that its numbers move between two answers", differences
+			c.State, c.Why, c.Differences = ledger.Unchecked,
+				"the period isn't over, so that its numbers move between two answers", differences
 		case differences != nil:
 			c.State, c.Differences = ledger.Unreconciled, differences
 		default:
@@ -190,7 +205,8 @@ func (f *fetch) besides(rows, total table.Part) map[string]string {
 	return said
 }
 
-// unfinished tells whether the service may still count something in a partition from one moment to the next.
+// unfinished tells whether the service may still count something in a partition from one moment to
+// the next.
 func (f *fetch) unfinished(partition civil.Date) bool {
 	if f.rules.Period == refresh.Whole {
 		return f.rules.Today

@@ -23,12 +23,13 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// A liar changes answers on their way from the service. Requests for rows have the dimension campaign, which none for totals
-// has.
+// A liar changes answers on their way from the service. Requests for rows have the dimension
+// campaign, which none for totals has.
 type liar struct {
 	http.RoundTripper
-	rows, totals func(nth int, q url.Values, answer [][]string) [][]string // nil: nothing is changed; an answer without a row: 204
-	refuse       func(q url.Values) int                                    // a status in place of the answer; 0: none
+	// Nil: nothing is changed; an answer without a row: 204.
+	rows, totals func(nth int, q url.Values, answer [][]string) [][]string
+	refuse       func(q url.Values) int // a status in place of the answer; 0: none
 
 	mu           sync.Mutex
 	asked        []url.Values
@@ -77,7 +78,8 @@ func (l *liar) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	res.Header.Del("Content-Length")
-	return &http.Response{StatusCode: http.StatusOK, Header: res.Header, Body: io.NopCloser(&b), ContentLength: int64(b.Len()), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: res.Header, Body: io.NopCloser(&b),
+		ContentLength: int64(b.Len()), Request: r}, nil
 }
 
 func isRows(q url.Values) bool {
@@ -106,7 +108,8 @@ func (r *rig) controls() map[int]ledger.Control {
 	return found
 }
 
-// What is wrong with an answer is seen by the totals, mended by asking again where that helps, and named where it doesn't.
+// What is wrong with an answer is seen by the totals, mended by asking again where that helps, and
+// named where it doesn't.
 func TestRowsAreHeldAgainstTotals(t *testing.T) {
 	slow.Test(t)
 	const days = 3
@@ -214,11 +217,21 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 		"fail without totals": {func(_ *rig, l *liar) {
 			l.refuse = func(q url.Values) int { return map[bool]int{false: 503}[isRows(q)] }
 		}, nil, "", 7, 3},
-		"off":                {func(r *rig, _ *liar) { r.options.Reconcile = report.ReconcileOff }, unchecked, "reconcile is off", 1, 0},
-		"a filter by metric": {func(r *rig, _ *liar) { r.options.Query.Filters = map[string][]string{"installs__gt": {"1"}} }, unchecked, "the filter installs__gt", 1, 0},
-		"fully mature": {func(r *rig, _ *liar) { r.options.Query.Parameters["cohort_maturity"] = []string{"fully_mature"} }, unchecked,
+		"off": {func(r *rig, _ *liar) { r.options.Reconcile = report.ReconcileOff }, unchecked,
+			"reconcile is off", 1, 0},
+		"a filter by metric": {func(r *rig,
+			_ *liar) {
+			r.options.Query.Filters = map[string][]string{"installs__gt": {"1"}}
+		}, unchecked, "the filter installs__gt", 1, 0},
+		"fully mature": {func(r *rig,
+			_ *liar) {
+			r.options.Query.Parameters["cohort_maturity"] = []string{"fully_mature"}
+		}, unchecked,
 			"fully_mature leaves rows out", 1, 0},
-		"nothing adds up": {func(r *rig, _ *liar) { r.options.Query.Metrics = []string{"ecpi_all", "daus", "assisted_installs"} }, unchecked,
+		"nothing adds up": {func(r *rig, _ *liar) {
+			r.options.Query.Metrics = []string{"ecpi_all", "daus",
+				"assisted_installs"}
+		}, unchecked,
 			"none of its metrics adds up", 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,7 +268,9 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 				if res.Outcome.Failed != c.failed || c.failed == 0 && len(res.Errs) > 0 {
 					t.Errorf("%+v: %v", res.Outcome, res.Errs)
 				}
-				if said := fmt.Sprint(res.Errs); name == "fail without totals" && (!strings.Contains(said, "the service's totals couldn't be had: ask for") || strings.Contains(said, "differ")) {
+				if said := fmt.Sprint(res.Errs); name == "fail without totals" &&
+					(!strings.Contains(said, "the service's totals couldn't be had: ask for") ||
+						strings.Contains(said, "differ")) {
 					t.Errorf("it fails with %s", said)
 				}
 				unreconciled := 0
@@ -275,7 +290,8 @@ func TestRowsAreHeldAgainstTotals(t *testing.T) {
 	}
 }
 
-// A period that isn't over may count on between two answers. What differs is recorded, and is no alarm.
+// A period that isn't over may count on between two answers. What differs is recorded, and is no
+// alarm.
 func TestAnUnfinishedPeriodMayMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Readings: documented()})
@@ -291,7 +307,8 @@ func TestAnUnfinishedPeriodMayMove(t *testing.T) {
 		r.start(2)
 		res := r.ok()
 		found := r.controls()
-		if found[0].State != ledger.Unchecked || len(found[0].Differences) != 1 || found[1].State != ledger.Reconciled || res.Outcome.Unreconciled > 0 {
+		if found[0].State != ledger.Unchecked || len(found[0].Differences) != 1 ||
+			found[1].State != ledger.Reconciled || res.Outcome.Unreconciled > 0 {
 			t.Errorf("%+v %+v", found, res.Outcome)
 		}
 	})

@@ -18,7 +18,8 @@ func (o Options) warehouse() sinks.Schema {
 	s := o.Warehouse
 	s.About = &sinks.About{
 		Job: o.Job, Currency: o.Query.Currency, Zone: o.Rules.Location.String(),
-		Text: fmt.Sprintf("A report by %s, in %s; periods begin and end in %s. Written by job %s of reportferry, each period whole.",
+		Text: fmt.Sprintf("A report by %s, in %s; periods begin and end in %s. Written by job %s of reportferry, "+
+			"each period whole.",
 			strings.Join(o.Query.Dimensions, ", "), o.Query.Currency, o.Rules.Location, o.Job),
 	}
 	return s
@@ -39,7 +40,8 @@ func (o Options) describe(c table.Column) sinks.Column {
 	if f.Unknown {
 		f.Type = c.Type
 	}
-	s := sinks.Column{Description: f.Description, Source: o.renamed(c), Unit: f.Unit(), Additive: f.Summable(), Final: f.Final(o.adSpendMode())}
+	s := sinks.Column{Description: f.Description, Source: o.renamed(c), Unit: f.Unit(), Additive: f.Summable(),
+		Final: f.Final(o.adSpendMode())}
 	if o.FinalAfter > 0 && s.Final != "" {
 		s.Final = fmt.Sprintf("%d days after the period", o.FinalAfter)
 	}
@@ -56,7 +58,8 @@ func (o Options) renamed(c table.Column) string {
 
 func (o Options) adSpendMode() string { return strings.Join(o.Query.Parameters["ad_spend_mode"], "") }
 
-// metric is what the catalogue knows of a metric, also of an event's; of one that it lacks, what the slug tells.
+// metric is what the catalogue knows of a metric, also of an event's; of one that it lacks, what
+// the slug tells.
 func metric(slug string) catalog.Field {
 	if f, known := catalog.Metric(slug); known {
 		return f

@@ -7,7 +7,8 @@ import (
 	"github.com/reportferry/reportferry/internal/table"
 )
 
-// A type of the config's changes how a number is kept and not what it is; of a metric that the catalogue lacks it is all that is known.
+// A type of the config's changes how a number is kept and not what it is; of a metric that the
+// catalogue lacks it is all that is known.
 func TestUnitsOfDeclaredTypes(t *testing.T) {
 	for _, c := range []struct {
 		name        string

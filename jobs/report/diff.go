@@ -37,7 +37,8 @@ type Diff struct {
 	types []catalog.Type // of the metrics
 }
 
-// Diff compares what a partition is with what it was. It asks the service for nothing, and changes nothing.
+// Diff compares what a partition is with what it was. It asks the service for nothing, and changes
+// nothing.
 func (k *Kind) Diff(ctx context.Context, now time.Time, c Comparing) (d Diff, err error) {
 	p, recorded, _, err := k.openRaw(ctx, now)
 	if err != nil {
@@ -101,14 +102,16 @@ func (p *plan) contents(ctx context.Context, c Comparing) (d Diff, err error) {
 			}
 		}
 		if d.Was.Seq == 0 {
-			return d, fmt.Errorf("%w: %s had no content on %s; the first came %s", ledger.ErrRefused, name, c.On, history[0].Brought().UTC().Format(time.RFC3339))
+			return d, fmt.Errorf("%w: %s had no content on %s; the first came %s", ledger.ErrRefused, name, c.On,
+				history[0].Brought().UTC().Format(time.RFC3339))
 		}
 	case last > 0:
 		d.Was = history[last-1]
 	}
 	d.Only = d.Was.Seq == 0 || d.Was.Seq == d.Is.Seq
 	if e, _ := p.table.Record(c.Partition); e.State == ledger.Publishing {
-		p.o.Log.Warn("the last put of "+name+" was interrupted: the sinks may show newer rows than are compared", "job", p.o.Job)
+		p.o.Log.Warn("the last put of "+name+" was interrupted: the sinks may show newer rows than are compared", "job",
+			p.o.Job)
 	}
 	return d, nil
 }
@@ -128,8 +131,9 @@ func (p *plan) shapesOf(ctx context.Context, records ...ledger.Record) (shapes [
 	return shapes, nil
 }
 
-// choose says by which dimensions rows are told apart, and which metrics are compared: those that both contents have and, where
-// rows are added up, those that add up over the dimensions that are left out.
+// choose says by which dimensions rows are told apart, and which metrics are compared: those that
+// both contents have and, where rows are added up, those that add up over the dimensions that are
+// left out.
 func (d *Diff) choose(o Options, by []string, cols []column, shapes []ledger.Shape) error {
 	d.Dimensions = o.Query.Dimensions
 	var dropped []string
@@ -152,7 +156,8 @@ func (d *Diff) choose(o Options, by []string, cols []column, shapes []ledger.Sha
 		}
 		alone := func(s ledger.Shape) bool { return sourceOf(s, c.Name) == "" }
 		f := metric(c.Source)
-		adds := c.Type != catalog.String && (c.everywhere || !slices.ContainsFunc(dropped, func(name string) bool { return !f.AdditiveOver(name) }))
+		adds := c.Type != catalog.String && (c.everywhere || !slices.ContainsFunc(dropped,
+			func(name string) bool { return !f.AdditiveOver(name) }))
 		if slices.ContainsFunc(shapes, alone) || by != nil && !adds {
 			d.Left = append(d.Left, c.Name)
 			continue
@@ -210,7 +215,8 @@ func (p *plan) readRows(ctx context.Context, e ledger.Record, d Diff, keys map[s
 }
 
 // cells gives the rows that one kept answer has of a partition to use.
-func (p *plan) cells(ctx context.Context, key string, c *columns, partition civil.Date, use func([]string) error) error {
+func (p *plan) cells(ctx context.Context, key string, c *columns, partition civil.Date,
+	use func([]string) error) error {
 	r, err := p.o.Raw.Open(ctx, key)
 	if err != nil {
 		return err

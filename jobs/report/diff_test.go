@@ -60,7 +60,8 @@ func plain(text string) string {
 	return n.RatString()
 }
 
-// What the difference says, done to what the day was, gives what it is; and by network it adds up to how the sums moved.
+// What the difference says, done to what the day was, gives what it is; and by network it adds up
+// to how the sums moved.
 func TestDiff(t *testing.T) {
 	for name, pieces := range map[string]bool{"windows": false, "app by app": true} {
 		t.Run(name, func(t *testing.T) {
@@ -90,8 +91,10 @@ func TestDiff(t *testing.T) {
 				is, after := r.numbersOf(day), r.records()[day]
 				d, err := r.diff(report.Comparing{Partition: day})
 				check(t, err)
-				if d.Was.Seq != before.Seq || d.Is.Seq != after.Seq || d.Same == 0 || len(d.Rows) == 0 || len(d.Left) > 0 {
-					t.Errorf("%d of %d and %d of %d: %d rows, %d the same, without %v", d.Was.Seq, before.Seq, d.Is.Seq, after.Seq, len(d.Rows), d.Same, d.Left)
+				if d.Was.Seq != before.Seq || d.Is.Seq != after.Seq || d.Same == 0 || len(d.Rows) == 0 ||
+					len(d.Left) > 0 {
+					t.Errorf("%d of %d and %d of %d: %d rows, %d the same, without %v", d.Was.Seq, before.Seq, d.Is.Seq,
+						after.Seq, len(d.Rows), d.Same, d.Left)
 				}
 				for _, row := range d.Rows {
 					key := strings.Join(row.Key, "|")
@@ -128,13 +131,17 @@ func TestDiff(t *testing.T) {
 				}
 				a, _ := new(big.Rat).SetString(before.Sums["network_cost"])
 				b, _ := new(big.Rat).SetString(after.Sums["network_cost"])
-				if b.Sub(b, a); b.Cmp(delta) != 0 || b.Sign() == 0 || !slices.Contains(grouped.Left, "ecpi_all") || slices.Contains(grouped.Left, "installs") {
-					t.Errorf("network_cost moved by %s, by network %s; without %v", b.FloatString(6), delta.FloatString(6), grouped.Left)
+				if b.Sub(b, a); b.Cmp(delta) != 0 || b.Sign() == 0 || !slices.Contains(grouped.Left, "ecpi_all") ||
+					slices.Contains(grouped.Left, "installs") {
+					t.Errorf("network_cost moved by %s, by network %s; without %v", b.FloatString(6),
+						delta.FloatString(6), grouped.Left)
 				}
-				if d, err = r.diff(report.Comparing{Partition: day, On: civil.DateOf(before.Fetched)}); err != nil || d.Was.Seq != before.Seq {
+				if d, err = r.diff(report.Comparing{Partition: day, On: civil.DateOf(before.Fetched)}); err != nil ||
+					d.Was.Seq != before.Seq {
 					t.Errorf("%d, %v", d.Was.Seq, err)
 				}
-				for _, wrong := range []report.Comparing{{Partition: day, Seq: 77}, {Partition: day.AddDays(-40)}, {Partition: day, On: day.AddDays(-9)}, {Partition: day, By: []string{"nets"}}} {
+				for _, wrong := range []report.Comparing{{Partition: day, Seq: 77}, {Partition: day.AddDays(-40)},
+					{Partition: day, On: day.AddDays(-9)}, {Partition: day, By: []string{"nets"}}} {
 					if _, err := r.diff(wrong); !errors.Is(err, ledger.ErrRefused) {
 						t.Errorf("%+v: %v", wrong, err)
 					}
@@ -144,7 +151,8 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// rounded writes an exact number with as many decimals as a table's cell has, if that one is a decimal.
+// rounded writes an exact number with as many decimals as a table's cell has, if that one is a
+// decimal.
 func rounded(number, like string) string {
 	n, ok := new(big.Rat).SetString(number)
 	cell, both := new(big.Rat).SetString(like)

@@ -24,8 +24,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// do fetches the partitions of a window that are still due and publishes each. Partitions that fail don't stop the
-// others; the error joins what went wrong with them.
+// do fetches the partitions of a window that are still due and publishes each. Partitions that fail
+// don't stop the others; the error joins what went wrong with them.
 func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcome, err error) {
 	window, lease, err := p.table.Begin(ctx, window)
 	if err != nil {
@@ -68,10 +68,11 @@ func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcom
 	return f.out, errors.Join(failed, err)
 }
 
-// group does the partitions of a window that are asked for the same columns. A column that the config asks for no more may be refused,
-// which fails these partitions alone.
+// group does the partitions of a window that are asked for the same columns. A column that the
+// config asks for no more may be refused, which fails these partitions alone.
 func (f *fetch) group(ctx context.Context, g group) (err error) {
-	f.cols, f.window, f.rowsFirst, f.totalsFirst, f.mismatches, f.further = g.columns, g.window, &f.firstRows, &f.plan.firstTotals, nil, nil
+	f.cols, f.window, f.rowsFirst, f.totalsFirst, f.mismatches, f.further = g.columns, g.window, &f.firstRows,
+		&f.plan.firstTotals, nil, nil
 	if f.cols.kept != nil {
 		f.rowsFirst, f.totalsFirst = nil, nil
 	}
@@ -105,7 +106,8 @@ type fetch struct {
 	further    *allowance // of requests, once mismatches are looked into
 }
 
-// row fetches a contiguous row of partitions and publishes them, but for those that differ from the totals.
+// row fetches a contiguous row of partitions and publishes them, but for those that differ from the
+// totals.
 func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 	c := f.control(ctx, row)
 	defer c.end()
@@ -118,10 +120,13 @@ func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 	})
 }
 
-// partitions fetches a contiguous row of partitions, and gives each answer, or why there is none, to use. A row that the service
-// is too slow for is halved; a single partition is then asked for app by app. A row that is refused for some apps by name is asked for without
-// them. After an answer with a cell that isn't of its column's type each partition is asked for by itself, so that only the one with that cell fails.
-func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, use func([]civil.Date, partition.Answer, error) error) error {
+// partitions fetches a contiguous row of partitions, and gives each answer, or why there is none,
+// to use. A row that the service is too slow for is halved; a single partition is then asked for
+// app by app. A row that is refused for some apps by name is asked for without them. After an
+// answer with a cell that isn't of its column's type each partition is asked for by itself, so that
+// only the one with that cell fails.
+func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control,
+	use func([]civil.Date, partition.Answer, error) error) error {
 	if cut := f.cut(row); len(cut) > 1 {
 		var errs []error
 		for _, run := range cut {
@@ -147,7 +152,8 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, us
 		}
 		return errors.Join(errs...)
 	}
-	if f.offset(row[0]) == "" { // each of its cells may be a sum of cells that the service has rounded, of hours and of days
+	// Each of its cells may be a sum of cells that the service has rounded, of hours and of days.
+	if f.offset(row[0]) == "" {
 		from, until := f.rules.Days(f.now, row)
 		for _, p := range a.Parts {
 			for name := range p.Cells {
@@ -158,7 +164,8 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control, us
 	return use(row, a, err)
 }
 
-// cut cuts a row where the offset of a zone by name changes. A partition in which it does is a row of its own.
+// cut cuts a row where the offset of a zone by name changes. A partition in which it does is a row
+// of its own.
 func (p *plan) cut(row []civil.Date) (list [][]civil.Date) {
 	before := ""
 	for _, partition := range row {
@@ -184,8 +191,8 @@ func (p *plan) offset(partition civil.Date) string {
 	return ""
 }
 
-// advice says what a person can do about a metric that the service refuses, or about a single partition that takes it
-// too long.
+// advice says what a person can do about a metric that the service refuses, or about a single
+// partition that takes it too long.
 func (f *fetch) advice(err error) string {
 	var failed *adjust.Error
 	if !errors.As(err, &failed) {
@@ -194,8 +201,12 @@ func (f *fetch) advice(err error) string {
 	if f.o.Frozen && (failed.Metric != "" || errors.Is(err, jobs.ErrContract)) {
 		return evolve
 	}
-	if f.cols != nil && slices.ContainsFunc(f.cols.all, func(c column) bool { return c.Source == failed.Metric && slices.Contains(f.cols.kept, c.Name) }) {
-		return "; the partitions have values of it, which the config asks for no more, and so they stay; drop: gives them up"
+	if f.cols != nil && slices.ContainsFunc(f.cols.all, func(c column) bool {
+		return c.Source == failed.Metric &&
+			slices.Contains(f.cols.kept, c.Name)
+	}) {
+		return "; the partitions have values of it, which the config asks for no more, and so they stay; drop: " +
+			"gives them up"
 	}
 	if text := catalog.Suggestion(failed.Metric); text != "" {
 		return "; " + text
@@ -206,7 +217,8 @@ func (f *fetch) advice(err error) string {
 	if failed.Status != http.StatusGatewayTimeout || f.splitsByApp() {
 		return ""
 	}
-	return "; the service is too slow for all apps at once: add app_token to the dimensions, and set app_scope: listed, or " +
+	return "; the service is too slow for all apps at once: add app_token to the dimensions, and set app_scope: " +
+		"listed, or " +
 		"name the apps as in filters: {app_token__in: [abc123]}, and it is asked for one app after the other"
 }
 
@@ -303,7 +315,8 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// converting adds the time since began to what conversion took, but for the time that an answer took to arrive.
+// converting adds the time since began to what conversion took, but for the time that an answer
+// took to arrive.
 func (f *fetch) converting(began time.Time, a *arriving) {
 	f.out.Convert += time.Since(began) - a.waited
 }
@@ -317,12 +330,16 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	}
 	if f.incomparable() == "" { // else a row may be left out that isn't 0
 		q.Additive = f.cols.additive()
-		q.Summable = !slices.ContainsFunc(q.Metrics, func(slug string) bool { return !slices.Contains(q.Additive, slug) })
+		q.Summable = !slices.ContainsFunc(q.Metrics, func(slug string) bool {
+			return !slices.Contains(q.Additive,
+				slug)
+		})
 	}
 	return q
 }
 
-// roughly says of a partition in which clocks change that not all of its hours are those of the zone; empty: they are.
+// roughly says of a partition in which clocks change that not all of its hours are those of the
+// zone; empty: they are.
 func (f *fetch) roughly(partition civil.Date) string {
 	if f.offset(partition) != "" {
 		return ""
@@ -331,6 +348,7 @@ func (f *fetch) roughly(partition civil.Date) string {
 	if offset == "" {
 		return ""
 	}
-	return fmt.Sprintf("the clocks of %s change in it, and not all of its metrics add up over hours, so that all of it is asked for with the utc_offset %s",
+	return fmt.Sprintf("the clocks of %s change in it, and not all of its metrics add up over hours, so that all of "+
+		"it is asked for with the utc_offset %s",
 		f.o.Query.Zone, offset)
 }

@@ -24,7 +24,8 @@ type Drift struct {
 	Warn bool // rows that moved stay as they are
 }
 
-// Unwatched says why final partitions can't be watched; empty: they can, or the config asks for none.
+// Unwatched says why final partitions can't be watched; empty: they can, or the config asks for
+// none.
 func (k *Kind) Unwatched() string {
 	if k.o.Drift.Days == 0 || k.o.Rules.Period == refresh.Whole {
 		return ""
@@ -39,7 +40,8 @@ func (k *Kind) Unwatched() string {
 	return "none of its metrics adds up over all dimensions"
 }
 
-// notes is the document that the checks are on record in. Nothing is lost with it: finals are checked again.
+// notes is the document that the checks are on record in. Nothing is lost with it: finals are
+// checked again.
 func (k *Kind) notes() *ledger.Document[slugs.Notes] { return slugs.NotesOf(k.o.Ledger, k.o.Table, "") }
 
 func (k *Kind) readDriftChecks(ctx context.Context) (refresh.DriftChecks, error) {
@@ -50,7 +52,8 @@ func (k *Kind) readDriftChecks(ctx context.Context) (refresh.DriftChecks, error)
 // watching tells whether a run looks at finals: not one that was asked for some partitions only.
 func (p *plan) watching() bool {
 	r := p.rules
-	return p.o.Drift.Days > 0 && p.Unwatched() == "" && r.Only == nil && !r.Through.IsValid() && !r.IgnoreLedger && !p.o.Rebaseline
+	return p.o.Drift.Days > 0 && p.Unwatched() == "" && r.Only == nil && !r.Through.IsValid() && !r.IgnoreLedger &&
+		!p.o.Rebaseline
 }
 
 // watch is the unit that looks at finals; false: there is none.
@@ -77,10 +80,12 @@ func (p *plan) chosen(checks refresh.DriftChecks) (refresh.Watch, bool) {
 	return p.rules.Watch(p.now, p.o.Drift.Days, p.table.Records(), checks)
 }
 
-// compareWatched compares the finals of a cell with the service's totals, and gives the units that fetch those that have moved. They are on
-// record as due before any of them is fetched, so that a later run goes on with them. A check that fails takes nothing from what
-// else the run does; it is counted, and tried again.
-func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out ledger.Outcome, moved []jobs.Unit, err error) {
+// compareWatched compares the finals of a cell with the service's totals, and gives the units that
+// fetch those that have moved. They are on record as due before any of them is fetched, so that a
+// later run goes on with them. A check that fails takes nothing from what else the run does; it is
+// counted, and tried again.
+func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out ledger.Outcome, moved []jobs.Unit,
+	err error) {
 	if err = p.table.Refresh(ctx); err != nil {
 		return out, nil, err
 	}
@@ -109,20 +114,26 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 		return out, nil, err
 	case err != nil:
 		l.Failed, out.Unseen = true, len(w.Finals)
-		log.Warn("final partitions couldn't be compared with the service's totals; the next run tries again", "window", span(w.Finals), "error", err)
+		log.Warn("final partitions couldn't be compared with the service's totals; the next run tries again", "window",
+			span(w.Finals), "error", err)
 	default:
 		if out.Compared = compared; compared < len(w.Finals) {
-			log.Warn("final partitions have no sums that a total could be compared with", "window", span(w.Finals), "partitions", len(w.Finals)-compared)
+			log.Warn("final partitions have no sums that a total could be compared with", "window", span(w.Finals),
+				"partitions", len(w.Finals)-compared)
 		}
 	}
 	for _, partition := range w.Finals {
 		if differences := changed[partition]; differences != nil {
 			l.Moved = append(l.Moved, partition)
-			log.Warn("numbers have moved that were final", "window", partition.String(), "difference", onRecord(differences))
+			log.Warn("numbers have moved that were final", "window", partition.String(), "difference",
+				onRecord(differences))
 		}
 	}
 	add := ledger.Change[slugs.Notes]{Apply: func(n *slugs.Notes) error {
-		if slices.ContainsFunc(n.DriftChecks, func(o refresh.DriftCheck) bool { return o.From == l.From && o.Until == l.Until && !o.At.Before(l.At) }) {
+		if slices.ContainsFunc(n.DriftChecks, func(o refresh.DriftCheck) bool {
+			return o.From == l.From &&
+				o.Until == l.Until && !o.At.Before(l.At)
+		}) {
 			return ledger.ErrNothing // it is this one, or a later one
 		}
 		n.DriftChecks = n.DriftChecks.With(l)
@@ -133,16 +144,18 @@ func (p *plan) compareWatched(ctx context.Context, planned refresh.Watch) (out l
 		return out, nil, err
 	}
 	rules := p.rules
-	rules.Moved, rules.Only, rules.IgnoreSchedule = refresh.DriftChecks{l}.Moved(), []refresh.Reason{refresh.Drifted}, true
+	rules.Moved, rules.Only, rules.IgnoreSchedule = refresh.DriftChecks{l}.Moved(), []refresh.Reason{refresh.Drifted},
+		true
 	for _, window := range refresh.Plan(time.Now(), rules, p.table.Records()) {
 		moved = append(moved, f.unit(window))
 	}
 	return out, moved, nil
 }
 
-// compareFinals compares final partitions with the service's totals of today, by one request unless the service is too slow for it. It gives
-// those that have moved, and how many it could compare.
-func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (changed map[civil.Date][]ledger.Difference, compared int, err error) {
+// compareFinals compares final partitions with the service's totals of today, by one request unless
+// the service is too slow for it. It gives those that have moved, and how many it could compare.
+func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (changed map[civil.Date][]ledger.Difference,
+	compared int, err error) {
 	if f.cols, err = f.resolve(ctx, f.client); err != nil || len(f.cols.numbers) == 0 {
 		return nil, 0, err
 	}
@@ -152,7 +165,8 @@ func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (cha
 	}
 	records := ledger.Records{}
 	for _, p := range partitions {
-		if e, _ := f.table.Record(p); e.State == ledger.Publishing { // by another unit, which holds its own rows against the totals
+		// By another unit, which holds its own rows against the totals.
+		if e, _ := f.table.Record(p); e.State == ledger.Publishing {
 			compared++
 		} else {
 			records[p] = e
@@ -166,7 +180,8 @@ func (f *fetch) compareFinals(ctx context.Context, partitions []civil.Date) (cha
 func onRecord(differences []ledger.Difference) string {
 	var words []string
 	for _, d := range differences {
-		words = append(words, fmt.Sprintf("%s %s by the service's total, %s on record", d.Metric, cmp.Or(ledger.Plain(d.Total), "nothing"), ledger.Plain(d.Rows)))
+		words = append(words, fmt.Sprintf("%s %s by the service's total, %s on record", d.Metric,
+			cmp.Or(ledger.Plain(d.Total), "nothing"), ledger.Plain(d.Rows)))
 	}
 	return strings.Join(words, "; ")
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// watched makes a rig of a table with so many days of finals, fetched by its first run, and with a run each night. Requests
-// for rows have the dimension campaign.
+// watched makes a rig of a table with so many days of finals, fetched by its first run, and with a
+// run each night. Requests for rows have the dimension campaign.
 func watched(t *testing.T, days int) (*rig, *liar) {
 	t.Helper()
 	r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1, Days: days + 5, Readings: documented()})
@@ -71,7 +71,8 @@ func (l *liar) looked() (n int) {
 	return n
 }
 
-// Of a year of finals no day that moves stays unseen for longer than a week, at one small request a night.
+// Of a year of finals no day that moves stays unseen for longer than a week, at one small request a
+// night.
 func TestNoFinalMovesUnseen(t *testing.T) {
 	slow.Test(t)
 	days, nights := 365, 40
@@ -121,8 +122,8 @@ func TestNoFinalMovesUnseen(t *testing.T) {
 	})
 }
 
-// What a look finds is fetched in the same run, or by a later one when that fails; warn leaves the rows; a look that fails takes
-// nothing from the rest, and is tried again.
+// What a look finds is fetched in the same run, or by a later one when that fails; warn leaves the
+// rows; a look that fails takes nothing from the rest, and is tried again.
 func TestLooks(t *testing.T) {
 	slow.Test(t)
 	for name, c := range map[string]struct {
@@ -131,12 +132,15 @@ func TestLooks(t *testing.T) {
 		exit   int
 		next   ledger.Outcome // of a run right after
 	}{
-		"it moved": {func(*rig, *liar) {}, ledger.Outcome{Compared: 19, Moved: 1, Windows: 3}, jobs.ExitDone, ledger.Outcome{Windows: 1}},
-		"warn": {func(r *rig, _ *liar) { r.options.Drift.Warn = true }, ledger.Outcome{Compared: 19, Drifted: 1, Windows: 2}, jobs.ExitSome,
+		"it moved": {func(*rig, *liar) {}, ledger.Outcome{Compared: 19, Moved: 1, Windows: 3}, jobs.ExitDone,
+			ledger.Outcome{Windows: 1}},
+		"warn": {func(r *rig, _ *liar) { r.options.Drift.Warn = true },
+			ledger.Outcome{Compared: 19, Drifted: 1, Windows: 2}, jobs.ExitSome,
 			ledger.Outcome{Moved: 1, Windows: 1}},
 		"off": {func(r *rig, _ *liar) { r.options.Drift.Days = 0 }, ledger.Outcome{Windows: 1}, jobs.ExitDone,
 			ledger.Outcome{Compared: 19, Moved: 1, Windows: 3}},
-		"a range": {func(r *rig, _ *liar) { r.options.Rules.Through = civil.DateOf(time.Now()) }, ledger.Outcome{Windows: 1}, jobs.ExitDone,
+		"a range": {func(r *rig, _ *liar) { r.options.Rules.Through = civil.DateOf(time.Now()) },
+			ledger.Outcome{Windows: 1}, jobs.ExitDone,
 			ledger.Outcome{Compared: 19, Moved: 1, Windows: 3}},
 		"the look fails": {func(_ *rig, l *liar) {
 			l.refuse = func(q url.Values) int { return map[bool]int{false: 503}[isRows(q)] }
@@ -167,8 +171,10 @@ func TestLooks(t *testing.T) {
 					t.Helper()
 					res := r.runAs(t.Context(), o)
 					got := res.Outcome
-					got = ledger.Outcome{Compared: got.Compared, Moved: got.Moved, Drifted: got.Drifted, Unseen: got.Unseen, Windows: got.Windows}
-					if code := jobs.ExitCode([]ledger.Result{res}, false, true); !reflect.DeepEqual(got, want) || code != exit {
+					got = ledger.Outcome{Compared: got.Compared, Moved: got.Moved, Drifted: got.Drifted,
+						Unseen: got.Unseen, Windows: got.Windows}
+					if code := jobs.ExitCode([]ledger.Result{res}, false, true); !reflect.DeepEqual(got, want) ||
+						code != exit {
 						t.Errorf("%+v, exit %d, want %+v, exit %d: %v", got, code, want, exit, res.Errs)
 					}
 				}
@@ -189,7 +195,8 @@ func TestDamagedLooks(t *testing.T) {
 		r.ok()
 		put := func(content map[string]any) {
 			d := ledger.NewDocument[map[string]any](r.ledger, "tables/installs/notes.json", "")
-			check(t, d.Change(t.Context(), ledger.Change[map[string]any]{Apply: func(c *map[string]any) error { *c = content; return nil }}))
+			check(t, d.Change(t.Context(),
+				ledger.Change[map[string]any]{Apply: func(c *map[string]any) error { *c = content; return nil }}))
 		}
 		put(map[string]any{"foreign": 1})
 		res := r.run(t.Context())
@@ -219,7 +226,8 @@ func TestLooksAtOtherPeriods(t *testing.T) {
 					r.options.Query.Dimensions = []string{"campaign"}
 				}
 				r.options.Query.Metrics = []string{"installs", "cost"}
-				r.options.Rules.Period, r.options.Rules.Page, r.options.Rules.Lookback, r.options.FinalAfter = c.period, 4, 1, 1
+				r.options.Rules.Period, r.options.Rules.Page, r.options.Rules.Lookback, r.options.FinalAfter = c.period,
+					4, 1, 1
 				r.options.Drift.Days = 90
 				r.from(civil.Date{Year: 2000, Month: 1, Day: 2})
 				r.ok()
@@ -235,7 +243,8 @@ func TestLooksAtOtherPeriods(t *testing.T) {
 	}
 }
 
-// A final that one unit fetches again while another looks at it isn't taken for one that can't be compared.
+// A final that one unit fetches again while another looks at it isn't taken for one that can't be
+// compared.
 func TestALookWhileAFinalIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, l := watched(t, 20)

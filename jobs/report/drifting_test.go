@@ -10,8 +10,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Totals of cohorts that drift by less than the config allows are recorded, cost no further requests, and aren't exit code 3; those that drift
-// by more are, until the config allows as much. Other metrics have no such tolerance.
+// Totals of cohorts that drift by less than the config allows are recorded, cost no further
+// requests, and aren't exit code 3; those that drift by more are, until the config allows as much.
+// Other metrics have no such tolerance.
 func TestCohortDrift(t *testing.T) {
 	requests := int64(0)
 	for _, c := range []struct {
@@ -37,15 +38,18 @@ func TestCohortDrift(t *testing.T) {
 				if requests == 0 {
 					requests = o.Requests
 				}
-				if (o.Unreconciled > 0) != c.apart || (o.Requests > requests) != c.apart || (jobs.ExitCode([]ledger.Result{res}, false, false) == jobs.ExitSome) != c.apart {
-					t.Errorf("allowed are %v: %d unreconciled, %d requests, want %d", c.share, o.Unreconciled, o.Requests, requests)
+				if (o.Unreconciled > 0) != c.apart || (o.Requests > requests) != c.apart ||
+					(jobs.ExitCode([]ledger.Result{res}, false, false) == jobs.ExitSome) != c.apart {
+					t.Errorf("allowed are %v: %d unreconciled, %d requests, want %d", c.share, o.Unreconciled,
+						o.Requests, requests)
 				}
 				near := 0
 				for _, e := range r.records() {
 					if e.Control.State == ledger.Reconciled && len(e.Control.Differences) > 0 {
 						near++
 					}
-					if said := strings.Contains(e.Control.Why, "as reconcile: cohorts allows"); said != (e.Control.State == ledger.Reconciled && c.near && len(e.Control.Differences) > 0) {
+					if said := strings.Contains(e.Control.Why, "as reconcile: cohorts allows"); said !=
+						(e.Control.State == ledger.Reconciled && c.near && len(e.Control.Differences) > 0) {
 						t.Errorf("%s: %+v", e.Partition, e.Control)
 					}
 					for _, d := range e.Control.Differences {

@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Selector chooses events by exactly one of Slug, Name, Token, Section and Glob, and says which metrics of each are
-// wanted.
+// A Selector chooses events by exactly one of Slug, Name, Token, Section and Glob, and says which
+// metrics of each are wanted.
 type Selector struct {
 	Slug    string
 	Name    string
@@ -72,7 +72,8 @@ func (s Selector) match(e adjust.Event) bool {
 		return slices.Contains(e.Tokens, s.Token)
 	case "section":
 		// The service writes sections capitalised, its documentation in lower case.
-		return catalog.SameWord(strings.ReplaceAll(e.Section, " ", "_"), s.Section) || catalog.SameWord(e.Section, s.Section)
+		return catalog.SameWord(strings.ReplaceAll(e.Section, " ", "_"), s.Section) ||
+			catalog.SameWord(e.Section, s.Section)
 	}
 	ok, err := path.Match(s.Glob, e.ID)
 	return ok && err == nil
@@ -108,7 +109,8 @@ func eventColumns(ctx context.Context, o Options, slugs Slugs, recorded ledger.S
 	return cols[fixed:], nil
 }
 
-// ceded leaves out columns of a glob or a section whose names others have too, where another selector gives them a name of their own.
+// ceded leaves out columns of a glob or a section whose names others have too, where another
+// selector gives them a name of their own.
 func ceded(cols []column) []column {
 	names := map[string]int{}
 	for _, c := range cols {
@@ -121,7 +123,8 @@ func ceded(cols []column) []column {
 	})
 }
 
-// columns are those of one selector: of the events that match now, and of those that matched before and are gone.
+// columns are those of one selector: of the events that match now, and of those that matched before
+// and are gone.
 func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var found []adjust.Event
 	for _, e := range all {
@@ -130,7 +133,8 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 		}
 	}
 	if !s.many() && len(found) > 1 {
-		return nil, fmt.Errorf("%s means one event, and %d match: %s; choose one by slug, or by app", s, len(found), list(found))
+		return nil, fmt.Errorf("%s means one event, and %d match: %s; choose one by slug, or by app", s, len(found),
+			list(found))
 	}
 	cols, err := s.columnsOf(o, found, recorded)
 	if err != nil {
@@ -143,22 +147,25 @@ func (s Selector) columns(ctx context.Context, o Options, all []adjust.Event, re
 			"on_missing_event: null to keep the lost ones as NULLs%s", s, s.before(recorded), names(cols),
 			o.slugChanges(ctx, s, s.slugs(recorded)))
 	case len(found) == 0 && len(gone) == 0:
-		return nil, fmt.Errorf("%s matches no event; %s%s", s, s.candidates(all), o.slugChanges(ctx, s, s.slugs(recorded)))
+		return nil, fmt.Errorf("%s matches no event; %s%s", s, s.candidates(all),
+			o.slugChanges(ctx, s, s.slugs(recorded)))
 	}
 	return append(cols, gone...), nil
 }
 
-// columnsOf are the columns of these events. An event whose slug has a comma can't be asked for, because the service takes that for the end of a
-// name: it is left out and said.
+// columnsOf are the columns of these events. An event whose slug has a comma can't be asked for,
+// because the service takes that for the end of a name: it is left out and said.
 func (s Selector) columnsOf(o Options, events []adjust.Event, recorded ledger.Shape) ([]column, error) {
 	var cols []column
 	for _, e := range events {
 		if strings.Contains(e.ID, ",") {
-			o.warn("%s: an event is left out, because its slug %q has a comma, which the service takes for the end of a name, so that it can't be asked for", s, e.ID)
+			o.warn("%s: an event is left out, because its slug %q has a comma, which the service takes for the end "+
+				"of a name, so that it can't be asked for", s, e.ID)
 			continue
 		}
 		for _, metric := range s.Metrics {
-			c := column{Column: table.Column{Name: s.column(e.ID, metric), Source: slugOf(e.ID, metric)}, event: s.String(), many: s.many()}
+			c := column{Column: table.Column{Name: s.column(e.ID, metric), Source: slugOf(e.ID, metric)},
+				event: s.String(), many: s.many()}
 			if s.had(c.Source, recorded) {
 				c.Name = c.Source
 			} else if s.As == "" {
@@ -171,8 +178,10 @@ func (s Selector) columnsOf(o Options, events []adjust.Event, recorded ledger.Sh
 			typ, declared := o.Types[c.Name]
 			if !known && !declared {
 				if f.Type, known = catalog.ForFormatting(e.Formatting); !known {
-					return nil, fmt.Errorf("%s: the type of %s isn't known, and the event's formatting is %q; declare it under `types`",
-						s, c.Source, e.Formatting)
+					return nil,
+						fmt.Errorf("%s: the type of %s isn't known, and the event's formatting is %q; declare it "+
+							"under `types`",
+							s, c.Source, e.Formatting)
 				}
 				if f.Type == catalog.Int64 {
 					f.Additive = catalog.Everywhere
@@ -190,7 +199,8 @@ func (s Selector) columnsOf(o Options, events []adjust.Event, recorded ledger.Sh
 
 // sayName says which name the column of a slug with signs has, when the table gets it.
 func (o Options) sayName(by string, c column, recorded ledger.Shape) {
-	if c.Name != c.Source && o.Rename[c.Source] == "" && !slices.ContainsFunc(recorded.Columns, func(was ledger.Column) bool { return was.Name == c.Name }) {
+	if c.Name != c.Source && o.Rename[c.Source] == "" && !slices.ContainsFunc(recorded.Columns,
+		func(was ledger.Column) bool { return was.Name == c.Name }) {
 		o.warn("%s: the column of %q is named %s", by, c.Source, c.Name)
 	}
 }
@@ -201,12 +211,15 @@ func (o Options) warn(format string, args ...any) {
 	}
 }
 
-// vanished are the columns that this selector gave when the table was last written and gives no more, as columns of
-// NULLs.
+// vanished are the columns that this selector gave when the table was last written and gives no
+// more, as columns of NULLs.
 func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 	var gone []column
 	for _, was := range recorded.Columns {
-		if was.Event != s.String() || slices.ContainsFunc(now, func(c column) bool { return c.Name == was.Name || was.Source != "" && c.Source == was.Source }) {
+		if was.Event != s.String() || slices.ContainsFunc(now, func(c column) bool {
+			return c.Name == was.Name ||
+				was.Source != "" && c.Source == was.Source
+		}) {
 			continue
 		}
 		if !slices.ContainsFunc(s.Metrics, func(m string) bool { return s.gave(was, m) }) {
@@ -220,9 +233,9 @@ func (s Selector) vanished(now []column, recorded ledger.Shape) []column {
 	return gone
 }
 
-// expected are the columns of this selector, as far as they are known without the service: the recorded ones, and one
-// without a type for each metric that has none recorded. Where even its name isn't known, the column gets one that no
-// real column can have.
+// expected are the columns of this selector, as far as they are known without the service: the
+// recorded ones, and one without a type for each metric that has none recorded. Where even its name
+// isn't known, the column gets one that no real column can have.
 func (s Selector) expected(recorded ledger.Shape) (cols []ledger.Column) {
 	for _, metric := range s.Metrics {
 		next := ledger.Column{Name: s.String() + " " + metric, Source: s.String(), Event: s.String()}
@@ -243,7 +256,8 @@ func (s Selector) expected(recorded ledger.Shape) (cols []ledger.Column) {
 	return cols
 }
 
-// gave tells by its name whether a recorded column belongs to a metric: a column of NULLs has no source any more.
+// gave tells by its name whether a recorded column belongs to a metric: a column of NULLs has no
+// source any more.
 func (s Selector) gave(was ledger.Column, metric string) bool {
 	switch {
 	case s.As != "":
@@ -263,9 +277,11 @@ func (s Selector) column(slug, metric string) string {
 	return slugOf(name, metric)
 }
 
-// had tells whether the table has a column under the service's own name, signs and all, as earlier versions made them.
+// had tells whether the table has a column under the service's own name, signs and all, as earlier
+// versions made them.
 func (s Selector) had(source string, recorded ledger.Shape) bool {
-	return s.As == "" && slices.ContainsFunc(recorded.Columns, func(was ledger.Column) bool { return was.Event == s.String() && was.Name == source })
+	return s.As == "" && slices.ContainsFunc(recorded.Columns,
+		func(was ledger.Column) bool { return was.Event == s.String() && was.Name == source })
 }
 
 func slugOf(slug, metric string) string {

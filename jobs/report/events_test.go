@@ -16,7 +16,8 @@ type account []adjust.Event
 func (a account) Events(context.Context, adjust.EventsQuery) ([]adjust.Event, error) { return a, nil }
 
 func event(slug, name, section, formatting string, apps ...string) adjust.Event {
-	e := adjust.Event{ID: slug, Name: name, Section: section, Formatting: formatting, AppTokens: apps, TokensByApp: map[string][]string{}}
+	e := adjust.Event{ID: slug, Name: name, Section: section, Formatting: formatting, AppTokens: apps,
+		TokensByApp: map[string][]string{}}
 	for _, app := range apps {
 		token := "t" + app + slug
 		e.Tokens, e.TokensByApp[app] = append(e.Tokens, token), []string{token}
@@ -45,30 +46,41 @@ func TestSelectors(t *testing.T) {
 			"buy_revenue=purchase_completed_revenue:decimal"},
 		{"by token", Selector{Token: "tapurchase", Metrics: []string{"d7_revenue_cohort"}},
 			"purchase_d7_revenue_cohort=purchase_d7_revenue_cohort:decimal"},
-		{"by token of an app", Selector{Token: "tblevel_up_2", App: "b", Metrics: []string{"events"}}, "level_up_2_events=level_up_2_events:int64"},
+		{"by token of an app", Selector{Token: "tblevel_up_2", App: "b", Metrics: []string{"events"}},
+			"level_up_2_events=level_up_2_events:int64"},
 		{"by section, as documented", Selector{Section: "revenue", Metrics: []string{"events"}},
 			"purchase_events=purchase_events:int64 purchase_completed_events=purchase_completed_events:int64"},
-		{"by section with a blank", Selector{Section: "conversion_values", Metrics: []string{"self"}}, "cv_3=cv_3:int64"},
-		{"by glob", Selector{Glob: "level_*", Metrics: []string{"events"}}, "level_up_events=level_up_events:int64 level_up_2_events=level_up_2_events:int64"},
+		{"by section with a blank", Selector{Section: "conversion_values", Metrics: []string{"self"}},
+			"cv_3=cv_3:int64"},
+		{"by glob", Selector{Glob: "level_*", Metrics: []string{"events"}},
+			"level_up_events=level_up_events:int64 level_up_2_events=level_up_2_events:int64"},
 		{"by glob, one app", Selector{Glob: "*", App: "b", Metrics: []string{"events_verified_passed"}},
-			"level_up_events_verified_passed=level_up_events_verified_passed:int64 level_up_2_events_verified_passed=level_up_2_events_verified_passed:int64 " +
+			"level_up_events_verified_passed=level_up_events_verified_passed:int64 " +
+				"level_up_2_events_verified_passed=level_up_2_events_verified_passed:int64 " +
 				"purchase_events_verified_passed=purchase_events_verified_passed:int64"},
-		{"a name in one of two apps", Selector{Name: "Level up", App: "a", Metrics: []string{"events"}}, "level_up_events=level_up_events:int64"},
+		{"a name in one of two apps", Selector{Name: "Level up", App: "a", Metrics: []string{"events"}},
+			"level_up_events=level_up_events:int64"},
 		{"a type by formatting", Selector{Slug: "purchase", Metrics: []string{"self"}}, "purchase=purchase:decimal"},
 		{"two events of one name", Selector{Name: "Level up", Metrics: []string{"events"}},
 			`error: name Level up means one event, and 2 match: level_up ("Level up"), level_up_2 ("Level up"); choose one by slug, or by app`},
 		{"nothing, near ones", Selector{Name: "purchas", Metrics: []string{"events"}},
 			`error: name purchas matches no event; near ones: purchase ("Purchase"), purchase_completed ("purchase completed")`},
-		{"a slug for a name", Selector{Name: "level_up", Metrics: []string{"events"}}, "error: level_up is a slug: choose it by slug"},
-		{"a name for a slug", Selector{Slug: "Level up", Metrics: []string{"events"}}, `error: "Level up" is a name: choose it by name`},
-		{"nothing, a slip", Selector{Slug: "levl_up", Metrics: []string{"events"}}, `error: near ones: level_up ("Level up")`},
-		{"nothing near", Selector{Slug: "zzzzzz", Metrics: []string{"events"}}, `error: the service lists 6 others, such as cv_3 ("Value 3")`},
-		{"a glob of nothing", Selector{Glob: "shop_*", Metrics: []string{"events"}}, "error: glob shop_* matches no event"},
+		{"a slug for a name", Selector{Name: "level_up", Metrics: []string{"events"}},
+			"error: level_up is a slug: choose it by slug"},
+		{"a name for a slug", Selector{Slug: "Level up", Metrics: []string{"events"}},
+			`error: "Level up" is a name: choose it by name`},
+		{"nothing, a slip", Selector{Slug: "levl_up", Metrics: []string{"events"}},
+			`error: near ones: level_up ("Level up")`},
+		{"nothing near", Selector{Slug: "zzzzzz", Metrics: []string{"events"}},
+			`error: the service lists 6 others, such as cv_3 ("Value 3")`},
+		{"a glob of nothing", Selector{Glob: "shop_*", Metrics: []string{"events"}},
+			"error: glob shop_* matches no event"},
 		{"a formatting without a type", Selector{Slug: "odd", Metrics: []string{"self"}},
 			"error: the type of odd isn't known, and the event's formatting is \"select\"; declare it under `types`"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cols, err := eventColumns(t.Context(), Options{Events: []Selector{c.s}}, append(account{}, shop...), ledger.Shape{})
+			cols, err := eventColumns(t.Context(), Options{Events: []Selector{c.s}}, append(account{}, shop...),
+				ledger.Shape{})
 			compare(t, cols, err, c.want)
 		})
 	}
@@ -94,7 +106,8 @@ func compare(t *testing.T, cols []column, err error, want string) {
 	}
 }
 
-// What a selector gave before, and gives no more, is an error with both lists, or a column of NULLs.
+// What a selector gave before, and gives no more, is an error with both lists, or a column of
+// NULLs.
 func TestVanishedEvents(t *testing.T) {
 	recorded := func(s Selector, all account) ledger.Shape {
 		cols, err := eventColumns(t.Context(), Options{Events: []Selector{s}}, all, ledger.Shape{})
@@ -135,7 +148,8 @@ func TestVanishedEvents(t *testing.T) {
 			cols, err := eventColumns(t.Context(), o, left, before)
 			compare(t, cols, err, c.null)
 
-			// Still gone the next night, when the recorded column has no source any more; and back the night after.
+			// Still gone the next night, when the recorded column has no source any more; and back
+			// the night after.
 			cols, err = eventColumns(t.Context(), o, left, shapeOf(Options{}, cols))
 			compare(t, cols, err, c.null)
 			cols, err = eventColumns(t.Context(), o, append(account{}, shop...), shapeOf(Options{}, cols))
@@ -146,21 +160,25 @@ func TestVanishedEvents(t *testing.T) {
 	}
 	// A metric that the config no longer asks for is no vanished event.
 	before := recorded(Selector{Slug: "purchase", Metrics: []string{"events", "revenue"}}, append(account{}, shop...))
-	cols, err := eventColumns(t.Context(), Options{Events: []Selector{{Slug: "purchase", Metrics: []string{"events"}}}}, append(account{}, shop...), before)
+	cols, err := eventColumns(t.Context(), Options{Events: []Selector{{Slug: "purchase", Metrics: []string{"events"}}}},
+		append(account{}, shop...), before)
 	compare(t, cols, err, "purchase_events=purchase_events:int64")
 }
 
 func TestColumnsOfOneName(t *testing.T) {
-	fixed, err := fixedColumns(Options{Types: map[string]catalog.Type{"buy_events": catalog.Int64}, Query: adjust.ReportQuery{Metrics: []string{"buy_events"}}})
+	fixed, err := fixedColumns(Options{Types: map[string]catalog.Type{"buy_events": catalog.Int64},
+		Query: adjust.ReportQuery{Metrics: []string{"buy_events"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := eventColumns(t.Context(), Options{Events: []Selector{{Slug: "purchase", As: "buy", Metrics: []string{"events"}}}}, shop, ledger.Shape{})
+	events, err := eventColumns(t.Context(),
+		Options{Events: []Selector{{Slug: "purchase", As: "buy", Metrics: []string{"events"}}}}, shop, ledger.Shape{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = unique(append(fixed, events...))
-	if err == nil || !strings.Contains(err.Error(), "two columns are named buy_events: from metric or dimension buy_events and from slug purchase") {
+	if err == nil || !strings.Contains(err.Error(),
+		"two columns are named buy_events: from metric or dimension buy_events and from slug purchase") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -18,8 +18,8 @@ import (
 
 var seeds = flag.Int("n", 8, "seeds of fault scripts, and an eighth of it of bad nights")
 
-// drawFaults makes a script of what the real service does on a bad night, from a seed. It has no two answers in a row that are nothing of what
-// was asked for, because those are final.
+// drawFaults makes a script of what the real service does on a bad night, from a seed. It has no
+// two answers in a row that are nothing of what was asked for, because those are final.
 func drawFaults(r *rand.Rand) (faults []emulator.Fault) {
 	odd := 0 // the last of them
 	for nth := 1; nth <= 40; nth++ {
@@ -50,9 +50,9 @@ func drawFaults(r *rand.Rand) (faults []emulator.Fault) {
 	return faults
 }
 
-// Whatever the service does wrong, the result is the same as without: every part that reaches the sink is a whole one, and
-// agrees with the totals, which every other script lets the run ask for. Without them the clock shows exactly the waits that
-// the client accounts for.
+// Whatever the service does wrong, the result is the same as without: every part that reaches the
+// sink is a whole one, and agrees with the totals, which every other script lets the run ask for.
+// Without them the clock shows exactly the waits that the client accounts for.
 func TestFaultScripts(t *testing.T) {
 	const days, apps = 17, 2
 	if testing.Short() { // the race detector slows SQLite down twenty times
@@ -101,7 +101,8 @@ type faultResult struct {
 	took    time.Duration
 }
 
-func faultRun(t *testing.T, faults []emulator.Fault, pairs, days, apps int, reconcile report.Reconcile) (out faultResult) {
+func faultRun(t *testing.T, faults []emulator.Fault, pairs, days, apps int,
+	reconcile report.Reconcile) (out faultResult) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: apps, Days: 40, Rate: -1, MaxPairs: pairs, Faults: faults})
 		defer r.close()
@@ -120,7 +121,8 @@ func faultRun(t *testing.T, faults []emulator.Fault, pairs, days, apps int, reco
 				slow += slowness(faults, i+1)
 			}
 		}
-		if want := res.Outcome.Limiter + res.Outcome.Backoff + slow; out.took != want && reconcile == report.ReconcileOff {
+		if want := res.Outcome.Limiter + res.Outcome.Backoff + slow; out.took != want &&
+			reconcile == report.ReconcileOff {
 			t.Errorf("took %v: %v on the limiter, %v between attempts, %v of slow answers make %v", out.took,
 				res.Outcome.Limiter, res.Outcome.Backoff, slow, want)
 		}

@@ -11,13 +11,18 @@ import (
 // tableOf is the nights as a table of Markdown.
 func tableOf(nights []night) string {
 	var b strings.Builder
-	b.WriteString("| tables | tasks | requests alone | ended | ratio | first task ended | plan | calls | of the busiest task | on months, a window | " +
-		"held | nothing due: time | calls | of the busiest task | ledger: objects | KiB | simulated in |\n|" + strings.Repeat("---|", 17) + "\n")
+	b.WriteString("| tables | tasks | requests alone | ended | ratio | first task ended | plan | calls | of the " +
+		"busiest task | on months, a window | " +
+		"held | nothing due: time | calls | of the busiest task | ledger: objects | KiB | simulated in |\n|" +
+		strings.Repeat("---|", 17) + "\n")
 	seconds := func(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 	for _, n := range nights {
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %.2f | %s | %.2f s | %s | %s | %.1f | %d | %.2f s | %s | %s | %s | %s | %s |\n", grouped(n.tables), n.tasks,
-			seconds(n.bound), seconds(n.ended), n.ratio(), seconds(n.first), n.planned.Seconds(), grouped(n.calls), grouped(n.busiest),
-			float64(n.months)/float64(n.windows), n.held, n.idle.Seconds(), grouped(n.idles), grouped(n.idlest), grouped(n.objects), grouped(n.kib),
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %.2f | %s | %.2f s | %s | %s | %.1f | %d | %.2f s | %s | %s | %s | "+
+			"%s | %s |\n", grouped(n.tables), n.tasks,
+			seconds(n.bound), seconds(n.ended), n.ratio(), seconds(n.first), n.planned.Seconds(), grouped(n.calls),
+			grouped(n.busiest),
+			float64(n.months)/float64(n.windows), n.held, n.idle.Seconds(), grouped(n.idles), grouped(n.idlest),
+			grouped(n.objects), grouped(n.kib),
 			n.simulated.Round(100*time.Millisecond))
 	}
 	return b.String()
@@ -34,7 +39,8 @@ func grouped[N int | int64](n N) string {
 	return text
 }
 
-// A panel is one of the pictures that a plot has side by side: a number of each night over the tables, a line for each count of tasks.
+// A panel is one of the pictures that a plot has side by side: a number of each night over the
+// tables, a line for each count of tasks.
 type panel struct {
 	title string
 	of    func(night) float64
@@ -42,7 +48,8 @@ type panel struct {
 }
 
 var panels = []panel{
-	{"seconds to the end of the night", func(n night) float64 { return n.ended.Seconds() }, func(n night) float64 { return n.bound.Seconds() }},
+	{"seconds to the end of the night", func(n night) float64 { return n.ended.Seconds() },
+		func(n night) float64 { return n.bound.Seconds() }},
 	{"bucket calls of the busiest task", func(n night) float64 { return float64(n.busiest) }, nil},
 	{"calls of a task where nothing is due", func(n night) float64 { return float64(n.idles) / float64(n.tasks) }, nil},
 }
@@ -53,11 +60,13 @@ const (
 	panelStep            = 312.0
 )
 
-// plotOf draws the nights. All axes are logarithmic: what grows with the tables rises by as much as it goes to the right.
+// plotOf draws the nights. All axes are logarithmic: what grows with the tables rises by as much as
+// it goes to the right.
 func plotOf(nights []night) string {
 	var b strings.Builder
 	wide, high := int(panelLeft+panelStep*float64(len(panels)-1)+panelWide+28), int(panelTop+panelHigh+80)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-labelledby="t" font-family="system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif">
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-labelledby="t" font-family="system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif">
 <title id="t">A night of an agency, over the number of its tables, by 1, 20 and 500 tasks</title>
 <style>
  text{fill:#424a53;font-size:12px}.h{font-size:13px;font-weight:600}.g{stroke:#d0d7de;stroke-width:1}.r{fill:#fff}
@@ -71,9 +80,12 @@ func plotOf(nights []night) string {
 	tasks := distinct(nights, func(n night) int { return n.tasks })
 	for i, count := range tasks {
 		x := panelLeft + 110*float64(i)
-		fmt.Fprintf(&b, `<path class="c%d" d="M%g %dh22"/><text x="%g" y="%d">%s</text>`+"\n", i, x, high-16, x+28, high-12, plural(count, "task"))
+		fmt.Fprintf(&b, `<path class="c%d" d="M%g %dh22"/><text x="%g" y="%d">%s</text>`+"\n", i, x, high-16, x+28,
+			high-12, plural(count, "task"))
 	}
-	fmt.Fprintf(&b, `<path class="b c0" d="M%g %dh22"/><text x="%g" y="%d">dashed: what the requests take alone</text>`+"\n", panelLeft+330, high-16, panelLeft+358, high-12)
+	fmt.Fprintf(&b,
+		`<path class="b c0" d="M%g %dh22"/><text x="%g" y="%d">dashed: what the requests take alone</text>`+"\n",
+		panelLeft+330, high-16, panelLeft+358, high-12)
 	for i, p := range panels {
 		p.draw(&b, nights, tasks, panelLeft+panelStep*float64(i))
 	}
@@ -105,12 +117,15 @@ func (p panel) draw(b *strings.Builder, nights []night, tasks []int, left float6
 		if v >= 1 {
 			label = grouped(int(v))
 		}
-		fmt.Fprintf(b, `<path class="g" d="M%.1f %.1fh%g"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`+"\n", left, y(v), panelWide, left-6, y(v)+4, label)
+		fmt.Fprintf(b, `<path class="g" d="M%.1f %.1fh%g"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`+"\n",
+			left, y(v), panelWide, left-6, y(v)+4, label)
 	}
 	for _, n := range tables {
-		fmt.Fprintf(b, `<path class="g" d="M%.1f %gv%g"/><text x="%.1f" y="%g" text-anchor="middle">%s</text>`+"\n", x(n), panelTop, panelHigh, x(n), panelTop+panelHigh+18, grouped(n))
+		fmt.Fprintf(b, `<path class="g" d="M%.1f %gv%g"/><text x="%.1f" y="%g" text-anchor="middle">%s</text>`+"\n",
+			x(n), panelTop, panelHigh, x(n), panelTop+panelHigh+18, grouped(n))
 	}
-	fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle">tables</text>`+"\n", left+panelWide/2, panelTop+panelHigh+36)
+	fmt.Fprintf(b, `<text x="%.1f" y="%g" text-anchor="middle">tables</text>`+"\n", left+panelWide/2,
+		panelTop+panelHigh+36)
 	for i, count := range tasks {
 		of := slices.DeleteFunc(slices.Clone(nights), func(n night) bool { return n.tasks != count })
 		if p.bound != nil {

@@ -11,15 +11,18 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// listed names, by dimension, the list of filters_data that has its values. Source: the service's OpenAPI file of June 2024.
+// listed names, by dimension, the list of filters_data that has its values. Source: the service's
+// OpenAPI file of June 2024.
 var listed = map[string]string{
-	"app": "apps", "app_token": "apps", "country": "countries", "country_code": "countries", "network": "networks", "os_name": "os_names",
+	"app": "apps", "app_token": "apps", "country": "countries", "country_code": "countries", "network": "networks",
+	"os_name":    "os_names",
 	"partner_id": "partners", "partner_name": "partners", "store_type": "store_type",
 }
 
-// FilterRemarks holds the values of the job's filters __in and __not_in against the service's own lists. It says of each value that none has
-// what is near, and of filters that the service has no list for that nothing holds them. A value that matches nothing makes an empty
-// table, which agrees with its totals.
+// FilterRemarks holds the values of the job's filters __in and __not_in against the service's own
+// lists. It says of each value that none has what is near, and of filters that the service has no
+// list for that nothing holds them. A value that matches nothing makes an empty table, which agrees
+// with its totals.
 func (k *Kind) FilterRemarks(ctx context.Context) []string { return k.filterRemarks(ctx, k.o.Client) }
 
 func (k *Kind) filterRemarks(ctx context.Context, client *adjust.Client) (remarks []string) {
@@ -35,7 +38,9 @@ func (k *Kind) filterRemarks(ctx context.Context, client *adjust.Client) (remark
 			lists, _ = client.FiltersData(ctx, []string{name}) // one that can't be had is none
 		}
 		if len(lists[name]) == 0 {
-			remarks = append(remarks, fmt.Sprintf("filters: %s: the service lists no values of it, so that nothing tells whether they are right", filter))
+			remarks = append(remarks,
+				fmt.Sprintf("filters: %s: the service lists no values of it, so that nothing tells whether they are "+
+					"right", filter))
 			continue
 		}
 		var known []string
@@ -52,7 +57,8 @@ func (k *Kind) filterRemarks(ctx context.Context, client *adjust.Client) (remark
 			if found := catalog.Nearest(value, known); len(found) > 0 {
 				near = "; did you mean " + strings.Join(found, " or ") + "?"
 			}
-			remarks = append(remarks, fmt.Sprintf("filters: %s: the service has no %s %q%s", filter, dimension, value, near))
+			remarks = append(remarks, fmt.Sprintf("filters: %s: the service has no %s %q%s", filter, dimension, value,
+				near))
 		}
 	}
 	return remarks

@@ -13,7 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// A fetch is as final as the slowest column that the table has, those of events included, or as the config says.
+// A fetch is as final as the slowest column that the table has, those of events included, or as the
+// config says.
 func TestFinalityOfColumns(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -60,14 +61,15 @@ func TestFinalityOfColumns(t *testing.T) {
 	}
 }
 
-// What happened on the last day of a cohort is restated like that of any other day: roas_d14 stays restating until then, and the fetch
-// after it brings the number that stays.
+// What happened on the last day of a cohort is restated like that of any other day: roas_d14 stays
+// restating until then, and the fetch after it brings the number that stays.
 func TestTheLastDayOfACohortIsRestated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, schedule := nightly(t, "0 6 * * *", "UTC")
 		defer r.close()
 		r.options.Events, r.options.Drift = nil, report.Drift{}
-		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "network"}, []string{"installs", "roas_d14"}
+		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "network"},
+			[]string{"installs", "roas_d14"}
 		roas, _ := catalog.Metric("roas_d14")
 		final, _ := roas.FinalAfter("")
 		r.options.Rules.Lookback, r.options.Rules.Horizons = catalog.Restated, []int{roas.Horizon, final}
@@ -76,7 +78,8 @@ func TestTheLastDayOfACohortIsRestated(t *testing.T) {
 		for night := range 30 {
 			sleepTo(schedule)
 			if night == 17 {
-				check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: first.String(), Metric: "cost", Factor: 0.8}))
+				check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: first.String(), Metric: "cost",
+					Factor: 0.8}))
 			}
 			r.ok()
 		}

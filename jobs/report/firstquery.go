@@ -13,12 +13,13 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// aloneTime is how long the first query goes alone. A refusal comes within a second or two, because it needs no data; a
-// query that takes longer isn't refused.
+// aloneTime is how long the first query goes alone. A refusal comes within a second or two, because
+// it needs no data; a query that takes longer isn't refused.
 const aloneTime = 10 * time.Second
 
-// A firstQuery lets the first query of a run go alone. All queries of a run are the same but for their days, so one that the
-// service refuses is sent once, and not as often as requests may be under way. Its zero value is ready, and a nil one lets all go.
+// A firstQuery lets the first query of a run go alone. All queries of a run are the same but for
+// their days, so one that the service refuses is sent once, and not as often as requests may be
+// under way. Its zero value is ready, and a nil one lets all go.
 type firstQuery struct {
 	mu      sync.Mutex
 	begun   bool
@@ -26,7 +27,8 @@ type firstQuery struct {
 	refusal error
 }
 
-// begin lets the first caller send at once, and the others when the first query has turned out to be accepted.
+// begin lets the first caller send at once, and the others when the first query has turned out to
+// be accepted.
 func (t *firstQuery) begin(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -87,8 +89,8 @@ func (t *firstQuery) end() {
 	}
 }
 
-// answered takes the result of the first query. An error that other days would meet too becomes one of the whole
-// job. Callers that wait in begin stay there: the runner cancels them.
+// answered takes the result of the first query. An error that other days would meet too becomes one
+// of the whole job. Callers that wait in begin stay there: the runner cancels them.
 func (t *firstQuery) answered(err error) error {
 	if t == nil {
 		return err
@@ -108,7 +110,8 @@ func (t *firstQuery) answered(err error) error {
 	return err
 }
 
-// holds tells whether the table was fetched with such columns before, so that the service is known to accept them.
+// holds tells whether the table was fetched with such columns before, so that the service is known
+// to accept them.
 func holds(recorded, now ledger.Shape) bool {
 	return !slices.ContainsFunc(now.Columns, func(c ledger.Column) bool {
 		return !slices.ContainsFunc(recorded.Columns, func(r ledger.Column) bool { return r.Source == c.Source })

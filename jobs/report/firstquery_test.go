@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// A metric, dimension or filter that the service doesn't know costs one request and one error, however many windows there
-// are and however many may be under way at once.
+// A metric, dimension or filter that the service doesn't know costs one request and one error,
+// however many windows there are and however many may be under way at once.
 func TestARefusedQueryIsSentOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*rig)
@@ -33,7 +33,8 @@ func TestARefusedQueryIsSentOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Latency: 300 * time.Millisecond, Readings: []string{"error-body=model", "unknown-apps=400"}})
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Latency: 300 * time.Millisecond,
+					Readings: []string{"error-body=model", "unknown-apps=400"}})
 				defer r.close()
 				r.options.Events = nil
 				c.change(r)
@@ -43,7 +44,8 @@ func TestARefusedQueryIsSentOnce(t *testing.T) {
 				if n := len(r.server.Requests()); n != 1 {
 					t.Errorf("%d requests, want 1", n)
 				}
-				if len(res.Errs) != 1 || !errors.Is(res.Errs[0], jobs.ErrStop) || !strings.Contains(res.Errs[0].Error(), c.want) {
+				if len(res.Errs) != 1 || !errors.Is(res.Errs[0], jobs.ErrStop) ||
+					!strings.Contains(res.Errs[0].Error(), c.want) {
 					t.Errorf("%d errors, want one with %q; the first is %v", len(res.Errs), c.want, res.Errs[0])
 				}
 				if len(res.Failures) != 1 {
@@ -54,8 +56,8 @@ func TestARefusedQueryIsSentOnce(t *testing.T) {
 	}
 }
 
-// The first query for totals of a new table goes alone until it is answered, and then the first for rows until its answer begins, or each for
-// ten seconds: then the others go at once.
+// The first query for totals of a new table goes alone until it is answered, and then the first for
+// rows until its answer begins, or each for ten seconds: then the others go at once.
 func TestTheFirstQueryHoldsUpTheOthersShortly(t *testing.T) {
 	for name, c := range map[string]struct {
 		latency time.Duration
@@ -87,16 +89,20 @@ func TestTheFirstQueryHoldsUpTheOthersShortly(t *testing.T) {
 	}
 }
 
-// An address that is too long is so for all days: the first refusal ends the job, and says what to do.
+// An address that is too long is so for all days: the first refusal ends the job, and says what to
+// do.
 func TestAnAddressThatIsTooLong(t *testing.T) {
 	for _, status := range []int{414, 431} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Faults: []emulator.Fault{{Path: "csv_report", Every: 1, Kind: emulator.FaultStatus, Status: status}}})
+			r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1,
+				Faults: []emulator.Fault{{Path: "csv_report", Every: 1, Kind: emulator.FaultStatus, Status: status}}})
 			defer r.close()
 			r.start(28)
 			r.parallel, r.client.InFlight = 4, 4
 			res := r.run(t.Context())
-			if text := errors.Join(res.Errs...); text == nil || !strings.Contains(text.Error(), "bytes, which is too long for the service: set a smaller max_url under service, or divide the metrics") {
+			if text := errors.Join(res.Errs...); text == nil || !strings.Contains(text.Error(),
+				"bytes, which is too long for the service: set a smaller max_url under service, or divide the "+
+					"metrics") {
 				t.Errorf("%d: errors %v", status, res.Errs)
 			}
 			if res.Outcome.Requests > 2 {
@@ -121,7 +127,8 @@ func TestARefusedPeriodStopsNoOther(t *testing.T) {
 	})
 }
 
-// Where nothing listens one request tries for as long as its patience allows, and the job then ends, however many windows it has.
+// Where nothing listens one request tries for as long as its patience allows, and the job then
+// ends, however many windows it has.
 func TestNothingListens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
@@ -138,8 +145,10 @@ func TestNothingListens(t *testing.T) {
 		})}
 		began := time.Now()
 		res := r.run(t.Context())
-		if len(res.Errs) != 1 || !errors.Is(res.Errs[0], jobs.ErrStop) || tried > 8+8 || time.Since(began) > 3*time.Minute {
-			t.Errorf("%d requests in %v, want one that is tried eight times, and at most one try of each window beside it: %v", tried, time.Since(began), res.Errs)
+		if len(res.Errs) != 1 || !errors.Is(res.Errs[0], jobs.ErrStop) || tried > 8+8 ||
+			time.Since(began) > 3*time.Minute {
+			t.Errorf("%d requests in %v, want one that is tried eight times, and at most one try of each window "+
+				"beside it: %v", tried, time.Since(began), res.Errs)
 		}
 	})
 }

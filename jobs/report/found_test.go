@@ -25,8 +25,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-// Two ledgers never fill one table with numbers of two meanings. What an older ledger has put there is refused before any request,
-// unless a person asks for it to be replaced, or it means the same.
+// Two ledgers never fill one table with numbers of two meanings. What an older ledger has put there
+// is refused before any request, unless a person asks for it to be replaced, or it means the same.
 func TestFilesOfAnotherLedger(t *testing.T) {
 	week := func(o *report.Options) {
 		o.Query.Dimensions = []string{"week", "network"}
@@ -38,25 +38,34 @@ func TestFilesOfAnotherLedger(t *testing.T) {
 		refused string // a piece of the error; empty: the run goes on
 		warned  bool
 	}{
-		"the same":         {change: func(*report.Options) {}, warned: true},
-		"a metric less":    {change: func(o *report.Options) { o.Query.Metrics = o.Query.Metrics[:2] }, refused: "with columns that the config lacks: cost, network_cost, all_revenue, ecpi_all, retention_rate_d1, roas_d7. A fetch"},
-		"a metric dropped": {change: func(o *report.Options) { o.Drop, o.Query.Metrics = o.Query.Metrics[2:], o.Query.Metrics[:2] }, warned: true},
-		"a metric more":    {change: func(o *report.Options) { o.Query.Metrics = append(o.Query.Metrics, "sessions") }, warned: true},
+		"the same": {change: func(*report.Options) {}, warned: true},
+		"a metric less": {change: func(o *report.Options) { o.Query.Metrics = o.Query.Metrics[:2] },
+			refused: "with columns that the config lacks: cost, network_cost, all_revenue, ecpi_all, " +
+				"retention_rate_d1, roas_d7. A fetch"},
+		"a metric dropped": {change: func(o *report.Options) {
+			o.Drop, o.Query.Metrics = o.Query.Metrics[2:],
+				o.Query.Metrics[:2]
+		}, warned: true},
+		"a metric more": {change: func(o *report.Options) { o.Query.Metrics = append(o.Query.Metrics, "sessions") },
+			warned: true},
 		"the same, forced": {change: func(o *report.Options) { o.Rules.IgnoreLedger = true }, warned: true},
 		"a dimension": {change: func(o *report.Options) { o.Query.Dimensions = o.Query.Dimensions[:3] },
 			refused: "the columns day, app, app_token, os_name, country_code, network, campaign, installs,"},
 		"the currency": {change: func(o *report.Options) { o.Query.Currency = "EUR" }, refused: "currency"},
 		"the account":  {change: func(o *report.Options) { o.Account = "other" }, refused: "run --rebaseline"},
 		"weeks":        {change: week, refused: "give this job another table"},
-		"rebaseline":   {change: func(o *report.Options) { o.Query.Currency, o.Rebaseline = "EUR", true }, warned: true},
+		"rebaseline": {change: func(o *report.Options) { o.Query.Currency, o.Rebaseline = "EUR", true },
+			warned: true},
 		"rebaseline, a day": {change: func(o *report.Options) {
 			o.Query.Currency, o.Rebaseline = "EUR", true
 			was := o.Start
 			o.Start = func(today civil.Date) civil.Date { return was(today).AddDays(1) }
 		},
 			refused: "would leave the older ones with their meaning: let start be "},
-		"force":             {change: func(o *report.Options) { o.Query.Currency, o.Rules.IgnoreLedger = "EUR", true }, warned: true},
-		"weeks, rebaseline": {change: func(o *report.Options) { week(o); o.Rebaseline = true }, refused: "old ones would stay beside the new"},
+		"force": {change: func(o *report.Options) { o.Query.Currency, o.Rules.IgnoreLedger = "EUR", true },
+			warned: true},
+		"weeks, rebaseline": {change: func(o *report.Options) { week(o); o.Rebaseline = true },
+			refused: "old ones would stay beside the new"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -75,7 +84,8 @@ func TestFilesOfAnotherLedger(t *testing.T) {
 				asked := len(r.server.Requests()) > before
 				if err := errors.Join(res.Errs...); c.refused == "" && (err != nil || !asked) {
 					t.Errorf("got %v, asked %v", err, asked)
-				} else if c.refused != "" && (!errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), c.refused) || asked) {
+				} else if c.refused != "" && (!errors.Is(err, ledger.ErrRefused) ||
+					!strings.Contains(err.Error(), c.refused) || asked) {
 					t.Errorf("got %v, asked %v, want a refusal with %q", err, asked, c.refused)
 				}
 				if warned := strings.Contains(said.String(), "didn't put there"); warned != c.warned {
@@ -126,8 +136,8 @@ func TestFilesOfTwoMeanings(t *testing.T) {
 	}
 }
 
-// The ledger's own files are known, also where the run that put them didn't come to record it; a sink that is added may hold
-// somebody else's.
+// The ledger's own files are known, also where the run that put them didn't come to record it; a
+// sink that is added may hold somebody else's.
 func TestFilesOfThisLedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
@@ -162,7 +172,8 @@ func TestFilesOfThisLedger(t *testing.T) {
 		r.options.Targets = []ledger.Target{{Name: "out", Sink: r.sink}, {Name: "another", Sink: another}}
 		r.ok()
 		r.ok()
-		if strings.Count(said.String(), "didn't put there") != 1 || !strings.Contains(said.String(), "another already holds files of this table (2)") {
+		if strings.Count(said.String(), "didn't put there") != 1 ||
+			!strings.Contains(said.String(), "another already holds files of this table (2)") {
 			t.Error(said.String())
 		}
 	})
@@ -181,7 +192,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		before := len(r.server.Requests())
 		r.options.Targets = []ledger.Target{{Name: "out", Sink: deaf{r.sink.(*blobsink.Sink)}}}
 		res := r.run(t.Context())
-		if err := errors.Join(res.Errs...); !errors.Is(err, os.ErrDeadlineExceeded) || len(r.server.Requests()) > before {
+		if err := errors.Join(res.Errs...); !errors.Is(err, os.ErrDeadlineExceeded) ||
+			len(r.server.Requests()) > before {
 			t.Errorf("got %v after %d requests", err, len(r.server.Requests())-before)
 		}
 	})

@@ -21,8 +21,9 @@ type group struct {
 	window  refresh.Window
 }
 
-// groups cuts a window by columns. A new partition has those of the config. One that is fetched again is asked besides for what its
-// rows have by now, so that a metric that was taken out of the config ends at a day, and no number is lost.
+// groups cuts a window by columns. A new partition has those of the config. One that is fetched
+// again is asked besides for what its rows have by now, so that a metric that was taken out of the
+// config ends at a day, and no number is lost.
 func (p *plan) groups(ctx context.Context, w refresh.Window, now *columns) (list []group, err error) {
 	at := map[string]int{}
 	in := map[civil.Date]int{}
@@ -60,7 +61,8 @@ func (k *Kind) keeping(c *columns, recorded ledger.Shape) *columns {
 	for _, was := range k.valued(recorded) {
 		i := slices.IndexFunc(cols, func(is column) bool { return is.Name == was.Name })
 		switch {
-		case i >= 0 && cols[i].Source == "": // the event is gone from the service's list, which is no reason to lose its numbers
+		case i >= 0 && cols[i].Source ==
+			"": // the event is gone from the service's list, which is no reason to lose its numbers
 			cols[i].Source = was.Source
 		case i >= 0:
 			continue
@@ -70,7 +72,8 @@ func (k *Kind) keeping(c *columns, recorded ledger.Shape) *columns {
 				continue // of a type that only a later version knows
 			}
 			f := metric(was.Source)
-			col.Additive, col.everywhere, col.cohort = k.o.summable(f, col.Type), f.Additive == catalog.Everywhere, f.OfCohort()
+			col.Additive, col.everywhere, col.cohort = k.o.summable(f, col.Type), f.Additive == catalog.Everywhere,
+				f.OfCohort()
 			cols = append(cols, col)
 		}
 		kept = append(kept, was.Name)
@@ -83,11 +86,13 @@ func (k *Kind) keeping(c *columns, recorded ledger.Shape) *columns {
 	return wider
 }
 
-// valued are the metrics that files of a shape have values in, but for those that the config drops, or asks for under another name.
+// valued are the metrics that files of a shape have values in, but for those that the config drops,
+// or asks for under another name.
 func (k *Kind) valued(s ledger.Shape) []ledger.Column {
 	dimensions := strings.Split(s.Fingerprint["dimensions"], ",")
 	return slices.DeleteFunc(slices.Clone(s.Columns), func(c ledger.Column) bool {
-		return c.Source == "" || slices.Contains(dimensions, c.Source) || slices.Contains(k.o.Drop, c.Name) || k.renamedTo(c) != ""
+		return c.Source == "" || slices.Contains(dimensions, c.Source) || slices.Contains(k.o.Drop, c.Name) ||
+			k.renamedTo(c) != ""
 	})
 }
 
@@ -113,7 +118,8 @@ func (p *plan) ending(ctx context.Context) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(ends)) {
-		p.o.Log.Warn(fmt.Sprintf("%s ends with %s: %d partitions keep it", name, span([]civil.Date{ends[name].last}), ends[name].n), "job", p.o.Job)
+		p.o.Log.Warn(fmt.Sprintf("%s ends with %s: %d partitions keep it", name, span([]civil.Date{ends[name].last}),
+			ends[name].n), "job", p.o.Job)
 	}
 	return nil
 }

@@ -45,8 +45,8 @@ func (r *rig) installs(first civil.Date, days int) (sums []string) {
 	return sums
 }
 
-// The token's user loses an app: rows and totals lack it alike. No day that had its numbers loses them, however many nights it takes,
-// until a person accepts it.
+// The token's user loses an app: rows and totals lack it alike. No day that had its numbers loses
+// them, however many nights it takes, until a person accepts it.
 func TestAppIsHidden(t *testing.T) {
 	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,8 @@ func TestAppIsHidden(t *testing.T) {
 		if now := r.installs(first, 62); fmt.Sprint(now) != fmt.Sprint(before) {
 			t.Errorf("the days had %v\nand have %v", before, now)
 		}
-		if why := r.record(first.AddDays(61)).HeldBack; why == nil || !strings.Contains(why.Why, "the token shows no more "+r.server.Apps()[0].Token) {
+		if why := r.record(first.AddDays(61)).HeldBack; why == nil ||
+			!strings.Contains(why.Why, "the token shows no more "+r.server.Apps()[0].Token) {
 			t.Errorf("held back: %+v", why)
 		}
 		r.accept(first.AddDays(61))
@@ -99,10 +100,12 @@ func (l lacking) RoundTrip(q *http.Request) (*http.Response, error) {
 	if !slices.ContainsFunc(l.what, func(what string) bool { return strings.Contains(q.URL.String(), what) }) {
 		return l.RoundTripper.RoundTrip(q)
 	}
-	return &http.Response{StatusCode: http.StatusNotFound, Status: "404 Not Found", Request: q, Body: io.NopCloser(strings.NewReader("not found"))}, nil
+	return &http.Response{StatusCode: http.StatusNotFound, Status: "404 Not Found", Request: q,
+		Body: io.NopCloser(strings.NewReader("not found"))}, nil
 }
 
-// Which apps the token shows is known by the first list that the service has, and a vanished app's rows stay by each of them.
+// Which apps the token shows is known by the first list that the service has, and a vanished app's
+// rows stay by each of them.
 func TestSourcesOfTheScope(t *testing.T) {
 	for source, lacks := range map[string][]string{
 		"filters_data": nil,
@@ -127,16 +130,19 @@ func TestSourcesOfTheScope(t *testing.T) {
 				}
 				client, err := adjust.New(r.client)
 				check(t, err)
-				if s := report.Visible(t.Context(), client); s.Source != source || !slices.Equal(allBut(s.Apps, withoutData), tokens) {
+				if s := report.Visible(t.Context(), client); s.Source != source ||
+					!slices.Equal(allBut(s.Apps, withoutData), tokens) {
 					t.Fatalf("the scope is %+v, want %q by %q", s, tokens, source)
 				}
 				r.night()
 				r.night()
 				last := civil.DateOf(time.Now()).AddDays(-1)
 				before := r.record(last)
-				r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultHideApp, App: r.server.Apps()[0].Token}})
+				r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultHideApp,
+					App: r.server.Apps()[0].Token}})
 				r.night()
-				if now := r.record(last); (now.HeldBack != nil) != (source != "") || (now.Hash == before.Hash) != (source != "") {
+				if now := r.record(last); (now.HeldBack != nil) != (source != "") ||
+					(now.Hash == before.Hash) != (source != "") {
 					t.Errorf("an app is hidden, and the record is %+v, before %+v", now, before)
 				}
 			})
@@ -144,13 +150,15 @@ func TestSourcesOfTheScope(t *testing.T) {
 	}
 }
 
-// A put of restated rows was cut off, and in the next night the service leaves something out. What is visible is the old rows or the
-// restated ones. Compared with the old ones, which are on record, the answer takes away too much: it is held back, until the service mends
-// it or a person accepts it.
+// A put of restated rows was cut off, and in the next night the service leaves something out. What
+// is visible is the old rows or the restated ones. Compared with the old ones, which are on record,
+// the answer takes away too much: it is held back, until the service mends it or a person accepts
+// it.
 func TestAfterAPutThatWasCutOff(t *testing.T) {
 	slow.Test(t)
 	for name, fault := range map[string]emulator.Fault{
-		"an app is hidden": {Every: 1, Kind: emulator.FaultHideApp}, "half is gone": {Every: 1, Kind: emulator.FaultHalve, Of: emulator.OfAny, Column: "installs"},
+		"an app is hidden": {Every: 1, Kind: emulator.FaultHideApp},
+		"half is gone":     {Every: 1, Kind: emulator.FaultHalve, Of: emulator.OfAny, Column: "installs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -159,7 +167,8 @@ func TestAfterAPutThatWasCutOff(t *testing.T) {
 				r.seesApps()
 				r.night()
 				day := civil.DateOf(time.Now()).AddDays(-1)
-				check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "installs", Factor: 0.95}))
+				check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "installs",
+					Factor: 0.95}))
 				sink := watch(r.sink)
 				sink.fail = func(p sinks.Part) error {
 					if p.Partition == day {
@@ -179,9 +188,11 @@ func TestAfterAPutThatWasCutOff(t *testing.T) {
 				if e := r.record(day); !e.Waits() || exit != jobs.ExitSome || res.Outcome.HeldBack == 0 {
 					t.Errorf("exit code %d, %+v, recorded %+v", exit, res.Outcome, e)
 				}
-				if in, err := r.inspect(r.options); err != nil || !slices.ContainsFunc(in.Problems, func(p ledger.Problem) bool {
-					return p.Condition == string(refresh.HeldBack) && strings.HasPrefix(p.Command, "accept ") && slices.ContainsFunc(p.Days, func(d ledger.ProblemDays) bool { return d.From == day })
-				}) {
+				if in, err := r.inspect(r.options); err != nil || !slices.ContainsFunc(in.Problems,
+					func(p ledger.Problem) bool {
+						return p.Condition == string(refresh.HeldBack) && strings.HasPrefix(p.Command, "accept ") &&
+							slices.ContainsFunc(p.Days, func(d ledger.ProblemDays) bool { return d.From == day })
+					}) {
 					t.Errorf("the status says %+v, %v", in.Problems, err)
 				}
 				r.server.SetFaults(nil)
@@ -196,7 +207,8 @@ func TestAfterAPutThatWasCutOff(t *testing.T) {
 	}
 }
 
-// A rebaseline under a token that sees less replaces no day that had the app, until the app is back.
+// A rebaseline under a token that sees less replaces no day that had the app, until the app is
+// back.
 func TestAppIsHiddenFromARebaseline(t *testing.T) {
 	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -245,7 +257,8 @@ func (r *rig) accept(day civil.Date) {
 	check(r.t, table.Commit(r.t.Context(), e))
 }
 
-// The service leaves an app out, for one night or for good, although the token shows it. Finals keep its numbers.
+// The service leaves an app out, for one night or for good, although the token shows it. Finals
+// keep its numbers.
 func TestAppIsLeftOut(t *testing.T) {
 	slow.Test(t)
 	for _, nights := range []int{1, 8} {
@@ -259,7 +272,8 @@ func TestAppIsLeftOut(t *testing.T) {
 				r.night()
 			}
 			before := r.installs(first, 58)
-			r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultDropApp, App: r.server.Apps()[0].Token, Of: emulator.OfAny}})
+			r.server.SetFaults([]emulator.Fault{{Every: 1, Kind: emulator.FaultDropApp, App: r.server.Apps()[0].Token,
+				Of: emulator.OfAny}})
 			for range nights {
 				r.night()
 			}
@@ -299,8 +313,8 @@ func TestAnotherAccount(t *testing.T) {
 	})
 }
 
-// An answer that is cut, and whose totals are cut alike, is held back. When the service is asked on three days and says the same, it is
-// published.
+// An answer that is cut, and whose totals are cut alike, is held back. When the service is asked on
+// three days and says the same, it is published.
 func TestShrunkAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := watched(t, 10)
@@ -312,7 +326,8 @@ func TestShrunkAnswer(t *testing.T) {
 		check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "cost", Factor: 0.3}))
 		for night, want := range []struct{ held, standing int }{{1, 0}, {0, 1}, {0, 0}} {
 			res, exit := r.night()
-			if res.Outcome.HeldBack != want.held || res.Outcome.StillHeld != want.standing || exit != map[bool]int{true: jobs.ExitSome}[want.held > 0] {
+			if res.Outcome.HeldBack != want.held || res.Outcome.StillHeld != want.standing ||
+				exit != map[bool]int{true: jobs.ExitSome}[want.held > 0] {
 				t.Errorf("night %d: exit code %d, %+v", night, exit, res.Outcome)
 			}
 			e := r.record(day)
@@ -326,7 +341,8 @@ func TestShrunkAnswer(t *testing.T) {
 	})
 }
 
-// Rows of an unfinished day, which nothing could be compared with, are replaced by those of the whole day, though these differ.
+// Rows of an unfinished day, which nothing could be compared with, are replaced by those of the
+// whole day, though these differ.
 func TestUncheckedIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := watched(t, 3)
@@ -344,7 +360,8 @@ func TestUncheckedIsReplaced(t *testing.T) {
 	})
 }
 
-// Rows that agree with the totals aren't replaced by rows that don't, until that has lasted for three nights.
+// Rows that agree with the totals aren't replaced by rows that don't, until that has lasted for
+// three nights.
 func TestUnreconciledNeverReplacesReconciled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := watched(t, 10)
@@ -376,13 +393,15 @@ func TestUnreconciledNeverReplacesReconciled(t *testing.T) {
 
 var honest = flag.Int("honest", 600, "how many honest answers TestHonestAnswers judges at least")
 
-// What the service restates day by day holds nothing back: late installs and cost, fraud that takes up to 40 % of a day, campaigns that are
-// renamed, hours and days of a few rows, for one app and for several.
+// What the service restates day by day holds nothing back: late installs and cost, fraud that takes
+// up to 40 % of a day, campaigns that are renamed, hours and days of a few rows, for one app and
+// for several.
 func TestHonestAnswers(t *testing.T) {
 	slow.Test(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	shapes := [][]string{{"day"}, {"day", "app_token", "network"}, {"hour", "network"}, {"day", "campaign", "country_code"}, {"day", "os_name"}, {"week", "network"}}
+	shapes := [][]string{{"day"}, {"day", "app_token", "network"}, {"hour", "network"},
+		{"day", "campaign", "country_code"}, {"day", "os_name"}, {"week", "network"}}
 	judged := 0
 	for round := 0; judged < *honest; round++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -392,7 +411,8 @@ func TestHonestAnswers(t *testing.T) {
 			r.seesApps()
 			r.options.Events, r.options.Reconcile, r.options.Drift = nil, report.ReconcileWarn, report.Drift{Days: 90}
 			r.options.Query.Dimensions = shapes[round%len(shapes)]
-			r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue", "all_revenue_total_d7", "gross_profit"}
+			r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue",
+				"all_revenue_total_d7", "gross_profit"}
 			r.options.Rules.Lookback, r.options.Rules.Horizons = 14, []int{8, 15}
 			if slices.Contains(r.options.Query.Dimensions, "week") {
 				r.options.Rules.Period = refresh.Week
@@ -405,7 +425,8 @@ func TestHonestAnswers(t *testing.T) {
 				if res.Outcome.HeldBack+res.Outcome.StillHeld > 0 {
 					for _, e := range r.records() {
 						if e.Waits() {
-							t.Errorf("seed %d, round %d, night %d, %v: held back %s: %s", seed, round, night, r.options.Query.Dimensions, e.Partition, e.HeldBack.Why)
+							t.Errorf("seed %d, round %d, night %d, %v: held back %s: %s", seed, round, night,
+								r.options.Query.Dimensions, e.Partition, e.HeldBack.Why)
 						}
 					}
 				}
@@ -416,7 +437,8 @@ func TestHonestAnswers(t *testing.T) {
 						{Metric: "cost", Factor: 0.7 + dice.Float64()},
 						{Metric: "network_cost", Delta: 1 + float64(dice.IntN(500))}, // it comes late
 						{Metric: "revenue", Factor: 0.6 + dice.Float64()},
-						{Rename: map[string]string{"campaign": "renamed"}, Where: map[string]string{"network": "AppLovin"}},
+						{Rename: map[string]string{"campaign": "renamed"},
+							Where: map[string]string{"network": "AppLovin"}},
 					}[dice.IntN(5)]
 					change.Day, change.Until = day, day
 					if changed[day+change.Metric] { // half of a day isn't taken away twice
@@ -432,7 +454,8 @@ func TestHonestAnswers(t *testing.T) {
 	t.Logf("%d answers about partitions, none held back", judged)
 }
 
-// A final day whose totals have moved by less than guard is held back all the same: finals are restated less.
+// A final day whose totals have moved by less than guard is held back all the same: finals are
+// restated less.
 func TestShrunkFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := watched(t, 40)
@@ -440,7 +463,8 @@ func TestShrunkFinal(t *testing.T) {
 		r.night()
 		day := civil.DateOf(time.Now()).AddDays(-30)
 		before := r.record(day)
-		check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "installs", Factor: 0.8}))
+		check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "installs",
+			Factor: 0.8}))
 		for night := 0; night < 12 && !r.record(day).Waits(); night++ {
 			r.night()
 		}
@@ -455,8 +479,8 @@ func TestShrunkFinal(t *testing.T) {
 	})
 }
 
-// A day is missing in rows and totals alike, and its neighbours are there: it is asked for on three days more, and then believed to be
-// empty. When the service has it by then, it is filled.
+// A day is missing in rows and totals alike, and its neighbours are there: it is asked for on three
+// days more, and then believed to be empty. When the service has it by then, it is filled.
 func TestMissingDayIsAskedForAgain(t *testing.T) {
 	for _, back := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -467,7 +491,8 @@ func TestMissingDayIsAskedForAgain(t *testing.T) {
 			r.from(day.AddDays(-2))
 			fault := []emulator.Fault{{Every: 1, Kind: emulator.FaultDropDay, Day: day.String(), Of: emulator.OfAny}}
 			r.server.SetFaults(fault)
-			if res, exit := r.night(); exit != jobs.ExitSome || res.Outcome.Suspected != 1 { // the days before those of the rig are missing
+			// The days before those of the rig are missing.
+			if res, exit := r.night(); exit != jobs.ExitSome || res.Outcome.Suspected != 1 {
 				t.Errorf("exit code %d, %+v", exit, res.Outcome)
 			}
 			if e := r.record(day); e.State != ledger.Empty || e.Asked != 0 {
@@ -494,7 +519,8 @@ func TestMissingDayIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// Rows that differ from the totals in the same way on three days are asked for no more, fail no run, and stand until a person accepts them.
+// Rows that differ from the totals in the same way on three days are asked for no more, fail no
+// run, and stand until a person accepts them.
 func TestDifferenceThatStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, l := watched(t, 3)
@@ -515,7 +541,8 @@ func TestDifferenceThatStands(t *testing.T) {
 		held, stand := 0, 0
 		for range 12 {
 			res, exit := r.night()
-			exits, held, stand = append(exits, exit), held+res.Outcome.HeldBack+res.Outcome.StillHeld, stand+res.Outcome.StillDiffers
+			exits, held, stand = append(exits, exit), held+res.Outcome.HeldBack+res.Outcome.StillHeld,
+				stand+res.Outcome.StillDiffers
 		}
 		e := r.record(day)
 		if !e.Stands() || !e.AwaitsPerson() || e.Asked != 2 {

@@ -98,14 +98,16 @@ func objects(t *testing.T, b *blob.Bucket) (n int) {
 	}
 }
 
-// What the records name is what the service said, to the byte, however often it broke off before; and nothing else is kept.
+// What the records name is what the service said, to the byte, however often it broke off before;
+// and nothing else is kept.
 func TestRawAnswers(t *testing.T) {
 	for name, pieces := range map[string]bool{"windows": false, "app by app": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var cuts []emulator.Fault
 				for nth := 1; nth < 40; nth += 3 {
-					cuts = append(cuts, emulator.Fault{Nth: nth, Kind: emulator.FaultCut, AfterBytes: int64(9000 - 200*nth)})
+					cuts = append(cuts, emulator.Fault{Nth: nth, Kind: emulator.FaultCut,
+						AfterBytes: int64(9000 - 200*nth)})
 				}
 				o := emulator.Options{Seed: 7, Apps: 5, Rate: -1, Faults: cuts}
 				if pieces {
@@ -144,7 +146,8 @@ func TestRawAnswers(t *testing.T) {
 						if !s.answers[string(text)] {
 							t.Errorf("%s: the service never said this: %.100q", key, text)
 						}
-						if day.Before(a.From) || !day.Before(a.Until) || !strings.Contains(a.Query, "date_period="+a.From.String()) {
+						if day.Before(a.From) || !day.Before(a.Until) ||
+							!strings.Contains(a.Query, "date_period="+a.From.String()) {
 							t.Errorf("%s is of %s until %s: %s", day, a.From, a.Until, a.Query)
 						}
 						if strings.Contains(a.Query, "test") || a.Status != http.StatusOK || a.Headers["Date"] == "" {
@@ -167,8 +170,8 @@ func TestRawAnswers(t *testing.T) {
 	}
 }
 
-// A store that takes nothing costs the run no partition, and the run says so, unless the copies must be kept: then the old
-// rows stay.
+// A store that takes nothing costs the run no partition, and the run says so, unless the copies
+// must be kept: then the old rows stay.
 func TestRawAnswersAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		must  bool
@@ -197,7 +200,8 @@ func TestRawAnswersAreRefused(t *testing.T) {
 				}
 				var keep *raw.KeepError
 				if c.must {
-					if err := errors.Join(res.Errs...); !errors.As(err, &keep) || res.Outcome.Written > 0 || res.Outcome.Failed == 0 {
+					if err := errors.Join(res.Errs...); !errors.As(err, &keep) || res.Outcome.Written > 0 ||
+						res.Outcome.Failed == 0 {
 						t.Errorf("%+v: %v", res.Outcome, err)
 					}
 					for day, was := range before {
@@ -220,7 +224,8 @@ func TestRawAnswersAreRefused(t *testing.T) {
 	}
 }
 
-// Of a day in pieces that lacks the copy of one, none is named: rows made of the others would be missing some.
+// Of a day in pieces that lacks the copy of one, none is named: rows made of the others would be
+// missing some.
 func TestRawAnswersOfPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 5, Rate: -1, MaxPairs: 2})
@@ -252,7 +257,8 @@ func TestRawAnswersOfPieces(t *testing.T) {
 	})
 }
 
-// An answer that says that there is nothing is kept too, and named by the records of the days it was asked about.
+// An answer that says that there is nothing is kept too, and named by the records of the days it
+// was asked about.
 func TestRawAnswersOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Days: 3, Rate: -1, Readings: []string{"report-empty=204"}})
@@ -288,7 +294,8 @@ func TestRawAnswersAreSwept(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1})
 		defer r.close()
 		bucket := memblob.OpenBucket(nil)
-		r.options.Raw = raw.Open(raw.Options{Bucket: bucket, URL: "mem://raw", Table: r.options.Table, Keep: 48 * time.Hour})
+		r.options.Raw = raw.Open(raw.Options{Bucket: bucket, URL: "mem://raw", Table: r.options.Table,
+			Keep: 48 * time.Hour})
 		r.from(civil.DateOf(time.Now()).AddDays(-9))
 		r.ok()
 		first := objects(t, bucket)

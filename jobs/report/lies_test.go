@@ -34,10 +34,12 @@ var firstSeed = flag.Uint64("seed", 0, "the first seed of lies and of changes, a
 // metricPool are the slugs that jobs are drawn from: all of the catalogue's but those of events.
 var metricPool = func() (slugs []string) {
 	for _, period := range []string{"d0", "d3", "w1"} {
-		fill := strings.NewReplacer("{p}", period, "{value}", "9", "{bit}", "3", "{coarse}", "low", "{postback}", "1", "{src}", "admob",
+		fill := strings.NewReplacer("{p}", period, "{value}", "9", "{bit}", "3", "{coarse}", "low", "{postback}", "1",
+			"{src}", "admob",
 			"{sub}", "renewal", "{kind}", "refund", "{from}", "install", "{to}", "renewal")
 		for _, slug := range catalog.Metrics() {
-			if strings.Contains(slug, "{e}") || strings.Contains(slug, "{m}") || strings.Contains(slug, "{window}") || strings.Contains(slug, " ") {
+			if strings.Contains(slug, "{e}") || strings.Contains(slug, "{m}") || strings.Contains(slug, "{window}") ||
+				strings.Contains(slug, " ") {
 				continue
 			}
 			if slug = fill.Replace(slug); !slices.Contains(slugs, slug) {
@@ -48,13 +50,16 @@ var metricPool = func() (slugs []string) {
 	return slugs
 }()
 
-// draw changes the rig's job into a random one of so many days, with a dimension that no request for totals has.
+// draw changes the rig's job into a random one of so many days, with a dimension that no request
+// for totals has.
 func (r *rig) draw(dice *rand.Rand, days int) (period string) {
 	q := &r.options.Query
 	period = []string{"day", "day", "day", "day", "hour", "week", "month", ""}[dice.IntN(8)]
-	r.options.Rules.Period = map[string]refresh.Period{"week": refresh.Week, "month": refresh.Month, "": refresh.Whole}[period]
+	r.options.Rules.Period = map[string]refresh.Period{"week": refresh.Week, "month": refresh.Month,
+		"": refresh.Whole}[period]
 	q.Dimensions = []string{"campaign"}
-	for _, d := range []string{"app_token", "os_name", "network", "country_code", "app", "device_type", "partner_name", "adgroup"} {
+	for _, d := range []string{"app_token", "os_name", "network", "country_code", "app", "device_type", "partner_name",
+		"adgroup"} {
 		if dice.IntN(3) == 0 {
 			q.Dimensions = append(q.Dimensions, d)
 		}
@@ -62,7 +67,10 @@ func (r *rig) draw(dice *rand.Rand, days int) (period string) {
 	if period != "" {
 		q.Dimensions = append(q.Dimensions, period)
 	}
-	dice.Shuffle(len(q.Dimensions), func(i, j int) { q.Dimensions[i], q.Dimensions[j] = q.Dimensions[j], q.Dimensions[i] })
+	dice.Shuffle(len(q.Dimensions), func(i, j int) {
+		q.Dimensions[i], q.Dimensions[j] = q.Dimensions[j],
+			q.Dimensions[i]
+	})
 	q.Metrics = nil
 	for range 1 + dice.IntN(6) {
 		slug := metricPool[dice.IntN(len(metricPool))]
@@ -99,7 +107,8 @@ func drawLie(dice *rand.Rand, r *rig, days int) emulator.Fault {
 	q := r.options.Query
 	f := emulator.Fault{Every: 1, Path: "csv_report", Query: "dimensions=" + strings.Join(q.Dimensions, ",") + "&"}
 	f.Kind = []emulator.FaultKind{
-		emulator.FaultDropRows, emulator.FaultDoubleRows, emulator.FaultHalve, emulator.FaultDropDay, emulator.FaultCutRows, emulator.FaultDropApp,
+		emulator.FaultDropRows, emulator.FaultDoubleRows, emulator.FaultHalve, emulator.FaultDropDay,
+		emulator.FaultCutRows, emulator.FaultDropApp,
 	}[dice.IntN(6)]
 	f.EveryRow = []int{0, 1, 2, 7}[dice.IntN(4)]
 	switch f.Kind {
@@ -124,7 +133,8 @@ type bookedSum struct {
 // answerOf asks the service by another way than the client's, under the faults that are in force.
 func (r *rig) answerOf(q url.Values) (rows []map[string]string) {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://service/reports-service/csv_report?"+q.Encode(), nil)
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet,
+		"http://service/reports-service/csv_report?"+q.Encode(), nil)
 	check(r.t, err)
 	req.Header.Set("Authorization", "Bearer truth")
 	res, err := r.server.Client().Do(req)
@@ -181,7 +191,8 @@ func book(answer []map[string]string, period string, metrics []string, by ...str
 	return sums
 }
 
-// apart tells how far a sum is from what it ought to be, and whether that is more than rounding explains.
+// apart tells how far a sum is from what it ought to be, and whether that is more than rounding
+// explains.
 func apart(typ catalog.Type, ours, theirs bookedSum, decimals int) (float64, bool) {
 	a, b := ours.sum, theirs.sum
 	if a == nil {
@@ -210,8 +221,8 @@ func apart(typ catalog.Type, ours, theirs bookedSum, decimals int) (float64, boo
 	return far, far > allowed*(1+1e-9)
 }
 
-// Whatever a service leaves out, doubles or halves is found where it changes a total, with its place, and nothing else is
-// complained of. What is wrong once is mended by asking again.
+// Whatever a service leaves out, doubles or halves is found where it changes a total, with its
+// place, and nothing else is complained of. What is wrong once is mended by asking again.
 func TestAlarmOfLies(t *testing.T) {
 	if testing.Short() {
 		*seeds = min(*seeds, 4)
@@ -222,7 +233,8 @@ func TestAlarmOfLies(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dice := rand.New(rand.NewPCG(seed, 8))
 				days := 4 + dice.IntN(8)
-				r := newRig(t, emulator.Options{Seed: int64(seed + 1), Apps: 1 + dice.IntN(4), Days: 90, Rate: -1, Readings: alone("week-start=sunday")})
+				r := newRig(t, emulator.Options{Seed: int64(seed + 1), Apps: 1 + dice.IntN(4), Days: 90, Rate: -1,
+					Readings: alone("week-start=sunday")})
 				defer r.close()
 				time.Sleep(70 * 24 * time.Hour)
 				period := r.draw(dice, days)
@@ -247,7 +259,8 @@ func TestAlarmOfLies(t *testing.T) {
 				for _, e := range table.Sorted() {
 					found[e.Partition.String()] = *e.Control
 				}
-				what := fmt.Sprintf("%v of %v of %v, filters %v", lie, r.options.Query.Metrics, r.options.Query.Dimensions, r.options.Query.Filters)
+				what := fmt.Sprintf("%v of %v of %v, filters %v", lie, r.options.Query.Metrics,
+					r.options.Query.Dimensions, r.options.Query.Filters)
 				if once {
 					for day, c := range found {
 						if c.State == ledger.Unreconciled {
@@ -260,7 +273,8 @@ func TestAlarmOfLies(t *testing.T) {
 				changed := r.changes(requests, lie, period)
 				for day, metrics := range changed {
 					c, published := found[day]
-					twice := lie.Kind == emulator.FaultDoubleRows // such rows are kept out where no total agrees with them
+					// Such rows are kept out where no total agrees with them.
+					twice := lie.Kind == emulator.FaultDoubleRows
 					switch {
 					case len(metrics) == 0 && twice && !published:
 						tally.kept++
@@ -297,7 +311,8 @@ func TestAlarmOfLies(t *testing.T) {
 			})
 		})
 	}
-	t.Logf("seeds from %d: %d; partitions found %d, places named %d, kept out %d, without a change %d, unchecked %d; jobs mended %d",
+	t.Logf("seeds from %d: %d; partitions found %d, places named %d, kept out %d, without a change %d, unchecked "+
+		"%d; jobs mended %d",
 		*firstSeed, *seeds, tally.found, tally.placed, tally.kept, tally.unseen, tally.unchecked, tally.mended)
 	if *seeds >= 8 && (tally.found == 0 || tally.placed == 0) { // a few may be harmless, all of them
 		t.Error("nothing was wrong: it shows nothing")
@@ -314,8 +329,8 @@ type wrongMetric struct {
 	everyOne, of int      // of how many values how many differ
 }
 
-// changes says by the test's own arithmetic what of each partition a lie has changed: it asks for the rows that the job asked
-// for once more, with the lie and without.
+// changes says by the test's own arithmetic what of each partition a lie has changed: it asks for
+// the rows that the job asked for once more, with the lie and without.
 func (r *rig) changes(requests []emulator.Request, lie emulator.Fault, period string) map[string][]wrongMetric {
 	r.t.Helper()
 	var by string
@@ -332,7 +347,8 @@ func (r *rig) changes(requests []emulator.Request, lie emulator.Fault, period st
 	for _, request := range requests {
 		q, err := url.ParseQuery(request.Query)
 		check(r.t, err)
-		if !strings.HasSuffix(request.Path, "csv_report") || q.Get("dimensions") != strings.Join(r.options.Query.Dimensions, ",") {
+		if !strings.HasSuffix(request.Path, "csv_report") ||
+			q.Get("dimensions") != strings.Join(r.options.Query.Dimensions, ",") {
 			continue
 		}
 		metrics := strings.Split(q.Get("metrics"), ",")
@@ -366,7 +382,8 @@ func (r *rig) changes(requests []emulator.Request, lie emulator.Fault, period st
 			if !known {
 				f, _ = catalog.Guess(metric)
 			}
-			if _, differs := apart(f.Type, ours[key], total, finest[metric]); f.Additive != catalog.Everywhere || !differs {
+			if _, differs := apart(f.Type, ours[key], total, finest[metric]); f.Additive != catalog.Everywhere ||
+				!differs {
 				continue
 			}
 			w := wrongMetric{metric: metric, rows: ours[key].sum, total: total.sum, by: by}
@@ -412,7 +429,8 @@ func (w *wrongMetric) places(typ catalog.Type, key string, ours, theirs map[stri
 	w.everyOne, w.of = len(w.groups), len(values)
 }
 
-// named checks what a control says of the wrong metrics of a partition, and counts the places that it names.
+// named checks what a control says of the wrong metrics of a partition, and counts the places that
+// it names.
 func (r *rig) named(what, day string, metrics []wrongMetric, c ledger.Control) (placed int) {
 	r.t.Helper()
 	if len(c.Differences) != len(metrics) {
@@ -420,7 +438,8 @@ func (r *rig) named(what, day string, metrics []wrongMetric, c ledger.Control) (
 	}
 	for _, w := range metrics {
 		i := slices.IndexFunc(c.Differences, func(d ledger.Difference) bool {
-			return d.Metric == w.metric || strings.HasPrefix(w.metric, "purchase_") && strings.HasPrefix(d.Metric, "purchase_") && strings.HasSuffix(w.metric, d.Metric[8:])
+			return d.Metric == w.metric || strings.HasPrefix(w.metric, "purchase_") &&
+				strings.HasPrefix(d.Metric, "purchase_") && strings.HasSuffix(w.metric, d.Metric[8:])
 		})
 		if i < 0 {
 			r.t.Errorf("%s: %s says nothing of %s: %s", what, day, w.metric, c.Say())
@@ -432,8 +451,10 @@ func (r *rig) named(what, day string, metrics []wrongMetric, c ledger.Control) (
 		if w.rows == nil {
 			w.rows = new(big.Rat)
 		}
-		if f, _ := catalog.Metric(w.metric); f.Type != catalog.Double && (rows.Cmp(w.rows) != 0 || total == nil || total.Cmp(w.total) != 0) {
-			r.t.Errorf("%s: %s says %s, want %s of %s", what, day, c.Say(), w.rows.FloatString(6), w.total.FloatString(6))
+		if f, _ := catalog.Metric(w.metric); f.Type != catalog.Double &&
+			(rows.Cmp(w.rows) != 0 || total == nil || total.Cmp(w.total) != 0) {
+			r.t.Errorf("%s: %s says %s, want %s of %s", what, day, c.Say(), w.rows.FloatString(6),
+				w.total.FloatString(6))
 		}
 		if w.by == "" {
 			continue
@@ -443,12 +464,16 @@ func (r *rig) named(what, day string, metrics []wrongMetric, c ledger.Control) (
 			continue
 		}
 		if strings.HasPrefix(d.Where, "each ") && w.everyOne != w.of {
-			r.t.Errorf("%s: %s of %s differs in %d of %d, and it says %q", what, w.metric, day, w.everyOne, w.of, d.Where)
+			r.t.Errorf("%s: %s of %s differs in %d of %d, and it says %q", what, w.metric, day, w.everyOne, w.of,
+				d.Where)
 		}
 		for _, place := range strings.Split(d.Where, "; ") {
 			if value, in := strings.CutPrefix(place, w.by+" "); in {
 				value, _, _ = strings.Cut(value, ", ")
-				if !slices.ContainsFunc(w.groups, func(g string) bool { return g == value || strings.HasPrefix(g, value) }) {
+				if !slices.ContainsFunc(w.groups, func(g string) bool {
+					return g == value ||
+						strings.HasPrefix(g, value)
+				}) {
 					r.t.Errorf("%s: nothing is wrong with %s %q: %q", what, w.by, value, d.Where)
 				}
 			}
@@ -458,8 +483,8 @@ func (r *rig) named(what, day string, metrics []wrongMetric, c ledger.Control) (
 	return placed
 }
 
-// A restating service corrects a metric of a window's days while they are asked for, or moves its clock by a day, so that cohorts
-// grow. It does so once a window at most.
+// A restating service corrects a metric of a window's days while they are asked for, or moves its
+// clock by a day, so that cohorts grow. It does so once a window at most.
 type restating struct {
 	http.RoundTripper
 	server *emulator.Server
@@ -474,7 +499,8 @@ func (s *restating) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/csv_report") {
 		s.mu.Lock()
 		p := r.URL.Query().Get("date_period")
-		if days := daysOf(p); s.dice.IntN(6) == 0 && !slices.ContainsFunc(days, func(day string) bool { return s.moved[day] }) {
+		if days := daysOf(p); s.dice.IntN(6) == 0 && !slices.ContainsFunc(days,
+			func(day string) bool { return s.moved[day] }) {
 			for _, day := range days {
 				s.moved[day] = true
 			}
@@ -508,7 +534,8 @@ func (s *restating) restate(ctx context.Context, period string) error {
 	first, last, _ := strings.Cut(period, ":")
 	change := emulator.Restatement{
 		Day: first, Until: last, Factor: 0.5 + s.dice.Float64(),
-		Metric: []string{"installs", "clicks", "base_sessions", "events", "cost", "network_cost", "revenue", "ad_revenue"}[s.dice.IntN(8)],
+		Metric: []string{"installs", "clicks", "base_sessions", "events", "cost", "network_cost", "revenue",
+			"ad_revenue"}[s.dice.IntN(8)],
 	}
 	if s.dice.IntN(3) == 0 {
 		s.server.Shift(24 * time.Hour)
@@ -517,7 +544,8 @@ func (s *restating) restate(ctx context.Context, period string) error {
 	return s.server.Restate(ctx, change)
 }
 
-// An honest service raises no alarm, whatever is asked for, and though it restates between two answers.
+// An honest service raises no alarm, whatever is asked for, and though it restates between two
+// answers.
 func TestNoAlarmOfHonestAnswers(t *testing.T) {
 	slow.Test(t)
 	if testing.Short() {
@@ -527,28 +555,33 @@ func TestNoAlarmOfHonestAnswers(t *testing.T) {
 	for seed := *firstSeed; windows < 20**seeds; seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			dice := rand.New(rand.NewPCG(seed, 9))
-			r := newRig(t, emulator.Options{Seed: int64(seed + 1), Apps: 1 + dice.IntN(3), Days: 100, Rate: -1, Readings: alone("week-start=sunday")})
+			r := newRig(t, emulator.Options{Seed: int64(seed + 1), Apps: 1 + dice.IntN(3), Days: 100, Rate: -1,
+				Readings: alone("week-start=sunday")})
 			defer r.close()
 			time.Sleep(90 * 24 * time.Hour)
 			r.draw(dice, 60)
 			r.options.Rules.Page = 1
-			s := &restating{RoundTripper: r.client.HTTP.Transport, server: r.server, dice: dice, moved: map[string]bool{}}
+			s := &restating{RoundTripper: r.client.HTTP.Transport, server: r.server, dice: dice,
+				moved: map[string]bool{}}
 			r.client.HTTP, r.client.InFlight = &http.Client{Transport: s}, 2
 			res := r.ok()
 			for ago, c := range r.controls() {
 				switch c.State {
 				case ledger.Unreconciled:
-					t.Errorf("seed %d: %v of %v: %d days ago: %s", seed, r.options.Query.Metrics, r.options.Query.Dimensions, ago, c.Say())
+					t.Errorf("seed %d: %v of %v: %d days ago: %s", seed, r.options.Query.Metrics,
+						r.options.Query.Dimensions, ago, c.Say())
 				case ledger.Unchecked:
 					unchecked++
 				}
 			}
 			windows += res.Outcome.Windows
 			restated += s.restated
-			again += max(0, int(res.Outcome.Requests)-res.Outcome.Windows-2) // beyond the rows, and the totals of two quarters
+			// Beyond the rows, and the totals of two quarters.
+			again += max(0, int(res.Outcome.Requests)-res.Outcome.Windows-2)
 		})
 	}
-	t.Logf("seeds from %d: %d windows, %d of them unchecked, %d restatements, %d further requests", *firstSeed, windows, unchecked, restated, again)
+	t.Logf("seeds from %d: %d windows, %d of them unchecked, %d restatements, %d further requests", *firstSeed, windows,
+		unchecked, restated, again)
 	if again == 0 {
 		t.Error("nothing was restated between two answers: it shows little")
 	}

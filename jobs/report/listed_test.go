@@ -23,7 +23,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// listing is a rig whose rows are asked for by the apps that the service lists, or that a test says; the log is what the runs say.
+// listing is a rig whose rows are asked for by the apps that the service lists, or that a test
+// says; the log is what the runs say.
 func listing(t *testing.T, o emulator.Options, list func() ledger.Scope) (*rig, *bytes.Buffer) {
 	r := newRig(t, o)
 	r.start(3)
@@ -45,18 +46,20 @@ func (r *rig) tokens() (tokens []string) {
 	return tokens
 }
 
-// Where the service leaves newer trackers out without a list of apps, the list brings them, and no total is taken for a difference. Where it
-// doesn't, the table is the same with a list and without.
+// Where the service leaves newer trackers out without a list of apps, the list brings them, and no
+// total is taken for a difference. Where it doesn't, the table is the same with a list and without.
 func TestListedApps(t *testing.T) {
 	for _, choice := range []string{"list-of-apps=needed", "list-of-apps=free"} {
-		for name, dimensions := range map[string][]string{"by app": {"day", "app_token", "network"}, "by network": {"day", "network"}} {
+		for name, dimensions := range map[string][]string{"by app": {"day", "app_token", "network"},
+			"by network": {"day", "network"}} {
 			t.Run(choice+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r, _ := listing(t, emulator.Options{Seed: 3, Apps: 3, Rate: -1, Readings: alone(choice)}, nil)
 					defer r.close()
 					r.options.Query.Dimensions = dimensions
 					r.ok()
-					free := newRig(t, emulator.Options{Seed: 3, Apps: 3, Rate: -1, Readings: alone("list-of-apps=free")})
+					free := newRig(t, emulator.Options{Seed: 3, Apps: 3, Rate: -1,
+						Readings: alone("list-of-apps=free")})
 					defer free.close()
 					free.options, free.out = r.options, r.out
 					first := civil.DateOf(time.Now()).AddDays(-3)
@@ -77,8 +80,8 @@ func TestListedApps(t *testing.T) {
 	}
 }
 
-// What the list lacks shows as a difference, because totals are asked for without it too. A new app is added and said, and changes no
-// meaning; nor does another setting.
+// What the list lacks shows as a difference, because totals are asked for without it too. A new app
+// is added and said, and changes no meaning; nor does another setting.
 func TestAListThatLacksAnApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lacks := 1
@@ -96,7 +99,8 @@ func TestAListThatLacksAnApp(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		lacks = 0
 		r.ok()
-		if said := "apps are new in the service's list, and are asked for from now on"; strings.Count(log.String(), said) != 1 || !strings.Contains(log.String(), "apps="+r.tokens()[0]) {
+		if said := "apps are new in the service's list, and are asked for from now on"; strings.Count(log.String(),
+			said) != 1 || !strings.Contains(log.String(), "apps="+r.tokens()[0]) {
 			t.Errorf("it isn't said once: %s", log)
 		}
 		for day, e := range r.records() {
@@ -113,9 +117,10 @@ func TestAListThatLacksAnApp(t *testing.T) {
 // A list is known by what it can't have, and without any list nothing is fetched.
 func TestListsOfOtherEndpoints(t *testing.T) {
 	for source, want := range map[string]string{
-		"events":     "the service has no list of apps, so that it is that of events; apps without events aren't in it",
-		"csv_report": "the service has no list of apps, so that it is that of csv_report; apps without rows in the last 90 days aren't in it",
-		"":           "",
+		"events": "the service has no list of apps, so that it is that of events; apps without events aren't in it",
+		"csv_report": "the service has no list of apps, so that it is that of csv_report; apps without rows in the " +
+			"last 90 days aren't in it",
+		"": "",
 	} {
 		t.Run("by "+source, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -128,8 +133,10 @@ func TestListsOfOtherEndpoints(t *testing.T) {
 				})
 				defer r.close()
 				res := r.run(t.Context())
-				if err := errors.Join(res.Errs...); source == "" && (!errors.Is(err, jobs.ErrStop) || !strings.Contains(err.Error(), "app_scope: listed: the service lists no apps") ||
-					len(r.server.Requests()) > 0) || source != "" && err != nil {
+				if err := errors.Join(res.Errs...); source == "" &&
+					(!errors.Is(err, jobs.ErrStop) || !strings.Contains(err.Error(),
+						"app_scope: listed: the service lists no apps") ||
+						len(r.server.Requests()) > 0) || source != "" && err != nil {
 					t.Errorf("%v after %d requests", err, len(r.server.Requests()))
 				}
 				if want != "" && strings.Count(log.String(), want) != 1 {
@@ -140,10 +147,12 @@ func TestListsOfOtherEndpoints(t *testing.T) {
 	}
 }
 
-// With a list, one day that is too much for the service is asked for app by app, without a person naming the apps.
+// With a list, one day that is too much for the service is asked for app by app, without a person
+// naming the apps.
 func TestListedAppByApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := listing(t, emulator.Options{Seed: 3, Apps: 4, Rate: -1, MaxPairs: 2, Readings: []string{"app-without-data=none"}}, nil)
+		r, _ := listing(t, emulator.Options{Seed: 3, Apps: 4, Rate: -1, MaxPairs: 2,
+			Readings: []string{"app-without-data=none"}}, nil)
 		defer r.close()
 		r.options.Reconcile = report.ReconcileOff
 		r.ok()
@@ -154,7 +163,8 @@ func TestListedAppByApp(t *testing.T) {
 	})
 }
 
-// A list that makes an address too long is sent in groups where their rows can be added, and is refused with what to do where they can't.
+// A list that makes an address too long is sent in groups where their rows can be added, and is
+// refused with what to do where they can't.
 func TestALongListOfApps(t *testing.T) {
 	const many = 600
 	for _, c := range []struct {
@@ -170,14 +180,15 @@ func TestALongListOfApps(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var r *rig
-				r, _ = listing(t, emulator.Options{Seed: 3, Apps: 3, Rate: -1, Readings: alone("unknown-apps=none")}, func() ledger.Scope {
-					apps := r.tokens()
-					for n := len(apps); n < many; n++ {
-						apps = append(apps, fmt.Sprintf("none%08d", n))
-					}
-					slices.Sort(apps)
-					return ledger.Scope{Source: "filters_data", Apps: apps}
-				})
+				r, _ = listing(t, emulator.Options{Seed: 3, Apps: 3, Rate: -1, Readings: alone("unknown-apps=none")},
+					func() ledger.Scope {
+						apps := r.tokens()
+						for n := len(apps); n < many; n++ {
+							apps = append(apps, fmt.Sprintf("none%08d", n))
+						}
+						slices.Sort(apps)
+						return ledger.Scope{Source: "filters_data", Apps: apps}
+					})
 				defer r.close()
 				r.options.Query.Dimensions, r.options.Query.Metrics = c.dimensions, c.metrics
 				res := r.run(t.Context())
@@ -228,14 +239,16 @@ func TestWhichScope(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %v %d %s", c.choice, c.listed, c.lacks, how), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var r *rig
-					r, log := listing(t, emulator.Options{Seed: 3, Apps: 3, Rate: -1, Readings: alone(c.choice)}, func() ledger.Scope {
-						return ledger.Scope{Source: "filters_data", Apps: r.tokens()[c.lacks:]}
-					})
+					r, log := listing(t, emulator.Options{Seed: 3, Apps: 3, Rate: -1, Readings: alone(c.choice)},
+						func() ledger.Scope {
+							return ledger.Scope{Source: "filters_data", Apps: r.tokens()[c.lacks:]}
+						})
 					defer r.close()
 					time.Sleep(12 * time.Hour)
 					r.options.Listed, r.options.Reconcile = c.listed, how
 					res := r.ok()
-					if asked := int64(len(r.server.Requests())); res.Outcome.Requests != asked || !c.listed && c.want == "" && c.lacks == 0 && asked > 3 {
+					if asked := int64(len(r.server.Requests())); res.Outcome.Requests != asked || !c.listed &&
+						c.want == "" && c.lacks == 0 && asked > 3 {
 						t.Errorf("%d requests are counted, of %d", res.Outcome.Requests, asked)
 					}
 					for day, e := range r.records() {
@@ -250,7 +263,8 @@ func TestWhichScope(t *testing.T) {
 							t.Errorf("a later run names apps: %s", q.Query)
 						}
 					}
-					if n := strings.Count(log.String(), "set app_scope"); n != min(1, len(c.want)) || !strings.Contains(log.String(), c.want) {
+					if n := strings.Count(log.String(), "set app_scope"); n != min(1, len(c.want)) ||
+						!strings.Contains(log.String(), c.want) {
 						t.Errorf("it is said %d times, want %q: %s", n, c.want, log)
 					}
 				})

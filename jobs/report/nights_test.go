@@ -47,7 +47,8 @@ func badNight(r *rig, dice *rand.Rand) {
 	case 0: // the service is down, at once or after a while
 		r.server.SetFaults([]emulator.Fault{{Nth: 1 + dice.IntN(3), Every: 1, Kind: emulator.FaultStatus, Status: 503}})
 	case 1: // answers break off
-		r.server.SetFaults([]emulator.Fault{{Nth: 1, Every: 1, Kind: emulator.FaultCut, AfterBytes: int64(dice.IntN(9000))}})
+		r.server.SetFaults([]emulator.Fault{{Nth: 1, Every: 1, Kind: emulator.FaultCut,
+			AfterBytes: int64(dice.IntN(9000))}})
 	case 2: // the bucket is full
 		sink.fail = func(sinks.Part) error {
 			if left--; left < 0 {
@@ -68,7 +69,8 @@ func badNight(r *rig, dice *rand.Rand) {
 	r.server.SetFaults(nil)
 }
 
-// Forty nights, one in three of which fails: the first one that doesn't makes all good, restatements included.
+// Forty nights, one in three of which fails: the first one that doesn't makes all good,
+// restatements included.
 func TestFaultyNightsHeal(t *testing.T) {
 	nights, seeds := 40, max(1, uint64(*seeds)/8)
 	if testing.Short() { // the race detector slows SQLite down twenty times
@@ -101,7 +103,8 @@ func TestFaultyNightsHeal(t *testing.T) {
 	}
 }
 
-// A week without a run is caught up by one run; what was last fetched too young is fetched once more.
+// A week without a run is caught up by one run; what was last fetched too young is fetched once
+// more.
 func TestAMissedWeek(t *testing.T) {
 	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -126,7 +129,8 @@ func TestAMissedWeek(t *testing.T) {
 	})
 }
 
-// The zone of the schedule has nights with a gap and nights with an hour twice: no day is lost or doubled.
+// The zone of the schedule has nights with a gap and nights with an hour twice: no day is lost or
+// doubled.
 func TestClockChangeNights(t *testing.T) {
 	slow.Test(t)
 	for _, c := range []struct {

@@ -29,13 +29,15 @@ func (o *overloaded) RoundTrip(q *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// yearUnderLoad fetches 365 days from a service that works on some reports at a time. It gives how long that took, and how many it refused. With a
-// fixed number, always as many are asked for at once.
+// yearUnderLoad fetches 365 days from a service that works on some reports at a time. It gives how
+// long that took, and how many it refused. With a fixed number, always as many are asked for at
+// once.
 func yearUnderLoad(t *testing.T, works string, fixed int) (took time.Duration, sent, refused int64) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: 370, Rate: -1, Latency: 2 * time.Second, Readings: []string{"overload=" + works},
-			Faults: []emulator.Fault{{Every: 1, Kind: emulator.FaultSlow, Delay: 4 * time.Second, Random: true}}})
+		r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: 370, Rate: -1, Latency: 2 * time.Second,
+			Readings: []string{"overload=" + works},
+			Faults:   []emulator.Fault{{Every: 1, Kind: emulator.FaultSlow, Delay: 4 * time.Second, Random: true}}})
 		defer r.close()
 		r.options.Events = nil
 		r.options.Query.Dimensions = []string{"day", "app_token"}
@@ -54,8 +56,8 @@ func yearUnderLoad(t *testing.T, works string, fixed int) (took time.Duration, s
 	return took, sent, refused
 }
 
-// At default settings a year of days comes whole from a service that works on a few reports at a time, with few refusals, and in little
-// more time than with the number that happens to be right.
+// At default settings a year of days comes whole from a service that works on a few reports at a
+// time, with few refusals, and in little more time than with the number that happens to be right.
 func TestOverload(t *testing.T) {
 	slow.Test(t)
 	for _, c := range []struct {
@@ -71,7 +73,8 @@ func TestOverload(t *testing.T) {
 			}
 			t.Logf("%d requests in %v, %d of them refused; with the best number %v", sent, took, refused, best)
 			if refused > c.refused || float64(took) > 1.5*float64(best) {
-				t.Errorf("%d are refused, at most %d may be; it takes %v, and %v with the best number", refused, c.refused, took, best)
+				t.Errorf("%d are refused, at most %d may be; it takes %v, and %v with the best number", refused,
+					c.refused, took, best)
 			}
 		})
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// Tables of every period: each partition that is written equals the service's own answer for its days, and a table
-// without a date holds what the service says of all days from start to yesterday.
+// Tables of every period: each partition that is written equals the service's own answer for its
+// days, and a table without a date holds what the service says of all days from start to yesterday.
 func TestEveryPeriodEqualsTheTruth(t *testing.T) {
 	slow.Test(t)
 	for _, c := range []struct {
@@ -27,11 +27,13 @@ func TestEveryPeriodEqualsTheTruth(t *testing.T) {
 		n          int
 	}{
 		{[]string{"hour", "app_token"}, refresh.Day, 3, "2000-03-20", []string{"2000-03-20", "2000-04-09"}, 21},
-		{[]string{"week", "app_token", "device_type"}, refresh.Week, 2, "2000-02-15", []string{"2000-02-13", "2000-04-02"}, 8},
+		{[]string{"week", "app_token", "device_type"}, refresh.Week, 2, "2000-02-15",
+			[]string{"2000-02-13", "2000-04-02"}, 8},
 		{[]string{"app_token", "month"}, refresh.Month, 2, "2000-01-31", []string{"2000-01-01", "2000-03-01"}, 3},
 		{[]string{"quarter", "country"}, refresh.Quarter, 1, "1999-11-11", []string{"1999-10-01", "2000-01-01"}, 2},
 		{[]string{"year", "partner_name"}, refresh.Year, 1, "1999-11-11", []string{"1999-01-01", "1999-01-01"}, 1},
-		{[]string{"year", "month", "store_type"}, refresh.Month, 1, "2000-02-01", []string{"2000-02-01", "2000-03-01"}, 2},
+		{[]string{"year", "month", "store_type"}, refresh.Month, 1, "2000-02-01", []string{"2000-02-01", "2000-03-01"},
+			2},
 		{[]string{"network", "campaign"}, refresh.Whole, 1, "2000-03-01", []string{"all", "all"}, 1},
 	} {
 		t.Run(strings.Join(c.dimensions, ","), func(t *testing.T) {

@@ -30,8 +30,9 @@ func targetOf(t *testing.T, rawURL string) ledger.Target {
 	return ledger.Target{Name: sinks.Redact(rawURL), Sink: s, Store: s.Store(), NamesMore: sinks.NamesMore(rawURL)}
 }
 
-// Files of another layout in the table's folder are refused before any request, also when the ledger is new, and whatever a person asks for:
-// readers would find each row twice. Another folder takes the new layout, and so does the old one when it is empty.
+// Files of another layout in the table's folder are refused before any request, also when the
+// ledger is new, and whatever a person asks for: readers would find each row twice. Another folder
+// takes the new layout, and so does the old one when it is empty.
 func TestAnotherLayout(t *testing.T) {
 	const flat, deep = "?key={table}/{date}.parquet", "?key={table}/v2/dt={date}/part-0.parquet"
 	for name, c := range map[string]struct {
@@ -39,12 +40,15 @@ func TestAnotherLayout(t *testing.T) {
 		change   func(*rig)
 		refused  bool
 	}{
-		"flat":            {to: flat, refused: true},
-		"back from flat":  {from: flat, refused: true},
-		"a level deeper":  {to: deep, refused: true},
-		"a level higher":  {from: deep, refused: true},
-		"a lost ledger":   {to: flat, refused: true, change: func(r *rig) { r.anotherLedger() }},
-		"forced":          {to: flat, refused: true, change: func(r *rig) { r.options.Rules.IgnoreLedger, r.options.Rebaseline = true, true }},
+		"flat":           {to: flat, refused: true},
+		"back from flat": {from: flat, refused: true},
+		"a level deeper": {to: deep, refused: true},
+		"a level higher": {from: deep, refused: true},
+		"a lost ledger":  {to: flat, refused: true, change: func(r *rig) { r.anotherLedger() }},
+		"forced": {to: flat, refused: true, change: func(r *rig) {
+			r.options.Rules.IgnoreLedger,
+				r.options.Rebaseline = true, true
+		}},
 		"another folder":  {to: "/new" + flat},
 		"by date, beside": {to: "?key={date}/{table}.parquet"},
 		"by name, beside": {to: "?key={table}-{date}.parquet"},
@@ -86,7 +90,9 @@ func TestAnotherLayout(t *testing.T) {
 					}
 					return
 				}
-				if !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "other keys than those of its layout (2, such as installs/") || !strings.Contains(err.Error(), "another folder") {
+				if !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(),
+					"other keys than those of its layout (2, such as installs/") ||
+					!strings.Contains(err.Error(), "another folder") {
 					t.Errorf("got %v", err)
 				}
 				if asked := len(r.server.Requests()) - before; asked > 0 || parquets(t, r.out) != files {
@@ -97,7 +103,8 @@ func TestAnotherLayout(t *testing.T) {
 	}
 }
 
-// A copy of a part beside it is no other layout: runs go on, and say that readers find its rows, too.
+// A copy of a part beside it is no other layout: runs go on, and say that readers find its rows,
+// too.
 func TestCopyBesideAPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
@@ -115,7 +122,8 @@ func TestCopyBesideAPart(t *testing.T) {
 			var log bytes.Buffer
 			r.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 			r.ok()
-			if !strings.Contains(log.String(), "out holds files of this table under other keys than those of its layout (4, such as installs/dt=") {
+			if !strings.Contains(log.String(),
+				"out holds files of this table under other keys than those of its layout (4, such as installs/dt=") {
 				t.Error(log.String())
 			}
 		}
@@ -139,14 +147,16 @@ func (r *rig) anotherLedger() {
 	r.ledger = ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://another"})
 }
 
-// Two ledgers that fill one table are both warned at each run, and the first is refused when the other's numbers mean something else.
+// Two ledgers that fill one table are both warned at each run, and the first is refused when the
+// other's numbers mean something else.
 func TestTwoLedgersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
 		defer r.close()
 		r.options.Events = nil
 		r.start(2)
-		ledgers := []*ledger.Ledger{r.ledger, ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://other"})}
+		ledgers := []*ledger.Ledger{r.ledger, ledger.Open(ledger.Options{Store: bucket.NewMemory(),
+			URL: "mem://other"})}
 		defer func() { check(t, ledgers[1].Close()) }()
 		turn := func(who int, change func(*report.Options)) (said string, err error) {
 			var log bytes.Buffer
@@ -164,7 +174,8 @@ func TestTwoLedgersTakeTurns(t *testing.T) {
 		for night := range 6 {
 			said, err := turn(night%2, usual)
 			check(t, err)
-			if warned := strings.Contains(said, "out already holds files of this table (2) that this ledger didn't put there"); warned != (night > 0) {
+			if warned := strings.Contains(said,
+				"out already holds files of this table (2) that this ledger didn't put there"); warned != (night > 0) {
 				t.Errorf("night %d: warned %v: %s", night, warned, said)
 			}
 		}
@@ -179,7 +190,8 @@ func TestTwoLedgersTakeTurns(t *testing.T) {
 		check(t, err)
 		before := len(r.server.Requests())
 		_, err = turn(1, usual)
-		if asked := len(r.server.Requests()) - before; asked > 0 || !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "Their numbers mean something else") {
+		if asked := len(r.server.Requests()) - before; asked > 0 || !errors.Is(err, ledger.ErrRefused) ||
+			!strings.Contains(err.Error(), "Their numbers mean something else") {
 			t.Errorf("the other one put euros there: %d requests, %v", asked, err)
 		}
 		_, err = turn(1, func(o *report.Options) { o.Rules.IgnoreLedger = true })
@@ -219,15 +231,18 @@ func TestAnotherLedgersDays(t *testing.T) {
 	})
 }
 
-// Events of one name stop a job at its first window, before a report is asked for: all others would come to the same.
+// Events of one name stop a job at its first window, before a report is asked for: all others would
+// come to the same.
 func TestClashStopsTheJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1})
 		defer r.close()
 		r.start(30)
-		r.options.Events = []report.Selector{{Glob: "purch*", Metrics: []string{"events"}}, {Glob: "*chase", Metrics: []string{"events"}}}
+		r.options.Events = []report.Selector{{Glob: "purch*", Metrics: []string{"events"}},
+			{Glob: "*chase", Metrics: []string{"events"}}}
 		res := r.run(t.Context())
-		if len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) || !strings.Contains(res.Errs[0].Error(), "two columns are named purchase_events") {
+		if len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) ||
+			!strings.Contains(res.Errs[0].Error(), "two columns are named purchase_events") {
 			t.Errorf("got %v", res.Errs)
 		}
 		for _, request := range r.server.Requests() {

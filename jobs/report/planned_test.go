@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// A plan counts the requests that its run makes: windows that changes of clocks cut, days that are asked for in two pieces, and lists of
-// apps that no address holds, of rows and of totals.
+// A plan counts the requests that its run makes: windows that changes of clocks cut, days that are
+// asked for in two pieces, and lists of apps that no address holds, of rows and of totals.
 func TestPlannedRequests(t *testing.T) {
 	many := make([]string, 600)
 	for i := range many {
@@ -37,9 +37,11 @@ func TestPlannedRequests(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				day := civil.Date{Year: 2026, Month: 10, Day: 23} // two days before clocks go back
 				time.Sleep(time.Until(day.AddDays(6).In(time.UTC).Add(6 * time.Hour)))
-				r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Days: 40, Rate: -1, Readings: alone("unknown-apps=none")})
+				r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Days: 40, Rate: -1,
+					Readings: alone("unknown-apps=none")})
 				defer r.close()
-				r.options.Query.Dimensions, r.options.Query.Metrics, r.options.Events = []string{"day", "network"}, c.metrics, nil
+				r.options.Query.Dimensions, r.options.Query.Metrics, r.options.Events = []string{"day", "network"},
+					c.metrics, nil
 				if c.zone != "" {
 					loc, err := time.LoadLocation(c.zone)
 					check(t, err)
@@ -60,7 +62,8 @@ func TestPlannedRequests(t *testing.T) {
 					planned += u.Requests
 				}
 				if res := r.ok(); planned != int(res.Outcome.Requests) || planned < c.least {
-					t.Errorf("%d requests are planned, and %d made, want at least %d", planned, res.Outcome.Requests, c.least)
+					t.Errorf("%d requests are planned, and %d made, want at least %d", planned, res.Outcome.Requests,
+						c.least)
 				}
 			})
 		})

@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// probe gives the window without the partitions whose totals are still those of their records, if the config asks for that. It
-// only leaves out what would be fetched once more before the lookback ends. What it can't compare stays, and when the totals
-// can't be had, all of it does.
+// probe gives the window without the partitions whose totals are still those of their records, if
+// the config asks for that. It only leaves out what would be fetched once more before the lookback
+// ends. What it can't compare stays, and when the totals can't be had, all of it does.
 func (f *fetch) probe(ctx context.Context, w refresh.Window) (refresh.Window, error) {
 	if !f.o.Probe || f.incomparable() != "" || len(f.cols.numbers) == 0 {
 		return w, nil
@@ -27,7 +27,8 @@ func (f *fetch) probe(ctx context.Context, w refresh.Window) (refresh.Window, er
 			return w, err
 		}
 		if err != nil {
-			f.o.Log.Warn("totals can't be had before the fetch, so that it isn't spared", "job", f.o.Job, "run", f.o.Run, "window", span(row), "error", err)
+			f.o.Log.Warn("totals can't be had before the fetch, so that it isn't spared", "job", f.o.Job, "run",
+				f.o.Run, "window", span(row), "error", err)
 			continue
 		}
 		records := ledger.Records{}
@@ -47,10 +48,11 @@ func (f *fetch) probe(ctx context.Context, w refresh.Window) (refresh.Window, er
 	return left, nil
 }
 
-// probed tells whether a partition may stay as it is when its totals do: it will be fetched once more before it is final, and its
-// record has the sums of the very columns that would be asked for.
+// probed tells whether a partition may stay as it is when its totals do: it will be fetched once
+// more before it is final, and its record has the sums of the very columns that would be asked for.
 func (f *fetch) probed(d refresh.Due, e ledger.Record) bool {
-	return d.Reason == refresh.Lookback && f.rules.Period != refresh.Whole && f.rules.InLookback(f.now, d.Partition) && !f.rules.Ripened(f.now, e) &&
+	return d.Reason == refresh.Lookback && f.rules.Period != refresh.Whole && f.rules.InLookback(f.now, d.Partition) &&
+		!f.rules.Ripened(f.now, e) &&
 		(e.State == ledger.Written || e.State == ledger.Empty) && e.Shape == f.cols.Shape.ID() &&
 		(e.Control == nil || e.Control.State != ledger.Unreconciled) &&
 		!slices.ContainsFunc(f.cols.totalled, func(c table.Column) bool { return e.Rows > 0 && e.Sums[c.Name] == "" })

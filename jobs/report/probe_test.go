@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// Inside the lookback a partition is fetched once more only when its totals have moved; when the lookback is over, it is in any
-// case. What moves in balance is seen only then.
+// Inside the lookback a partition is fetched once more only when its totals have moved; when the
+// lookback is over, it is in any case. What moves in balance is seen only then.
 func TestProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 3, Rate: -1})
@@ -38,7 +38,8 @@ func TestProbe(t *testing.T) {
 			t.Helper()
 			time.Sleep(sleep)
 			if o := r.ok().Outcome; o.Written != written || o.Unchanged != unchanged || o.Probed != probed {
-				t.Errorf("%s: written %d, unchanged %d, probed %d; want %d, %d, %d", what, o.Written, o.Unchanged, o.Probed, written, unchanged, probed)
+				t.Errorf("%s: written %d, unchanged %d, probed %d; want %d, %d, %d", what, o.Written, o.Unchanged,
+					o.Probed, written, unchanged, probed)
 			}
 		}
 		const day = 24 * time.Hour
@@ -96,8 +97,11 @@ func TestProbeWithoutTotals(t *testing.T) {
 		"the service is down": {func(_ *rig, l *liar) {
 			l.refuse = func(q url.Values) int { return map[bool]int{false: 503}[isRows(q)] }
 		}, 0},
-		"a filter by a metric": {func(r *rig, _ *liar) { r.options.Query.Filters = map[string][]string{"installs__gt": {"0"}} }, 0},
-		"nothing adds up":      {func(r *rig, _ *liar) { r.options.Query.Metrics = []string{"ecpi_all"} }, 2},
+		"a filter by a metric": {func(r *rig,
+			_ *liar) {
+			r.options.Query.Filters = map[string][]string{"installs__gt": {"0"}}
+		}, 0},
+		"nothing adds up": {func(r *rig, _ *liar) { r.options.Query.Metrics = []string{"ecpi_all"} }, 2},
 		"no total is on record": {func(r *rig, _ *liar) {
 			r.options.Reconcile, r.options.Query.Metrics = report.ReconcileOff, []string{"ecpi_all"}
 		}, 0},
@@ -128,13 +132,15 @@ func TestProbeWithoutTotals(t *testing.T) {
 	}
 }
 
-// Within the lookback a day is fetched when a column of it becomes final, and when the lookback is over, also after missed nights.
+// Within the lookback a day is fetched when a column of it becomes final, and when the lookback is
+// over, also after missed nights.
 func TestProbedDaysAreFetchedAtHorizons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1})
 		defer r.close()
 		r.options.Events, r.options.Probe, r.options.Rules.Lookback = nil, true, 14
-		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "campaign"}, []string{"installs", "retention_rate_d3"}
+		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "campaign"},
+			[]string{"installs", "retention_rate_d3"}
 		r.options.Rules.Horizons = []int{3} // no total moves: only the horizons ask for a fetch
 		time.Sleep(6 * time.Hour)
 		day := civil.DateOf(time.Now()).AddDays(-1)

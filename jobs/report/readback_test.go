@@ -102,7 +102,8 @@ func sameRows(t testing.TB, day civil.Date, got readTable, header []string, want
 	if !slices.Equal(found, wanted) {
 		for i := range max(len(found), len(wanted)) {
 			if i >= len(found) || i >= len(wanted) || found[i] != wanted[i] {
-				t.Errorf("%s: %d rows, want %d; the first that differs: %q, want %q", day, len(found), len(wanted), at(found, i), at(wanted, i))
+				t.Errorf("%s: %d rows, want %d; the first that differs: %q, want %q", day, len(found), len(wanted),
+					at(found, i), at(wanted, i))
 				break
 			}
 		}
@@ -170,7 +171,8 @@ func sixDecimals(t testing.TB, cell string) string {
 		t.Fatalf("%q is no number", cell)
 	}
 	scaled := new(big.Rat).Mul(r, big.NewRat(1_000_000, 1))
-	floor := new(big.Int).Div(scaled.Num(), scaled.Denom()) // Euclidean: towards minus infinity for positive denominators
+	// Euclidean: towards minus infinity for positive denominators.
+	floor := new(big.Int).Div(scaled.Num(), scaled.Denom())
 	rest := new(big.Rat).Sub(scaled, new(big.Rat).SetInt(floor))
 	switch rest.Cmp(big.NewRat(1, 2)) {
 	case 1:
@@ -189,7 +191,8 @@ func sixDecimals(t testing.TB, cell string) string {
 
 func TestSixDecimals(t *testing.T) {
 	for cell, want := range map[string]string{
-		"1": "1.000000", "0.0000005": "0.000000", "0.0000015": "0.000002", "-0.0000015": "-0.000002", "2.3456789": "2.345679",
+		"1": "1.000000", "0.0000005": "0.000000", "0.0000015": "0.000002", "-0.0000015": "-0.000002",
+		"2.3456789":  "2.345679",
 		"-0.0000005": "0.000000", "1e3": "1000.000000",
 	} {
 		if got := sixDecimals(t, cell); got != want {

@@ -21,10 +21,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// alone is a choice beside the first reading of all other topics, whatever row of readings the tests run under.
+// alone is a choice beside the first reading of all other topics, whatever row of readings the
+// tests run under.
 func alone(choice string) (all []string) { return append(documented(), choice) }
 
-// documented is the first reading of all topics, for a test that rewrites answers and knows their form.
+// documented is the first reading of all topics, for a test that rewrites answers and knows their
+// form.
 func documented() (all []string) {
 	for _, topic := range emulator.ReadingTopics() {
 		all = append(all, topic.Name+"="+topic.Readings[0].Name)
@@ -45,11 +47,12 @@ func (r *rig) contents() (rows []string) {
 	return rows
 }
 
-// A table is the same under every reading of how the service answers: but for NULL where a service has no number and
-// others have 0, and for blanks where it has no value and others have "unknown".
+// A table is the same under every reading of how the service answers: but for NULL where a service
+// has no number and others have 0, and for blanks where it has no value and others have "unknown".
 func TestTheTableUnderEveryReading(t *testing.T) {
 	slow.Test(t)
-	topics := []string{"unknown-parameters", "unknown-apps", "format-dates", "week-start", "report-empty", "report-type",
+	topics := []string{"unknown-parameters", "unknown-apps", "format-dates", "week-start", "report-empty",
+		"report-type",
 		"report-form", "report-header", "report-numbers", "no-number", "no-value", "events-empty", "events-form",
 		"events-under-apps", "error-body", "retry-after", "rate-by"}
 	fill := func(t *testing.T, choice string) (rows []string) {
@@ -72,7 +75,8 @@ func TestTheTableUnderEveryReading(t *testing.T) {
 		cells := strings.Split(row, "|")
 		for i, cell := range cells {
 			switch {
-			case strings.HasPrefix(choice, "no-number") && choice != "no-number=zero" && i >= 5 && strings.Trim(cell, "0.") == "":
+			case strings.HasPrefix(choice, "no-number") && choice != "no-number=zero" && i >= 5 &&
+				strings.Trim(cell, "0.") == "":
 				cells[i] = "NULL"
 			case choice == "no-value=empty" && i < 5 && (cell == "unknown" || cell == "missing"):
 				cells[i] = ""
@@ -97,7 +101,8 @@ func TestTheTableUnderEveryReading(t *testing.T) {
 				if got := fill(t, choice); !slices.Equal(got, expected) || len(got) < 20 {
 					t.Errorf("%d rows, want %d: %.300q\nwant %.300q", len(got), len(expected), got, expected)
 				}
-				if other := strings.HasPrefix(choice, "no-") && choice != "no-number=zero" && choice != "no-value=unknown"; changed != other {
+				if other := strings.HasPrefix(choice, "no-") && choice != "no-number=zero" &&
+					choice != "no-value=unknown"; changed != other {
 					t.Errorf("the reading changes cells: %t, want %t", changed, other)
 				}
 			})
@@ -105,8 +110,8 @@ func TestTheTableUnderEveryReading(t *testing.T) {
 	}
 }
 
-// A column more, a text that is cut and a bound of addresses change no number: what can be taken is taken and said, and the rest is refused
-// with what to do.
+// A column more, a text that is cut and a bound of addresses change no number: what can be taken is
+// taken and said, and the rest is refused with what to do.
 func TestAnswersOutOfTheOrdinary(t *testing.T) {
 	for _, c := range []struct{ choice, says, refused string }{
 		{"more-columns=none", "", ""},
@@ -122,7 +127,8 @@ func TestAnswersOutOfTheOrdinary(t *testing.T) {
 				defer r.close()
 				var log bytes.Buffer
 				r.options.Log = slog.New(slog.NewTextHandler(&log, nil))
-				r.options.Events, r.options.Query.Dimensions, r.options.Query.Metrics = nil, []string{"day", "campaign"}, []string{"installs", "cost"}
+				r.options.Events, r.options.Query.Dimensions, r.options.Query.Metrics = nil,
+					[]string{"day", "campaign"}, []string{"installs", "cost"}
 				if strings.HasPrefix(c.choice, "address-length") {
 					var nobody []string
 					for i := range 1000 {
@@ -135,7 +141,8 @@ func TestAnswersOutOfTheOrdinary(t *testing.T) {
 				res := r.run(t.Context())
 				err := errors.Join(res.Errs...)
 				if c.refused != "" {
-					if !errors.Is(err, jobs.ErrStop) || !strings.Contains(err.Error(), c.refused) || r.client.Attempts < 2 || len(r.files()) > 0 {
+					if !errors.Is(err, jobs.ErrStop) || !strings.Contains(err.Error(), c.refused) ||
+						r.client.Attempts < 2 || len(r.files()) > 0 {
 						t.Errorf("%v, %d files", err, len(r.files()))
 					}
 					return
@@ -150,7 +157,8 @@ func TestAnswersOutOfTheOrdinary(t *testing.T) {
 					t.Errorf("%d rows", len(rows))
 				}
 				for _, row := range rows {
-					if cut := strings.Contains(row, "\ufffd"); cut != (c.choice == "cut-texts=cut") || strings.HasSuffix(row, "|-") {
+					if cut := strings.Contains(row, "\ufffd"); cut != (c.choice == "cut-texts=cut") ||
+						strings.HasSuffix(row, "|-") {
 						t.Fatalf("a row is %q", row)
 					}
 				}
@@ -164,8 +172,8 @@ func TestAnswersOutOfTheOrdinary(t *testing.T) {
 	}
 }
 
-// A day without rows is one without a failure, said by 204 or by a header alone, and neither empties a partition that had
-// rows. A failure is a third thing.
+// A day without rows is one without a failure, said by 204 or by a header alone, and neither
+// empties a partition that had rows. A failure is a third thing.
 func TestNoRowsUnderEveryReading(t *testing.T) {
 	for _, choice := range []string{"report-empty=204", "report-empty=header"} {
 		t.Run(choice, func(t *testing.T) {
@@ -177,10 +185,12 @@ func TestNoRowsUnderEveryReading(t *testing.T) {
 					t.Errorf("%d files, %+v", len(r.files()), res)
 				}
 				before := r.contents()
-				r.server.SetFaults([]emulator.Fault{{Path: "csv_report", Every: 1, Kind: emulator.FaultStatus, Status: 500}})
+				r.server.SetFaults([]emulator.Fault{{Path: "csv_report", Every: 1, Kind: emulator.FaultStatus,
+					Status: 500}})
 				r.client.Attempts = 1
 				time.Sleep(24 * time.Hour)
-				if res := r.run(t.Context()); len(res.Errs) == 0 || !strings.Contains(errors.Join(res.Errs...).Error(), "500 Internal Server Error") {
+				if res := r.run(t.Context()); len(res.Errs) == 0 || !strings.Contains(errors.Join(res.Errs...).Error(),
+					"500 Internal Server Error") {
 					t.Errorf("a failure: %v", res.Errs)
 				}
 				if got := r.contents(); !slices.Equal(got, before) {
@@ -191,8 +201,8 @@ func TestNoRowsUnderEveryReading(t *testing.T) {
 	}
 }
 
-// Weeks that begin on a Monday are no weeks of a table whose weeks begin on a Sunday: nothing is written, and the error
-// says what came.
+// Weeks that begin on a Monday are no weeks of a table whose weeks begin on a Sunday: nothing is
+// written, and the error says what came.
 func TestWeeksFromMonday(t *testing.T) {
 	for _, choice := range []string{"week-start=sunday", "week-start=monday"} {
 		t.Run(choice, func(t *testing.T) {
@@ -210,7 +220,8 @@ func TestWeeksFromMonday(t *testing.T) {
 					}
 					return
 				}
-				if err == nil || len(r.files()) != 0 || !strings.Contains(err.Error(), "lies outside the dates that were asked for; a week of a table begins on a Sunday") {
+				if err == nil || len(r.files()) != 0 || !strings.Contains(err.Error(),
+					"lies outside the dates that were asked for; a week of a table begins on a Sunday") {
 					t.Errorf("%d files, %v", len(r.files()), err)
 				}
 			})

@@ -18,7 +18,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// replay makes the partitions of a unit again that are still due. Batches that fail don't stop the others.
+// replay makes the partitions of a unit again that are still due. Batches that fail don't stop the
+// others.
 func (p *plan) replay(ctx context.Context, unit replayUnit, cols []column) (out ledger.Outcome, err error) {
 	window, lease, err := p.table.Begin(ctx, unit.window)
 	if err != nil {
@@ -32,7 +33,8 @@ func (p *plan) replay(ctx context.Context, unit replayUnit, cols []column) (out 
 		d, a, failed := p.rebuild(ctx, e, cols)
 		if failed != nil {
 			out.Failed += len(e.records)
-			err = errors.Join(err, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table, e.spans(p.rules.Period), failed))
+			err = errors.Join(err, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table,
+				e.spans(p.rules.Period), failed))
 			continue
 		}
 		made, failed := p.table.Deliver(ctx, lease, d, window, a)
@@ -42,9 +44,10 @@ func (p *plan) replay(ctx context.Context, unit replayUnit, cols []column) (out 
 	return out, err
 }
 
-// rebuild converts the answers of a batch, and gives the parts of its partitions. The answers are compared with their checksums
-// while they are read, and each part with the rows that are recorded.
-func (p *plan) rebuild(ctx context.Context, e batch, cols []column) (d partition.Definition, a partition.Answer, err error) {
+// rebuild converts the answers of a batch, and gives the parts of its partitions. The answers are
+// compared with their checksums while they are read, and each part with the rows that are recorded.
+func (p *plan) rebuild(ctx context.Context, e batch, cols []column) (d partition.Definition, a partition.Answer,
+	err error) {
 	shape, err := p.table.ShapeOf(ctx, e.records[0])
 	if err != nil {
 		return d, a, err
@@ -87,8 +90,9 @@ func (p *plan) rebuild(ctx context.Context, e batch, cols []column) (d partition
 	return d, a, err
 }
 
-// take keeps the parts of the batch's partitions, and removes the others. What is made of an answer must be what is recorded: under its
-// name there may be another, as whole and valid as it was. Of other columns than the recorded ones only the sums can be compared.
+// take keeps the parts of the batch's partitions, and removes the others. What is made of an answer
+// must be what is recorded: under its name there may be another, as whole and valid as it was. Of
+// other columns than the recorded ones only the sums can be compared.
 func (p *plan) take(a partition.Answer, e batch, shape string, recorded ledger.Shape) (partition.Answer, error) {
 	made := byPartition(a.Parts)
 	var parts []table.Part
@@ -99,9 +103,11 @@ func (p *plan) take(a partition.Answer, e batch, shape string, recorded ledger.S
 		case !there:
 			err = fmt.Errorf("its raw answer %s is about other days", p.o.Raw.Location(e.keys[0]))
 		case part.Rows != was.Rows:
-			err = fmt.Errorf("the raw answer %s has %d rows of %s, and %d are recorded", p.o.Raw.Location(e.keys[0]), part.Rows, was.Partition, was.Rows)
+			err = fmt.Errorf("the raw answer %s has %d rows of %s, and %d are recorded", p.o.Raw.Location(e.keys[0]),
+				part.Rows, was.Partition, was.Rows)
 		case shape == was.Shape && part.Hash != was.Hash, !partition.SumsAgree(was.Sums, part.Sums):
-			err = fmt.Errorf("the raw answer %s gives other rows of %s than those that are recorded", p.o.Raw.Location(e.keys[0]), was.Partition)
+			err = fmt.Errorf("the raw answer %s gives other rows of %s than those that are recorded",
+				p.o.Raw.Location(e.keys[0]), was.Partition)
 		}
 		delete(made, was.Partition)
 		parts = append(parts, part)
@@ -119,8 +125,9 @@ func (p *plan) take(a partition.Answer, e batch, shape string, recorded ledger.S
 	return a.Only(parts...), nil
 }
 
-// rewrite takes columns out of partitions that are as they should be but for these, or gives them other names, and asks the service nothing: their rows are those that a
-// sink gives back, or those of the answers that were kept. It gives the window without the ones that are done.
+// rewrite takes columns out of partitions that are as they should be but for these, or gives them
+// other names, and asks the service nothing: their rows are those that a sink gives back, or those
+// of the answers that were kept. It gives the window without the ones that are done.
 func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, error) {
 	var sources []ledger.Record
 	for _, d := range w.Due {
@@ -155,7 +162,8 @@ func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, 
 			err = errors.Join(err, deliver(d, a, e))
 			continue
 		}
-		f.o.Log.Debug("the rows of a partition can't be read back", "job", f.o.Job, "window", e.Partition.String(), "error", failed)
+		f.o.Log.Debug("the rows of a partition can't be read back", "job", f.o.Job, "window", e.Partition.String(),
+			"error", failed)
 		unread = append(unread, e)
 	}
 	for _, e := range batchesOf(unread) {
@@ -167,13 +175,15 @@ func (f *fetch) rewrite(ctx context.Context, w refresh.Window) (refresh.Window, 
 		}
 	}
 	if left := len(sources) - len(done); left > 0 {
-		f.o.Log.Warn("partitions are fetched to take columns out of them or to rename them, because no sink gives their rows back as they are recorded", "job", f.o.Job, "partitions", left)
+		f.o.Log.Warn("partitions are fetched to take columns out of them or to rename them, because no sink gives "+
+			"their rows back as they are recorded", "job", f.o.Job, "partitions", left)
 	}
 	return w.Without(func(d refresh.Due) bool { return done[d.Partition] }), err
 }
 
 // reread makes a recorded partition again of its rows as a sink has them.
-func (p *plan) reread(ctx context.Context, e ledger.Record, cols []column) (d partition.Definition, a partition.Answer, err error) {
+func (p *plan) reread(ctx context.Context, e ledger.Record, cols []column) (d partition.Definition, a partition.Answer,
+	err error) {
 	shape, err := p.table.ShapeOf(ctx, e)
 	if err != nil {
 		return d, a, err
@@ -191,7 +201,8 @@ func (p *plan) reread(ctx context.Context, e ledger.Record, cols []column) (d pa
 			at[c.Name] = slices.Index(sources, c.Source) // under another name
 		}
 		if i, has := at[c.Name]; has && shape.Columns[i].Type != c.Type.String() {
-			return d, a, fmt.Errorf("column %s is %s by now, and its rows have %s", c.Name, c.Type, shape.Columns[i].Type)
+			return d, a, fmt.Errorf("column %s is %s by now, and its rows have %s", c.Name, c.Type,
+				shape.Columns[i].Type)
 		}
 	}
 	if err = p.table.SaveShape(ctx, d.Shape); err != nil {
@@ -217,7 +228,8 @@ func (p *plan) reread(ctx context.Context, e ledger.Record, cols []column) (d pa
 	}); err != nil {
 		return d, a, err
 	}
-	a = partition.Answer{Fetched: e.Fetched, Replayed: p.now, Raw: e.Raw, Control: map[civil.Date]*ledger.Control{e.Partition: p.asNamed(e.Control, shape)}}
+	a = partition.Answer{Fetched: e.Fetched, Replayed: p.now, Raw: e.Raw,
+		Control: map[civil.Date]*ledger.Control{e.Partition: p.asNamed(e.Control, shape)}}
 	a.Parts, err = conv.Finish()
 	return d, a, err
 }
@@ -233,15 +245,18 @@ func (p *plan) definitionOf(cols []column, shape ledger.Shape, m raw.Meta) (part
 	return d, err
 }
 
-// definition says what the table's columns are of rows that have these sources. shape is that of the records that were made of them, which
-// remembers what events were called then.
+// definition says what the table's columns are of rows that have these sources. shape is that of
+// the records that were made of them, which remembers what events were called then.
 func (p *plan) definition(cols []column, shape ledger.Shape, asked []string) (partition.Definition, error) {
 	if err := ledger.CheckReplay(p.o.Table, shape, shapeOf(p.o, p.fixed)); err != nil {
 		return partition.Definition{}, err
 	}
 	cols = slices.Clone(cols)
 	for i, c := range cols {
-		at := slices.IndexFunc(shape.Columns, func(was ledger.Column) bool { return was.Name == c.Name && was.Source != "" })
+		at := slices.IndexFunc(shape.Columns, func(was ledger.Column) bool {
+			return was.Name == c.Name &&
+				was.Source != ""
+		})
 		if c.event != "" && at >= 0 {
 			cols[i].Source = shape.Columns[at].Source
 		}

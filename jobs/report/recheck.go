@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/partition"
 )
 
-// mostFurther is how many requests a window may make, beyond those for rows and totals, to find out what a difference is.
+// mostFurther is how many requests a window may make, beyond those for rows and totals, to find out
+// what a difference is.
 const mostFurther = 4
 
 // An allowance is how many requests are left; nil: any number.
@@ -41,7 +42,8 @@ type mismatch struct {
 
 func (d mismatch) part() table.Part { return d.answer.Parts[0] }
 
-// reconcile holds an answer against the totals. It publishes what agrees, and keeps the rest for recheck.
+// reconcile holds an answer against the totals. It publishes what agrees, and keeps the rest for
+// recheck.
 func (f *fetch) reconcile(ctx context.Context, a partition.Answer, c *control) error {
 	totals, unknown := c.wait()
 	control := f.against(a.Parts, totals, unknown)
@@ -56,8 +58,9 @@ func (f *fetch) reconcile(ctx context.Context, a partition.Answer, c *control) e
 	return f.publish(ctx, a.Only(sure...), control)
 }
 
-// recheck asks for the totals of this moment where rows differed from them, because the service may have restated its numbers since the
-// answer that windows share, and then for the rows. It publishes what agrees by now, and of the rest it finds out where the difference is.
+// recheck asks for the totals of this moment where rows differed from them, because the service may
+// have restated its numbers since the answer that windows share, and then for the rows. It
+// publishes what agrees by now, and of the rest it finds out where the difference is.
 func (f *fetch) recheck(ctx context.Context) (err error) {
 	if len(f.mismatches) == 0 {
 		return nil
@@ -96,7 +99,8 @@ func (f *fetch) recheck(ctx context.Context) (err error) {
 }
 
 // publishAgreeing publishes the mismatches whose rows agree with the totals, and gives the others.
-func (f *fetch) publishAgreeing(ctx context.Context, mismatches []mismatch, totals map[civil.Date]table.Part) (left []mismatch, err error) {
+func (f *fetch) publishAgreeing(ctx context.Context, mismatches []mismatch,
+	totals map[civil.Date]table.Part) (left []mismatch, err error) {
 	parts := make([]table.Part, len(mismatches))
 	for i, d := range mismatches {
 		parts[i] = d.part()
@@ -112,7 +116,8 @@ func (f *fetch) publishAgreeing(ctx context.Context, mismatches []mismatch, tota
 	return left, err
 }
 
-// fetchAgain asks for the rows of mismatches once more, which take the place of those before. Of one that can't be had, the old ones stay.
+// fetchAgain asks for the rows of mismatches once more, which take the place of those before. Of
+// one that can't be had, the old ones stay.
 func (f *fetch) fetchAgain(ctx context.Context, mismatches []mismatch) {
 	answers := map[civil.Date]partition.Answer{}
 	failed := f.partitions(ctx, f.spanning(mismatches), nil, func(_ []civil.Date, a partition.Answer, err error) error {
@@ -136,8 +141,8 @@ func (f *fetch) fetchAgain(ctx context.Context, mismatches []mismatch) {
 	}
 }
 
-// publish publishes an answer. control says what the comparison of each partition has shown. What isn't reconciled fails instead if
-// the config asks for that.
+// publish publishes an answer. control says what the comparison of each partition has shown. What
+// isn't reconciled fails instead if the config asks for that.
 func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civil.Date]*ledger.Control) (err error) {
 	refusal := "the service refuses the apps " + strings.Join(a.Refused, ", ") + ", whose rows aren't in it"
 	a.Control, a.Scope, a.Hidden = control, f.scope.now.ID(), map[civil.Date][]string{}
@@ -146,7 +151,8 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 		a.Hidden[p.Partition] = f.hidden(f.window.Base[p.Partition])
 		c, name := control[p.Partition], span([]civil.Date{p.Partition})
 		if p.Repeated > 0 {
-			f.o.Log.Warn("rows have the same dimensions as others", "job", f.o.Job, "run", f.o.Run, "window", name, "rows", p.Repeated)
+			f.o.Log.Warn("rows have the same dimensions as others", "job", f.o.Job, "run", f.o.Run, "window", name,
+				"rows", p.Repeated)
 		}
 		if said := f.roughly(p.Partition); said != "" {
 			f.o.Log.Warn(said, "job", f.o.Job, "run", f.o.Run, "window", name)
@@ -161,7 +167,8 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 		case len(a.Refused) > 0 && c.State != ledger.Reconciled:
 			why = fmt.Errorf("no total vouches for the rows of the other apps: %s", c.Say())
 		case p.Repeated > 0 && c.State != ledger.Reconciled: // so that nothing says whether they are one row twice
-			why = fmt.Errorf("%d of %d rows have the same dimensions as others, and no total vouches for them (%s)", p.Repeated, p.Rows, c.Say())
+			why = fmt.Errorf("%d of %d rows have the same dimensions as others, and no total vouches for them (%s)",
+				p.Repeated, p.Rows, c.Say())
 		case f.o.Reconcile == ReconcileFail && c.State == ledger.Unreconciled:
 			why = fmt.Errorf("%s: %s", c.Headline(), c.Say())
 		default:
@@ -173,7 +180,8 @@ func (f *fetch) publish(ctx context.Context, a partition.Answer, control map[civ
 		err = errors.Join(err, fmt.Errorf("reconcile %s/%s: %w; the old rows stay", f.o.Table, name, why))
 	}
 	if len(parts) > 0 && f.news(a.Refused) {
-		err = errors.Join(err, fmt.Errorf("fetch %s: %s; those of the other apps are published; name these in filters: {app_token__in: [...]} to do without the rest", f.o.Table, refusal))
+		err = errors.Join(err, fmt.Errorf("fetch %s: %s; those of the other apps are published; name these in "+
+			"filters: {app_token__in: [...]} to do without the rest", f.o.Table, refusal))
 	}
 	out, failed := f.table.Deliver(ctx, f.lease, f.cols.Definition, f.window, a.Only(parts...))
 	if f.first {
@@ -194,8 +202,9 @@ var places = []string{"app_token", "os_name", "network"}
 // mostNarrowed is how many values of the first place are looked into.
 const mostNarrowed = 20
 
-// locate says of each difference where it is, as far as the dimensions of the job and the allowance let it: by the first place,
-// and then by all of them where that differs. What can't be had is left out.
+// locate says of each difference where it is, as far as the dimensions of the job and the allowance
+// let it: by the first place, and then by all of them where that differs. What can't be had is left
+// out.
 func (f *fetch) locate(ctx context.Context, mismatches []mismatch) {
 	var by []string
 	for _, name := range places {
@@ -216,12 +225,14 @@ func (f *fetch) locate(ctx context.Context, mismatches []mismatch) {
 	f.placed(ctx, mismatches, by, found)
 }
 
-// placed asks for totals by some dimensions, only for some values of the first if there are any, and sets where the differences
-// are. It gives the values of the first that differ, unless all of them do.
+// placed asks for totals by some dimensions, only for some values of the first if there are any,
+// and sets where the differences are. It gives the values of the first that differ, unless all of
+// them do.
 func (f *fetch) placed(ctx context.Context, mismatches []mismatch, by, only []string) (found []string) {
 	metrics := slices.DeleteFunc(slices.Clone(f.cols.totalled), func(c table.Column) bool {
 		return !slices.ContainsFunc(mismatches, func(d mismatch) bool {
-			return slices.ContainsFunc(d.control.Differences, func(x ledger.Difference) bool { return x.Metric == c.Name })
+			return slices.ContainsFunc(d.control.Differences,
+				func(x ledger.Difference) bool { return x.Metric == c.Name })
 		})
 	})
 	filters := f.o.Query.Filters
@@ -239,7 +250,10 @@ func (f *fetch) placed(ctx context.Context, mismatches []mismatch, by, only []st
 	}
 	columns = append(columns, metrics...)
 	for _, t := range totals {
-		if i := slices.IndexFunc(mismatches, func(d mismatch) bool { return d.part().Partition == t.Partition && !d.spread }); i >= 0 {
+		if i := slices.IndexFunc(mismatches, func(d mismatch) bool {
+			return d.part().Partition == t.Partition &&
+				!d.spread
+		}); i >= 0 {
 			found = append(found, f.place(ctx, &mismatches[i], t, columns, metrics, by, only)...)
 		}
 		t.Remove()
@@ -248,7 +262,8 @@ func (f *fetch) placed(ctx context.Context, mismatches []mismatch, by, only []st
 }
 
 // place is placed for one mismatch.
-func (f *fetch) place(ctx context.Context, d *mismatch, total table.Part, columns, metrics []table.Column, by, only []string) (found []string) {
+func (f *fetch) place(ctx context.Context, d *mismatch, total table.Part, columns, metrics []table.Column, by,
+	only []string) (found []string) {
 	theirs, err := total.Grouped(ctx, columns, by)
 	if err != nil {
 		return nil

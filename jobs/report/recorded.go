@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// recordedColumns gives the table's columns without asking the service: those of events are the ones that were recorded last, in their
-// order. An event that was never found has none.
+// recordedColumns gives the table's columns without asking the service: those of events are the
+// ones that were recorded last, in their order. An event that was never found has none.
 func (p *plan) recordedColumns(recorded ledger.Shape) ([]column, error) {
 	cols := slices.Clone(p.fixed)
 	for _, s := range p.o.Events {
@@ -48,7 +48,8 @@ func (s Selector) gaveIt(was ledger.Column) (metric string, gave bool) {
 		if s.As != "" || s.Slug != "" {
 			fits = was.Event != "" && was.Name == s.column(s.Slug, m)
 		}
-		// A name may end with several metrics, such as revenue and cohort_revenue: the longest one is meant.
+		// A name may end with several metrics, such as revenue and cohort_revenue: the longest one
+		// is meant.
 		if fits && (metric == "" || metric == self || m != self && len(m) > len(metric)) {
 			metric, gave = m, true
 		}
@@ -59,8 +60,9 @@ func (s Selector) gaveIt(was ledger.Column) (metric string, gave bool) {
 // evolve ends a message about a contract.
 const evolve = "; undo the change, or let a run with contract: evolve take it into the table"
 
-// checkContract refuses columns that aren't those of the newest partition, where the config freezes them. Older partitions may have others, of
-// metrics that ended before. A rebaseline has been asked for in words, and may change any of them.
+// checkContract refuses columns that aren't those of the newest partition, where the config freezes
+// them. Older partitions may have others, of metrics that ended before. A rebaseline has been asked
+// for in words, and may change any of them.
 func (p *plan) checkContract(ctx context.Context, now ledger.Shape) error {
 	if !p.o.Frozen || p.o.Rebaseline {
 		return nil

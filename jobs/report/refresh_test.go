@@ -20,11 +20,13 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A cohort metric is final long after the lookback: one fetch after its horizon brings it, and no fetch in between.
+// A cohort metric is final long after the lookback: one fetch after its horizon brings it, and no
+// fetch in between.
 func TestHorizons(t *testing.T) {
 	slow.Test(t)
 	t.Run("fixed start", func(t *testing.T) { testHorizons(t, 1000) })
-	t.Run("start that moves on", func(t *testing.T) { testHorizons(t, 1) }) // before the lookback ends, and long before a horizon
+	// Before the lookback ends, and long before a horizon.
+	t.Run("start that moves on", func(t *testing.T) { testHorizons(t, 1) })
 }
 
 func testHorizons(t *testing.T, daysAgo int) {
@@ -87,8 +89,8 @@ func (r *rig) planned(o report.Options) (due []refresh.Due) {
 	return due
 }
 
-// After a change of the currency every partition is replaced, one by one, also those before the start; a rebaseline
-// that was cut off goes on without being asked for again.
+// After a change of the currency every partition is replaced, one by one, also those before the
+// start; a rebaseline that was cut off goes on without being asked for again.
 func TestRebaseline(t *testing.T) {
 	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -126,8 +128,8 @@ func TestRebaseline(t *testing.T) {
 	})
 }
 
-// An added metric, and one of an event, are left for later where the config says so: they are fetched for older days when
-// asked for, and only for those that lack them.
+// An added metric, and one of an event, are left for later where the config says so: they are
+// fetched for older days when asked for, and only for those that lack them.
 func TestMissingColumns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1})
@@ -160,8 +162,8 @@ func TestMissingColumns(t *testing.T) {
 	})
 }
 
-// Without being asked for, older days get an added column after what the night itself wants, the newest first; days without
-// rows lack nothing.
+// Without being asked for, older days get an added column after what the night itself wants, the
+// newest first; days without rows lack nothing.
 func TestAddedColumnsComeLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 3, Apps: 2, Rate: -1})
@@ -185,7 +187,8 @@ func TestAddedColumnsComeLast(t *testing.T) {
 		for _, d := range r.planned(r.options) {
 			planned = append(planned, fmt.Sprintf("%d %s", d.Partition.DaysSince(first), d.Reason))
 		}
-		want := "9 missing, 10 missing, 6 missing columns, 7 missing columns, 4 missing columns, 5 missing columns, 2 missing columns, 3 missing columns, " +
+		want := "9 missing, 10 missing, 6 missing columns, 7 missing columns, 4 missing columns, 5 missing columns, " +
+			"2 missing columns, 3 missing columns, " +
 			"0 missing columns, 1 missing columns"
 		if got := strings.Join(planned, ", "); got != want {
 			t.Errorf("the plan is %s, want %s", got, want)
@@ -204,7 +207,8 @@ func TestUnfinishedPeriods(t *testing.T) {
 		time.Sleep(10*24*time.Hour + 6*time.Hour) // 2000-01-11
 		r.options.Events = nil
 		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"week", "app_token"}, []string{"installs"}
-		r.options.Rules.Period, r.options.Rules.Page, r.options.Rules.Lookback, r.options.Rules.Today = refresh.Week, 1, 0, true
+		r.options.Rules.Period, r.options.Rules.Page, r.options.Rules.Lookback, r.options.Rules.Today = refresh.Week, 1,
+			0, true
 		week := civil.Date{Year: 2000, Month: 1, Day: 9}
 		r.from(week)
 		for range 7 {

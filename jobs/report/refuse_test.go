@@ -32,14 +32,16 @@ func failOn(days []civil.Date) func(sinks.Part) error {
 	}
 }
 
-// A config whose numbers would mean something else than those recorded is refused before any request.
+// A config whose numbers would mean something else than those recorded is refused before any
+// request.
 func TestAnotherFingerprintIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*report.Options)
 		want   string
 	}{
-		"currency":   {func(o *report.Options) { o.Query.Currency = "EUR" }, `currency was "USD" and is now "EUR"`},
-		"dimensions": {func(o *report.Options) { o.Query.Dimensions = o.Query.Dimensions[:3] }, `dimensions was "app,app_token,campaign,`},
+		"currency": {func(o *report.Options) { o.Query.Currency = "EUR" }, `currency was "USD" and is now "EUR"`},
+		"dimensions": {func(o *report.Options) { o.Query.Dimensions = o.Query.Dimensions[:3] },
+			`dimensions was "app,app_token,campaign,`},
 		"a filter": {func(o *report.Options) { o.Query.Filters = map[string][]string{"os_name__in": {"ios"}} },
 			`filter os_name__in was "" and is now "ios"`},
 		"account": {func(o *report.Options) { o.Account = "other" }, `account was "test" and is now "other"`},
@@ -50,7 +52,8 @@ func TestAnotherFingerprintIsRefused(t *testing.T) {
 			check(t, err)
 			o.Query.UTCOffset, o.Query.Zone = "", berlin
 		}, `timezone_id was "" and is now "Europe/Berlin"`},
-		"the zone": {func(o *report.Options) { o.Query.UTCOffset = "+02:00" }, `utc_offset was "+00:00" and is now "+02:00"`},
+		"the zone": {func(o *report.Options) { o.Query.UTCOffset = "+02:00" },
+			`utc_offset was "+00:00" and is now "+02:00"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -61,7 +64,8 @@ func TestAnotherFingerprintIsRefused(t *testing.T) {
 				before := len(r.server.Requests())
 				c.change(&r.options)
 				res := r.run(t.Context())
-				if len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) || !strings.Contains(res.Errs[0].Error(), c.want) {
+				if len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) ||
+					!strings.Contains(res.Errs[0].Error(), c.want) {
 					t.Errorf("got %v, want a refusal with %q", res.Errs, c.want)
 				}
 				if len(r.server.Requests()) != before {
@@ -93,19 +97,22 @@ func TestBrokenAnswersPublishNothing(t *testing.T) {
 		fault emulator.Fault
 		want  string
 	}{
-		"a column renamed": {emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftRename, Column: "cost"}, "cost"},
-		"a column missing": {emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftMissing, Column: "cost"}, "cost"},
-		"a page of HTML":   {emulator.Fault{Kind: emulator.FaultHTML}, "a page of HTML"},
-		"nothing at all":   {emulator.Fault{Kind: emulator.FaultEmpty}, "empty"},
-		"half a row":       {emulator.Fault{Kind: emulator.FaultCut, AfterBytes: 3000}, "unexpected EOF"},
-		"a bad request":    {emulator.Fault{Kind: emulator.FaultStatus, Status: 400}, "400"},
-		"a forbidden one":  {emulator.Fault{Kind: emulator.FaultStatus, Status: 403}, "403"},
+		"a column renamed": {emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftRename, Column: "cost"},
+			"cost"},
+		"a column missing": {emulator.Fault{Kind: emulator.FaultDrift, Drift: emulator.DriftMissing, Column: "cost"},
+			"cost"},
+		"a page of HTML":  {emulator.Fault{Kind: emulator.FaultHTML}, "a page of HTML"},
+		"nothing at all":  {emulator.Fault{Kind: emulator.FaultEmpty}, "empty"},
+		"half a row":      {emulator.Fault{Kind: emulator.FaultCut, AfterBytes: 3000}, "unexpected EOF"},
+		"a bad request":   {emulator.Fault{Kind: emulator.FaultStatus, Status: 400}, "400"},
+		"a forbidden one": {emulator.Fault{Kind: emulator.FaultStatus, Status: 403}, "403"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c.fault.Every = 1
 				c.fault.Path = "csv_report"
-				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Faults: []emulator.Fault{c.fault}, Readings: []string{"report-header=asked"}})
+				r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Rate: -1, Faults: []emulator.Fault{c.fault},
+					Readings: []string{"report-header=asked"}})
 				defer r.close()
 				r.start(2)
 				r.client.Attempts = 3
@@ -130,7 +137,8 @@ func TestBrokenAnswersPublishNothing(t *testing.T) {
 	}
 }
 
-// An answer that breaks off late has begun its files already: they go, and the next attempt begins anew.
+// An answer that breaks off late has begun its files already: they go, and the next attempt begins
+// anew.
 func TestALongAnswerThatBreaksOff(t *testing.T) {
 	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +167,8 @@ type emptySecond struct {
 
 func (e *emptySecond) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/csv_report") && e.reports.Add(1) == 2 {
-		return &http.Response{StatusCode: http.StatusNoContent, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		return &http.Response{StatusCode: http.StatusNoContent, Header: http.Header{}, Body: http.NoBody, Request: r},
+			nil
 	}
 	return e.RoundTripper.RoundTrip(r)
 }
@@ -180,7 +189,8 @@ func TestABrokenAnswerThenNoRows(t *testing.T) {
 	})
 }
 
-// Days without rows are recorded once they had a complete answer; days that lose their rows are guarded.
+// Days without rows are recorded once they had a complete answer; days that lose their rows are
+// guarded.
 func TestEmptyDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 1, Days: 3, Rate: -1, Readings: []string{"report-empty=204"}})

@@ -40,8 +40,8 @@ func (r *rig) columnsOf(first civil.Date, days int) (all []string) {
 	return all
 }
 
-// A metric that is taken out of the config ends at a day: no partition that has it loses it, whatever else is added, and however its
-// partitions are fetched again. drop takes it out.
+// A metric that is taken out of the config ends at a day: no partition that has it loses it,
+// whatever else is added, and however its partitions are fetched again. drop takes it out.
 func TestRemovedMetric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := watched(t, 5)
@@ -75,20 +75,24 @@ func TestRemovedMetric(t *testing.T) {
 			t.Errorf("what is asked for again as it was isn't put again: %+v", res.Outcome)
 		}
 		want("cost is removed", all, all, all, all, all, fewer)
-		if text := "cost ends with " + first.AddDays(4).String() + ": 5 partitions keep it"; !strings.Contains(log.String(), text) {
+		if text := "cost ends with " + first.AddDays(4).String() +
+			": 5 partitions keep it"; !strings.Contains(log.String(), text) {
 			t.Errorf("the run doesn't say %q: %s", text, log.String())
 		}
 
 		r.options.Query.Metrics = []string{"installs", "network_cost"}
 		sleepTo(r.options.Rules.Schedule)
 		r.ok()
-		want("another is added", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl", "in ne")
+		want("another is added", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl",
+			"in ne")
 		log.Reset()
 		r.options.Rules.IgnoreLedger = true
 		r.ok()
 		r.options.Rules.IgnoreLedger = false
-		want("all is asked for again", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl", "in ne")
-		for _, text := range []string{"cost ends with " + first.AddDays(4).String() + ": 5 partitions keep it", "clicks ends with " + first.AddDays(5).String() + ": 6 partitions keep it"} {
+		want("all is asked for again", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl co", "in ne cl co",
+			"in ne cl", "in ne")
+		for _, text := range []string{"cost ends with " + first.AddDays(4).String() + ": 5 partitions keep it",
+			"clicks ends with " + first.AddDays(5).String() + ": 6 partitions keep it"} {
 			if !strings.Contains(log.String(), text) {
 				t.Errorf("the run doesn't say %q: %s", text, log.String())
 			}
@@ -105,8 +109,9 @@ func TestRemovedMetric(t *testing.T) {
 	})
 }
 
-// Rows that lose a column are those that a sink gives back, as they are recorded, whatever their types are, and else those of the answers
-// that were kept. The service is asked only when neither has them.
+// Rows that lose a column are those that a sink gives back, as they are recorded, whatever their
+// types are, and else those of the answers that were kept. The service is asked only when neither
+// has them.
 func TestDroppedColumn(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
@@ -147,7 +152,8 @@ func TestDroppedColumn(t *testing.T) {
 						check(t, err)
 						content[len(content)/2] ^= 1
 						check(t, os.WriteFile(path, content, 0o600))
-						check(t, os.Chtimes(path, time.Time{}, about.ModTime())) // as a disk does it, which tells nobody
+						// As a disk does it, which tells nobody.
+						check(t, os.Chtimes(path, time.Time{}, about.ModTime()))
 					}
 				}
 				r.options.Query.Metrics = r.options.Query.Metrics[:4]
@@ -160,7 +166,8 @@ func TestDroppedColumn(t *testing.T) {
 						t.Errorf("%s: the file has\n%q\nwant\n%q", day, rows, before[day])
 					}
 					old, now := records[day], r.record(day)
-					if !c.requests && (!now.Fetched.Equal(old.Fetched) || now.Moved || !reflect.DeepEqual(now.Control, old.Control) || now.Rows != old.Rows) {
+					if !c.requests && (!now.Fetched.Equal(old.Fetched) || now.Moved ||
+						!reflect.DeepEqual(now.Control, old.Control) || now.Rows != old.Rows) {
 						t.Errorf("%s: the record is %+v, and was %+v", day, now, old)
 					}
 				}
@@ -193,7 +200,8 @@ func (r *rig) rowsWithout(column string) map[civil.Date][]string {
 // putter is a sink that gives nothing back.
 type putter struct{ sinks.Sink }
 
-// refusingMetric answers queries for a metric as the service answers those for one that it doesn't know.
+// refusingMetric answers queries for a metric as the service answers those for one that it doesn't
+// know.
 type refusingMetric struct {
 	http.RoundTripper
 	metric string
@@ -210,7 +218,8 @@ func (r refusingMetric) RoundTrip(q *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// The service refuses a metric that was taken out of the config: partitions that have values of it stay, and say so; others go on.
+// The service refuses a metric that was taken out of the config: partitions that have values of it
+// stay, and say so; others go on.
 func TestRemovedMetricIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := watched(t, 5)
@@ -223,7 +232,9 @@ func TestRemovedMetricIsRefused(t *testing.T) {
 		r.client.HTTP = &http.Client{Transport: refusingMetric{r.client.HTTP.Transport, "cost"}}
 		sleepTo(r.options.Rules.Schedule)
 		res := r.run(t.Context())
-		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "the partitions have values of it, which the config asks for no more, and so they stay; drop: gives them up") {
+		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(),
+			"the partitions have values of it, which the config asks for no more, and so they stay; drop: gives "+
+				"them up") {
 			t.Errorf("errors %v", res.Errs)
 		}
 		if now := r.record(first.AddDays(4)); now.Hash != before.Hash || now.State != ledger.Written {
@@ -238,7 +249,8 @@ func TestRemovedMetricIsRefused(t *testing.T) {
 	})
 }
 
-// An event is gone from the service's list, and its columns become NULL: in new partitions, and not in those with values of it.
+// An event is gone from the service's list, and its columns become NULL: in new partitions, and not
+// in those with values of it.
 func TestVanishedEventKeepsItsNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := watched(t, 5)
@@ -251,7 +263,8 @@ func TestVanishedEventKeepsItsNumbers(t *testing.T) {
 		r.options.Rules.IgnoreLedger, r.options.NullMissing = false, true
 		first := civil.DateOf(time.Now()).AddDays(-5)
 		before := r.record(first.AddDays(4))
-		r.client.HTTP = &http.Client{Transport: refusingMetric{withoutEvents{r.client.HTTP.Transport}, "purchase_events"}}
+		r.client.HTTP = &http.Client{Transport: refusingMetric{withoutEvents{r.client.HTTP.Transport},
+			"purchase_events"}}
 		sleepTo(r.options.Rules.Schedule)
 		res := r.run(t.Context())
 		if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), "so they stay") {

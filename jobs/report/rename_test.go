@@ -68,11 +68,13 @@ func (r *rig) cells(names map[string]string) map[string][]string {
 func same(t *testing.T, what string, got, want map[string][]string) {
 	t.Helper()
 	if len(want) == 0 || !maps.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("%s: the columns are\n%v\nwant\n%v", what, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		t.Errorf("%s: the columns are\n%v\nwant\n%v", what, slices.Sorted(maps.Keys(got)),
+			slices.Sorted(maps.Keys(want)))
 	}
 }
 
-// A table with other names has the same numbers, and they agree with the service's totals; dimensions too, and its date.
+// A table with other names has the same numbers, and they agree with the service's totals;
+// dimensions too, and its date.
 func TestRenamedFromTheStart(t *testing.T) {
 	fill := func(rename map[string]string) (got map[string][]string, schema *sinks.Schema) {
 		synctest.Test(t, func(t *testing.T) {
@@ -119,8 +121,9 @@ func TestRenamedFromTheStart(t *testing.T) {
 	}
 }
 
-// The metrics of a table that is there get other names: its partitions are rewritten of their own rows, without a request, and what the ledger
-// knows of them stays; or they are fetched where no sink gives rows back.
+// The metrics of a table that is there get other names: its partitions are rewritten of their own
+// rows, without a request, and what the ledger knows of them stays; or they are fetched where no
+// sink gives rows back.
 func TestRenamedLater(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -134,7 +137,8 @@ func TestRenamedLater(t *testing.T) {
 				r.options.Targets = []ledger.Target{{Name: "out", Sink: putter{r.sink}}}
 			}
 			r.comparable(2) // by the old names as well
-			if res := r.ok(); res.Outcome.Requests > 0 != silent || res.Outcome.Written != 6 || res.Outcome.Moved > 0 || res.Rest.Lacking.Partitions > 0 {
+			if res := r.ok(); res.Outcome.Requests > 0 != silent || res.Outcome.Written != 6 || res.Outcome.Moved > 0 ||
+				res.Rest.Lacking.Partitions > 0 {
 				t.Errorf("silent %v: the run has %+v", silent, res.Outcome)
 			}
 			same(t, "renamed", r.cells(nil), before)
@@ -144,21 +148,26 @@ func TestRenamedLater(t *testing.T) {
 					move(was.Control.Totals, name, to)
 				}
 				now := r.record(day)
-				if !maps.Equal(now.Sums, was.Sums) || now.Control.State != was.Control.State || !maps.Equal(now.Control.Totals, was.Control.Totals) {
-					t.Errorf("%s: the record has %v and %+v, want %v and %+v", day, now.Sums, now.Control, was.Sums, was.Control)
+				if !maps.Equal(now.Sums, was.Sums) || now.Control.State != was.Control.State ||
+					!maps.Equal(now.Control.Totals, was.Control.Totals) {
+					t.Errorf("%s: the record has %v and %+v, want %v and %+v", day, now.Sums, now.Control, was.Sums,
+						was.Control)
 				}
 			}
-			if res := r.ok(); res.Outcome.Windows > 0 && res.Outcome.Compared == 0 || strings.Contains(log.String(), "ends with") {
+			if res := r.ok(); res.Outcome.Windows > 0 && res.Outcome.Compared == 0 ||
+				strings.Contains(log.String(), "ends with") {
 				t.Errorf("the next run has %+v: %s", res.Outcome, log.String())
 			}
 			time.Sleep(20 * 24 * time.Hour) // all is final
 			r.comparable(3)
 			r.options.Rename = nil
 			r.options.Drop = []string{"installs"} // and two changes at a time
-			r.options.Query.Metrics = slices.DeleteFunc(r.options.Query.Metrics, func(m string) bool { return m == "installs" })
+			r.options.Query.Metrics = slices.DeleteFunc(r.options.Query.Metrics,
+				func(m string) bool { return m == "installs" })
 			r.ok()
 			for day := range records {
-				if names := readParquet(t, r.files()[day]).names; !slices.Contains(names, "cost") || slices.Contains(names, "spend") || slices.Contains(names, "installs") {
+				if names := readParquet(t, r.files()[day]).names; !slices.Contains(names, "cost") ||
+					slices.Contains(names, "spend") || slices.Contains(names, "installs") {
 					t.Errorf("%s has %v", day, names)
 				}
 			}
@@ -201,7 +210,8 @@ func move(m map[string]string, from, to string) {
 	}
 }
 
-// A number that moved is seen by the totals under the new name, while the partition still has the old one.
+// A number that moved is seen by the totals under the new name, while the partition still has the
+// old one.
 func TestRenamedMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := renaming(t)
@@ -217,15 +227,17 @@ func TestRenamedMoves(t *testing.T) {
 	})
 }
 
-// A dimension's other name, and a name that had another metric's numbers, would put two meanings beside each other: that takes a rebaseline.
+// A dimension's other name, and a name that had another metric's numbers, would put two meanings
+// beside each other: that takes a rebaseline.
 func TestRenamedMeaningIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := renaming(t)
 		defer r.close()
 		r.ok()
 		for want, rename := range map[string]map[string]string{
-			`name of network was "" and is now "channel"`:                                                              {"network": "channel"},
-			"column clicks was of clicks and is now of installs; column installs was of installs and is now of clicks": {"installs": "clicks", "clicks": "installs"},
+			`name of network was "" and is now "channel"`: {"network": "channel"},
+			"column clicks was of clicks and is now of installs; column installs was of installs and is now of " +
+				"clicks": {"installs": "clicks", "clicks": "installs"},
 		} {
 			r.options.Rename = rename
 			res := r.run(t.Context())

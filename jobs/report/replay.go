@@ -16,16 +16,19 @@ import (
 // A Replay says which partitions are made again of the kept answers that their records name.
 type Replay struct {
 	From, Through civil.Date // only the periods between them, both included; zero: all
-	Seq           int        // the content of the one partition that has this number in its history; 0: the one that holds
+	// The content of the one partition that has this number in its history; 0: the one that holds.
+	Seq int
 }
 
-// Replay is the kind of the same job that publishes what the service said before, and asks it for nothing. Types, sinks and layout
-// are those of today. So are columns, as far as the kept answers have them; another one is a column of NULLs that the recorded
-// shape says to be missing, so that the next run fetches it as it does after a metric was added.
+// Replay is the kind of the same job that publishes what the service said before, and asks it for
+// nothing. Types, sinks and layout are those of today. So are columns, as far as the kept answers
+// have them; another one is a column of NULLs that the recorded shape says to be missing, so that
+// the next run fetches it as it does after a metric was added.
 //
 //	records ─ batches ─▶ unit ─ raw answers ─ convert ─ partition.Deliver
 //
-// The fetch stays that of the answer, so that planning goes on from there: a day that was young then is fetched again.
+// The fetch stays that of the answer, so that planning goes on from there: a day that was young
+// then is fetched again.
 func (k *Kind) Replay(ask Replay) jobs.Kind { return replay{k, ask} }
 
 type replay struct {
@@ -33,7 +36,8 @@ type replay struct {
 	ask Replay
 }
 
-// Plan plans one unit for each cell of the grid with partitions that can be made again, and one that names all others.
+// Plan plans one unit for each cell of the grid with partitions that can be made again, and one
+// that names all others.
 func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	p, recorded, known, err := r.openRaw(ctx, now)
 	if err != nil || !known {
@@ -68,10 +72,13 @@ func (r replay) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return p.with(units), nil
 }
 
-// openRaw is open for what needs kept answers. It refuses a config whose numbers mean something else than those of the answers.
+// openRaw is open for what needs kept answers. It refuses a config whose numbers mean something
+// else than those of the answers.
 func (k *Kind) openRaw(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
 	if k.o.Raw == nil {
-		return nil, recorded, false, fmt.Errorf("job %s: %w: its answers aren't kept; the key raw in the config, as in raw: file://./raw, keeps those of later runs", k.o.Job, ledger.ErrRefused)
+		return nil, recorded, false,
+			fmt.Errorf("job %s: %w: its answers aren't kept; the key raw in the config, as in raw: file://./raw, "+
+				"keeps those of later runs", k.o.Job, ledger.ErrRefused)
 	}
 	if p, recorded, known, err = k.open(ctx, now); err == nil && known {
 		err = ledger.CheckReplay(k.o.Table, recorded, p.known)
@@ -79,13 +86,14 @@ func (k *Kind) openRaw(ctx context.Context, now time.Time) (p *plan, recorded le
 	return p, recorded, known, err
 }
 
-// sources gives the record of each partition that is asked for, by which its content is made again. Of a partition in doubt it is
-// the last content that was vouched for.
+// sources gives the record of each partition that is asked for, by which its content is made again.
+// Of a partition in doubt it is the last content that was vouched for.
 func (r replay) sources(ctx context.Context, p *plan) (list []ledger.Record, err error) {
 	from, until := r.ask.From, civil.Date{}
 	if from.IsValid() {
 		if p.rules.Period == refresh.Whole {
-			return nil, fmt.Errorf("job %s: %w: its table has no periods; leave the range out", r.o.Job, ledger.ErrRefused)
+			return nil, fmt.Errorf("job %s: %w: its table has no periods; leave the range out", r.o.Job,
+				ledger.ErrRefused)
 		}
 		from, until = p.rules.Period.Start(from), p.rules.Period.Next(r.ask.Through)
 	}
@@ -126,7 +134,8 @@ func (p *plan) numbered(ctx context.Context, from, until civil.Date, seq int) ([
 // contentOf finds the content of a number in the history of one partition.
 func contentOf(table string, history []ledger.Record, seq int) ([]ledger.Record, error) {
 	if n := len(history); n > 0 && history[n-1].Partition != history[0].Partition {
-		return nil, fmt.Errorf("%w: a number is of one partition, and the range has several; name one day", ledger.ErrRefused)
+		return nil, fmt.Errorf("%w: a number is of one partition, and the range has several; name one day",
+			ledger.ErrRefused)
 	}
 	var numbers []int
 	for _, e := range history {
@@ -142,10 +151,12 @@ func contentOf(table string, history []ledger.Record, seq int) ([]ledger.Record,
 		span([]civil.Date{history[0].Partition}), seq, numbers)
 }
 
-// unkept is the unit that names the partitions whose answers weren't kept. It does nothing, and fails.
+// unkept is the unit that names the partitions whose answers weren't kept. It does nothing, and
+// fails.
 func (p *plan) unkept(e batch) jobs.Unit {
 	return jobs.Unit{Name: "unkept", Do: func(context.Context) (ledger.Outcome, error) {
-		return ledger.Outcome{Failed: len(e.records)}, fmt.Errorf("replay %s/%s: %w; the rows stay as they are", p.o.Table, e.spans(p.rules.Period), errUnkept)
+		return ledger.Outcome{Failed: len(e.records)}, fmt.Errorf("replay %s/%s: %w; the rows stay as they are",
+			p.o.Table, e.spans(p.rules.Period), errUnkept)
 	}}
 }
 

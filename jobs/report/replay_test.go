@@ -98,8 +98,9 @@ func (r *rig) nights(n int) {
 	}
 }
 
-// What a lost bucket had is there again, row by row, and a second replay has nothing to do. Nights with different windows leave
-// answers that several days rest on, and days that rest on pieces by app.
+// What a lost bucket had is there again, row by row, and a second replay has nothing to do. Nights
+// with different windows leave answers that several days rest on, and days that rest on pieces by
+// app.
 func TestReplayOfALostBucket(t *testing.T) {
 	slow.Test(t)
 	for name, pieces := range map[string]bool{"windows": false, "app by app": true} {
@@ -130,8 +131,10 @@ func TestReplayOfALostBucket(t *testing.T) {
 				}
 				for day, e := range r.records() {
 					was := recorded[day]
-					if e.Hash != was.Hash || e.Shape != was.Shape || !e.Fetched.Equal(was.Fetched) || !e.Since.Equal(was.Since) || e.Reason != "replay" ||
-						e.Finality != was.Finality || e.Moved != was.Moved || fmt.Sprint(e.Control) != fmt.Sprint(was.Control) || !slices.Equal(e.Raw, was.Raw) {
+					if e.Hash != was.Hash || e.Shape != was.Shape || !e.Fetched.Equal(was.Fetched) ||
+						!e.Since.Equal(was.Since) || e.Reason != "replay" ||
+						e.Finality != was.Finality || e.Moved != was.Moved ||
+						fmt.Sprint(e.Control) != fmt.Sprint(was.Control) || !slices.Equal(e.Raw, was.Raw) {
 						t.Errorf("%s was\n%+v\nand is\n%+v", day, was, e)
 					}
 				}
@@ -139,10 +142,12 @@ func TestReplayOfALostBucket(t *testing.T) {
 					t.Errorf("again: %+v", res.Outcome)
 				}
 				recorded = r.records()
-				if r.replayed(report.Replay{}); !maps.EqualFunc(recorded, r.records(), func(a, b ledger.Record) bool { return a.Seq == b.Seq }) {
+				if r.replayed(report.Replay{}); !maps.EqualFunc(recorded, r.records(),
+					func(a, b ledger.Record) bool { return a.Seq == b.Seq }) {
 					t.Error("a replay that changes nothing leaves records")
 				}
-				if res := r.ok(); res.Outcome.Written > 4 || res.Rest.Lacking.Partitions > 0 { // the lookback goes on as if nothing had been
+				// The lookback goes on as if nothing had been.
+				if res := r.ok(); res.Outcome.Written > 4 || res.Rest.Lacking.Partitions > 0 {
 					t.Errorf("the run after: %+v", res.Outcome)
 				}
 			})
@@ -150,7 +155,8 @@ func TestReplayOfALostBucket(t *testing.T) {
 	}
 }
 
-// A partition whose answer is damaged, gone or was never kept is named and left alone; the others come back.
+// A partition whose answer is damaged, gone or was never kept is named and left alone; the others
+// come back.
 func TestReplayWithoutSomeAnswers(t *testing.T) {
 	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +184,8 @@ func TestReplayWithoutSomeAnswers(t *testing.T) {
 			t.Errorf("exit code %d: %v", code, res.Errs)
 		}
 		text := errors.Join(res.Errs...).Error()
-		for _, part := range []string{store.Location(broken) + " is damaged", store.Location(gone) + " is missing", "no raw answer of it is recorded", start.String() + ".." + start.AddDays(3).String()} {
+		for _, part := range []string{store.Location(broken) + " is damaged", store.Location(gone) + " is missing",
+			"no raw answer of it is recorded", start.String() + ".." + start.AddDays(3).String()} {
 			if !strings.Contains(text, part) {
 				t.Errorf("nothing is said of %s in %s", part, text)
 			}
@@ -196,7 +203,8 @@ func TestReplayWithoutSomeAnswers(t *testing.T) {
 				lost++
 			}
 		}
-		if res.Outcome.Failed != lost || res.Outcome.Written != len(recorded)-lost || lost < 6 || lost == len(recorded) {
+		if res.Outcome.Failed != lost || res.Outcome.Written != len(recorded)-lost || lost < 6 ||
+			lost == len(recorded) {
 			t.Errorf("%d lost: %+v", lost, res.Outcome)
 		}
 		r.ok() // a run mends the rest
@@ -204,8 +212,8 @@ func TestReplayWithoutSomeAnswers(t *testing.T) {
 	})
 }
 
-// Another type is refused by a run, which names replay, and replay gives it to all partitions. The run after it fetches what is due
-// anyway, and nothing else.
+// Another type is refused by a run, which names replay, and replay gives it to all partitions. The
+// run after it fetches what is due anyway, and nothing else.
 func TestReplayOfAnotherType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 13, Apps: 3, Rate: -1})
@@ -215,7 +223,8 @@ func TestReplayOfAnotherType(t *testing.T) {
 		r.nights(2)
 		r.options.Types = map[string]catalog.Type{"ecpi_all": catalog.String, "purchase_revenue": catalog.Double}
 		before, plain := r.records(), r.options
-		if text := errors.Join(r.run(t.Context()).Errs...).Error(); !strings.Contains(text, "column ecpi_all was decimal and is now string") || !strings.Contains(text, "replay") {
+		if text := errors.Join(r.run(t.Context()).Errs...).Error(); !strings.Contains(text,
+			"column ecpi_all was decimal and is now string") || !strings.Contains(text, "replay") {
 			t.Errorf("the run says %s", text)
 		}
 		if res := r.replayed(report.Replay{}); res.Outcome.Written != 13 {
@@ -227,7 +236,8 @@ func TestReplayOfAnotherType(t *testing.T) {
 				t.Errorf("%s: ecpi_all is %v", day, kind)
 			}
 			was, is := before[day], r.records()[day]
-			if is.Moved || !is.Fetched.Equal(was.Fetched) || is.Sums["cost"] != was.Sums["cost"] || is.Sums["purchase_revenue"] == "" {
+			if is.Moved || !is.Fetched.Equal(was.Fetched) || is.Sums["cost"] != was.Sums["cost"] ||
+				is.Sums["purchase_revenue"] == "" {
 				t.Errorf("%s was\n%+v\nand is\n%+v", day, was, is)
 			}
 		}
@@ -237,14 +247,16 @@ func TestReplayOfAnotherType(t *testing.T) {
 		r.options = plain
 		r.options.Query.Currency = "EUR"
 		for _, res := range []ledger.Result{r.run(t.Context()), r.replay(report.Replay{})} {
-			if err := errors.Join(res.Errs...); !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "currency") {
+			if err := errors.Join(res.Errs...); !errors.Is(err, ledger.ErrRefused) ||
+				!strings.Contains(err.Error(), "currency") {
 				t.Errorf("another currency: %v", err)
 			}
 		}
 	})
 }
 
-// Columns that the raw answers lack are NULLs and still missing. Those that the job has no more stay, until it drops them.
+// Columns that the raw answers lack are NULLs and still missing. Those that the job has no more
+// stay, until it drops them.
 func TestReplayOfOtherColumns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 14, Apps: 3, Rate: -1})
@@ -253,14 +265,16 @@ func TestReplayOfOtherColumns(t *testing.T) {
 		start := civil.DateOf(time.Now()).AddDays(-12)
 		r.from(start)
 		r.ok()
-		r.options.Query.Metrics = []string{"installs", "impressions", "cost", "ecpi_all"} // impressions is new, and clicks and more aren't asked for any more
+		// Impressions is new, and clicks and more aren't asked for any more.
+		r.options.Query.Metrics = []string{"installs", "impressions", "cost", "ecpi_all"}
 		if res := r.replayed(report.Replay{}); res.Outcome.Written != 12 || res.Rest.Lacking.Partitions != 12 {
 			t.Errorf("%+v, lacking %+v", res.Outcome, res.Rest.Lacking)
 		}
 		for day, path := range r.files() {
 			read := readParquet(t, path)
 			at := slices.Index(read.names, "impressions")
-			if !slices.Contains(read.names, "clicks") || at < 0 || slices.ContainsFunc(read.rows, func(row []string) bool { return row[at] != "NULL" }) {
+			if !slices.Contains(read.names, "clicks") || at < 0 ||
+				slices.ContainsFunc(read.rows, func(row []string) bool { return row[at] != "NULL" }) {
 				t.Errorf("%s: %v", day, read.names)
 			}
 		}
@@ -269,14 +283,15 @@ func TestReplayOfOtherColumns(t *testing.T) {
 			t.Errorf("the run after: %+v", res.Outcome)
 		}
 		r.equalsTruth(start, 12)
-		if res := r.replayed(report.Replay{}); res.Outcome.Done() != 0 && slices.Contains(readParquet(t, r.files()[start]).names, "clicks") {
+		if res := r.replayed(report.Replay{}); res.Outcome.Done() != 0 &&
+			slices.Contains(readParquet(t, r.files()[start]).names, "clicks") {
 			t.Errorf("a replay brings dropped columns back: %+v", res.Outcome)
 		}
 	})
 }
 
-// What a day said before can be put back. It counts as fetched when it was, so that the next run inside the lookback brings the
-// newest numbers again.
+// What a day said before can be put back. It counts as fetched when it was, so that the next run
+// inside the lookback brings the newest numbers again.
 func TestReplayOfAnEarlierContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 15, Apps: 3, Rate: -1})
@@ -298,13 +313,16 @@ func TestReplayOfAnEarlierContent(t *testing.T) {
 			t.Errorf("%+v", res.Outcome)
 		}
 		back := r.records()[day]
-		if back.Hash != was.Hash || !back.Fetched.Equal(was.Fetched) || !back.Since.Equal(time.Now()) || back.Seq <= is.Seq {
+		if back.Hash != was.Hash || !back.Fetched.Equal(was.Fetched) || !back.Since.Equal(time.Now()) ||
+			back.Seq <= is.Seq {
 			t.Errorf("%+v", back)
 		}
 		if r.ok(); r.rowsOf()[day] != second {
 			t.Error("the run after doesn't bring the newest numbers")
 		}
-		for _, wrong := range []report.Replay{{From: day, Through: day, Seq: 999}, {From: day.AddDays(-1), Through: day, Seq: 1}, {From: day.AddDays(-90), Through: day.AddDays(-90), Seq: 1}} {
+		for _, wrong := range []report.Replay{{From: day, Through: day, Seq: 999},
+			{From: day.AddDays(-1), Through: day, Seq: 1}, {From: day.AddDays(-90), Through: day.AddDays(-90),
+				Seq: 1}} {
 			if err := errors.Join(r.replay(wrong).Errs...); !errors.Is(err, ledger.ErrRefused) {
 				t.Errorf("%+v: %v", wrong, err)
 			}
@@ -335,7 +353,8 @@ func TestReplayAfterAReplayThatFailed(t *testing.T) {
 			}
 		}
 		r.options.Targets, r.options.Raw = nil, store
-		if res := r.replayed(report.Replay{}); doubts != 10 || res.Outcome.Written != 10 || !maps.Equal(r.rowsOf(), want) {
+		if res := r.replayed(report.Replay{}); doubts != 10 || res.Outcome.Written != 10 ||
+			!maps.Equal(r.rowsOf(), want) {
 			t.Errorf("%d doubts, %+v", doubts, res.Outcome)
 		}
 	})
@@ -355,10 +374,12 @@ func (refusing) Put(context.Context, sinks.Part) (sinks.Receipt, error) {
 	return sinks.Receipt{}, errors.New("no room")
 }
 
-// Under the newer answer's name there is an older one, whole and valid. Its SHA-256 isn't the one on record, nor are its rows, which are all
-// that records of earlier versions tell; and so they stay out.
+// Under the newer answer's name there is an older one, whole and valid. Its SHA-256 isn't the one
+// on record, nor are its rows, which are all that records of earlier versions tell; and so they
+// stay out.
 func TestReplayOfAnotherAnswer(t *testing.T) {
-	for says, summed := range map[string]bool{" is damaged: it is another answer than the one on record": true, " gives other rows of ": false} {
+	for says, summed := range map[string]bool{" is damaged: it is another answer than the one on record": true,
+		" gives other rows of ": false} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, emulator.Options{Seed: 17, Apps: 3, Rate: -1})
 			defer r.close()
@@ -371,12 +392,14 @@ func TestReplayOfAnotherAnswer(t *testing.T) {
 			r.options.Rules.Through = day
 			r.ok()
 			older := r.records()[day]
-			check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Rename: map[string]string{"network": "Renamed"}, Where: map[string]string{"network": "AppLovin"}}))
+			check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(),
+				Rename: map[string]string{"network": "Renamed"}, Where: map[string]string{"network": "AppLovin"}}))
 			r.options.Rules.IgnoreLedger = true
 			r.ok()
 			r.options.Rules.IgnoreLedger = false
 			newer, rows := r.records()[day], r.rowsOf()[day]
-			if newer.Hash == older.Hash || newer.Rows != older.Rows || newer.Sums["cost"] != older.Sums["cost"] { // only the hash tells them apart
+			// Only the hash tells them apart.
+			if newer.Hash == older.Hash || newer.Rows != older.Rows || newer.Sums["cost"] != older.Sums["cost"] {
 				t.Fatalf("the day became %+v of %+v", newer, older)
 			}
 			data, err := bucket.ReadAll(t.Context(), raw.Key(older.Raw[0]))
@@ -390,7 +413,8 @@ func TestReplayOfAnotherAnswer(t *testing.T) {
 				newer = r.records()[day]
 			}
 			res := r.replay(report.Replay{})
-			if text := errors.Join(res.Errs...).Error(); !strings.Contains(text, store.Location(newer.Raw[0])+says) || jobs.ExitCode([]ledger.Result{res}, false, true) == jobs.ExitDone {
+			if text := errors.Join(res.Errs...).Error(); !strings.Contains(text, store.Location(newer.Raw[0])+says) ||
+				jobs.ExitCode([]ledger.Result{res}, false, true) == jobs.ExitDone {
 				t.Errorf("the replay says %s, want %s", text, says)
 			}
 			if r.rowsOf()[day] != rows || r.records()[day].Seq != newer.Seq {

@@ -1,14 +1,15 @@
-// Package report turns csv_report answers into partitions. Without it, the tool's main job would not exist: a table per
-// report, each of its days complete, typed, and replaced when the service restates it.
+// Package report turns csv_report answers into partitions. Without it, the tool's main job would
+// not exist: a table per report, each of its days complete, typed, and replaced when the service
+// restates it.
 //
 //	Plan ─ windows ─▶ do ─ resolve events ─┬─ fetch ─┬─ too slow: halve, or app by app ─┐
 //	                                       │         └─ convert ◀───────────────────────┘
 //	          totals of many windows ─────────── compare ─┬─ partition.Deliver
 //	                                                      └─ ask both again, locate ─ partition.Deliver
 //
-// A parameter of the query touches two places: its declaration in config, and adjust.ReportQuery, which sends it. What
-// the columns are is known from the config, but for those of events: the service is asked for its events once a run,
-// when the first window is fetched.
+// A parameter of the query touches two places: its declaration in config, and adjust.ReportQuery,
+// which sends it. What the columns are is known from the config, but for those of events: the
+// service is asked for its events once a run, when the first window is fetched.
 package report
 
 import (
@@ -71,19 +72,23 @@ type Options struct {
 	Frozen        bool                    // columns that aren't those of the newest partition end the job
 	Stamps        []table.Stamp           // of columns about the fetch
 	OnEmpty       partition.OnEmpty
-	FailText      bool                                               // as partition.Options has it
-	Visible       func(context.Context, *adjust.Client) ledger.Scope // lists the apps that the token shows, as Visible does; nil: nobody asks
-	Listed        bool                                               // rows are asked for by the apps that Visible lists
-	Guard         float64                                            // as partition.Options has it; 0: partition.UsualGuard
-	Reconcile     Reconcile                                          // empty: warn
-	Cohorts       float64                                            // by which share of a total the rows of a cohort metric may differ from it
-	Codec         string
-	Pages         string // the version of Parquet's data pages, as table.Options has it
-	SpoolDir      string
-	Hold          int // as table.Options has it
-	Budget        *table.Budget
-	Raw           *raw.Store // keeps the answers as they come; nil: nothing does
-	Log           *slog.Logger
+	FailText      bool // as partition.Options has it
+	// Lists the apps that the token shows, as Visible does; nil: nobody asks.
+	Visible func(context.Context, *adjust.Client) ledger.Scope
+	// Rows are asked for by the apps that Visible lists.
+	Listed bool
+	// As partition.Options has it; 0: partition.UsualGuard.
+	Guard     float64
+	Reconcile Reconcile // empty: warn
+	// By which share of a total the rows of a cohort metric may differ from it.
+	Cohorts  float64
+	Codec    string
+	Pages    string // the version of Parquet's data pages, as table.Options has it
+	SpoolDir string
+	Hold     int // as table.Options has it
+	Budget   *table.Budget
+	Raw      *raw.Store // keeps the answers as they come; nil: nothing does
+	Log      *slog.Logger
 }
 
 // Slugs is the part of the service that event selectors are resolved with.
@@ -117,11 +122,12 @@ type plan struct {
 	firstRows, firstTotals firstQuery // of the first query for rows, and of that for totals before it
 
 	mu      sync.Mutex
-	blocks  map[string]*block         // by columns and first day
-	refused []string                  // apps that the service refuses
-	named   []string                  // those that an error has named
-	byList  map[civil.Date]table.Part // totals of the apps that the service lists, where rows were asked for without a list
-	beside  adjust.Meter              // what is asked for when all units are done
+	blocks  map[string]*block // by columns and first day
+	refused []string          // apps that the service refuses
+	named   []string          // those that an error has named
+	// Totals of the apps that the service lists, where rows were asked for without a list.
+	byList map[civil.Date]table.Part
+	beside adjust.Meter // what is asked for when all units are done
 }
 
 // New checks the columns that are known without the service.
@@ -136,9 +142,10 @@ func New(o Options) (*Kind, error) {
 	return &Kind{o: o, fixed: fixed}, nil
 }
 
-// Plan reads the ledger and plans one unit for each window. It asks nothing of the service, except for events when
-// columns that older partitions lack are asked for, or a rebaseline. Windows that only lack columns come last, the
-// newest first, so that an added metric never holds up the night's own work.
+// Plan reads the ledger and plans one unit for each window. It asks nothing of the service, except
+// for events when columns that older partitions lack are asked for, or a rebaseline. Windows that
+// only lack columns come last, the newest first, so that an added metric never holds up the night's
+// own work.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	p, err := k.plan(ctx, now)
 	if err != nil {
@@ -199,7 +206,8 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 		units = append(units, u)
 	}
 	if k.o.States != "" && rebased > 0 && k.o.Run != "" {
-		k.o.Log.Warn("partitions are replaced by those of another meaning; until the run has ended, the views that reportferry views makes have no rows of the table",
+		k.o.Log.Warn("partitions are replaced by those of another meaning; until the run has ended, the views that "+
+			"reportferry views makes have no rows of the table",
 			"job", k.o.Job, "partitions", rebased)
 	}
 	return p.with(units), nil
@@ -207,14 +215,18 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 
 // with is the job's plan.
 func (p *plan) with(units []jobs.Unit) jobs.Plan {
-	p.states = state.New(state.Tables{Prefix: p.o.States, Job: p.o.Job, Of: p.table, Ledger: p.o.Ledger, Warehouse: p.o.Warehouse, Rules: p.today, Now: p.now})
+	p.states = state.New(state.Tables{Prefix: p.o.States, Job: p.o.Job, Of: p.table, Ledger: p.o.Ledger,
+		Warehouse: p.o.Warehouse, Rules: p.today, Now: p.now})
 	return jobs.Plan{Units: units, Ending: p, Table: p, Records: len(p.table.Records())}
 }
 
 // unit is the unit of a window.
 func (f *fetch) unit(w refresh.Window) jobs.Unit {
 	p, requests := f.plan, 0
-	for _, run := range w.Without(func(d refresh.Due) bool { return d.Reason == refresh.Dropped && p.table.Reads() }).Runs() {
+	for _, run := range w.Without(func(d refresh.Due) bool {
+		return d.Reason == refresh.Dropped &&
+			p.table.Reads()
+	}).Runs() {
 		requests += f.requests(run, false)
 	}
 	return jobs.Unit{
@@ -252,7 +264,8 @@ func (p *plan) brief(ctx context.Context, past ledger.Past) (ledger.Result, erro
 	return brief, nil
 }
 
-// Finish writes the state tables and tidies up. After the table's first run it says whether another scope is right.
+// Finish writes the state tables and tidies up. After the table's first run it says whether another
+// scope is right.
 func (p *plan) Finish(ctx context.Context, done ledger.Outcome, past ledger.Past) (ledger.Result, error) {
 	err := p.states.Finish(ctx, done)
 	if ctx.Err() != nil {
@@ -278,7 +291,8 @@ func (p *plan) Release(ctx context.Context) (err error) {
 	return err
 }
 
-// today are the rules by the table's columns as they are known by now: a window may have found columns of events.
+// today are the rules by the table's columns as they are known by now: a window may have found
+// columns of events.
 func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 	shape := p.known
 	if c := p.columns.Load(); c != nil {
@@ -293,7 +307,8 @@ func (p *plan) today(ctx context.Context) (rules refresh.Rules, err error) {
 // allRules are today's rules with all that is known of the partitions besides their records.
 func (p *plan) allRules(ctx context.Context) (refresh.Rules, error) {
 	rules, err := p.today(ctx)
-	rules.Stored, rules.Oldest, rules.Suspected = p.table.Stored(), p.table.Oldest(), refresh.Suspected(rules.Period, p.table.Records())
+	rules.Stored, rules.Oldest, rules.Suspected = p.table.Stored(), p.table.Oldest(),
+		refresh.Suspected(rules.Period, p.table.Records())
 	if err != nil || !p.o.Drift.Warn {
 		return rules, err
 	}
@@ -353,8 +368,10 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (*plan, error) {
 func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledger.Shape, known bool, err error) {
 	p = &plan{Kind: k, now: now, rules: k.o.Rules, resolving: semaphore.NewWeighted(1), blocks: map[string]*block{}}
 	if p.table, err = partition.Open(ctx, partition.Options{
-		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec, Pages: k.o.Pages, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
-		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, FailText: k.o.FailText, Guard: cmp.Or(k.o.Guard, partition.UsualGuard), Again: k.o.Rules.IgnoreLedger,
+		Ledger: k.o.Ledger, Name: k.o.Table, Targets: k.o.Targets, Job: k.o.Job, Run: k.o.Run, Codec: k.o.Codec,
+		Pages: k.o.Pages, SpoolDir: k.o.SpoolDir, Hold: k.o.Hold,
+		Budget: k.o.Budget, OnEmpty: k.o.OnEmpty, FailText: k.o.FailText,
+		Guard: cmp.Or(k.o.Guard, partition.UsualGuard), Again: k.o.Rules.IgnoreLedger,
 		Drop: k.o.Drop, Log: k.o.Log, Warehouse: &k.o.Warehouse,
 	}); err != nil {
 		return nil, recorded, false, err
@@ -372,9 +389,10 @@ func (k *Kind) open(ctx context.Context, now time.Time) (p *plan, recorded ledge
 	return p, recorded, known, nil
 }
 
-// shape is the table's, as far as it is known before a window is fetched. The service is asked only when older
-// partitions are to be compared with today's events. Otherwise the columns of events are those of the record fetched
-// last, and those that it must lack because the config didn't ask for them then.
+// shape is the table's, as far as it is known before a window is fetched. The service is asked only
+// when older partitions are to be compared with today's events. Otherwise the columns of events are
+// those of the record fetched last, and those that it must lack because the config didn't ask for
+// them then.
 func (p *plan) shape(ctx context.Context, recorded ledger.Shape) (ledger.Shape, error) {
 	if p.o.NewColumns || p.o.Rebaseline {
 		cols, err := p.resolve(ctx, p.o.Client)
@@ -393,7 +411,8 @@ func (p *plan) shape(ctx context.Context, recorded ledger.Shape) (ledger.Shape, 
 	return s, nil
 }
 
-// checkShape refuses a shape whose numbers mean something else, unless this run is there to replace them.
+// checkShape refuses a shape whose numbers mean something else, unless this run is there to replace
+// them.
 func (k *Kind) checkShape(recorded, now ledger.Shape) error {
 	if k.o.Rebaseline {
 		return ledger.CheckRebaseline(k.o.Table, recorded, now)

@@ -44,7 +44,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// A rig is a whole world in one process: the service, a ledger, a bucket. Each run is what a fresh process would do.
+// A rig is a whole world in one process: the service, a ledger, a bucket. Each run is what a fresh
+// process would do.
 type rig struct {
 	t      testing.TB
 	server *emulator.Server
@@ -85,8 +86,9 @@ func newRig(t testing.TB, o emulator.Options) *rig {
 		Rules: refresh.Rules{Page: 7, Location: time.UTC, Lookback: 3},
 		Query: adjust.ReportQuery{
 			Dimensions: []string{"day", "app", "app_token", "os_name", "country_code", "network", "campaign"},
-			Metrics:    []string{"installs", "clicks", "cost", "network_cost", "all_revenue", "ecpi_all", "retention_rate_d1", "roas_d7"},
-			UTCOffset:  "+00:00", Currency: "USD", Parameters: map[string][]string{
+			Metrics: []string{"installs", "clicks", "cost", "network_cost", "all_revenue", "ecpi_all",
+				"retention_rate_d1", "roas_d7"},
+			UTCOffset: "+00:00", Currency: "USD", Parameters: map[string][]string{
 				"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression", "engaged_ad"},
 				"attribution_source": {"dynamic"}, "reattributed": {"all"}, "iap_revenue_mode": {"GROSS_100"},
 				"ad_spend_mode": {"adjust"}, "sandbox": {"false"},
@@ -95,8 +97,9 @@ func newRig(t testing.TB, o emulator.Options) *rig {
 		Events:  []report.Selector{{Name: "Purchase", Metrics: []string{"events", "revenue"}, As: "purchase"}},
 		OnEmpty: partition.GuardEmpty,
 		Budget:  table.NewBudget(64 << 10), // so small that files are begun before an answer is whole
-		Codec:   "snappy",                  // zstd keeps channels in a pool, which synctest forbids to share between bubbles
-		Log:     slog.New(slog.DiscardHandler),
+		Codec:   "snappy",
+		// zstd keeps channels in a pool, which synctest forbids to share between bubbles
+		Log: slog.New(slog.DiscardHandler),
 	}
 	return r
 }
@@ -121,7 +124,8 @@ func (r *rig) run(ctx context.Context) ledger.Result { return r.runAs(ctx, r.opt
 func (r *rig) runAs(ctx context.Context, o report.Options) ledger.Result {
 	r.t.Helper()
 	r.nth++
-	r.client.Reports = cmp.Or(r.client.Reports, r.client.InFlight) // as many as a test says are under way from the start
+	r.client.Reports = cmp.Or(r.client.Reports,
+		r.client.InFlight) // as many as a test says are under way from the start
 	client, err := adjust.New(r.client)
 	check(r.t, err)
 	r.last = &adjust.Meter{}
@@ -154,8 +158,8 @@ func (r *rig) truth(day civil.Date) (header []string, rows [][]string) {
 	return r.truthOf(day, day)
 }
 
-// truthOf asks the service itself for some days, both ends included, by another way than the client's: net/http and
-// encoding/csv.
+// truthOf asks the service itself for some days, both ends included, by another way than the
+// client's: net/http and encoding/csv.
 func (r *rig) truthOf(first, last civil.Date) (header []string, rows [][]string) {
 	r.t.Helper()
 	q := r.options.Query
@@ -166,7 +170,8 @@ func (r *rig) truthOf(first, last civil.Date) (header []string, rows [][]string)
 	v := url.Values{
 		"dimensions": {strings.Join(q.Dimensions, ",")}, "metrics": {strings.Join(metrics, ",")},
 		"date_period": {first.String() + ":" + last.String()}, "format_dates": {"false"},
-		"attribution_types": {"click,impression,engaged_ad"}, "ad_spend_mode": q.Parameters["ad_spend_mode"], "currency": {q.Currency},
+		"attribution_types": {"click,impression,engaged_ad"}, "ad_spend_mode": q.Parameters["ad_spend_mode"],
+		"currency": {q.Currency},
 	}
 	if v.Set("utc_offset", q.UTCOffset); q.Zone != nil {
 		v.Del("utc_offset")
@@ -175,7 +180,8 @@ func (r *rig) truthOf(first, last civil.Date) (header []string, rows [][]string)
 	for name, values := range q.Filters {
 		v.Set(name, strings.Join(values, ","))
 	}
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://service/reports-service/csv_report?"+v.Encode(), nil)
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet,
+		"http://service/reports-service/csv_report?"+v.Encode(), nil)
 	check(r.t, err)
 	req.Header.Set("Authorization", "Bearer truth")
 	res, err := r.server.Client().Do(req)
@@ -196,13 +202,16 @@ func (r *rig) truthOf(first, last civil.Date) (header []string, rows [][]string)
 	return asAsked(r.t, slices.Concat(q.Dimensions, metrics), all)
 }
 
-// asAsked puts an answer's columns in the order of the request, whatever reading of the service the test runs under. No rows
-// are nil.
+// asAsked puts an answer's columns in the order of the request, whatever reading of the service the
+// test runs under. No rows are nil.
 func asAsked(t testing.TB, asked []string, all [][]string) (header []string, rows [][]string) {
 	t.Helper()
 	places := make([]int, len(asked))
 	for i, name := range asked {
-		if places[i] = slices.IndexFunc(all[0], func(head string) bool { return strings.EqualFold(head, name) }); places[i] < 0 {
+		if places[i] = slices.IndexFunc(all[0], func(head string) bool {
+			return strings.EqualFold(head,
+				name)
+		}); places[i] < 0 {
 			t.Fatalf("the truth has no %s: %q", name, all[0])
 		}
 	}
@@ -242,8 +251,8 @@ func (r *rig) files() map[civil.Date]string {
 	return found
 }
 
-// equalsTruth compares every visible partition with the service's own answer, cell by cell, and wants exactly days
-// of them.
+// equalsTruth compares every visible partition with the service's own answer, cell by cell, and
+// wants exactly days of them.
 func (r *rig) equalsTruth(first civil.Date, days int) (cells int) {
 	r.t.Helper()
 	files := r.files()

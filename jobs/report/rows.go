@@ -29,7 +29,8 @@ type Row struct {
 	Numbers []Number // of metrics that differ; of one that appeared or vanished, all
 }
 
-// A Number is one metric of a Row. Numbers are exact decimals without zeros at the end; NULL is empty.
+// A Number is one metric of a Row. Numbers are exact decimals without zeros at the end; NULL is
+// empty.
 type Number struct {
 	Metric  string
 	Was, Is string
@@ -43,8 +44,9 @@ const (
 	Changed  = "changed"
 )
 
-// compareSheets gives the rows that differ, by their keys, and the number of the others. Where several rows have the same key, equal
-// ones are set aside, and the others are compared in their order.
+// compareSheets gives the rows that differ, by their keys, and the number of the others. Where
+// several rows have the same key, equal ones are set aside, and the others are compared in their
+// order.
 func compareRows(was, is rowsByKey, keys map[string][]string, metrics []string) (rows []Row, same int) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		before, now := slices.Clone(was[key]), slices.Clone(is[key])
@@ -96,7 +98,8 @@ func numberOf(name string, was, is []string, at int) Number {
 	return n
 }
 
-// added gives the sums of rows, metric by metric. NULLs add nothing, and of nothing else the sum is NULL.
+// added gives the sums of rows, metric by metric. NULLs add nothing, and of nothing else the sum is
+// NULL.
 func added(rows [][]string) [][]string {
 	sums := make([]string, len(rows[0]))
 	for m := range sums {
@@ -116,7 +119,8 @@ func added(rows [][]string) [][]string {
 	return [][]string{sums}
 }
 
-// plain is a cell of a metric as it is compared: a number in one spelling, and empty where the table has a NULL.
+// plain is a cell of a metric as it is compared: a number in one spelling, and empty where the
+// table has a NULL.
 func plain(text string, typ catalog.Type) string {
 	if typ == catalog.String {
 		return text
@@ -124,7 +128,8 @@ func plain(text string, typ catalog.Type) string {
 	if n, ok := rational(text); ok {
 		return exact(n)
 	}
-	if slices.ContainsFunc([]string{"null", "nan", "none"}, func(word string) bool { return strings.EqualFold(word, text) }) {
+	if slices.ContainsFunc([]string{"null", "nan", "none"},
+		func(word string) bool { return strings.EqualFold(word, text) }) {
 		return ""
 	}
 	return text

@@ -20,9 +20,10 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// Visible lists the apps that a client's token shows: by filters_data, or where the service lacks that, those with a row in a report of
-// the last 90 days, as far back as finals are compared, or else those that have events. The zero scope: the service tells none of these.
-// Source of the lists: the service's documents; filters_data isn't in the interface document.
+// Visible lists the apps that a client's token shows: by filters_data, or where the service lacks
+// that, those with a row in a report of the last 90 days, as far back as finals are compared, or
+// else those that have events. The zero scope: the service tells none of these. Source of the
+// lists: the service's documents; filters_data isn't in the interface document.
 func Visible(ctx context.Context, client *adjust.Client) ledger.Scope {
 	ctx, end := context.WithTimeout(ctx, visibleTime)
 	defer end()
@@ -46,7 +47,8 @@ func listedApps(ctx context.Context, client *adjust.Client) (apps []string, err 
 	return apps, err
 }
 
-// reportedApps asks for metrics that every account has. Where all of them are zero the service has no row.
+// reportedApps asks for metrics that every account has. Where all of them are zero the service has
+// no row.
 func reportedApps(ctx context.Context, client *adjust.Client) (apps []string, err error) {
 	today := civil.DateOf(time.Now().UTC())
 	rows, err := counted(ctx, client, "app_token", today.AddDays(-90), today, nil)
@@ -61,12 +63,16 @@ func reportedApps(ctx context.Context, client *adjust.Client) (apps []string, er
 // counts are metrics that every account has.
 var counts = []string{"installs", "clicks", "impressions", "sessions"}
 
-// counted asks for counts by a dimension, of some apps or, without any, of all. It gives the cells of each row by their columns.
-func counted(ctx context.Context, client *adjust.Client, by string, from, until civil.Date, apps []string) (list []map[string]string, err error) {
+// counted asks for counts by a dimension, of some apps or, without any, of all. It gives the cells
+// of each row by their columns.
+func counted(ctx context.Context, client *adjust.Client, by string, from, until civil.Date,
+	apps []string) (list []map[string]string, err error) {
 	q := adjust.ReportQuery{
-		Dimensions: []string{by}, Metrics: counts, From: from, Until: until, UTCOffset: "+00:00", Currency: "USD", Summable: true,
-		Filters: map[string][]string{appTokenIn: apps}, Parameters: map[string][]string{
-			"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression"}, "attribution_source": {"dynamic"}, "reattributed": {"all"},
+		Dimensions: []string{by}, Metrics: counts, From: from, Until: until, UTCOffset: "+00:00", Currency: "USD",
+		Summable: true,
+		Filters:  map[string][]string{appTokenIn: apps}, Parameters: map[string][]string{
+			"cohort_maturity": {"immature"}, "attribution_types": {"click", "impression"},
+			"attribution_source": {"dynamic"}, "reattributed": {"all"},
 			"iap_revenue_mode": {"GROSS_100"}, "ad_spend_mode": {"adjust"}, "sandbox": {"false"},
 		},
 	}
@@ -87,12 +93,13 @@ func counted(ctx context.Context, client *adjust.Client, by string, from, until 
 	return list, err
 }
 
-// A hiding is what the service leaves out of one day, by metric and in words: of a report without a list of apps, and of one with the apps
-// that it lists itself.
+// A hiding is what the service leaves out of one day, by metric and in words: of a report without a
+// list of apps, and of one with the apps that it lists itself.
 type hiding struct{ without, with []string }
 
-// hidingOf asks for the same day twice. The day is one that is over for a while, so that little is counted between the two answers. What
-// can't be had hides nothing. Source: one author of a client has seen newer trackers missing without a list.
+// hidingOf asks for the same day twice. The day is one that is over for a while, so that little is
+// counted between the two answers. What can't be had hides nothing. Source: one author of a client
+// has seen newer trackers missing without a list.
 func hidingOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h hiding) {
 	if len(s.Apps) == 0 {
 		return h
@@ -122,9 +129,11 @@ func hidingOf(ctx context.Context, client *adjust.Client, s ledger.Scope) (h hid
 	return h
 }
 
-// compare notes which of two numbers of a metric and a day is the lesser: that of an answer without a list of apps, or with it.
+// compare notes which of two numbers of a metric and a day is the lesser: that of an answer without
+// a list of apps, or with it.
 func (h *hiding) compare(name string, day civil.Date, without, with *big.Rat, s ledger.Scope) {
-	said := fmt.Sprintf("%s of %s is %s without a list of apps, and %s with the %d apps that %s lists", name, day, exact(without), exact(with), len(s.Apps), s.Source)
+	said := fmt.Sprintf("%s of %s is %s without a list of apps, and %s with the %d apps that %s lists", name, day,
+		exact(without), exact(with), len(s.Apps), s.Source)
 	switch without.Cmp(with) {
 	case -1:
 		h.without = append(h.without, said)
@@ -133,11 +142,13 @@ func (h *hiding) compare(name string, day civil.Date, without, with *big.Rat, s 
 	}
 }
 
-// advice names the setting that leaves nothing out; empty: the one that there is does, as far as is known.
+// advice names the setting that leaves nothing out; empty: the one that there is does, as far as is
+// known.
 func (h *hiding) advice(listed bool) string {
 	switch {
 	case len(h.without) > 0 && len(h.with) > 0:
-		return h.without[0] + "; " + h.with[0] + "; so that each leaves something out: name the apps in filters: {app_token__in: [...]}"
+		return h.without[0] + "; " + h.with[0] +
+			"; so that each leaves something out: name the apps in filters: {app_token__in: [...]}"
 	case len(h.without) > 0 && !listed:
 		return h.without[0] + "; set app_scope: listed, and let run --force fetch what is there"
 	case len(h.with) > 0 && listed:
@@ -146,8 +157,8 @@ func (h *hiding) advice(listed bool) string {
 	return ""
 }
 
-// Scoping says how the job's rows are best asked for, where the service leaves something out of them as they are; empty: nothing is known to
-// be left out.
+// Scoping says how the job's rows are best asked for, where the service leaves something out of
+// them as they are; empty: nothing is known to be left out.
 func (k *Kind) Scoping(ctx context.Context) string {
 	if k.o.Visible == nil || len(k.o.Query.Filters[appTokenIn]) > 0 {
 		return ""
@@ -156,12 +167,13 @@ func (k *Kind) Scoping(ctx context.Context) string {
 	return h.advice(k.o.Listed)
 }
 
-// scoping is Scoping by the table's own counts of a day: with the list of apps or without it, as the rows weren't asked for. It takes a request
-// where the totals weren't of the list.
+// scoping is Scoping by the table's own counts of a day: with the list of apps or without it, as
+// the rows weren't asked for. It takes a request where the totals weren't of the list.
 func (p *plan) scoping(ctx context.Context) string {
 	s, records := p.scope.now, p.table.Sorted()
 	cols := p.columns.Load()
-	if cols == nil || len(s.Apps) == 0 || len(p.o.Query.Filters[appTokenIn]) > 0 || p.rules.Period == refresh.Whole || len(records) == 0 {
+	if cols == nil || len(s.Apps) == 0 || len(p.o.Query.Filters[appTokenIn]) > 0 || p.rules.Period == refresh.Whole ||
+		len(records) == 0 {
 		return ""
 	}
 	e := records[max(0, len(records)-2)]
@@ -206,7 +218,8 @@ func appsWithEvents(ctx context.Context, client *adjust.Client) (apps []string, 
 // visibleTime bounds how long a run waits for the list of apps, without which it goes on.
 const visibleTime = 30 * time.Second
 
-// A scope is what a run knows of the apps that its token shows. It is asked for once, before anything is fetched.
+// A scope is what a run knows of the apps that its token shows. It is asked for once, before
+// anything is fetched.
 type scope struct {
 	mu    sync.Mutex
 	known bool
@@ -215,7 +228,8 @@ type scope struct {
 	was   map[string]ledger.Scope // those that records name, by ID
 }
 
-// inSight asks which apps the token shows. The error says that it is a token of another account than the one that the table is of.
+// inSight asks which apps the token shows. The error says that it is a token of another account
+// than the one that the table is of.
 func (p *plan) inSight(ctx context.Context, client *adjust.Client) error {
 	s := &p.scope
 	s.mu.Lock()
@@ -232,7 +246,8 @@ func (p *plan) inSight(ctx context.Context, client *adjust.Client) error {
 		}
 	}
 	if apps := p.o.Query.Filters[appTokenIn]; len(apps) > 0 {
-		s.now.Apps = slices.DeleteFunc(slices.Clone(s.now.Apps), func(app string) bool { return !slices.Contains(apps, app) })
+		s.now.Apps = slices.DeleteFunc(slices.Clone(s.now.Apps),
+			func(app string) bool { return !slices.Contains(apps, app) })
 	}
 	if s.err = p.unlisted(); s.err != nil {
 		s.known = true
@@ -252,35 +267,44 @@ func (p *plan) inSight(ctx context.Context, client *adjust.Client) error {
 	}
 	s.known = true
 	if added := s.now.Lacks(was); p.o.Listed && len(added) > 0 && was.Source != "" {
-		p.o.Log.Warn("apps are new in the service's list, and are asked for from now on", "job", p.o.Job, "run", p.o.Run, "apps", strings.Join(added, " "))
+		p.o.Log.Warn("apps are new in the service's list, and are asked for from now on", "job", p.o.Job, "run",
+			p.o.Run, "apps", strings.Join(added, " "))
 	}
 	switch gone := was.Lacks(s.now); {
 	case len(gone) == 0 || p.o.Rebaseline: // all partitions are to be replaced
 	case len(gone) == len(was.Apps):
-		s.err = fmt.Errorf("%w: %w: the token shows none of the %d apps that table %s was filled with, such as %s, and so it is of another account; "+
-			"nothing is fetched; give that account a table of its own", jobs.ErrStop, jobs.ErrDenied, len(gone), p.o.Table, gone[0])
+		s.err = fmt.Errorf("%w: %w: the token shows none of the %d apps that table %s was filled with, such as %s, "+
+			"and so it is of another account; "+
+			"nothing is fetched; give that account a table of its own", jobs.ErrStop, jobs.ErrDenied, len(gone),
+			p.o.Table, gone[0])
 	default:
-		p.o.Log.Warn("apps are out of the token's sight; what they had stays as long as it is missed", "job", p.o.Job, "run", p.o.Run, "apps", strings.Join(gone, " "))
+		p.o.Log.Warn("apps are out of the token's sight; what they had stays as long as it is missed", "job", p.o.Job,
+			"run", p.o.Run, "apps", strings.Join(gone, " "))
 	}
 	return s.err
 }
 
-// unlisted says what the list of apps that rows are asked for by is known to lack. The error is that there is no list.
+// unlisted says what the list of apps that rows are asked for by is known to lack. The error is
+// that there is no list.
 func (p *plan) unlisted() error {
 	if !p.o.Listed || p.scope.now.Source == "filters_data" {
 		return nil
 	}
 	if p.scope.now.Source == "" {
-		return fmt.Errorf("%w: app_scope: listed: the service lists no apps, neither in filters_data nor by reports and events; "+
+		return fmt.Errorf("%w: app_scope: listed: the service lists no apps, neither in filters_data nor by reports "+
+			"and events; "+
 			"name them in filters: {app_token__in: [...]}, or set app_scope: account", jobs.ErrStop)
 	}
-	lacks := map[string]string{"csv_report": "without rows in the last 90 days", "events": "without events"}[p.scope.now.Source]
-	p.o.Log.Warn("the service has no list of apps, so that it is that of "+p.scope.now.Source+"; apps "+lacks+" aren't in it", "job", p.o.Job, "run", p.o.Run)
+	lacks := map[string]string{"csv_report": "without rows in the last 90 days",
+		"events": "without events"}[p.scope.now.Source]
+	p.o.Log.Warn(
+		"the service has no list of apps, so that it is that of "+p.scope.now.Source+"; apps "+lacks+" aren't in it",
+		"job", p.o.Job, "run", p.o.Run)
 	return nil
 }
 
-// recordedScopes reads the scopes that records name, and gives that of the newest record. A record of an earlier version names none; all
-// that others name stands in for it.
+// recordedScopes reads the scopes that records name, and gives that of the newest record. A record
+// of an earlier version names none; all that others name stands in for it.
 func (p *plan) recordedScopes(ctx context.Context) (newest ledger.Scope, err error) {
 	all, last := ledger.Scope{Source: p.scope.now.Source}, time.Time{}
 	for _, e := range p.table.Records() {

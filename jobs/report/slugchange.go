@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/slugs"
 )
 
-// slugChanges says since when slugs that a selector wants are gone, and what they are now: a text to end a message with, empty
-// when no events job has seen it.
+// slugChanges says since when slugs that a selector wants are gone, and what they are now: a text
+// to end a message with, empty when no events job has seen it.
 func (o Options) slugChanges(ctx context.Context, s Selector, lost []string) string {
 	var text strings.Builder
 	for _, history := range o.SlugHistories {
@@ -27,13 +27,16 @@ func (o Options) slugChanges(ctx context.Context, s Selector, lost []string) str
 	return text.String()
 }
 
-// lostIn are the changes by which slugs that the selector wants are gone, as far as the last snapshot still lacks
-// them, and what became of those that they were renamed to.
+// lostIn are the changes by which slugs that the selector wants are gone, as far as the last
+// snapshot still lacks them, and what became of those that they were renamed to.
 func (s Selector) lostIn(r slugs.Record, lost []string) (found []slugs.Change) {
 	in := func(o slugs.Owner) bool { return s.App == "" || o.App == s.App }
 	means := func(l slugs.Label, owners []slugs.Owner) bool {
 		return s.Name != "" && l.Name == s.Name && slices.ContainsFunc(owners, in) ||
-			s.Token != "" && slices.ContainsFunc(owners, func(o slugs.Owner) bool { return o.Token == s.Token && in(o) })
+			s.Token != "" && slices.ContainsFunc(owners, func(o slugs.Owner) bool {
+				return o.Token == s.Token &&
+					in(o)
+			})
 	}
 	there := slices.ContainsFunc(r.Events, func(e slugs.Event) bool { return means(e.Label, e.Owners) })
 	if there && s.As != "" {
@@ -41,7 +44,8 @@ func (s Selector) lostIn(r slugs.Record, lost []string) (found []slugs.Change) {
 	}
 	wanted := slices.Clone(lost)
 	for _, c := range r.Changes {
-		slug := c.Lost() && slices.Contains(wanted, c.Was.Slug) && !r.Has(c.Was.Slug, s.App) && slices.ContainsFunc(c.Owners, in)
+		slug := c.Lost() && slices.Contains(wanted, c.Was.Slug) && !r.Has(c.Was.Slug, s.App) &&
+			slices.ContainsFunc(c.Owners, in)
 		if slug || !there && c.Was.Slug != "" && means(c.Was, c.Owners) {
 			found = append(found, c)
 			wanted = append(wanted, c.Now.Slug)
@@ -50,7 +54,8 @@ func (s Selector) lostIn(r slugs.Record, lost []string) (found []slugs.Change) {
 	return found
 }
 
-// slugs are those of the events that the selector's recorded columns came from, and the one that it names.
+// slugs are those of the events that the selector's recorded columns came from, and the one that it
+// names.
 func (s Selector) slugs(recorded ledger.Shape) (out []string) {
 	if s.Slug != "" {
 		out = append(out, s.Slug)
@@ -72,7 +77,8 @@ func (s Selector) slugs(recorded ledger.Shape) (out []string) {
 	return out
 }
 
-// warnOfLostSlugs warns of selectors that want slugs which an events job has seen go, before a run asks for them.
+// warnOfLostSlugs warns of selectors that want slugs which an events job has seen go, before a run
+// asks for them.
 func (p *plan) warnOfLostSlugs(ctx context.Context, recorded ledger.Shape) {
 	if p.o.Rebaseline || p.o.NewColumns {
 		return // the events have been looked up by now

@@ -31,8 +31,9 @@ func (w *watchedService) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// A year, a day a request, answers that take two seconds, and five requests a second, which the service enforces: the
-// limiter is what bounds the time, to three percent, and nothing else is waited for.
+// A year, a day a request, answers that take two seconds, and five requests a second, which the
+// service enforces: the limiter is what bounds the time, to three percent, and nothing else is
+// waited for.
 func TestTheLimiterIsKeptFull(t *testing.T) {
 	const (
 		days, rate, burst = 365, 5, 1 // the client's default, and the service's
@@ -40,9 +41,12 @@ func TestTheLimiterIsKeptFull(t *testing.T) {
 		inFlight          = burst + rate*2 + 1 // a burst and what is sent while it is answered
 	)
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: days + 5, Rate: rate, Burst: burst, Latency: latency, Readings: documented()})
+		r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: days + 5, Rate: rate, Burst: burst, Latency: latency,
+			Readings: documented()})
 		defer r.close()
-		r.options.Events = nil // it is asked for under a lock, and while others wait for one a bubble's clock stands still
+		// It is asked for under a lock, and while others wait for one a bubble's clock stands
+		// still.
+		r.options.Events = nil
 		r.options.Rules.Page = 1
 		r.options.Query.Dimensions = []string{"day", "app_token"}
 		r.options.Query.Metrics = []string{"installs", "cost"}
@@ -69,11 +73,13 @@ func TestTheLimiterIsKeptFull(t *testing.T) {
 	})
 }
 
-// A service that enforces the very rate that it is asked at refuses nothing, from the first second on.
+// A service that enforces the very rate that it is asked at refuses nothing, from the first second
+// on.
 func TestAServiceAtExactlyOurRate(t *testing.T) {
 	for _, c := range []struct{ rate, page int }{{10, 7}, {10, 1}, {50, 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: 65, Rate: float64(c.rate), Burst: 1, Readings: documented()})
+			r := newRig(t, emulator.Options{Seed: 3, Apps: 1, Days: 65, Rate: float64(c.rate), Burst: 1,
+				Readings: documented()})
 			defer r.close()
 			r.options.Events = nil
 			r.options.Rules.Page = c.page
@@ -83,7 +89,8 @@ func TestAServiceAtExactlyOurRate(t *testing.T) {
 			r.client.HTTP = &http.Client{Transport: service}
 			r.ok()
 			if sent, refused := service.sent.Load(), service.refused.Load(); refused > 0 || int(sent) < 60/c.page+1 {
-				t.Errorf("at %d a second, %d days a window: %d of %d requests were refused", c.rate, c.page, refused, sent)
+				t.Errorf("at %d a second, %d days a window: %d of %d requests were refused", c.rate, c.page, refused,
+					sent)
 			}
 		})
 	}
@@ -91,8 +98,8 @@ func TestAServiceAtExactlyOurRate(t *testing.T) {
 
 const nightRate = 10 // the client's default
 
-// wholeNight makes what a night is: 60 days by 12 apps at the rate that is the default, from a service that takes two seconds for an answer,
-// and any number at a time.
+// wholeNight makes what a night is: 60 days by 12 apps at the rate that is the default, from a
+// service that takes two seconds for an answer, and any number at a time.
 func wholeNight(t testing.TB, reconcile report.Reconcile) *rig {
 	r := newRig(t, emulator.Options{Seed: 7, Rate: -1, Latency: 2 * time.Second, Readings: documented()})
 	r.options.Reconcile = reconcile
@@ -101,7 +108,8 @@ func wholeNight(t testing.TB, reconcile report.Reconcile) *rig {
 	return r
 }
 
-// Totals are asked for beside the rows: a night with them waits for nothing but the turns of its requests.
+// Totals are asked for beside the rows: a night with them waits for nothing but the turns of its
+// requests.
 func TestTotalsTakeNoTime(t *testing.T) {
 	slow.Test(t)
 	took, requests := map[report.Reconcile]time.Duration{}, map[report.Reconcile]int64{}
@@ -120,11 +128,13 @@ func TestTotalsTakeNoTime(t *testing.T) {
 	}
 	turns := time.Duration(requests[report.ReconcileWarn]-requests[report.ReconcileOff]) * time.Second / nightRate
 	if with, without := took[report.ReconcileWarn], took[report.ReconcileOff]; with > without*102/100+turns {
-		t.Errorf("a night takes %v, and %v without totals, and %v are the turns of their requests", with, without, turns)
+		t.Errorf("a night takes %v, and %v without totals, and %v are the turns of their requests", with, without,
+			turns)
 	}
 }
 
-// BenchmarkNight is a night by the clock on the wall, the service's own work in the same process included.
+// BenchmarkNight is a night by the clock on the wall, the service's own work in the same process
+// included.
 func BenchmarkNight(b *testing.B) {
 	for _, reconcile := range []report.Reconcile{report.ReconcileOff, report.ReconcileWarn} {
 		b.Run(string(reconcile), func(b *testing.B) {

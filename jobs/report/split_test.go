@@ -18,8 +18,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A day that takes the service too long is asked for app by app, because the config names the apps and the rows say
-// which app they are of.
+// A day that takes the service too long is asked for app by app, because the config names the apps
+// and the rows say which app they are of.
 func TestADayIsSplitByApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cuts []emulator.Fault // pieces that break off, at different places
@@ -45,12 +45,14 @@ func TestADayIsSplitByApp(t *testing.T) {
 	})
 }
 
-// Without the list of apps a day can't be split: the rows of an app that the list lacks would be missing silently.
+// Without the list of apps a day can't be split: the rows of an app that the list lacks would be
+// missing silently.
 func TestADayIsNotSplitBlindly(t *testing.T) {
 	for name, change := range map[string]func(*rig){
 		"no filter": func(*rig) {},
 		"app_token is no dimension": func(r *rig) {
-			r.options.Query.Filters = map[string][]string{"app_token__in": {r.server.Apps()[0].Token, r.server.Apps()[1].Token}}
+			r.options.Query.Filters = map[string][]string{"app_token__in": {r.server.Apps()[0].Token,
+				r.server.Apps()[1].Token}}
 			r.options.Query.Dimensions = []string{"day", "network"}
 		},
 	} {
@@ -110,10 +112,12 @@ func TestOnlyWhatIsMissingIsRequested(t *testing.T) {
 	})
 }
 
-// An app that the service refuses by itself is named, and the run isn't right. The others are published where totals vouch for them: those of all
-// apps, or those of the others where the service refuses the app there too.
+// An app that the service refuses by itself is named, and the run isn't right. The others are
+// published where totals vouch for them: those of all apps, or those of the others where the
+// service refuses the app there too.
 func TestAnAppIsRefusedByItself(t *testing.T) {
-	for name, has := range map[string]bool{"that is gone": false, "in totals too": true, "in totals too, the first": true} {
+	for name, has := range map[string]bool{"that is gone": false, "in totals too": true,
+		"in totals too, the first": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Readings: alone("unknown-apps=400")})
@@ -122,12 +126,15 @@ func TestAnAppIsRefusedByItself(t *testing.T) {
 				r.options.Log = slog.New(slog.NewTextHandler(&log, nil))
 				r.options.Events = nil
 				good, other := r.server.Apps()[0].Token, "gone12345678"
-				faults := []emulator.Fault{{Query: "dimensions=day,app,", Every: 1, Times: 2, Kind: emulator.FaultStatus, Status: 504}}
+				faults := []emulator.Fault{{Query: "dimensions=day,app,", Every: 1, Times: 2,
+					Kind: emulator.FaultStatus, Status: 504}}
 				if has {
 					other = r.server.Apps()[1].Token
 					faults = []emulator.Fault{
-						{Query: "app_token__in=" + good + "," + other + "&", Every: 1, Kind: emulator.FaultStatus, Status: 504},
-						{Query: "app_token__in=" + other + "," + good + "&", Every: 1, Kind: emulator.FaultStatus, Status: 504},
+						{Query: "app_token__in=" + good + "," + other + "&", Every: 1, Kind: emulator.FaultStatus,
+							Status: 504},
+						{Query: "app_token__in=" + other + "," + good + "&", Every: 1, Kind: emulator.FaultStatus,
+							Status: 504},
 						{Query: "app_token__in=" + other + "&", Every: 1, Kind: emulator.FaultStatus, Status: 400},
 					}
 				}
@@ -145,13 +152,16 @@ func TestAnAppIsRefusedByItself(t *testing.T) {
 				if !strings.Contains(log.String(), "app="+other) {
 					t.Errorf("the app isn't named: %s", log.String())
 				}
-				if err == nil || !strings.Contains(err.Error(), said) || jobs.ExitCode([]ledger.Result{res}, false, false) != jobs.ExitSome {
+				if err == nil || !strings.Contains(err.Error(), said) ||
+					jobs.ExitCode([]ledger.Result{res}, false, false) != jobs.ExitSome {
 					t.Errorf("%v", err)
 				}
-				if len(r.files()) != 1 || e.Control == nil || e.Control.State != ledger.Reconciled || e.Control.Why != said {
+				if len(r.files()) != 1 || e.Control == nil || e.Control.State != ledger.Reconciled ||
+					e.Control.Why != said {
 					t.Errorf("%d files, %+v", len(r.files()), e.Control)
 				}
-				if rows := strings.Join(r.contents(), "\n"); !strings.Contains(rows, good) || strings.Contains(rows, other) {
+				if rows := strings.Join(r.contents(), "\n"); !strings.Contains(rows, good) ||
+					strings.Contains(rows, other) {
 					t.Errorf("the rows are %.200s", rows)
 				}
 			})
@@ -159,7 +169,8 @@ func TestAnAppIsRefusedByItself(t *testing.T) {
 	}
 }
 
-// A window whose answer is longer than one may be is asked for by halves until it fits, and is published as one that was never too long.
+// A window whose answer is longer than one may be is asked for by halves until it fits, and is
+// published as one that was never too long.
 func TestALongAnswerIsHalved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var whole int64
@@ -171,7 +182,8 @@ func TestALongAnswerIsHalved(t *testing.T) {
 			}
 			r.start(6)
 			res := r.run(t.Context())
-			if err := errors.Join(res.Errs...); err != nil || len(r.files()) < 6 || halved && (len(r.files()) != files || res.Outcome.Requests < 4) {
+			if err := errors.Join(res.Errs...); err != nil || len(r.files()) < 6 || halved &&
+				(len(r.files()) != files || res.Outcome.Requests < 4) {
 				t.Errorf("halved %v: %d files, %d requests, %v", halved, len(r.files()), res.Outcome.Requests, err)
 			}
 			whole, files = res.Outcome.CSVBytes, len(r.files())
@@ -180,13 +192,15 @@ func TestALongAnswerIsHalved(t *testing.T) {
 	})
 }
 
-// An app that the service refuses is left out also where it is all that one address asks for, because the list has no room in fewer.
+// An app that the service refuses is left out also where it is all that one address asks for,
+// because the list has no room in fewer.
 func TestARefusedAppOfAGroup(t *testing.T) {
 	const gone = "zgone1234567"
 	alone := 0
 	for most := 1300; most > 1100 && alone == 0; most -= 6 {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, emulator.Options{Seed: 7, Apps: 60, Rate: -1, Days: 5, Readings: append(documented(), "unknown-apps=400")})
+			r := newRig(t, emulator.Options{Seed: 7, Apps: 60, Rate: -1, Days: 5,
+				Readings: append(documented(), "unknown-apps=400")})
 			defer r.close()
 			r.options.Events, r.client.MaxURL = nil, most
 			r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token"}, []string{"installs"}
@@ -198,11 +212,13 @@ func TestARefusedAppOfAGroup(t *testing.T) {
 			r.start(1)
 			res := r.run(t.Context())
 			for _, q := range r.server.Requests() {
-				if strings.Contains(q.Query, "app_token__in="+gone+"&") && strings.Contains(q.Query, "dimensions=day,app_token") {
+				if strings.Contains(q.Query, "app_token__in="+gone+"&") &&
+					strings.Contains(q.Query, "dimensions=day,app_token") {
 					alone++
 				}
 			}
-			if err := errors.Join(res.Errs...); len(r.files()) != 1 || alone > 0 && (err == nil || !strings.Contains(err.Error(), "the service refuses the apps "+gone)) {
+			if err := errors.Join(res.Errs...); len(r.files()) != 1 || alone > 0 &&
+				(err == nil || !strings.Contains(err.Error(), "the service refuses the apps "+gone)) {
 				t.Errorf("addresses of %d bytes: %d files, %v", most, len(r.files()), err)
 			}
 		})

@@ -48,8 +48,8 @@ func (r *rig) recorded(day civil.Date) ledger.Record {
 	return e
 }
 
-// A row says when its fetch began and which run it was, as the ledger does. Rows that come back the same stay with what they
-// say, and aren't put again.
+// A row says when its fetch began and which run it was, as the ledger does. Rows that come back the
+// same stay with what they say, and aren't put again.
 func TestStamps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 5, Apps: 2, Rate: -1})
@@ -93,8 +93,9 @@ func TestStamps(t *testing.T) {
 	})
 }
 
-// Stamps are added as a metric is: older partitions are fetched again for them, or stay without them until somebody asks. The
-// numbers count as neither moved nor restated, and taking the stamps away asks for nothing.
+// Stamps are added as a metric is: older partitions are fetched again for them, or stay without
+// them until somebody asks. The numbers count as neither moved nor restated, and taking the stamps
+// away asks for nothing.
 func TestStampsAdded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 5, Apps: 2, Rate: -1})
@@ -109,7 +110,8 @@ func TestStampsAdded(t *testing.T) {
 			t.Errorf("later columns: %+v", res.Outcome)
 		}
 		r.options.Rules.LaterColumns = false
-		if res := r.ok(); res.Outcome.Written+res.Outcome.Unchanged < before || res.Outcome.Moved > 0 || len(r.files()) != before {
+		if res := r.ok(); res.Outcome.Written+res.Outcome.Unchanged < before || res.Outcome.Moved > 0 ||
+			len(r.files()) != before {
 			t.Errorf("of %d files: %+v", before, res.Outcome)
 		}
 		for day := range r.files() {
@@ -131,7 +133,8 @@ func TestStampsAdded(t *testing.T) {
 	})
 }
 
-// What is replayed says when its kept answer was fetched, as the ledger does, and which run replayed it.
+// What is replayed says when its kept answer was fetched, as the ledger does, and which run
+// replayed it.
 func TestStampsReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 5, Apps: 2, Rate: -1})
@@ -145,7 +148,8 @@ func TestStampsReplayed(t *testing.T) {
 		r.replayed(report.Replay{})
 		for day := range r.files() {
 			loaded, run := r.stamps(day)
-			if e := r.recorded(day); run != "replay-2" || e.Run != run || loaded != e.Fetched.UTC().Format("2006-01-02T15:04:05") {
+			if e := r.recorded(day); run != "replay-2" || e.Run != run ||
+				loaded != e.Fetched.UTC().Format("2006-01-02T15:04:05") {
 				t.Errorf("%s: loaded at %s by %s, recorded %s by %s", day, loaded, run, e.Fetched, e.Run)
 			}
 		}
@@ -155,9 +159,9 @@ func TestStampsReplayed(t *testing.T) {
 	})
 }
 
-// Whatever night wrote a file, it has the columns of the config in its order. An added metric is in all of them once the next
-// run is done; until then older files lack it, and have the others in the same order and types. The description beside the
-// table has them all.
+// Whatever night wrote a file, it has the columns of the config in its order. An added metric is in
+// all of them once the next run is done; until then older files lack it, and have the others in the
+// same order and types. The description beside the table has them all.
 func TestOneSchema(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 5, Apps: 2, Rate: -1})
@@ -193,7 +197,10 @@ func TestOneSchema(t *testing.T) {
 			check(t, err)
 			var described struct{ Columns []struct{ Name string } }
 			check(t, json.Unmarshal(text, &described))
-			if !slices.EqualFunc(described.Columns, got.names, func(c struct{ Name string }, name string) bool { return c.Name == name }) {
+			if !slices.EqualFunc(described.Columns, got.names, func(c struct{ Name string },
+				name string) bool {
+				return c.Name == name
+			}) {
 				t.Fatalf("described %v, want %v", described, got.names)
 			}
 		}
@@ -203,8 +210,8 @@ func TestOneSchema(t *testing.T) {
 	})
 }
 
-// The rows of a day that is asked for in pieces say when the first piece was; and the stamps are the ledger's to the microsecond,
-// which only a clock that goes on by itself shows.
+// The rows of a day that is asked for in pieces say when the first piece was; and the stamps are
+// the ledger's to the microsecond, which only a clock that goes on by itself shows.
 func TestStampsOfPieces(t *testing.T) {
 	for _, most := range []int{0, 2} { // whole days, and days in pieces
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 5, Rate: -1, MaxPairs: most})
@@ -223,7 +230,8 @@ func TestStampsOfPieces(t *testing.T) {
 			check(t, err)
 			stats, err := chunk.Statistics()
 			check(t, err)
-			low, high := int64(binary.LittleEndian.Uint64(stats.EncodeMin())), int64(binary.LittleEndian.Uint64(stats.EncodeMax()))
+			low, high := int64(binary.LittleEndian.Uint64(stats.EncodeMin())),
+				int64(binary.LittleEndian.Uint64(stats.EncodeMax()))
 			if want := r.recorded(day).Fetched.UnixMicro(); low != want || high != want {
 				t.Errorf("%s: loaded at %d to %d, want %d", day, low, high, want)
 			}

@@ -26,12 +26,15 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
 )
 
-// A store is where a drawn history publishes, together with what people do to it behind the program's back.
+// A store is where a drawn history publishes, together with what people do to it behind the
+// program's back.
 type store interface {
-	// target is the store as the config has it. Before each put it calls put, which may end the run.
+	// target is the store as the config has it. Before each put it calls put, which may end the
+	// run.
 	target(t testing.TB, put func()) ledger.Target
 
-	// read gives what readers find, by another reader than the program's. The table of a day that lies there twice has both.
+	// read gives what readers find, by another reader than the program's. The table of a day that
+	// lies there twice has both.
 	read(t testing.TB) map[civil.Date][]readTable
 
 	// harm does something to the rows of days, and gives those days.
@@ -296,7 +299,8 @@ func (w *warehouse) read(t testing.TB) map[civil.Date][]readTable {
 // call calls the warehouse as anybody may.
 func (w *warehouse) call(t testing.TB, method, path, body string) {
 	answer := httptest.NewRecorder()
-	r := httptest.NewRequestWithContext(t.Context(), method, "http://x/bigquery/v2/projects/proj/"+path, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://x/bigquery/v2/projects/proj/"+path,
+		strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w.server.ServeHTTP(answer, r)
 	if answer.Code >= 300 || strings.Contains(answer.Body.String(), "errorResult") {
@@ -306,7 +310,9 @@ func (w *warehouse) call(t testing.TB, method, path, body string) {
 
 func (w *warehouse) query(t testing.TB, sql string) {
 	w.jobs++
-	w.call(t, http.MethodPost, "jobs", fmt.Sprintf(`{"jobReference": {"projectId": "proj", "jobId": "person%d", "location": "EU"}, "configuration": {"query": {"useLegacySql": false, "query": %q}}}`, w.jobs, sql))
+	w.call(t, http.MethodPost, "jobs",
+		fmt.Sprintf(
+			`{"jobReference": {"projectId": "proj", "jobId": "person%d", "location": "EU"}, "configuration": {"query": {"useLegacySql": false, "query": %q}}}`, w.jobs, sql))
 }
 
 func (w *warehouse) harm(c *change) (days []civil.Date) {
@@ -353,7 +359,8 @@ func (w *warehouse) harm(c *change) (days []civil.Date) {
 	case 4:
 		day := days[at]
 		for _, p := range w.puts[day] {
-			if rows := w.read(c.t)[day]; p.Rows != int64(len(rows[0].rows)) && p.Rows > 0 && day.After(c.gone) { // as many aren't noticed
+			// As many aren't noticed.
+			if rows := w.read(c.t)[day]; p.Rows != int64(len(rows[0].rows)) && p.Rows > 0 && day.After(c.gone) {
 				c.tell("older rows of a day are loaded")
 				restore(day, p)
 				return []civil.Date{day}

@@ -20,7 +20,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A block is windows that lie side by side, whose totals one request brings. The first of them that needs them asks for all.
+// A block is windows that lie side by side, whose totals one request brings. The first of them that
+// needs them asks for all.
 type block struct {
 	asking *semaphore.Weighted // held while they are asked for
 	row    []civil.Date        // from the first partition that was due to the last
@@ -28,7 +29,8 @@ type block struct {
 	err    error
 }
 
-// block gives the block that a row of partitions lies in, of the columns that it is asked for; nil: none was planned.
+// block gives the block that a row of partitions lies in, of the columns that it is asked for; nil:
+// none was planned.
 func (p *plan) block(row []civil.Date, c *columns) *block {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -37,7 +39,8 @@ func (p *plan) block(row []civil.Date, c *columns) *block {
 	b := p.blocks[key]
 	if b == nil {
 		b = &block{asking: semaphore.NewWeighted(1)}
-		due := slices.DeleteFunc(slices.Collect(maps.Keys(p.fetched)), func(d civil.Date) bool { return p.rules.Block(d, p.earliest) != from })
+		due := slices.DeleteFunc(slices.Collect(maps.Keys(p.fetched)),
+			func(d civil.Date) bool { return p.rules.Block(d, p.earliest) != from })
 		if len(due) > 0 {
 			b.row = p.rules.Period.Row(slices.MinFunc(due, civil.Date.Compare), slices.MaxFunc(due, civil.Date.Compare))
 		}
@@ -49,8 +52,9 @@ func (p *plan) block(row []civil.Date, c *columns) *block {
 	return b
 }
 
-// shared gives the service's totals of a row of partitions, from the answer that its block shares. When that can't be had, the row is
-// asked for alone later on. An error of the whole job is one window's; the others wait until the runner ends them.
+// shared gives the service's totals of a row of partitions, from the answer that its block shares.
+// When that can't be had, the row is asked for alone later on. An error of the whole job is one
+// window's; the others wait until the runner ends them.
 func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]table.Part, error) {
 	b := f.block(row, f.cols)
 	if b == nil {
@@ -82,7 +86,8 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 	return b.totals, errors.Join(b.err, ctx.Err())
 }
 
-// requests counts those that a row of partitions is asked for by, for its rows or for its totals, as far as is known before the service is asked.
+// requests counts those that a row of partitions is asked for by, for its rows or for its totals,
+// as far as is known before the service is asked.
 func (f *fetch) requests(row []civil.Date, totals bool) (n int) {
 	cut := f.cut(row)
 	if totals && f.query(row).Summable {
@@ -98,12 +103,14 @@ func (f *fetch) requests(row []civil.Date, totals bool) (n int) {
 	return n
 }
 
-// firstTotals is totals but for the newest block of a new table whose rows are asked for without a list of apps: its totals are of the apps that
-// the service lists, so that no further request is needed to find out whether one of the two ways leaves something out. Where the rows differ
-// from them, recheck asks for those without a list.
+// firstTotals is totals but for the newest block of a new table whose rows are asked for without a
+// list of apps: its totals are of the apps that the service lists, so that no further request is
+// needed to find out whether one of the two ways leaves something out. Where the rows differ from
+// them, recheck asks for those without a list.
 func (f *fetch) firstTotals(ctx context.Context, row []civil.Date) ([]table.Part, error) {
 	apps := f.scope.now.Apps
-	if !f.first || f.o.Listed || len(f.o.Query.Filters[appTokenIn]) > 0 || len(apps) == 0 || f.unchecked != "" || f.rules.Period == refresh.Whole ||
+	if !f.first || f.o.Listed || len(f.o.Query.Filters[appTokenIn]) > 0 || len(apps) == 0 || f.unchecked != "" ||
+		f.rules.Period == refresh.Whole ||
 		row[len(row)-1] != slices.MaxFunc(slices.Collect(maps.Keys(f.fetched)), civil.Date.Compare) {
 		return f.totals(ctx, row)
 	}
@@ -121,8 +128,9 @@ func (f *fetch) firstTotals(ctx context.Context, row []civil.Date) ([]table.Part
 	return f.totals(ctx, row)
 }
 
-// totals asks for the totals of a row of partitions. Where rows are asked for by a list of apps, that is done with the list and without it, and
-// the greater number counts: what either of the two hides shows as a difference.
+// totals asks for the totals of a row of partitions. Where rows are asked for by a list of apps,
+// that is done with the list and without it, and the greater number counts: what either of the two
+// hides shows as a difference.
 func (f *fetch) totals(ctx context.Context, row []civil.Date) ([]table.Part, error) {
 	named := f.o.Query.Filters[appTokenIn]
 	parts, err := f.totalsOf(ctx, row, named)
@@ -131,7 +139,8 @@ func (f *fetch) totals(ctx context.Context, row []civil.Date) ([]table.Part, err
 	}
 	listed, err := f.totalsOf(ctx, row, f.apps())
 	if err != nil {
-		f.o.Log.Debug("totals by the list of apps can't be had", "job", f.o.Job, "run", f.o.Run, "window", span(row), "error", err)
+		f.o.Log.Debug("totals by the list of apps can't be had", "job", f.o.Job, "run", f.o.Run, "window", span(row),
+			"error", err)
 		return parts, ctx.Err()
 	}
 	with := byPartition(listed)
@@ -150,9 +159,10 @@ func (f *fetch) totals(ctx context.Context, row []civil.Date) ([]table.Part, err
 	return parts, nil
 }
 
-// totalsOf asks for the totals of a row of partitions. What the service is too slow for is asked for in halves: of the row, and
-// then of the apps. Apps that it refuses are left out. Totals of money that a table's rows can't have, although each row is small enough, are
-// read as doubles. Where one can't be read at all, its partition has none.
+// totalsOf asks for the totals of a row of partitions. What the service is too slow for is asked
+// for in halves: of the row, and then of the apps. Apps that it refuses are left out. Totals of
+// money that a table's rows can't have, although each row is small enough, are read as doubles.
+// Where one can't be read at all, its partition has none.
 func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) ([]table.Part, error) {
 	filters := f.o.Query.Filters
 	if len(apps) > 0 {
@@ -211,15 +221,17 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 // unreadable tells whether an answer has a number that a column can't hold.
 func (f *fetch) unreadable(err error) bool {
 	var cell *table.CellError
-	return errors.As(err, &cell) && slices.ContainsFunc(f.cols.numbers, func(c table.Column) bool { return strings.EqualFold(c.Source, cell.Column) })
+	return errors.As(err, &cell) && slices.ContainsFunc(f.cols.numbers,
+		func(c table.Column) bool { return strings.EqualFold(c.Source, cell.Column) })
 }
 
 // totalsBudget is the memory for an answer with totals.
 const totalsBudget = 1 << 20
 
-// totalsBy makes one request for totals, of the period and of what else they are to be grouped by. The query is that of the rows
-// but for its columns, and for filters that narrow it.
-func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, metrics []table.Column, filters map[string][]string) (parts []table.Part, err error) {
+// totalsBy makes one request for totals, of the period and of what else they are to be grouped by.
+// The query is that of the rows but for its columns, and for filters that narrow it.
+func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, metrics []table.Column,
+	filters map[string][]string) (parts []table.Part, err error) {
 	if cut := f.cut(row); len(cut) > 1 && !f.query(row).Summable {
 		for _, run := range cut {
 			some, err := f.totalsBy(ctx, run, by, metrics, filters)
@@ -249,7 +261,8 @@ func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, met
 		}
 	}
 	conv, err := table.New(table.Options{
-		Columns: columns, Route: route, Partitions: row, Dir: f.o.SpoolDir, Hold: table.HoldSmall, Codec: "none", Budget: table.NewBudget(totalsBudget),
+		Columns: columns, Route: route, Partitions: row, Dir: f.o.SpoolDir, Hold: table.HoldSmall, Codec: "none",
+		Budget:  table.NewBudget(totalsBudget),
 		Mending: f.table.Mending(),
 	})
 	if err != nil {
@@ -268,7 +281,8 @@ func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, met
 	return conv.Finish()
 }
 
-// period is the column that the table's totals go by: its period, or the year for a table without periods, which adds them up.
+// period is the column that the table's totals go by: its period, or the year for a table without
+// periods, which adds them up.
 func (c *columns) period() []table.Column {
 	switch {
 	case c.Route == table.NoRoute:

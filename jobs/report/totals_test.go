@@ -46,7 +46,8 @@ func TestRequestsOfALoad(t *testing.T) {
 					t.Errorf("the first load counts %d requests of %d", res.Outcome.Requests, first)
 				}
 				if first > c.most || res.Outcome.Windows > c.windows || res.Outcome.Unreconciled > 0 {
-					t.Errorf("the first load of %d windows makes %d requests, want at most %d", res.Outcome.Windows, first, c.most)
+					t.Errorf("the first load of %d windows makes %d requests, want at most %d", res.Outcome.Windows,
+						first, c.most)
 				}
 				time.Sleep(24 * time.Hour)
 				res2 := r.ok()
@@ -63,8 +64,8 @@ func TestRequestsOfALoad(t *testing.T) {
 	}
 }
 
-// A first load takes long enough for the service to restate days of windows whose totals it has told already: they are compared with
-// totals of that moment.
+// A first load takes long enough for the service to restate days of windows whose totals it has
+// told already: they are compared with totals of that moment.
 func TestTotalsOfAnEarlierMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Days: 40, Readings: documented()})
@@ -78,7 +79,8 @@ func TestTotalsOfAnEarlierMoment(t *testing.T) {
 		l.refuse = func(q url.Values) int { // refuses nothing
 			if isRows(q) && !restated {
 				restated = true
-				check(t, r.server.Restate(context.Background(), emulator.Restatement{Day: first.AddDays(20).String(), Metric: "installs", Delta: 7}))
+				check(t, r.server.Restate(context.Background(), emulator.Restatement{Day: first.AddDays(20).String(),
+					Metric: "installs", Delta: 7}))
 			}
 			return 0
 		}
@@ -120,7 +122,8 @@ func TestTotalsOfAQuarterFail(t *testing.T) {
 	})
 }
 
-// A run is ended while one window waits for the totals of all: the next run has them, and loses nothing.
+// A run is ended while one window waits for the totals of all: the next run has them, and loses
+// nothing.
 func TestTotalsOfARunThatEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Days: 40, Latency: time.Minute})
@@ -139,7 +142,8 @@ func TestTotalsOfARunThatEnds(t *testing.T) {
 	})
 }
 
-// Metrics that don't add up have totals too: a ratio that moves after it was final is found, whatever the others say.
+// Metrics that don't add up have totals too: a ratio that moves after it was final is found,
+// whatever the others say.
 func TestARatioMoves(t *testing.T) {
 	for name, metrics := range map[string][]string{"beside counts": {"installs", "ecpi_all"}, "alone": {"ecpi_all"}} {
 		t.Run(name, func(t *testing.T) {
@@ -155,17 +159,20 @@ func TestARatioMoves(t *testing.T) {
 				if o := r.ok().Outcome; o.Compared == 0 || o.Moved > 0 {
 					t.Errorf("an honest night: %+v", o)
 				}
-				check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "cost", Factor: 3}))
+				check(t, r.server.Restate(t.Context(), emulator.Restatement{Day: day.String(), Metric: "cost",
+					Factor: 3}))
 				time.Sleep(24 * time.Hour)
 				l.looked()
-				if o := r.ok().Outcome; o.Moved != 1 || r.record(day).Hash == was.Hash || r.record(day).Reason != string(refresh.Drifted) {
+				if o := r.ok().Outcome; o.Moved != 1 || r.record(day).Hash == was.Hash ||
+					r.record(day).Reason != string(refresh.Drifted) {
 					t.Errorf("the ratio has moved: %+v, %+v", o, r.record(day))
 				}
 				time.Sleep(24 * time.Hour)
 				if o := r.ok().Outcome; o.Moved > 0 {
 					t.Errorf("it is mended, and moves again: %+v", o)
 				}
-				if slices.Contains(metrics, "installs") && was.Control.State != ledger.Reconciled || was.Control.Totals["ecpi_all"] == "" {
+				if slices.Contains(metrics, "installs") && was.Control.State != ledger.Reconciled ||
+					was.Control.Totals["ecpi_all"] == "" {
 					t.Errorf("on record is %+v", was.Control)
 				}
 			})
@@ -173,7 +180,8 @@ func TestARatioMoves(t *testing.T) {
 	}
 }
 
-// A count that moves by less than money loses to rounding is seen all the same, because the totals on record are the service's own.
+// A count that moves by less than money loses to rounding is seen all the same, because the totals
+// on record are the service's own.
 func TestALittleMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := watched(t, 20)
@@ -189,7 +197,8 @@ func TestALittleMoves(t *testing.T) {
 	})
 }
 
-// The window that asks for the totals of all fails at its rows, and takes its request back: the next window asks for all in its place.
+// The window that asks for the totals of all fails at its rows, and takes its request back: the
+// next window asks for all in its place.
 func TestTotalsOfAWindowThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1, Days: 40, Readings: documented()})
@@ -218,28 +227,33 @@ func TestTotalsOfAWindowThatFails(t *testing.T) {
 	})
 }
 
-// Where a day lacks a row of one app and the next day lacks all rows, only the first day's difference is said to be in that app.
+// Where a day lacks a row of one app and the next day lacks all rows, only the first day's
+// difference is said to be in that app.
 func TestADifferenceInAllAppsIsNotNarrowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 4, Days: 30, Rate: -1})
 		defer r.close()
 		r.options.Events = nil
-		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token", "os_name"}, []string{"installs"}
+		r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token", "os_name"},
+			[]string{"installs"}
 		r.options.Rules.Page = 7
 		end := civil.DateOf(time.Now()).AddDays(-2)
 		r.from(end.AddDays(-1))
-		q := url.Values{"dimensions": {"day,app_token,os_name"}, "metrics": {"installs"}, "sort": {"day"}, "date_period": {end.AddDays(-1).String() + ":" + end.String()}}
+		q := url.Values{"dimensions": {"day,app_token,os_name"}, "metrics": {"installs"}, "sort": {"day"},
+			"date_period": {end.AddDays(-1).String() + ":" + end.String()}}
 		first := 0
 		for _, row := range r.answerOf(q) {
 			if row["day"] == end.AddDays(-1).String() {
 				first++
 			}
 		}
-		r.server.SetFaults([]emulator.Fault{{Kind: emulator.FaultCutRows, Rows: first - 1, Every: 1, Path: "csv_report", Query: "dimensions=day,app_token,os_name&"}})
+		r.server.SetFaults([]emulator.Fault{{Kind: emulator.FaultCutRows, Rows: first - 1, Every: 1, Path: "csv_report",
+			Query: "dimensions=day,app_token,os_name&"}})
 		r.run(t.Context())
 		records := r.records()
 		for day, want := range map[civil.Date]string{end.AddDays(-1): "app_token ", end: "each app_token of 4"} {
-			if c := records[day].Control; c == nil || len(c.Differences) != 1 || !strings.HasPrefix(c.Differences[0].Where, want) {
+			if c := records[day].Control; c == nil || len(c.Differences) != 1 ||
+				!strings.HasPrefix(c.Differences[0].Where, want) {
 				t.Errorf("%s: %+v, want a difference in %q", day, c, want)
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Every partition that is written equals the service's own answer for that day, cell by cell: 12 apps, 60 days,
-// campaigns with commas, quotes, line breaks and non-Latin names.
+// Every partition that is written equals the service's own answer for that day, cell by cell: 12
+// apps, 60 days, campaigns with commas, quotes, line breaks and non-Latin names.
 func TestEveryPartitionEqualsTheTruth(t *testing.T) {
 	r := newRig(t, emulator.Options{Seed: 7, Rate: -1})
 	defer r.close()
@@ -39,7 +39,8 @@ func TestEveryPartitionEqualsTheTruth(t *testing.T) {
 	}
 }
 
-// looksAwkward makes sure that the comparison has something to trip over, and that each file says what it is.
+// looksAwkward makes sure that the comparison has something to trip over, and that each file says
+// what it is.
 func (r *rig) looksAwkward() {
 	r.t.Helper()
 	var seen strings.Builder
@@ -51,10 +52,12 @@ func (r *rig) looksAwkward() {
 				r.t.Errorf("%s: metadata %s is %q, want %q", day, key, file.meta[key], value)
 			}
 		}
-		if units := file.meta["units"]; !strings.Contains(units, `"cost":"money"`) || !strings.Contains(units, `"installs":"count"`) || file.meta["currency"] != "USD" {
+		if units := file.meta["units"]; !strings.Contains(units, `"cost":"money"`) ||
+			!strings.Contains(units, `"installs":"count"`) || file.meta["currency"] != "USD" {
 			r.t.Errorf("%s: units %q, currency %q", day, units, file.meta["currency"])
 		}
-		if f := file.meta[strings.TrimPrefix(sinks.FingerprintKey, "reportferry.")]; len(f) != 16 { // by which sinks of rows know what they hold
+		// By which sinks of rows know what they hold.
+		if f := file.meta[strings.TrimPrefix(sinks.FingerprintKey, "reportferry.")]; len(f) != 16 {
 			r.t.Errorf("%s: fingerprint %q", day, f)
 		}
 		for _, row := range file.rows {

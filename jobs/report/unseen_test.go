@@ -41,7 +41,8 @@ func TestTotalsWithRefusedCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, emulator.Options{Seed: 7, Apps: 2, Rate: -1})
 		defer r.close()
-		l := &liar{RoundTripper: r.client.HTTP.Transport, refuse: func(q url.Values) int { return map[bool]int{false: http.StatusForbidden}[isRows(q)] }}
+		l := &liar{RoundTripper: r.client.HTTP.Transport,
+			refuse: func(q url.Values) int { return map[bool]int{false: http.StatusForbidden}[isRows(q)] }}
 		r.client.HTTP, r.client.Attempts = &http.Client{Transport: l}, 2
 		r.options.Events = nil
 		r.start(2)

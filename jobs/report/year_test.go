@@ -26,7 +26,8 @@ import (
 
 var nights = flag.Int("nights", 30, "nights of the simulated year")
 
-// A year is a table that is fetched night after night, while the service restates its days, and what must come of it.
+// A year is a table that is fetched night after night, while the service restates its days, and
+// what must come of it.
 type year struct {
 	*rig
 	first   civil.Date
@@ -52,19 +53,23 @@ type fetched struct {
 	rows map[string]map[string]string // by the dimensions but the day
 }
 
-// Night after night the service restates days of all ages, networks' spend arrives for 14 days and cohorts grow: the
-// table _reportferry_restatements is what the service's own book says that it changed between the fetches, line by line.
-// A final day that the book says has moved is fetched again within a week.
+// Night after night the service restates days of all ages, networks' spend arrives for 14 days and
+// cohorts grow: the table _reportferry_restatements is what the service's own book says that it
+// changed between the fetches, line by line. A final day that the book says has moved is fetched
+// again within a week.
 func TestAYearOfRestatements(t *testing.T) {
 	slow.Test(t)
 	synctest.Test(t, func(t *testing.T) {
 		r, schedule := nightly(t, "30 2 * * *", "UTC")
 		defer r.close()
-		r.options.Events, r.options.States, r.options.Guard = nil, state.Prefix, 1 // what the service takes back here may be all there is
+		// What the service takes back here may be all there is.
+		r.options.Events, r.options.States, r.options.Guard = nil, state.Prefix, 1
 		r.options.Query.Dimensions = []string{"day", "app_token", "network"}
-		r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue", "all_revenue_total_d7", "ecpi_all"}
+		r.options.Query.Metrics = []string{"installs", "clicks", "cost", "network_cost", "ad_revenue",
+			"all_revenue_total_d7", "ecpi_all"}
 		r.options.Rules.Horizons, r.options.Drift = []int{8}, report.Drift{Days: 90}
-		y := &year{rig: r, first: civil.DateOf(time.Now()), fetched: map[string]fetched{}, moved: map[string]sums{}, unseen: map[string]int{}}
+		y := &year{rig: r, first: civil.DateOf(time.Now()), fetched: map[string]fetched{}, moved: map[string]sums{},
+			unseen: map[string]int{}}
 		r.from(y.first)
 		dice := rand.New(rand.NewPCG(*firstSeed, 365))
 		last := time.Now()
@@ -91,7 +96,8 @@ func (y *year) restatements(dice *rand.Rand) (list []emulator.Restatement) {
 			day = y.first.AddDays(max(0, age-dice.IntN(20)))
 		}
 		r := emulator.Restatement{
-			Day: day.String(), Until: day.AddDays(dice.IntN(3)).String(), At: time.Now().Add(time.Duration(dice.IntN(23*60)) * time.Minute),
+			Day: day.String(), Until: day.AddDays(dice.IntN(3)).String(),
+			At: time.Now().Add(time.Duration(dice.IntN(23*60)) * time.Minute),
 		}
 		switch dice.IntN(5) {
 		case 0:
@@ -100,7 +106,8 @@ func (y *year) restatements(dice *rand.Rand) (list []emulator.Restatement) {
 		case 1:
 			r.Metric, r.Delta = []string{"installs", "network_cost"}[dice.IntN(2)], float64(dice.IntN(900)-300)/4
 		default:
-			r.Metric, r.Factor = []string{"installs", "clicks", "cost", "network_cost", "revenue", "ad_revenue"}[dice.IntN(6)], float64(dice.IntN(300))/100
+			r.Metric, r.Factor = []string{"installs", "clicks", "cost", "network_cost", "revenue",
+				"ad_revenue"}[dice.IntN(6)], float64(dice.IntN(300))/100
 		}
 		list = append(list, r)
 	}
@@ -129,7 +136,8 @@ func (y *year) until(last time.Time) url.Values {
 	return q
 }
 
-// look takes from the request log which days were fetched just now, and says which lines that must have made.
+// look takes from the request log which days were fetched just now, and says which lines that must
+// have made.
 func (y *year) look() {
 	y.t.Helper()
 	at := map[string]time.Time{}
@@ -168,7 +176,8 @@ func (y *year) look() {
 	}
 }
 
-// fetch says what a fetch of a day must have changed: what the book says has moved since the last one, or the rows alone.
+// fetch says what a fetch of a day must have changed: what the book says has moved since the last
+// one, or the rows alone.
 func (y *year) fetch(day string, f fetched) {
 	y.t.Helper()
 	f.sums.add(refresh.RowCount, big.NewRat(int64(len(f.rows)), 1))
@@ -192,7 +201,8 @@ func (y *year) fetch(day string, f fetched) {
 	y.fetched[day], y.moved[day] = f, sums{}
 }
 
-// watch counts for each final day the nights that it isn't what was fetched, by the book's balance of what has moved since.
+// watch counts for each final day the nights that it isn't what was fetched, by the book's balance
+// of what has moved since.
 func (y *year) watch() {
 	y.t.Helper()
 	table, err := y.ledger.Table(y.t.Context(), y.options.Table)
@@ -209,14 +219,16 @@ func (y *year) watch() {
 		y.unseen[day]++
 		y.longest = max(y.longest, y.unseen[day])
 		if y.unseen[day] > 7 {
-			y.t.Errorf("%s: %s was final and has moved unseen for %d nights: %v", time.Now().Format(time.DateOnly), day, y.unseen[day], moved)
+			y.t.Errorf("%s: %s was final and has moved unseen for %d nights: %v", time.Now().Format(time.DateOnly), day,
+				y.unseen[day], moved)
 		}
 	}
 }
 
 func line(day, metric string, is, delta *big.Rat, before, now time.Time) string {
 	const form = "2006-01-02 15:04:05"
-	return fmt.Sprintf("%s %s became %s, by %s, between %s and %s", day, metric, is.FloatString(6), delta.FloatString(6),
+	return fmt.Sprintf("%s %s became %s, by %s, between %s and %s", day, metric, is.FloatString(6),
+		delta.FloatString(6),
 		before.UTC().Format(form), now.UTC().Format(form))
 }
 
@@ -225,13 +237,15 @@ func (y *year) compare() {
 	y.t.Helper()
 	var got []string
 	finals := 0
-	parts, err := filepath.Glob(filepath.Join(y.out, state.Prefix+state.Restatements, "table="+y.options.Table, "*", "part-0.parquet"))
+	parts, err := filepath.Glob(filepath.Join(y.out, state.Prefix+state.Restatements, "table="+y.options.Table, "*",
+		"part-0.parquet"))
 	check(y.t, err)
 	for _, path := range parts {
 		table := readParquet(y.t, path)
 		for _, row := range table.rows {
 			cell := func(name string) string { return row[slices.Index(table.names, name)] }
-			got = append(got, line(cell("partition_date"), cell("metric"), rational(y.t, cell("after")), rational(y.t, cell("delta")),
+			got = append(got, line(cell("partition_date"), cell("metric"), rational(y.t, cell("after")),
+				rational(y.t, cell("delta")),
 				moment(y.t, cell("fetched_before")), moment(y.t, cell("fetched"))))
 			if cell("state_before") == refresh.Final {
 				finals++
@@ -253,7 +267,8 @@ func (y *year) compare() {
 	if len(got) != len(y.want) {
 		y.t.Errorf("%d lines on record, %d by the book", len(got), len(y.want))
 	}
-	y.t.Logf("seed %d: %d nights, %d days fetched, %d lines of restatements, %d of them of finals, which moved unseen for %d nights at most",
+	y.t.Logf("seed %d: %d nights, %d days fetched, %d lines of restatements, %d of them of finals, which moved "+
+		"unseen for %d nights at most",
 		*firstSeed, *nights, len(y.fetched), len(got), finals, y.longest)
 }
 

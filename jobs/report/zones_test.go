@@ -23,14 +23,16 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// Zones of every kind: clocks that change by an hour or by half of one, at midnight or at night, north and south of the equator, whose
-// offsets aren't of full hours, or that never change.
+// Zones of every kind: clocks that change by an hour or by half of one, at midnight or at night,
+// north and south of the equator, whose offsets aren't of full hours, or that never change.
 var zones = []string{
-	"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "Asia/Beirut", "America/St_Johns", "Pacific/Chatham",
+	"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Havana", "Asia/Beirut", "America/St_Johns",
+	"Pacific/Chatham",
 	"America/Santiago", "Africa/Cairo", "Asia/Kolkata",
 }
 
-// changes are the days of a year on which the clocks of a zone change, by the days that the emulator has rows of.
+// changes are the days of a year on which the clocks of a zone change, by the days that the
+// emulator has rows of.
 func changes(t *testing.T, loc *time.Location, year int) (days []civil.Date) {
 	t.Helper()
 	at := time.Date(year, 1, 1, 0, 0, 0, 0, loc)
@@ -44,8 +46,9 @@ func changes(t *testing.T, loc *time.Location, year int) (days []civil.Date) {
 	}
 }
 
-// A table in a zone by name is what the service's own days, weeks and hours in that zone are, although a service that takes no names is
-// asked by offsets alone. The truth is the emulator's, which knows the zones by rules of its own.
+// A table in a zone by name is what the service's own days, weeks and hours in that zone are,
+// although a service that takes no names is asked by offsets alone. The truth is the emulator's,
+// which knows the zones by rules of its own.
 func TestDaysOfAZoneByName(t *testing.T) {
 	for _, name := range zones {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +69,8 @@ func TestDaysOfAZoneByName(t *testing.T) {
 	}
 }
 
-// zoned is a rig whose days are those of a zone by name, and whose service takes none, some days after one.
+// zoned is a rig whose days are those of a zone by name, and whose service takes none, some days
+// after one.
 func zoned(t *testing.T, loc *time.Location, day civil.Date, o emulator.Options) *rig {
 	time.Sleep(time.Until(day.AddDays(12).In(loc).Add(6 * time.Hour)))
 	o.Seed, o.Apps, o.Days, o.Rate, o.Readings = 3, 2, 40, -1, []string{"zone-names=ignored"}
@@ -74,13 +78,15 @@ func zoned(t *testing.T, loc *time.Location, day civil.Date, o emulator.Options)
 	r := newRig(t, o)
 	r.options.Rules.Location, r.options.Rules.Lookback = loc, 0
 	r.options.Query.UTCOffset, r.options.Query.Zone = "", loc
-	r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token", "network"}, []string{"installs", "clicks", "cost"}
+	r.options.Query.Dimensions, r.options.Query.Metrics = []string{"day", "app_token", "network"},
+		[]string{"installs", "clicks", "cost"}
 	r.options.Events = nil
 	r.from(day)
 	return r
 }
 
-// sameInZone fills the days around one, and compares them with the same service that takes zones by name.
+// sameInZone fills the days around one, and compares them with the same service that takes zones by
+// name.
 func sameInZone(t *testing.T, loc *time.Location, by string, day civil.Date) {
 	r := zoned(t, loc, day, emulator.Options{})
 	defer r.close()
@@ -94,9 +100,11 @@ func sameInZone(t *testing.T, loc *time.Location, by string, day civil.Date) {
 	defer named.close()
 	named.options = r.options
 	cells := 0
-	for d := r.options.Rules.Period.Start(day.AddDays(-9)); d.Before(day.AddDays(4)); d = r.options.Rules.Period.Next(d) {
+	for d := r.options.Rules.Period.Start(day.AddDays(-9)); d.Before(day.AddDays(4)); d = r.options.Rules.Period.Next(
+		d) {
 		header, rows := named.truthOf(d, r.options.Rules.Period.Next(d).AddDays(-1))
-		cells += sameRows(t, d, readParquet(t, filepath.Join(r.out, "installs/dt="+d.String()+"/part-0.parquet")), header, oncePerHour(rows, len(r.options.Query.Dimensions)))
+		cells += sameRows(t, d, readParquet(t, filepath.Join(r.out, "installs/dt="+d.String()+"/part-0.parquet")),
+			header, oncePerHour(rows, len(r.options.Query.Dimensions)))
 		if e := r.records()[d]; e.Control == nil || e.Control.State != "reconciled" {
 			t.Errorf("%s is %+v", d, e.Control)
 		}
@@ -106,8 +114,8 @@ func sameInZone(t *testing.T, loc *time.Location, by string, day civil.Date) {
 	}
 }
 
-// A day on which clocks change is made again of what was kept of it, which is the sum of its pieces, and a week of it is asked for in parts
-// where the service is too slow for it.
+// A day on which clocks change is made again of what was kept of it, which is the sum of its
+// pieces, and a week of it is asked for in parts where the service is too slow for it.
 func TestPiecesOfAChange(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	check(t, err)
@@ -125,13 +133,17 @@ func TestPiecesOfAChange(t *testing.T) {
 		for _, q := range r.server.Requests() {
 			v, err := url.ParseQuery(q.Query)
 			check(t, err)
-			if v.Get("dimensions") != "app_token" && v.Get("date_period") != "" && strings.Contains(v.Get("dimensions"), "network") {
-				asked = append(asked, v.Get("dimensions")+" "+v.Get("date_period")+" "+v.Get("utc_offset")+v.Get("timezone_id"))
+			if v.Get("dimensions") != "app_token" && v.Get("date_period") != "" &&
+				strings.Contains(v.Get("dimensions"), "network") {
+				asked = append(asked, v.Get("dimensions")+" "+v.Get("date_period")+" "+v.Get("utc_offset")+v.Get(
+					"timezone_id"))
 			}
 		}
 		if want := []string{
-			"hour,app_token,network 2026-10-25:2026-10-25 +02:00", "hour,app_token,network 2026-10-25:2026-10-25 +01:00",
-			"day,app_token,network 2026-10-26:2026-10-31 +01:00", "day,app_token,network 2026-10-26:2026-10-31 +01:00", // tried again once
+			"hour,app_token,network 2026-10-25:2026-10-25 +02:00",
+			"hour,app_token,network 2026-10-25:2026-10-25 +01:00",
+			"day,app_token,network 2026-10-26:2026-10-31 +01:00", "day,app_token,network 2026-10-26:2026-10-31 +01:00",
+			// tried again once
 			"day,app_token,network 2026-10-26:2026-10-28 +01:00", "day,app_token,network 2026-10-29:2026-10-31 +01:00",
 		}; !slices.Equal(asked, want) {
 			t.Errorf("the service was asked for\n%q, want\n%q", asked, want)
@@ -143,8 +155,8 @@ func TestPiecesOfAChange(t *testing.T) {
 	})
 }
 
-// Where a metric doesn't add up over hours, a day on which clocks change is asked for with the offset that holds longest, which its record
-// and the log say. The other days are as ever.
+// Where a metric doesn't add up over hours, a day on which clocks change is asked for with the
+// offset that holds longest, which its record and the log say. The other days are as ever.
 func TestDayOfTheLongestOffset(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	check(t, err)
@@ -163,10 +175,12 @@ func TestDayOfTheLongestOffset(t *testing.T) {
 				}
 				r.from(autumn.AddDays(-2))
 				r.ok()
-				if n := len(r.server.Requests()); metric != "" && n != 7 { // rows of three windows, one of them cut, and totals before, on and after that day
+				// Rows of three windows, one of them cut, and totals before, on and after that day.
+				if n := len(r.server.Requests()); metric != "" && n != 7 {
 					t.Errorf("%d requests, want 7", n)
 				}
-				const said = "the clocks of Europe/Berlin change in it, and not all of its metrics add up over hours, so that all of it is asked for with the utc_offset +01:00"
+				const said = "the clocks of Europe/Berlin change in it, and not all of its metrics add up over " +
+					"hours, so that all of it is asked for with the utc_offset +01:00"
 				for i, offset := range []string{"+02:00", "+02:00", "+01:00", "+01:00"} {
 					day := autumn.AddDays(i - 2)
 					r.options.Query.Zone, r.options.Query.UTCOffset = nil, offset
@@ -207,10 +221,14 @@ func TestWholeTableInAZone(t *testing.T) {
 	})
 }
 
-// oncePerHour adds the rows of an hour that a zone repeats, as the service writes one for each of the two.
+// oncePerHour adds the rows of an hour that a zone repeats, as the service writes one for each of
+// the two.
 func oncePerHour(rows [][]string, dimensions int) (once [][]string) {
 	for _, row := range rows {
-		at := slices.IndexFunc(once, func(other []string) bool { return slices.Equal(other[:dimensions], row[:dimensions]) })
+		at := slices.IndexFunc(once, func(other []string) bool {
+			return slices.Equal(other[:dimensions],
+				row[:dimensions])
+		})
 		if at < 0 {
 			once = append(once, row)
 			continue

@@ -12,25 +12,27 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// do pushes what is missing of the files, one after the other. One that fails doesn't stop those after it: of the devices
-// that it has records of left, theirs wait.
+// do pushes what is missing of the files, one after the other. One that fails doesn't stop those
+// after it: of the devices that it has records of left, theirs wait.
 func (k *Kind) do(ctx context.Context, l *outbox.Lease, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
-	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
-		var n notes
-		push, err := k.push(ctx, p, client, &n)
-		if err != nil {
-			return outbox.Report{}, fmt.Errorf("push %s: %w", p.Name, err)
-		}
-		report, err := outbox.Do(ctx, l, k.Outbox(), push)
-		for i, w := range warnings {
-			if n[i].rows > 0 {
-				k.o.Log.Warn(w.log, "job", k.o.Job, "run", k.o.Run, "window", p.Name, "rows", n[i].rows, "first", n[i].first, "note", w.note)
+	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due,
+		func(ctx context.Context, p files.Path) (outbox.Report, error) {
+			var n notes
+			push, err := k.push(ctx, p, client, &n)
+			if err != nil {
+				return outbox.Report{}, fmt.Errorf("push %s: %w", p.Name, err)
 			}
-		}
-		return report, err
-	})
+			report, err := outbox.Do(ctx, l, k.Outbox(), push)
+			for i, w := range warnings {
+				if n[i].rows > 0 {
+					k.o.Log.Warn(w.log, "job", k.o.Job, "run", k.o.Run, "window", p.Name, "rows", n[i].rows, "first",
+						n[i].first, "note", w.note)
+				}
+			}
+			return report, err
+		})
 	out.Measure(m.Totals())
 	return out, err
 }
@@ -49,7 +51,8 @@ func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client, n 
 
 // submit sends one record, and says in the outbox's words what came of it.
 func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Choice) (resent int, err error) {
-	s := adjust.Sharing{AppToken: r.App, IDFA: r.IDFA, GPSAdID: r.GPSAdID, Choice: r.Choice, Partners: r.Partners, Options: r.Options}
+	s := adjust.Sharing{AppToken: r.App, IDFA: r.IDFA, GPSAdID: r.GPSAdID, Choice: r.Choice, Partners: r.Partners,
+		Options: r.Options}
 	if k.o.FormObjects && s.Partners != "" {
 		if s.Partners, err = formObjects(s.Partners); err != nil {
 			return 0, err
@@ -85,7 +88,8 @@ func (k *Kind) Check(ctx context.Context, p files.Path) (files.Checked, error) {
 	c, err := files.Check(ctx, k.Outbox(), push, k.file(p, &n))
 	for i, w := range warnings {
 		if n[i].rows > 0 {
-			c.Problems = append(c.Problems, files.Problem{Refusal: files.Refusal{Reason: w.reason}, Rows: n[i].rows, First: n[i].first, Sent: true})
+			c.Problems = append(c.Problems, files.Problem{Refusal: files.Refusal{Reason: w.reason}, Rows: n[i].rows,
+				First: n[i].first, Sent: true})
 		}
 	}
 	return c, err

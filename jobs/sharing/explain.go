@@ -44,8 +44,8 @@ type Decision struct {
 	Because string `json:"because"`
 }
 
-// Explain follows the settings from the metric up its groups to all, in what was said of the partner, and then in what
-// was said of all partners; the first that it meets decides.
+// Explain follows the settings from the metric up its groups to all, in what was said of the
+// partner, and then in what was said of all partners; the first that it meets decides.
 func (s *State) Explain(partner, metric string) Decision {
 	v := Decision{Partner: partner, Metric: metric, Shared: true, Rule: "default", Because: "nothing was said of it"}
 	if s.disabled {
@@ -67,7 +67,8 @@ func (s *State) Explain(partner, metric string) Decision {
 	return v
 }
 
-// rule says which of the service's four group rules speaks of the setting at, which decides on metric.
+// rule says which of the service's four group rules speaks of the setting at, which decides on
+// metric.
 func rule(said map[string]bool, of, metric, at string, on bool) string {
 	wider := func() (group, found bool) { // what the groups above say of it otherwise
 		for _, g := range above(at) {

@@ -22,8 +22,9 @@ import (
 
 var explained = flag.Int("n", 3_000, "random settings that are explained")
 
-// naive evaluates settings by colouring: it starts with everything shared, and paints each record's settings from the
-// widest to the narrowest, over whatever lies below them. It knows the metrics below a group from a drawing.
+// naive evaluates settings by colouring: it starts with everything shared, and paints each record's
+// settings from the widest to the narrowest, over whatever lies below them. It knows the metrics
+// below a group from a drawing.
 type naive struct {
 	own      map[string]map[string]bool // partner, leaf or group: what was painted
 	disabled bool
@@ -128,11 +129,13 @@ func randomRecord(dice *rand.Rand, partners, metrics []string) (choice string, s
 
 // otherNames are what the partners may be called besides their names.
 var otherNames = map[string][]string{
-	"applovin": {"20034", "AppLovin (20034)", "partner_1"}, "chartboost": {"Chartboost", "partner_2"}, "facebook": {"34", "Facebook (34)", "FACEBOOK"},
-	"google": {"254", "google (254)", "Partner_5"}, "tiktok": {"1678", "TikTok (1678)", "partner_11"}, "all": {"ALL"},
+	"applovin": {"20034", "AppLovin (20034)", "partner_1"}, "chartboost": {"Chartboost", "partner_2"},
+	"facebook": {"34", "Facebook (34)", "FACEBOOK"},
+	"google":   {"254", "google (254)", "Partner_5"}, "tiktok": {"1678", "TikTok (1678)", "partner_11"}, "all": {"ALL"},
 }
 
-// spelt writes settings in one of the ways in which they can be written: as a file has them, and as they are sent.
+// spelt writes settings in one of the ways in which they can be written: as a file has them, and as
+// they are sent.
 func spelt(dice *rand.Rand, s map[string]map[string]bool) (text string, sent map[string]string) {
 	const param = "partner_sharing_settings"
 	object, forms, brackets := map[string]map[string]bool{}, []string{}, map[string]string{}
@@ -157,13 +160,14 @@ func spelt(dice *rand.Rand, s map[string]map[string]bool) (text string, sent map
 	return text, []map[string]string{{param: string(objectText)}, {param: formsText}, brackets}[dice.IntN(3)]
 }
 
-// Explain, the naive evaluator above and the emulator agree on every metric of every partner, after one to three random
-// records of a device.
+// Explain, the naive evaluator above and the emulator agree on every metric of every partner, after
+// one to three random records of a device.
 func TestExplainAgrees(t *testing.T) {
 	slow.Test(t)
 	seed := rand.Uint64()
 	dice := rand.New(rand.NewPCG(seed, 0))
-	server, err := emulator.New(emutest.With(emulator.Options{Apps: 1, Days: 1, Rate: -1, SharingPartners: []string{"42"}, Readings: []string{"sharing-partner=any"}}))
+	server, err := emulator.New(emutest.With(emulator.Options{Apps: 1, Days: 1, Rate: -1,
+		SharingPartners: []string{"42"}, Readings: []string{"sharing-partner=any"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +175,8 @@ func TestExplainAgrees(t *testing.T) {
 	client, app := server.Client(), server.Apps()[0].Token
 	// Of the IDs that reports have, the service's pages tell one: the others have to be said.
 	partners := NewPartners([]string{"42", "applovin (20034)"})
-	if has := slices.Sorted(maps.Keys(server.SharingOf(app, "", "nobody").Partners["facebook"])); !slices.Equal(slices.Sorted(slices.Values(Metrics)), has) {
+	if has := slices.Sorted(maps.Keys(server.SharingOf(app, "", "nobody").Partners["facebook"])); !slices.Equal(
+		slices.Sorted(slices.Values(Metrics)), has) {
 		t.Fatalf("metrics %v, the emulator has %v", Metrics, has)
 	}
 	names := append(partners.List(), all)
@@ -215,7 +220,8 @@ func TestExplainAgrees(t *testing.T) {
 				v := state.Explain(p, m)
 				rules[v.Rule]++
 				if want, naively := there[p][m], third.shared(p, m); v.Shared != want || v.Shared != naively {
-					t.Fatalf("seed %d: after %s: %s of %s: explained %v (%s), the emulator %v, naively %v", seed, said, m, p, v.Shared, v.Because, want, naively)
+					t.Fatalf("seed %d: after %s: %s of %s: explained %v (%s), the emulator %v, naively %v", seed, said,
+						m, p, v.Shared, v.Because, want, naively)
 				}
 				compared++
 			}

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// mostText is what one cell of JSON may have of bytes. All metrics of all partners are a sixth of it.
+// mostText is what one cell of JSON may have of bytes. All metrics of all partners are a sixth of
+// it.
 const mostText = 64 << 10
 
 // A pair is one value of an object of objects.
@@ -27,8 +28,8 @@ var (
 	errForm   = errors.New("has a form object without its three fields: partnerName, key and value")
 )
 
-// settingPairs reads {"partner": {"metric": true}}, or the same as form objects: {"partnerName": "partner", "key": "metric",
-// "value": true}, alone or in a list. forms tells which.
+// settingPairs reads {"partner": {"metric": true}}, or the same as form objects: {"partnerName":
+// "partner", "key": "metric", "value": true}, alone or in a list. forms tells which.
 func settingPairs(text string) (list []pair, forms bool, err error) {
 	if len(text) > mostText {
 		return nil, false, errLong

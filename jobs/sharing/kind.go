@@ -22,11 +22,12 @@ type Options struct {
 	Ignore             []string          // columns of files that aren't read; any other must be a field's
 	Partners           Partners
 
-	// FormObjects sends settings of partners as the service's page describes them, a list of objects with partnerName, key and value, and not
-	// as one object, as its SDKs do.
+	// FormObjects sends settings of partners as the service's page describes them, a list of
+	// objects with partnerName, key and value, and not as one object, as its SDKs do.
 	FormObjects bool
 
-	// RejectMalformed refuses IDs that don't have the form of Apple's and Google's, instead of sending them with a warning.
+	// RejectMalformed refuses IDs that don't have the form of Apple's and Google's, instead of
+	// sending them with a warning.
 	RejectMalformed bool
 
 	SendLate bool // send records of a device although a file of a later day was sent, instead of rejecting them
@@ -71,12 +72,13 @@ func (k *Kind) dayOf(ctx context.Context, p files.Path) (string, error) {
 	return stat.Modified.In(k.o.Shelf.Zone).Format(time.DateOnly), err
 }
 
-// mapping says where a record's fields come from. A column that is none of theirs is a mistake: a misspelt one would be
-// choices that nobody sends.
+// mapping says where a record's fields come from. A column that is none of theirs is a mistake: a
+// misspelt one would be choices that nobody sends.
 func (k *Kind) mapping() files.Mapping {
 	m := files.Mapping{Columns: k.o.Columns, Constants: k.o.Constants, Strict: true, Ignore: k.o.Ignore}
 	for f, name := range names {
-		one := files.Field{Name: name, From: files.Found, ID: field(f) == idfa || field(f) == gpsAdID || field(f) == deviceID, JSON: field(f) == partnerSettings || field(f) == options}
+		one := files.Field{Name: name, From: files.Found, ID: field(f) == idfa || field(f) == gpsAdID ||
+			field(f) == deviceID, JSON: field(f) == partnerSettings || field(f) == options}
 		if field(f) == appToken {
 			one.From = files.Own
 		}
@@ -87,19 +89,20 @@ func (k *Kind) mapping() files.Mapping {
 
 // file is one whose records are sent; n takes note of those that a person should look at.
 func (k *Kind) file(p files.Path, n *notes) *files.File[Choice] {
-	return &files.File[Choice]{Path: p, Mapping: k.mapping(), Spool: k.o.SpoolDir, Record: func(cells []string, o *outbox.Record[Choice]) {
-		r, refused := k.check.record((*values)(cells))
-		malformed := refused == nil && r.malformed()
-		if malformed && k.o.RejectMalformed {
-			refused = &files.Refusal{Reason: noForm}
-		}
-		if refused != nil {
-			o.Refusal = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}
-			return
-		}
-		o.ID, o.Also = r.IDs()
-		o.Content, o.Value = r.Content(), r
-		n[strange].note(o.Row, r.Strange)
-		n[malformedID].note(o.Row, malformed)
-	}}
+	return &files.File[Choice]{Path: p, Mapping: k.mapping(), Spool: k.o.SpoolDir,
+		Record: func(cells []string, o *outbox.Record[Choice]) {
+			r, refused := k.check.record((*values)(cells))
+			malformed := refused == nil && r.malformed()
+			if malformed && k.o.RejectMalformed {
+				refused = &files.Refusal{Reason: noForm}
+			}
+			if refused != nil {
+				o.Refusal = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}
+				return
+			}
+			o.ID, o.Also = r.IDs()
+			o.Content, o.Value = r.Content(), r
+			n[strange].note(o.Row, r.Strange)
+			n[malformedID].note(o.Row, malformed)
+		}}
 }

@@ -52,7 +52,8 @@ func newRig(t *testing.T, e emulator.Options, key string) *rig {
 	t.Cleanup(func() { _ = r.server.Close() })
 	r.app = r.server.Apps()[0].Token
 	log := slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	o := adjust.Options{S2SURL: "http://embedded", Options: transport.Options{Rate: 100_000, InFlight: 8, HTTP: r.server.Client(), Logger: log}}
+	o := adjust.Options{S2SURL: "http://embedded", Options: transport.Options{Rate: 100_000, InFlight: 8,
+		HTTP: r.server.Client(), Logger: log}}
 	if key != "" {
 		if o.SharingAuth.Key, err = transport.ParseToken("${KEY}", func(string) string { return key }); err != nil {
 			t.Fatal(err)
@@ -68,7 +69,8 @@ func newRig(t *testing.T, e emulator.Options, key string) *rig {
 	}
 	r.o = Options{
 		Options: files.Options{
-			Job: "choices", Table: "choices", Ledger: ledger.Open(ledger.Options{Store: r.store, URL: "mem://", Lease: time.Minute}),
+			Job: "choices", Table: "choices", Ledger: ledger.Open(ledger.Options{Store: r.store, URL: "mem://",
+				Lease: time.Minute}),
 			Shelf:   files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
 			Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.9}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
 		},
@@ -93,7 +95,8 @@ func (r *rig) put(t *testing.T, ago int, name string, rows ...string) {
 	t.Helper()
 	key := time.Now().UTC().AddDate(0, 0, -ago).Format(time.DateOnly) + "/" + name
 	text := "app_token,idfa,sharing,partner_sharing_settings\n" + strings.Join(rows, "\n") + "\n"
-	if err := r.source.WriteAll(context.Background(), key, []byte(strings.ReplaceAll(text, "APP", r.app)), nil); err != nil {
+	if err := r.source.WriteAll(context.Background(), key, []byte(strings.ReplaceAll(text, "APP", r.app)),
+		nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -123,29 +126,40 @@ func (r *rig) arrivals(t *testing.T) string {
 	return strings.Join(list, ", ")
 }
 
-// Files go by their days; of each device all records arrive in order; what the service didn't take, or not all of it, is
-// in the rejects with its words, and no log and no object of the ledger has a device's ID.
+// Files go by their days; of each device all records arrive in order; what the service didn't take,
+// or not all of it, is in the rejects with its words, and no log and no object of the ledger has a
+// device's ID.
 func TestRun(t *testing.T) {
 	// The rejects hold the service's own words.
-	r := newRig(t, emulator.Options{Readings: []string{"sharing-partner=any", "sharing-partly=error", "sharing-refusal=400"}}, "")
+	r := newRig(t, emulator.Options{Readings: []string{"sharing-partner=any", "sharing-partly=error",
+		"sharing-refusal=400"}}, "")
 	r.o.InFlight = 1
-	r.put(t, 0, "a.csv", "APP,device-1,enable,", "APP,device-3,,\"{\"\"ghostnet\"\":{\"\"all\"\":false},\"\"google\"\":{\"\"all\"\":false}}\"")
+	r.put(t, 0, "a.csv", "APP,device-1,enable,",
+		"APP,device-3,,\"{\"\"ghostnet\"\":{\"\"all\"\":false},\"\"google\"\":{\"\"all\"\":false}}\"")
 	r.put(t, 1, "b.csv", "APP,device-1,disable,", "nosuchapp,device-2,disable,", "APP,device-2,enable,")
-	r.put(t, 1, "a.csv", "APP,device-1,enable,", "APP,device-1,disable,", "APP,device-1,enable,", "APP,device 9,enable,")
+	r.put(t, 1, "a.csv", "APP,device-1,enable,", "APP,device-1,disable,", "APP,device-1,enable,",
+		"APP,device 9,enable,")
 	res := r.run()
 	if len(res.Errs) > 0 || res.Outcome.Written != 3 || res.Outcome.Failed != 0 || res.Outcome.Rows != 6 {
 		t.Fatalf("%+v\n%s", res, &r.log)
 	}
-	if o := res.Outcome; o.Refused != 1 || o.Rejected != 2 || o.Partly != 1 || o.Conflicts != 0 || jobs.ExitCode([]ledger.Result{res}, false, false) != jobs.ExitSome {
+	if o := res.Outcome; o.Refused != 1 || o.Rejected != 2 || o.Partly != 1 || o.Conflicts != 0 ||
+		jobs.ExitCode([]ledger.Result{res}, false, false) != jobs.ExitSome {
 		t.Errorf("what wasn't taken isn't counted: %+v", o)
 	}
-	if got, want := r.arrivals(t), "device-1 enable, device-1 disable, device-1 enable, device-1 disable, device-2 enable, device-1 enable, device-3  google.all=0"; got != want {
+	if got, want := r.arrivals(t),
+		"device-1 enable, device-1 disable, device-1 enable, device-1 disable, device-2 enable, device-1 enable, "+
+			"device-3  google.all=0"; got != want {
 		t.Errorf("arrived\n%s\nwant\n%s", got, want)
 	}
-	if got, want := r.rejected(t, 1, "b.csv"), "2,,the service answered 400: Third party sharing failed (App not found),nosuchapp,device-2,disable,"; got != want {
+	if got, want := r.rejected(t, 1, "b.csv"),
+		"2,,the service answered 400: Third party sharing failed (App not found),nosuchapp,device-2,disable,"; got !=
+		want {
 		t.Errorf("rejects %q\nwant %q", got, want)
 	}
-	if got, want := r.rejected(t, 0, "a.csv"), "2,,the service took a part of it: Third party sharing partially failed (Unknown partner: ghostnet),APP,device-3,,{\"ghostnet\":{\"all\":false},\"google\":{\"all\":false}}"; got != want {
+	if got, want := r.rejected(t, 0, "a.csv"),
+		"2,,the service took a part of it: Third party sharing partially failed (Unknown partner: "+
+			"ghostnet),APP,device-3,,{\"ghostnet\":{\"all\":false},\"google\":{\"all\":false}}"; got != want {
 		t.Errorf("rejects %q\nwant %q", got, want)
 	}
 	if got := r.rejected(t, 1, "a.csv"); !strings.Contains(got, `4,idfa,holds something else than`) {
@@ -159,7 +173,8 @@ func TestRun(t *testing.T) {
 	if res := r.run(); len(res.Errs) > 0 || res.Outcome.Rows != 1 || res.Outcome.Conflicts != 1 {
 		t.Errorf("late: %+v", res)
 	}
-	if got, want := r.rejected(t, 2, "late.csv"), "1,,comes after a file of a later day that has choices of the same device,APP,device-1,disable,"; got != want {
+	if got, want := r.rejected(t, 2, "late.csv"),
+		"1,,comes after a file of a later day that has choices of the same device,APP,device-1,disable,"; got != want {
 		t.Errorf("rejects %q\nwant %q", got, want)
 	}
 	r.private(t)
@@ -171,14 +186,16 @@ func TestFormObjects(t *testing.T) {
 		r := newRig(t, emulator.Options{Readings: []string{"sharing-partner=any"}}, "")
 		r.o.FormObjects = objects
 		sent := ""
-		client, err := adjust.New(adjust.Options{S2SURL: "http://embedded", Options: transport.Options{Rate: 1000, HTTP: &http.Client{
-			Transport: spy{r.server.Client().Transport, &sent},
-		}}})
+		client, err := adjust.New(adjust.Options{S2SURL: "http://embedded",
+			Options: transport.Options{Rate: 1000, HTTP: &http.Client{
+				Transport: spy{r.server.Client().Transport, &sent},
+			}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.o.Client = client
-		r.put(t, 0, "a.csv", `APP,device-1,,"{""google"":{""all"":false,""install"":true},""facebook"":{""event"":false}}"`)
+		r.put(t, 0, "a.csv",
+			`APP,device-1,,"{""google"":{""all"":false,""install"":true},""facebook"":{""event"":false}}"`)
 		if res := r.run(); len(res.Errs) > 0 || res.Outcome.Rows != 1 {
 			t.Fatalf("%+v\n%s", res, &r.log)
 		}
@@ -240,7 +257,8 @@ func TestShowIDs(t *testing.T) {
 	}
 }
 
-// A refused credential stops the job, and the records stay pending; so does a service that is down, for this file alone.
+// A refused credential stops the job, and the records stay pending; so does a service that is down,
+// for this file alone.
 func TestRefusedAndDown(t *testing.T) {
 	r := newRig(t, emulator.Options{SharingTokens: map[string]string{"right": ""}}, "wrong")
 	r.put(t, 1, "a.csv", "APP,device-1,disable,", "APP,device-2,disable,")
@@ -249,7 +267,8 @@ func TestRefusedAndDown(t *testing.T) {
 	if len(res.Errs) != 1 || !jobs.Denied(res.Errs[0]) || r.arrivals(t) != "" {
 		t.Errorf("%+v", res)
 	}
-	r = newRig(t, emulator.Options{Faults: []emulator.Fault{{Path: "third_party_sharing", Kind: emulator.FaultStatus, Status: 404, Times: 1}}}, "")
+	r = newRig(t, emulator.Options{Faults: []emulator.Fault{{Path: "third_party_sharing", Kind: emulator.FaultStatus,
+		Status: 404, Times: 1}}}, "")
 	r.o.InFlight = 1
 	r.put(t, 1, "a.csv", "APP,device-1,disable,", "APP,device-2,disable,")
 	r.put(t, 0, "a.csv", "APP,device-1,enable,", "APP,device-3,enable,")
@@ -257,7 +276,8 @@ func TestRefusedAndDown(t *testing.T) {
 	if len(res.Errs) != 2 || res.Outcome.Failed != 1 || r.arrivals(t) != "device-3 enable" {
 		t.Errorf("%+v: %s", res, r.arrivals(t))
 	}
-	if res = r.run(); len(res.Errs) != 0 || r.arrivals(t) != "device-3 enable, device-1 disable, device-2 disable, device-1 enable" {
+	if res = r.run(); len(res.Errs) != 0 ||
+		r.arrivals(t) != "device-3 enable, device-1 disable, device-2 disable, device-1 enable" {
 		t.Errorf("%+v: %s", res, r.arrivals(t))
 	}
 	r.private(t)
@@ -273,16 +293,20 @@ func TestCheck(t *testing.T) {
 		t.Fatal(due, err)
 	}
 	report, err := k.Check(t.Context(), due[0])
-	want := []files.Problem{{Refusal: files.Refusal{Reason: "has no device: idfa, gps_adid and device_id are all empty"}, Rows: 2, First: 2}}
-	if err != nil || report.Rows != 3 || report.Pending != 1 || fmt.Sprint(report.Problems) != fmt.Sprint(want) || r.arrivals(t) != "" {
+	want := []files.Problem{{Refusal: files.Refusal{Reason: "has no device: idfa, gps_adid and device_id are all " +
+		"empty"}, Rows: 2, First: 2}}
+	if err != nil || report.Rows != 3 || report.Pending != 1 || fmt.Sprint(report.Problems) != fmt.Sprint(want) ||
+		r.arrivals(t) != "" {
 		t.Errorf("%+v %+v %v", report, report.Problems, err)
 	}
 }
 
-// A record that the service never takes is sent as often as the client's attempts allow, and no layer above repeats it.
+// A record that the service never takes is sent as often as the client's attempts allow, and no
+// layer above repeats it.
 func TestRetriesAreInOneLayer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, emulator.Options{Faults: []emulator.Fault{{Path: "third_party_sharing", Kind: emulator.FaultStatus, Status: 500, Times: 1000}}}, "")
+		r := newRig(t, emulator.Options{Faults: []emulator.Fault{{Path: "third_party_sharing",
+			Kind: emulator.FaultStatus, Status: 500, Times: 1000}}}, "")
 		r.put(t, 0, "a.csv", "APP,device-1,disable,")
 		if res := r.run(); res.Outcome.Requests != 8 || len(res.Errs) != 1 {
 			t.Errorf("%d requests, want the client's 8 attempts; %v", res.Outcome.Requests, res.Errs)

@@ -4,8 +4,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// malformed tells whether an ID that the record has isn't a UUID, as those of Apple and Google are (developer.apple.com,
-// advertisingIdentifier; developer.android.com, AdvertisingIdClient.Info).
+// malformed tells whether an ID that the record has isn't a UUID, as those of Apple and Google are
+// (developer.apple.com, advertisingIdentifier; developer.android.com, AdvertisingIdClient.Info).
 func (r Choice) malformed() bool {
 	return r.IDFA != "" && !files.IsUUID(r.IDFA) || r.GPSAdID != "" && !files.IsUUID(r.GPSAdID)
 }
@@ -16,14 +16,17 @@ const (
 	malformedID
 )
 
-// warnings are what is wrong with records that are sent all the same: in the log, with a note, and by a check.
+// warnings are what is wrong with records that are sent all the same: in the log, with a note, and
+// by a check.
 var warnings = [...]struct{ log, note, reason string }{
 	strange: {
-		"partners that aren't known", "sent as they are named, and the service judges; a name or an ID under partners of the job is known",
+		"partners that aren't known",
+		"sent as they are named, and the service judges; a name or an ID under partners of the job is known",
 		"names a partner that isn't known here; it is sent as it is, and the service judges",
 	},
 	malformedID: {
-		"IDs that don't have the form of an advertising ID", "sent as they are; with on_malformed_id: reject they are refused",
+		"IDs that don't have the form of an advertising ID",
+		"sent as they are; with on_malformed_id: reject they are refused",
 		noForm + "; it is sent as it is, unless the job says on_malformed_id: reject",
 	},
 }

@@ -10,29 +10,32 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// slugs are the partners that the service's page on channel setup lists; the interface document calls them partner_1 to
-// partner_13, in this order.
-var slugs = []string{"applovin", "chartboost", "facebook", "gameanalytics", "google", "inmobi", "ironsource", "mintegral",
+// slugs are the partners that the service's page on channel setup lists; the interface document
+// calls them partner_1 to partner_13, in this order.
+var slugs = []string{"applovin", "chartboost", "facebook", "gameanalytics", "google", "inmobi", "ironsource",
+	"mintegral",
 	"snapchat", "tapjoy", "tiktok", "unityads", "vungle"}
 
-// partnerIDs are those that several clients have read from the service; reports show them as partner_id, and channel_id has
-// them behind partner_. Its page on channel setup gives 34 to AppLovin, as an example. Other IDs are only themselves, unless
-// a config says whose they are.
+// partnerIDs are those that several clients have read from the service; reports show them as
+// partner_id, and channel_id has them behind partner_. Its page on channel setup gives 34 to
+// AppLovin, as an example. Other IDs are only themselves, unless a config says whose they are.
 var partnerIDs = map[string]string{"facebook": "34", "google": "254", "tiktok": "1678"}
 
 // callbacks are those that are made for each call.
 const callbacks = "dynamic_callbacks"
 
-// Partners are those that are known here. Each has one name, and may be named in several ways: by that name, by its ID, as
-// "name (ID)", and in upper or lower case. They say what is the same partner, and never change what is sent: a mistake in
-// a list of IDs would turn a choice about one partner into one about another.
+// Partners are those that are known here. Each has one name, and may be named in several ways: by
+// that name, by its ID, as "name (ID)", and in upper or lower case. They say what is the same
+// partner, and never change what is sent: a mistake in a list of IDs would turn a choice about one
+// partner into one about another.
 type Partners struct {
 	known map[string]string // as named, in lower case -> the one name of it
 	ids   map[string]string // that name -> its ID
 	list  []string
 }
 
-// NewPartners gives the service's own and those of more, which may be names, IDs, or both as "name (ID)".
+// NewPartners gives the service's own and those of more, which may be names, IDs, or both as "name
+// (ID)".
 func NewPartners(more []string) Partners {
 	p := Partners{map[string]string{all: all, callbacks: callbacks}, maps.Clone(partnerIDs), slices.Clone(slugs)}
 	for i, s := range slugs {
@@ -45,8 +48,8 @@ func NewPartners(more []string) Partners {
 	return p.With(more)
 }
 
-// With is p and those that are named, each a partner of its own unless it is one of p's. A "name (ID)" among
-// them says that the name and the ID are the same partner.
+// With is p and those that are named, each a partner of its own unless it is one of p's. A "name
+// (ID)" among them says that the name and the ID are the same partner.
 func (p Partners) With(named []string) Partners {
 	if !slices.ContainsFunc(named, p.lacks) {
 		return p
@@ -128,8 +131,8 @@ func nameAndID(named string) (name, id string, both bool) {
 
 func fold(named string) string { return catalog.Fold(strings.TrimSpace(named)) }
 
-// optionGroup gives the one name of a group of granular options, and its keys: nil for free ones. The service has groups of
-// partners, and some of its own.
+// optionGroup gives the one name of a group of granular options, and its keys: nil for free ones.
+// The service has groups of partners, and some of its own.
 func (p Partners) optionGroup(named string) (one string, keys map[string][]string, known bool) {
 	switch one, known = named, true; one {
 	case "partner_dma":

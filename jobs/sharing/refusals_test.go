@@ -32,21 +32,24 @@ func read(t testing.TB, data []byte, o Options) (records []Choice, refused []str
 		o.Partners = known
 	}
 	k := &Kind{o: o, check: checker{o.Partners}}
-	err = k.file(files.Path{Name: "x", Bucket: bucket, Key: "x"}, &notes{}).Read(ctx, true, func(r *outbox.Record[Choice]) error {
-		if r.Skipped != "" {
+	err = k.file(files.Path{Name: "x", Bucket: bucket, Key: "x"}, &notes{}).Read(ctx, true,
+		func(r *outbox.Record[Choice]) error {
+			if r.Skipped != "" {
+				return nil
+			}
+			if r.Refusal != nil {
+				refused = append(refused, fmt.Sprintf("%d: %s", r.Row,
+					strings.TrimSpace(r.Refusal.Field+" "+r.Refusal.Reason)))
+				return nil
+			}
+			records = append(records, r.Value)
 			return nil
-		}
-		if r.Refusal != nil {
-			refused = append(refused, fmt.Sprintf("%d: %s", r.Row, strings.TrimSpace(r.Refusal.Field+" "+r.Refusal.Reason)))
-			return nil
-		}
-		records = append(records, r.Value)
-		return nil
-	})
+		})
 	return records, refused, err
 }
 
-// Each record has one thing wrong. The reasons are exact, because people search for them, and quote nothing of the row.
+// Each record has one thing wrong. The reasons are exact, because people search for them, and quote
+// nothing of the row.
 func TestRefusals(t *testing.T) {
 	good := values{appToken: goodApp, idfa: goodDevice, choice: "enable"}
 	var tests []struct {
@@ -85,13 +88,15 @@ func TestRefusals(t *testing.T) {
 	bad("idfa has 10485760 characters; at most 128", idfa, strings.Repeat("a", 10<<20))
 	bad("idfa is all zeros, as of every device that hides its ID", idfa, "00000000-0000-0000-0000-000000000000")
 	bad("gps_adid is all zeros, as of every device that hides its ID", idfa, "", gpsAdID, "0")
-	for _, none := range []string{"null", "None", "nil", "NaN", "na", "undefined", "unknown", "not_set", "no-idfa", "idfa", "GAID", "advertising_id", "-1", "limited", "d41d8cd98f00b204e9800998ecf8427e",
+	for _, none := range []string{"null", "None", "nil", "NaN", "na", "undefined", "unknown", "not_set", "no-idfa",
+		"idfa", "GAID", "advertising_id", "-1", "limited", "d41d8cd98f00b204e9800998ecf8427e",
 		"da39a3ee5e6b4b0d3255bfef95601890afd80709", "9f89c84a559f573636a47ff8daed0d33"} {
 		bad("idfa is a way of writing that there is no ID", idfa, none)
 	}
 	bad("idfa has neither letters nor digits", idfa, "-")
 	bad("idfa is one character over and over", idfa, "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF")
-	bad("gps_adid is a placeholder that the program which wrote the file hasn't filled in", idfa, "", gpsAdID, "__CALLBACK_ID__")
+	bad("gps_adid is a placeholder that the program which wrote the file hasn't filled in", idfa, "", gpsAdID,
+		"__CALLBACK_ID__")
 	bad("id_type is neither idfa nor gps_adid", idfa, "", deviceID, "x")
 	bad("id_type is neither idfa nor gps_adid", idfa, "", deviceID, "x", idType, "idfv")
 	bad("device_id "+strange, idfa, "", deviceID, "x y", idType, "idfa")
@@ -121,17 +126,22 @@ func TestRefusals(t *testing.T) {
 	settings(noJSON, `["facebook"]`)
 	settings(noJSON, `[{"partnerName":"facebook","key":"install","value":true}] x`)
 	settings(noJSON, `[{"partnerName":"facebook","key":"install","value":true}`)
-	settings(noJSON, `{"partnerName":"facebook","key":"install","value":true},{"partnerName":"facebook","key":"event","value":true}`)
+	settings(noJSON,
+		`{"partnerName":"facebook","key":"install","value":true},{"partnerName":"facebook","key":"event","value":true}`)
 	settings("has a key twice", `[{"partnerName":"facebook","partnerName":"google","key":"install"}]`)
-	settings("wants true or false for metric install of partner facebook", `[{"partnerName":"facebook","key":"install","value":"yes"}]`)
-	settings("has metric install of partner facebook twice", `[{"partnerName":"facebook","key":"install","value":true},{"partnerName":"facebook","key":"install","value":false}]`)
-	settings("names partner facebook twice", `[{"partnerName":"34","key":"install","value":true},{"partnerName":"Facebook","key":"event","value":false}]`)
+	settings("wants true or false for metric install of partner facebook",
+		`[{"partnerName":"facebook","key":"install","value":"yes"}]`)
+	settings("has metric install of partner facebook twice",
+		`[{"partnerName":"facebook","key":"install","value":true},{"partnerName":"facebook","key":"install","value":false}]`)
+	settings("names partner facebook twice",
+		`[{"partnerName":"34","key":"install","value":true},{"partnerName":"Facebook","key":"event","value":false}]`)
 	settings("names partner facebook twice", `{"Facebook (34)":{"install":true},"partner_3":{"install":false}}`)
 	settings("names partner number 2 twice", `{"Net (99)":{"install":true},"99":{"install":false}}`)
 	settings("names partner number 2 twice", `{"net":{"install":true},"Net (99)":{"install":false}}`)
 	settings("names no metric that is known: number 1 of partner number 1", `{"Net (99)":{"installs":true}}`)
 	settings("has a partner whose name is missing: number 1", `{" ":{"installs":true}}`)
-	settings("has a partner whose name has 129 characters; at most 128: number 1", `{"`+strings.Repeat("ä", 129)+`":{"installs":true}}`)
+	settings("has a partner whose name has 129 characters; at most 128: number 1",
+		`{"`+strings.Repeat("ä", 129)+`":{"installs":true}}`)
 	settings("has a value that is an object, a list or null", strings.Repeat(`{"a":`, 10_000))
 	settings("is an empty object, or holds one", "{}")
 	settings("is an empty object, or holds one", `{"facebook":{}}`)
@@ -140,7 +150,8 @@ func TestRefusals(t *testing.T) {
 	settings("has a key twice", `{"facebook":{"install":true},"facebook":{"session":false}}`)
 	settings("names partner facebook twice", `{"facebook":{"install":true},"partner_3":{"install":false}}`)
 	settings("names partner facebook twice", `{"facebook":{"install":true},"Facebook":{"install":true}}`)
-	settings("has a partner whose name holds the control character U+000D: number 1", `{"facebook\r\nX: 1":{"install":true}}`)
+	settings("has a partner whose name holds the control character U+000D: number 1",
+		`{"facebook\r\nX: 1":{"install":true}}`)
 	settings("names no metric that is known: number 2 of partner google", `{"google":{"all":true,"Install":true}}`)
 	settings("names no metric that is known: number 1 of partner all", `{"all":{"cost_update":true}}`)
 	settings("wants true or false for metric install of partner facebook", `{"facebook":{"install":"true"}}`)
@@ -168,10 +179,13 @@ func TestRefusals(t *testing.T) {
 	granular("names no option that is known: number 1 of group number 1", `{"google_dma":{"EEA":"1"}}`)
 	granular("has an option that is none of [0 1]: number 2 of group number 1", `{"google_dma":{"eea":"1","npa":"2"}}`)
 	granular("has an option that is none of [0 1]: number 1 of group number 1", `{"partner_dma":{"eea":""}}`)
-	granular("has an option that is none of [0 1000 1001 1002]: number 1 of group number 1", `{"facebook":{"data_processing_options_state":"1003"}}`)
+	granular("has an option that is none of [0 1000 1001 1002]: number 1 of group number 1",
+		`{"facebook":{"data_processing_options_state":"1003"}}`)
 	granular("names no option that is known: number 1 of group number 1", `{"partner_3":{"x":"1"}}`)
-	granular("has an option that holds the control character U+000A: number 1 of group number 2", `{"google_dma":{"eea":"1"},"tiktok":{"a":"b\nc"}}`)
-	granular("has an option that holds the control character U+0000: number 1 of group number 1", `{"tiktok":{"a\u0000":"b"}}`)
+	granular("has an option that holds the control character U+000A: number 1 of group number 2",
+		`{"google_dma":{"eea":"1"},"tiktok":{"a":"b\nc"}}`)
+	granular("has an option that holds the control character U+0000: number 1 of group number 1",
+		`{"tiktok":{"a\u0000":"b"}}`)
 	granular("has a value that is an object, a list or null", `{"tiktok":{"a":{}}}`)
 	if len(tests) < 60 {
 		t.Fatalf("%d records, want at least 60", len(tests))
@@ -214,7 +228,8 @@ func TestRecords(t *testing.T) {
 		{App: "a", GPSAdID: "y", Options: `{"google_dma":{"eea":"1","npa":"0"},"tiktok":{"a b":"<1>"}}`},
 		{App: "a", IDFA: "x-1", GPSAdID: "Y", Choice: "disable"},
 		{App: "a", IDFA: "x-2", GPSAdID: "y", Choice: "enable"},
-		{App: "a", IDFA: "x", Partners: `{"99":{"event":false},"AppLovin (34)":{"install":true,"session":false}}`, Strange: true},
+		{App: "a", IDFA: "x", Partners: `{"99":{"event":false},"AppLovin (34)":{"install":true,"session":false}}`,
+			Strange: true},
 		{App: "a", IDFA: "x", Partners: `{"Nét (7)":{"all":false}}`, Strange: true},
 		{App: "a", IDFA: "x", Partners: `{"gogle":{"all":false}}`, Strange: true},
 		{App: "a", IDFA: "x", Options: `{"99":{"a":"1"}}`, Strange: true},
@@ -227,7 +242,8 @@ func TestRecords(t *testing.T) {
 	}
 	ids := func(n int) [2][16]byte { id, also := records[n].IDs(); return [2][16]byte{id, also} }
 	none := [16]byte{}
-	if ids(0) != [2][16]byte{ids(4)[0], none} || ids(1) != [2][16]byte{ids(4)[1], none} || ids(1) != ids(2) || ids(0) == ids(1) || records[1].Content() == records[2].Content() {
+	if ids(0) != [2][16]byte{ids(4)[0], none} || ids(1) != [2][16]byte{ids(4)[1], none} || ids(1) != ids(2) ||
+		ids(0) == ids(1) || records[1].Content() == records[2].Content() {
 		t.Error("a device is known by its ID, its type and its app, however the ID is written")
 	}
 	if records[0].Content() == records[4].Content() {
@@ -240,15 +256,22 @@ func TestFiles(t *testing.T) {
 	ok := goodApp + "," + goodDevice + ",enable\n"
 	for _, test := range []struct{ name, data, want string }{
 		{"good", "app_token,idfa,sharing\n" + ok, ""},
-		{"misspelt", "app_token,idfa,sharing,partner_sharing_setings\n" + ok, "no field is taken from the column \"partner_sharing_setings\"; is its name misspelt, or not among those to ignore?"},
+		{"misspelt", "app_token,idfa,sharing,partner_sharing_setings\n" + ok,
+			"no field is taken from the column \"partner_sharing_setings\"; is its name misspelt, or not among " +
+				"those to ignore?"},
 		{"ignored", "app_token,idfa,sharing,exported_at\n" + goodApp + "," + goodDevice + ",enable,x\n", ""},
-		{"no app", "idfa,sharing\n" + goodDevice + ",enable\n", `none of its columns idfa, sharing is "app_token", which app_token is taken from. Say which column it is with columns: {app_token: NAME}, or give all rows one value with constants: {app_token: VALUE}.`},
-		{"no names", ok, `none of its 3 columns is "app_token", which app_token is taken from; is the row of names missing?`},
+		{"no app", "idfa,sharing\n" + goodDevice + ",enable\n",
+			`none of its columns idfa, sharing is "app_token", which app_token is taken from. Say which column it is with columns: {app_token: NAME}, or give all rows one value with constants: {app_token: VALUE}.`},
+		{"no names", ok,
+			`none of its 3 columns is "app_token", which app_token is taken from; is the row of names missing?`},
 		{"twice", "app_token,idfa,idfa\n" + ok, `two of its columns are "idfa", which idfa is taken from`},
-		{"a cell of 10 MB", "app_token,idfa,sharing\n" + goodApp + "," + strings.Repeat("x", 10<<20) + ",enable\n", "row 1 is longer than 262144 bytes; is a quote or a line end missing?"},
-		{"a line of 10 MB", `{"app_token":"` + strings.Repeat("x", 10<<20), "row 1 is longer than 262144 bytes; is a quote or a line end missing?"},
+		{"a cell of 10 MB", "app_token,idfa,sharing\n" + goodApp + "," + strings.Repeat("x", 10<<20) + ",enable\n",
+			"row 1 is longer than 262144 bytes; is a quote or a line end missing?"},
+		{"a line of 10 MB", `{"app_token":"` + strings.Repeat("x", 10<<20),
+			"row 1 is longer than 262144 bytes; is a quote or a line end missing?"},
 		{"empty", "", "is empty: not even names of columns"},
-		{"UTF-16", "\xff\xfea\x00", `none of its 1 columns is "app_token", which app_token is taken from; is the row of names missing?`},
+		{"UTF-16", "\xff\xfea\x00",
+			`none of its 1 columns is "app_token", which app_token is taken from; is the row of names missing?`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, refused, err := read(t, []byte(test.data), Options{Ignore: []string{"exported_at"}})
@@ -272,14 +295,18 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// FuzzReader: a record obeys the rules whatever it was read from, can be read from what is sent of it, and no refusal
-// quotes a row.
+// FuzzReader: a record obeys the rules whatever it was read from, can be read from what is sent of
+// it, and no refusal quotes a row.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("app_token,idfa,sharing\na,x,enable\na,y,\n"))
 	f.Add([]byte(`{"app_token":"a","gps_adid":"y","partner_sharing_settings":{"google":{"session":false}}}` + "\n"))
-	f.Add([]byte(`{"app_token":"a","device_id":"y","id_type":"idfa","granular_third_party_sharing_options":"{\"google_dma\":{\"eea\":\"1\"}}"}`))
+	f.Add(
+		[]byte(
+			`{"app_token":"a","device_id":"y","id_type":"idfa","granular_third_party_sharing_options":"{\"google_dma\":{\"eea\":\"1\"}}"}`))
 	f.Add([]byte("app_token,gps_adid,partner,metric,value\na,\"x\",all,all,false\n"))
-	f.Add([]byte(`{"app_token":"a","idfa":"x","gps_adid":"y","partner_sharing_settings":[{"partnerName":"Net (99)","key":"session","value":"true"}]}` + "\n"))
+	f.Add(
+		[]byte(
+			`{"app_token":"a","idfa":"x","gps_adid":"y","partner_sharing_settings":[{"partnerName":"Net (99)","key":"session","value":"true"}]}` + "\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		records, _, err := read(t, data, Options{})
 		again, _, err2 := read(t, data, Options{})
@@ -287,7 +314,8 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("%+v %v\nthen %+v %v", records, err, again, err2)
 		}
 		for _, r := range records {
-			v := values{appToken: r.App, idfa: r.IDFA, gpsAdID: r.GPSAdID, choice: r.Choice, partnerSettings: r.Partners, options: r.Options}
+			v := values{appToken: r.App, idfa: r.IDFA, gpsAdID: r.GPSAdID, choice: r.Choice,
+				partnerSettings: r.Partners, options: r.Options}
 			sent, refused := checker{known}.record(&v)
 			if refused != nil || sent != r {
 				t.Fatalf("%+v would be sent, and isn't right: %v, %+v", r, refused, sent)

@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Settings are what one record says of partners: partner, as it is named there, metric, whether it is shared.
+// Settings are what one record says of partners: partner, as it is named there, metric, whether it
+// is shared.
 type Settings map[string]map[string]bool
 
 // Names gives the partners as the settings name them.
@@ -25,8 +26,9 @@ func (s Settings) Names() []string {
 	return names
 }
 
-// ParseSettings reads partner_sharing_settings: an object of objects, or form objects, one or a list of them. Its errors
-// hold no text of the settings but names that are the service's own. strange tells that a partner isn't known here.
+// ParseSettings reads partner_sharing_settings: an object of objects, or form objects, one or a
+// list of them. Its errors hold no text of the settings but names that are the service's own.
+// strange tells that a partner isn't known here.
 func (p Partners) ParseSettings(text string) (s Settings, strange bool, err error) {
 	list, forms, err := settingPairs(text)
 	if err != nil {
@@ -63,7 +65,8 @@ func (p Partners) ParseSettings(text string) (s Settings, strange bool, err erro
 	return s, strange, nil
 }
 
-// A setting is one of one partner, as the service's page on third-party sharing has it as a form object.
+// A setting is one of one partner, as the service's page on third-party sharing has it as a form
+// object.
 type setting struct {
 	Partner string `json:"partnerName"`
 	Key     string `json:"key"`
@@ -88,8 +91,10 @@ func formObjects(settings string) (string, error) {
 
 var truth = map[string]bool{"true": true, "false": false}
 
-// named checks how the groups of a list are named, trims the names, and gives p with those that it doesn't know.
-func (p Partners) named(list []pair, known func(named string) bool) (trimmed []pair, strange bool, with Partners, err error) {
+// named checks how the groups of a list are named, trims the names, and gives p with those that it
+// doesn't know.
+func (p Partners) named(list []pair, known func(named string) bool) (trimmed []pair, strange bool, with Partners,
+	err error) {
 	names := make([]string, len(list))
 	for i := range list {
 		list[i].group = strings.TrimSpace(list[i].group)
@@ -131,8 +136,8 @@ func (s Settings) set(partner, metric string, on bool) {
 	s[partner][metric] = on
 }
 
-// parseOptions reads granular_third_party_sharing_options, and gives their one spelling. strange tells that a group isn't
-// known here.
+// parseOptions reads granular_third_party_sharing_options, and gives their one spelling. strange
+// tells that a group isn't known here.
 func (p Partners) parseOptions(text string) (sent string, strange bool, err error) {
 	list, err := pairs(text)
 	if err != nil {

@@ -1,11 +1,13 @@
-// Package sharing pushes devices' choices on third-party sharing to the service. Without it, a script that is restarted,
-// or sends several records at once, would let an opt-out and the opt-in after it change places, and nobody would know.
+// Package sharing pushes devices' choices on third-party sharing to the service. Without it, a
+// script that is restarted, or sends several records at once, would let an opt-out and the opt-in
+// after it change places, and nobody would know.
 //
 //	file ─ files.Row ─ checker ─ Choice ─ outbox.Record (by a hash of the device) ─ adjust.Sharing ─ POST /third_party_sharing
 //	                      └ files.Refusal: the rejects file
 //
-// A [Kind] plans one unit for its table, with all files that are due, in the order of their days: the outbox keeps the order of
-// each device's records, over files and runs. The README beside this file has an example.
+// A [Kind] plans one unit for its table, with all files that are due, in the order of their days:
+// the outbox keeps the order of each device's records, over files and runs. The README beside this
+// file has an example.
 //
 // The service's documents leave open, and are read here as follows:
 //
@@ -27,7 +29,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A Choice is what one device has chosen, checked: one record. Of a device with two IDs, both may be there.
+// A Choice is what one device has chosen, checked: one record. Of a device with two IDs, both may
+// be there.
 type Choice struct {
 	App      string // token
 	IDFA     string // personal data, as GPSAdID: no log, error or object of the ledger may hold it
@@ -38,8 +41,8 @@ type Choice struct {
 	Strange  bool   // names a partner that isn't known here: the service will say
 }
 
-// IDs stand for the device of the app: records that have one of them in common are sent in order. The second is zero when
-// the record has one ID. They don't know how an ID's letters are written.
+// IDs stand for the device of the app: records that have one of them in common are sent in order.
+// The second is zero when the record has one ID. They don't know how an ID's letters are written.
 func (r Choice) IDs() (id, also [16]byte) {
 	switch {
 	case r.GPSAdID == "":
@@ -55,8 +58,8 @@ func (r Choice) id(kind field, device string) [16]byte {
 	return [16]byte(sum[:])
 }
 
-// Content is a hash of what is sent. The device is in it only where there are two IDs: else a record that gets its second
-// one would be taken for the one that was sent.
+// Content is a hash of what is sent. The device is in it only where there are two IDs: else a
+// record that gets its second one would be taken for the one that was sent.
 func (r Choice) Content() uint64 {
 	text := r.Choice + "\x00" + r.Partners + "\x00" + r.Options // no value holds a NUL
 	if id, also := r.IDs(); also != [16]byte{} {
@@ -84,7 +87,8 @@ const (
 )
 
 // names are the fields' names in a config, and those of the service's interface where it has them.
-var names = [fields]string{"app_token", "idfa", "gps_adid", "id_type", "device_id", "sharing", "partner_sharing_settings",
+var names = [fields]string{"app_token", "idfa", "gps_adid", "id_type", "device_id", "sharing",
+	"partner_sharing_settings",
 	"granular_third_party_sharing_options", "partner", "metric", "value"}
 
 // values are those of one row, as the file spells them.

@@ -48,7 +48,8 @@ func (c checker) record(v *values) (r Choice, refused *files.Refusal) {
 	return r, nil
 }
 
-// devices takes the IDs from the columns of their types, or one of them from device_id with id_type.
+// devices takes the IDs from the columns of their types, or one of them from device_id with
+// id_type.
 func (r *Choice) devices(v *values) *files.Refusal {
 	r.IDFA, r.GPSAdID = v[idfa], v[gpsAdID]
 	idfaAt, gpsAt := idfa, gpsAdID

@@ -48,7 +48,8 @@ type Record struct {
 // Has tells whether the last snapshot has a slug, in an app if one is named.
 func (r Record) Has(slug, app string) bool {
 	return slices.ContainsFunc(r.Events, func(e Event) bool {
-		return e.Slug == slug && (app == "" || slices.ContainsFunc(e.Owners, func(o Owner) bool { return o.App == app || o.App == "" }))
+		return e.Slug == slug && (app == "" || slices.ContainsFunc(e.Owners,
+			func(o Owner) bool { return o.App == app || o.App == "" }))
 	})
 }
 
@@ -58,7 +59,8 @@ type Notes struct {
 	DriftChecks refresh.DriftChecks `json:"looks,omitempty"` // at finals of a job of kind report
 }
 
-// NotesOf gives the document of a table. The error of a damaged one says with cost what deleting it would do.
+// NotesOf gives the document of a table. The error of a damaged one says with cost what deleting it
+// would do.
 func NotesOf(l *ledger.Ledger, table, cost string) *ledger.Document[Notes] {
 	return ledger.NewDocument[Notes](l, "tables/"+table+"/notes.json", cost)
 }
@@ -83,9 +85,10 @@ func (h *History) Last(ctx context.Context) (Record, error) {
 	return *n.Slugs, err
 }
 
-// Note compares a snapshot with the last one and keeps both the list and the changes, by one swap. A snapshot that is older than
-// the one on record, or the same on the same day, changes nothing. So does one without any event: an account that has
-// lost all of them is more likely to be a wrong answer. The changes are those of this snapshot.
+// Note compares a snapshot with the last one and keeps both the list and the changes, by one swap.
+// A snapshot that is older than the one on record, or the same on the same day, changes nothing. So
+// does one without any event: an account that has lost all of them is more likely to be a wrong
+// answer. The changes are those of this snapshot.
 func (h *History) Note(ctx context.Context, s Snapshot) (changes []Change, err error) {
 	s.Events = sorted(s.Events)
 	token := rand.Text()
@@ -116,5 +119,6 @@ func (h *History) Note(ctx context.Context, s Snapshot) (changes []Change, err e
 	return changes, nil
 }
 
-// alike tells whether two events are the same but for the order of owners, which sorted has settled.
+// alike tells whether two events are the same but for the order of owners, which sorted has
+// settled.
 func alike(a, b Event) bool { return a.Label == b.Label && slices.Equal(a.Owners, b.Owners) }

@@ -39,7 +39,8 @@ func newHistory(t *testing.T) (*History, *bucket.Bucket) {
 // on is the snapshot of a day of March, taken at six.
 func on(day int, events string) Snapshot {
 	date := civil.Date{Year: 2026, Month: 3, Day: day}
-	return Snapshot{Events: list(events), Question: "all", Day: date, Seen: date.In(time.UTC).Add(6 * time.Hour), Run: fmt.Sprint("run-", day)}
+	return Snapshot{Events: list(events), Question: "all", Day: date, Seen: date.In(time.UTC).Add(6 * time.Hour),
+		Run: fmt.Sprint("run-", day)}
 }
 
 func (h *History) texts(t *testing.T) (out []string) {
@@ -79,7 +80,8 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// Processes that see the same change at once, or one after a crash of the other, note it once, and one that lost its answers has noted it.
+// Processes that see the same change at once, or one after a crash of the other, note it once, and
+// one that lost its answers has noted it.
 func TestNoteAtOnce(t *testing.T) {
 	for seed := range 30 {
 		synctest.Test(t, func(t *testing.T) {
@@ -127,11 +129,13 @@ func TestDamagedRecord(t *testing.T) {
 	check(t, err)
 	data, version, err := store.Get(t.Context(), key)
 	check(t, err)
-	_, err = store.Put(t.Context(), key, bytes.Replace(data, []byte("buy"), []byte("bux"), 1), bucket.Condition{Version: version})
+	_, err = store.Put(t.Context(), key, bytes.Replace(data, []byte("buy"), []byte("bux"), 1),
+		bucket.Condition{Version: version})
 	check(t, err)
 	_, err = h.Note(t.Context(), on(2, "order a:1"))
 	var damaged *ledger.DamagedError
-	if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "mem://ledger/"+key+" is damaged") || !strings.Contains(err.Error(), "would be forgotten") {
+	if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "mem://ledger/"+key+" is damaged") ||
+		!strings.Contains(err.Error(), "would be forgotten") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,10 +1,12 @@
-// Package slugs keeps what event slugs became over time. Without it, a slug that was renamed in the service's dashboard
-// would show up as a nightly run that fails, and nobody could say since when, or what the event is called now.
+// Package slugs keeps what event slugs became over time. Without it, a slug that was renamed in the
+// service's dashboard would show up as a nightly run that fails, and nobody could say since when,
+// or what the event is called now.
 //
 //	snapshot ─ Compare with the last one ─▶ changes ─ Note ─▶ tables/{table}/notes.json
 //
-// An event is known by its token in an app, which stays the same when its name and its slug change. So a token under
-// another slug than before is a renamed event, and not one that vanished beside one that appeared.
+// An event is known by its token in an app, which stays the same when its name and its slug change.
+// So a token under another slug than before is a renamed event, and not one that vanished beside
+// one that appeared.
 package slugs
 
 import (
@@ -25,8 +27,8 @@ type Label struct {
 	Name string `json:"name"`
 }
 
-// An Owner is an app that has the event, and the event's token there. Either may be empty, when the service didn't say
-// which token is whose.
+// An Owner is an app that has the event, and the event's token there. Either may be empty, when the
+// service didn't say which token is whose.
 type Owner struct {
 	App   string `json:"app,omitempty"`
 	Token string `json:"token,omitempty"`
@@ -71,8 +73,9 @@ func (c Change) String() (text string) {
 	return text + " " + c.When()
 }
 
-// Compare says what became of the slugs of one list in the next. An app that gets an event which others have already
-// isn't a change, because a new app would be one of many; an app that loses one is.
+// Compare says what became of the slugs of one list in the next. An app that gets an event which
+// others have already isn't a change, because a new app would be one of many; an app that loses one
+// is.
 func Compare(was, is []Event) (changes []Change) {
 	before, after := labels(was), labels(is)
 	type place struct {
@@ -114,7 +117,8 @@ func Compare(was, is []Event) (changes []Change) {
 		}
 	}
 	slices.SortFunc(changes, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(cmp.Or(a.Was.Slug, a.Now.Slug), cmp.Or(b.Was.Slug, b.Now.Slug)), cmp.Compare(a.Now.Slug, b.Now.Slug))
+		return cmp.Or(cmp.Compare(cmp.Or(a.Was.Slug, a.Now.Slug), cmp.Or(b.Was.Slug, b.Now.Slug)),
+			cmp.Compare(a.Now.Slug, b.Now.Slug))
 	})
 	return changes
 }

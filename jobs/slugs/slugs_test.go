@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// event makes an event of "slug name app:token app:token"; a slug's name is the slug in capitals unless one is given.
+// event makes an event of "slug name app:token app:token"; a slug's name is the slug in capitals
+// unless one is given.
 func event(text string) Event {
 	fields := strings.Fields(text)
 	e := Event{Label: Label{Slug: fields[0], Name: strings.ToUpper(fields[0])}}
@@ -42,16 +43,20 @@ func TestCompare(t *testing.T) {
 		{"renamed in all apps", "buy a:1 b:2", "purchase a:1 b:2", "renamed buy>purchase a:1 b:2"},
 		{"renamed in one of two apps", "buy a:1 b:2", "buy a:1, purchase b:2", "renamed buy>purchase b:2"},
 		{"renamed to another that was there", "buy a:1, purchase b:2", "purchase a:1 b:2", "renamed buy>purchase a:1"},
-		{"two slugs change places", "buy a:1, level a:2", "buy a:2, level a:1", "renamed buy>level a:1; renamed level>buy a:2"},
+		{"two slugs change places", "buy a:1, level a:2", "buy a:2, level a:1",
+			"renamed buy>level a:1; renamed level>buy a:2"},
 		{"split", "buy a:1 b:2", "order a:1, purchase b:2", "renamed buy>order a:1; renamed buy>purchase b:2"},
-		{"renamed in one app, gone in the other", "buy a:1 b:2", "purchase a:1", "vanished buy> b:2; renamed buy>purchase a:1"},
+		{"renamed in one app, gone in the other", "buy a:1 b:2", "purchase a:1",
+			"vanished buy> b:2; renamed buy>purchase a:1"},
 		{"gone in one of two apps", "buy a:1 b:2", "buy a:1", "vanished buy> b:2"},
 		{"in a further app", "buy a:1", "buy a:1 b:2", ""},
 		{"another token in the same app", "buy a:1", "buy a:9", ""},
 		{"one of two tokens of an app less", "buy a:1 a:2", "buy a:2", ""},
-		{"the same token in another app is another event", "buy a:1", "purchase b:1", "vanished buy> a:1; appeared >purchase b:1"},
+		{"the same token in another app is another event", "buy a:1", "purchase b:1",
+			"vanished buy> a:1; appeared >purchase b:1"},
 		{"another name", "buy Buy a:1", "buy Bought a:1", "named buy>buy a:1"},
-		{"another name, and gone in an app", "buy Buy a:1 b:2", "buy Bought a:1", "vanished buy> b:2; named buy>buy a:1 b:2"},
+		{"another name, and gone in an app", "buy Buy a:1 b:2", "buy Bought a:1",
+			"vanished buy> b:2; named buy>buy a:1 b:2"},
 		{"no tokens", "buy a: b:", "buy a:", "vanished buy> b:"},
 		{"no tokens, another slug", "buy a:", "purchase a:", "vanished buy> a:; appeared >purchase a:"},
 		{"tokens without apps", "buy :1", "purchase :1", "renamed buy>purchase :1"},
@@ -78,9 +83,11 @@ func TestCompare(t *testing.T) {
 func TestCompareMissesNoSlug(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) (out []Event) {
-			for _, slug := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 4, rapid.ID).Draw(t, name) {
+			for _, slug := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 4,
+				rapid.ID).Draw(t, name) {
 				e := Event{Label: Label{slug, slug}}
-				for _, token := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"", "1", "2", "3", "4"}), 1, 3, rapid.ID).Draw(t, "tokens") {
+				for _, token := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"", "1", "2", "3", "4"}), 1, 3,
+					rapid.ID).Draw(t, "tokens") {
 					e.Owners = append(e.Owners, Owner{rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "app"), token})
 				}
 				out = append(out, e)

@@ -31,10 +31,12 @@ var mistakes = map[string][]string{
 
 var fileColumns = []string{"cost_id", "cost_currency", "cost_amount", "time"}
 
-// A file has rows with mistakes. Whoever puts right what its rejects name, and gives them another name as they are, has each
-// record sent once and no other: of a file of CSV as of one of JSON Lines, and of IDs that a spreadsheet takes for formulas.
+// A file has rows with mistakes. Whoever puts right what its rejects name, and gives them another
+// name as they are, has each record sent once and no other: of a file of CSV as of one of JSON
+// Lines, and of IDs that a spreadsheet takes for formulas.
 func TestRejectsAreCorrected(t *testing.T) {
-	r := newRigReading(t, "partner-key", []string{"spend-unknown=200", "spend-case=lower", "spend-parameters=both", "spend-busy=never"})
+	r := newRigReading(t, "partner-key", []string{"spend-unknown=200", "spend-case=lower", "spend-parameters=both",
+		"spend-busy=never"})
 	r.o.MaxRejects = nil
 	records, runs := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -45,7 +47,8 @@ func TestRejectsAreCorrected(t *testing.T) {
 		lines := rapid.Bool().Draw(rt, "JSON Lines")
 		var good, rows [][]string
 		for i := range rapid.IntRange(1, 8).Draw(rt, "rows") {
-			id := rapid.SampledFrom([]string{"", "-", "=", "'", "@"}).Draw(rt, "begins with") + fmt.Sprintf("record-number-%d-%d", runs, i)
+			id := rapid.SampledFrom([]string{"", "-", "=", "'", "@"}).Draw(rt,
+				"begins with") + fmt.Sprintf("record-number-%d-%d", runs, i)
 			right := []string{id, "EUR", "1.5", time.Now().UTC().Format(time.RFC3339)}
 			row := slices.Clone(right)
 			if rapid.Bool().Draw(rt, "bad") {
@@ -75,7 +78,8 @@ func TestRejectsAreCorrected(t *testing.T) {
 	})
 }
 
-// corrected is a rejects file with the right cells where its rows say that one is wrong, and else as it is.
+// corrected is a rejects file with the right cells where its rows say that one is wrong, and else
+// as it is.
 func corrected(t *rapid.T, text string, good [][]string, lines bool) string {
 	text, marked := strings.CutPrefix(text, "\ufeff")
 	all, err := csv.NewReader(strings.NewReader(text)).ReadAll()

@@ -15,14 +15,21 @@ const (
 	mostDigits = 12
 )
 
-// signs are those of currencies, in small letters, and the currencies that they may stand for (Unicode CLDR's symbols and narrow symbols).
+// signs are those of currencies, in small letters, and the currencies that they may stand for
+// (Unicode CLDR's symbols and narrow symbols).
 var signs = map[string]string{
-	"$":   "usd aud cad nzd mxn ars clp cop sgd hkd twd bbd bsd bmd bzd bnd kyd dop fjd gyd jmd lrd nad srd sbd ttd xcd uyu",
-	"us$": "usd", "a$": "aud", "au$": "aud", "c$": "cad", "ca$": "cad", "nz$": "nzd", "hk$": "hkd", "s$": "sgd", "nt$": "twd", "mx$": "mxn", "r$": "brl",
-	"€": "eur", "£": "gbp egp fkp gip lbp sdg shp syp", "¥": "jpy cny", "￥": "jpy cny", "cn¥": "cny", "jp¥": "jpy", "円": "jpy", "元": "cny twd hkd",
-	"₹": "inr", "rs": "inr pkr lkr npr mur", "rs.": "inr pkr lkr npr mur", "₩": "krw", "₽": "rub", "руб.": "rub", "₺": "try", "tl": "try", "₴": "uah", "₫": "vnd",
-	"฿": "thb", "₱": "php cup", "₪": "ils", "₦": "ngn", "zł": "pln", "kč": "czk", "kr": "sek nok dkk isk", "kr.": "sek nok dkk isk", "ft": "huf", "lei": "ron mdl",
-	"лв.": "bgn", "fr.": "chf", "sfr.": "chf", "rp": "idr", "rm": "myr", "r": "zar", "₡": "crc", "₲": "pyg", "₵": "ghs", "₸": "kzt", "₼": "azn", "₾": "gel",
+	"$": "usd aud cad nzd mxn ars clp cop sgd hkd twd bbd bsd bmd bzd bnd kyd dop fjd gyd jmd lrd nad srd sbd ttd " +
+		"xcd uyu",
+	"us$": "usd", "a$": "aud", "au$": "aud", "c$": "cad", "ca$": "cad", "nz$": "nzd", "hk$": "hkd", "s$": "sgd",
+	"nt$": "twd", "mx$": "mxn", "r$": "brl",
+	"€": "eur", "£": "gbp egp fkp gip lbp sdg shp syp", "¥": "jpy cny", "￥": "jpy cny", "cn¥": "cny", "jp¥": "jpy",
+	"円": "jpy", "元": "cny twd hkd",
+	"₹": "inr", "rs": "inr pkr lkr npr mur", "rs.": "inr pkr lkr npr mur", "₩": "krw", "₽": "rub", "руб.": "rub",
+	"₺": "try", "tl": "try", "₴": "uah", "₫": "vnd",
+	"฿": "thb", "₱": "php cup", "₪": "ils", "₦": "ngn", "zł": "pln", "kč": "czk", "kr": "sek nok dkk isk",
+	"kr.": "sek nok dkk isk", "ft": "huf", "lei": "ron mdl",
+	"лв.": "bgn", "fr.": "chf", "sfr.": "chf", "rp": "idr", "rm": "myr", "r": "zar", "₡": "crc", "₲": "pyg", "₵": "ghs",
+	"₸": "kzt", "₼": "azn", "₾": "gel",
 }
 
 // isSign tells whether a sign may stand for a currency, and whether it stands for any.
@@ -35,8 +42,8 @@ func isSign(sign, code string) (same, known bool) {
 	return sign == code || slices.Contains(codes, code), len(codes) > 0 || currency.IsValid(strings.ToUpper(sign))
 }
 
-// amount gives the one spelling of a plain decimal number, or the reason why it isn't taken. Digits are counted, never
-// computed: a float would make 0.1 of many numbers that aren't.
+// amount gives the one spelling of a plain decimal number, or the reason why it isn't taken. Digits
+// are counted, never computed: a float would make 0.1 of many numbers that aren't.
 func amount(s string) (canonical, reason string) {
 	if s == "" {
 		return "", isMissing
@@ -72,9 +79,11 @@ func allDigits(s string) bool {
 	return true
 }
 
-// units is a canonical amount in hundred-thousandths, the smallest that the service takes: whole numbers add up exactly.
+// units is a canonical amount in hundred-thousandths, the smallest that the service takes: whole
+// numbers add up exactly.
 func units(canonical string) int64 {
 	whole, decimals, _ := strings.Cut(canonical, ".")
-	n, _ := strconv.ParseInt(whole+decimals+"00000"[len(decimals):], 10, 64) // mostDecimals, and seventeen digits in all
+	// mostDecimals, and seventeen digits in all.
+	n, _ := strconv.ParseInt(whole+decimals+"00000"[len(decimals):], 10, 64)
 	return n
 }

@@ -23,7 +23,8 @@ func TestAmountsAgainstAPD(t *testing.T) {
 		if taken {
 			var reduced apd.Decimal
 			reduced.Reduce(d)
-			taken = max(0, -reduced.Exponent) <= mostDecimals && len(strings.TrimLeft(strings.SplitN(s, ".", 2)[0], "0")) <= mostDigits
+			taken = max(0, -reduced.Exponent) <= mostDecimals &&
+				len(strings.TrimLeft(strings.SplitN(s, ".", 2)[0], "0")) <= mostDigits
 			d = &reduced
 		}
 		if taken != (reason == "") {

@@ -14,13 +14,15 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// do pushes what is missing of the files. One that is being written is left for the next run, and is no failure.
+// do pushes what is missing of the files. One that is being written is left for the next run, and
+// is no failure.
 func (k *Kind) do(ctx context.Context, l *outbox.Lease, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
-	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due, func(ctx context.Context, p files.Path) (outbox.Report, error) {
-		return outbox.Do(ctx, l, k.Outbox(), k.push(p, client))
-	})
+	out, err := files.Push(ctx, k.o.Log.With("job", k.o.Job, "run", k.o.Run), due,
+		func(ctx context.Context, p files.Path) (outbox.Report, error) {
+			return outbox.Do(ctx, l, k.Outbox(), k.push(p, client))
+		})
 	out.Measure(m.Totals())
 	return out, err
 }
@@ -31,7 +33,8 @@ func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Task[Cost] {
 	return outbox.Task[Cost]{
 		Name: p.Name, Source: k.file(p),
 		Send:     func(ctx context.Context, r Cost) (int, error) { return k.submit(ctx, client, r) },
-		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix, Separator: k.o.Format.Separator,
+		InFlight: k.o.InFlight, Quiet: k.o.Quiet, RejectsKey: p.Name + files.RejectsSuffix,
+		Separator:  k.o.Format.Separator,
 		Tally:      tally(day),
 		MaxRejects: k.o.MaxRejects, ParkUnknown: k.o.ParkUnknown, SendConflicts: k.o.SendConflicts,
 		Conflict: conflict, Instead: instead,
@@ -70,15 +73,18 @@ func (k *Kind) Check(ctx context.Context, p files.Path) (files.Checked, error) {
 	return files.Check(ctx, k.Outbox(), k.push(p, nil), f)
 }
 
-// show gives the fields as they are sent. The Cost ID, which stands for a person's click, is hidden, and so is a tag that has it.
+// show gives the fields as they are sent. The Cost ID, which stands for a person's click, is
+// hidden, and so is a tag that has it.
 func (r Cost) show() []files.Shown {
 	label := r.Tag
 	if strings.Contains(label, r.CostID) {
 		label = "(with the Cost ID)"
 	}
 	shown := []files.Shown{
-		{Field: names[costID], Value: fmt.Sprintf("(%d characters)", utf8.RuneCountInString(r.CostID))}, {Field: names[costType], Value: r.Type},
-		{Field: names[costCurrency], Value: r.Currency}, {Field: names[costAmount], Value: r.Amount}, {Field: names[tag], Value: label},
+		{Field: names[costID], Value: fmt.Sprintf("(%d characters)", utf8.RuneCountInString(r.CostID))},
+		{Field: names[costType], Value: r.Type},
+		{Field: names[costCurrency], Value: r.Currency}, {Field: names[costAmount], Value: r.Amount},
+		{Field: names[tag], Value: label},
 	}
 	if !r.Engaged.IsZero() {
 		shown = append(shown, files.Shown{Field: names[engagedAt], Value: r.Engaged.Format(time.RFC3339)})

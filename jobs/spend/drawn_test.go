@@ -24,7 +24,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// A drawn file of spend is one of many ways to write one, with what must come of it. What draws it shares no code with what reads it.
+// A drawn file of spend is one of many ways to write one, with what must come of it. What draws it
+// shares no code with what reads it.
 type drawn struct {
 	dice   *rand.Rand
 	n      int
@@ -50,7 +51,8 @@ func pick[T any](d *drawn, choices ...T) T { return choices[d.dice.IntN(len(choi
 // id is a Cost ID that no other row of any file has.
 func (d *drawn) id() string {
 	d.between++
-	return fmt.Sprintf(pick(d, "click-%04d-%05d", "{%04d-%05d-abcdef}", "Größe %04d é%05d", "%04d__%05d__zz", "1202171%04d2345%05d", "total-%04d-%05d"), d.n, d.between)
+	return fmt.Sprintf(pick(d, "click-%04d-%05d", "{%04d-%05d-abcdef}", "Größe %04d é%05d", "%04d__%05d__zz",
+		"1202171%04d2345%05d", "total-%04d-%05d"), d.n, d.between)
 }
 
 // amount is a drawn amount as the file writes it, and as the service has it.
@@ -64,7 +66,8 @@ func (d *drawn) amount(sign string) (written, sent string) {
 	if trimmed := strings.TrimRight(fraction, "0"); trimmed != "" {
 		sent += "." + trimmed
 	}
-	if between := map[rune][]string{',': {","}, '.': {"."}, ' ': {" ", "\u00a0", "\u202f"}, '\'': {"'", "’"}}[d.format.Thousands]; between != nil && d.format.Encoding != "windows-1252" && !d.chance(4) {
+	if between := map[rune][]string{',': {","}, '.': {"."}, ' ': {" ", "\u00a0", "\u202f"},
+		'\'': {"'", "’"}}[d.format.Thousands]; between != nil && d.format.Encoding != "windows-1252" && !d.chance(4) {
 		mark := pick(d, between...)
 		for at := len(digits) - 3; at > 0; at -= 3 {
 			digits = digits[:at] + mark + digits[at:]
@@ -101,8 +104,10 @@ func (d *drawn) time(at time.Time) string {
 
 // draw draws a file with good rows, bad ones, repeated ones, and rows that are no records.
 func draw(n int, dice *rand.Rand) *drawn {
-	d := &drawn{dice: dice, n: n, taken: map[string]string{}, books: map[string]string{}, first: map[string]string{}, other: map[int][]string{}}
-	d.kind, d.sep, d.clock = pick(d, "csv", "csv", "csv", "csv", "csv", "lines", "array", "xlsx"), pick(d, ",", ";", "\t"), dice.IntN(4)
+	d := &drawn{dice: dice, n: n, taken: map[string]string{}, books: map[string]string{}, first: map[string]string{},
+		other: map[int][]string{}}
+	d.kind, d.sep, d.clock = pick(d, "csv", "csv", "csv", "csv", "csv", "lines", "array", "xlsx"),
+		pick(d, ",", ";", "\t"), dice.IntN(4)
 	d.format.Encoding = pick(d, "", "", "mark", "windows-1252", "utf-16le", "utf-16be")
 	if d.kind != "csv" {
 		d.format.Encoding = ""
@@ -111,11 +116,13 @@ func draw(n int, dice *rand.Rand) *drawn {
 		d.format.Decimal = ','
 	}
 	d.format.Thousands = pick(d, 0, 0, '.', ',', ' ', '\'')
-	if d.format.Thousands == '.' != (d.format.Decimal == ',') && (d.format.Thousands == '.' || d.format.Thousands == ',') || d.format.Thousands == d.format.Decimal {
+	if d.format.Thousands == '.' != (d.format.Decimal == ',') && (d.format.Thousands == '.' ||
+		d.format.Thousands == ',') || d.format.Thousands == d.format.Decimal {
 		d.format.Thousands = 0
 	}
 	d.format.Dates = []string{"", "", "DD.MM.YYYY HH:mm", "M/D/YYYY h:mm A"}[d.clock]
-	for field, called := range map[string]string{"cost_id": "Click ID", "cost_amount": "Spend; net", "cost_currency": "Curr", "engaged_at": "When"} {
+	for field, called := range map[string]string{"cost_id": "Click ID", "cost_amount": "Spend; net",
+		"cost_currency": "Curr", "engaged_at": "When"} {
 		d.columns = append(d.columns, called)
 		d.taken[field] = called
 	}
@@ -175,7 +182,8 @@ func (d *drawn) skip(row map[string]string) {
 	id := slices.Index(d.columns, d.taken["cost_id"])
 	switch d.dice.IntN(5) {
 	case 0:
-		cells[id], cells[slices.Index(d.columns, d.taken["cost_amount"])] = pick(d, "Total", "Grand total", "Summe:", "Total: 5 clicks"), row["cost_amount"]
+		cells[id], cells[slices.Index(d.columns, d.taken["cost_amount"])] = pick(d, "Total", "Grand total", "Summe:",
+			"Total: 5 clicks"), row["cost_amount"]
 	case 1:
 		cells[0], cells[id] = pick(d, "Total", "TOTALS", "Gesamt"), pick(d, "", "--")
 		if id == 0 {
@@ -199,7 +207,8 @@ func (d *drawn) spoil(kind int, row map[string]string, now time.Time, code strin
 	case 1:
 		row[field] = pick(d, "1.20217112345678E+17", "1,20217112345678E+17", "120217112345678912.0")
 	case 2:
-		row[field] = pick(d, "short", "(not provided)", "00000000-0000-0000-0000-000000000000", "{transaction_id}", "------------", "__CLICK_ID__")
+		row[field] = pick(d, "short", "(not provided)", "00000000-0000-0000-0000-000000000000", "{transaction_id}",
+			"------------", "__CLICK_ID__")
 	case 3:
 		row[field] += pick(d, "\u00a0x", " ", "\u00adx")
 	case 4:
@@ -252,7 +261,8 @@ func (d *drawn) bytes(t *testing.T) []byte {
 			}
 			objects = append(objects, "{"+strings.Join(members, ", ")+"}")
 		}
-		b.WriteString(map[bool]string{false: strings.Join(objects, "\n"), true: "[" + strings.Join(objects, pick(d, ",", ",\n ", "\r\n,")) + "]"}[d.kind == "array"])
+		b.WriteString(map[bool]string{false: strings.Join(objects, "\n"),
+			true: "[" + strings.Join(objects, pick(d, ",", ",\n ", "\r\n,")) + "]"}[d.kind == "array"])
 	case "xlsx":
 		return d.sheet(t, fields)
 	default:
@@ -261,7 +271,8 @@ func (d *drawn) bytes(t *testing.T) []byte {
 			b.WriteString("sep=" + d.sep + end)
 		}
 		for range d.dice.IntN(6) {
-			b.WriteString(pick(d, "Report: Spend", "", "Range"+d.sep+"2026", "a"+d.sep+"b"+d.sep+"c"+d.sep+"d"+d.sep+"e", "by Müller") + end)
+			b.WriteString(pick(d, "Report: Spend", "", "Range"+d.sep+"2026",
+				"a"+d.sep+"b"+d.sep+"c"+d.sep+"d"+d.sep+"e", "by Müller") + end)
 		}
 		d.line(&b, d.columns, end)
 		for i, row := range d.rows {
@@ -295,7 +306,8 @@ func (d *drawn) line(b *strings.Builder, cells []string, end string) {
 
 // quoted is a text in JSON.
 func quoted(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`, "\u00a0", `\u00A0`, "é", `\u00e9`).Replace(s) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`, "\u00a0", `\u00A0`, "é",
+		`\u00e9`).Replace(s) + `"`
 }
 
 // encoded is a text in the file's encoding; what is drawn has none but a few letters beyond ASCII.
@@ -305,7 +317,8 @@ func (d *drawn) encoded(s string) (data []byte) {
 		d.format.Encoding = ""
 		return []byte("\xef\xbb\xbf" + s)
 	case "windows-1252":
-		return []byte(strings.NewReplacer("ö", "\xf6", "ü", "\xfc", "ß", "\xdf", "é", "\xe9", "€", "\x80", "©", "\xa9", "\u00a0", "\xa0", "\u00ad", "\xad").Replace(s))
+		return []byte(strings.NewReplacer("ö", "\xf6", "ü", "\xfc", "ß", "\xdf", "é", "\xe9", "€", "\x80", "©", "\xa9",
+			"\u00a0", "\xa0", "\u00ad", "\xad").Replace(s))
 	case "utf-16le", "utf-16be":
 		for _, r := range "\ufeff" + s {
 			pair := []byte{byte(r), byte(r >> 8)}
@@ -333,14 +346,19 @@ func (d *drawn) sheet(t *testing.T, fields map[string]string) []byte {
 			if i >= 0 {
 				cell = d.rows[i][fields[column]]
 			}
-			rows += `<c t="inlineStr"><is><t xml:space="preserve">` + strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;").Replace(cell) + "</t></is></c>"
+			rows += `<c t="inlineStr"><is><t xml:space="preserve">` + strings.NewReplacer("&", "&amp;", "<", "&lt;",
+				`"`, "&quot;").Replace(cell) + "</t></is></c>"
 		}
 		rows += "</row>"
 	}
-	return packedZip(t, "_rels/.rels", `<Relationships><Relationship Id="a" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
-		"xl/workbook.xml", `<workbook><sheets><sheet name="Notes" id="n"/><sheet name="Data" id="d"/></sheets></workbook>`,
-		"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="n" Type="x" Target="n.xml"/><Relationship Id="d" Type="x" Target="d.xml"/></Relationships>`,
-		"xl/n.xml", `<worksheet><sheetData><row><c t="inlineStr"><is><t>Notes</t></is></c></row></sheetData></worksheet>`,
+	return packedZip(t, "_rels/.rels",
+		`<Relationships><Relationship Id="a" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+		"xl/workbook.xml",
+		`<workbook><sheets><sheet name="Notes" id="n"/><sheet name="Data" id="d"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels",
+		`<Relationships><Relationship Id="n" Type="x" Target="n.xml"/><Relationship Id="d" Type="x" Target="d.xml"/></Relationships>`,
+		"xl/n.xml",
+		`<worksheet><sheetData><row><c t="inlineStr"><is><t>Notes</t></is></c></row></sheetData></worksheet>`,
 		"xl/d.xml", "<worksheet><sheetData>"+rows+"</sheetData></worksheet>")
 }
 
@@ -363,9 +381,10 @@ func packedZip(t *testing.T, parts ...string) []byte {
 	return b.Bytes()
 }
 
-// Two hundred drawn files, each pushed twice: every amount is in the service's books once and right, every refusal is in the rejects with its row and
-// field, rows that are no records are skipped, and nothing is sent twice.
-// take puts a drawn file, packed or not, where the job of a table finds it, and has the job read it as it is written.
+// Two hundred drawn files, each pushed twice: every amount is in the service's books once and
+// right, every refusal is in the rejects with its row and field, rows that are no records are
+// skipped, and nothing is sent twice. take puts a drawn file, packed or not, where the job of a
+// table finds it, and has the job read it as it is written.
 func (r *rig) take(t *testing.T, d *drawn, key, table string) {
 	t.Helper()
 	data := d.bytes(t)
@@ -385,7 +404,8 @@ func (r *rig) take(t *testing.T, d *drawn, key, table string) {
 	r.o.Columns, r.o.Format, r.o.Constants = d.taken, d.format, map[string]string{"cost_type": "cpc", "tag": "drawn"}
 }
 
-// hasBooked holds the service's books against what they must have, of which so many records may have come twice.
+// hasBooked holds the service's books against what they must have, of which so many records may
+// have come twice.
 func (r *rig) hasBooked(t *testing.T, want map[string]string, twice int64) {
 	t.Helper()
 	got := map[string]string{}
@@ -397,13 +417,15 @@ func (r *rig) hasBooked(t *testing.T, want map[string]string, twice int64) {
 			t.Errorf("%q is %q in the books, want %q", id, got[id], amount)
 		}
 	}
-	if books := r.server.Spend(); books.Records != len(want) || len(got) != len(want) || int64(books.Duplicates) > twice || books.Replaced != 0 {
+	if books := r.server.Spend(); books.Records != len(want) || len(got) != len(want) ||
+		int64(books.Duplicates) > twice || books.Replaced != 0 {
 		t.Errorf("%d records, want %d, of which %d may have come twice; %+v", len(got), len(want), twice, books)
 	}
 }
 
-// Drawn files are pushed by runs that end at any moment, and then the ledger is lost, or an older one is restored as the page on recovery
-// says: every amount is right, and what came twice was counted as doubtful.
+// Drawn files are pushed by runs that end at any moment, and then the ledger is lost, or an older
+// one is restored as the page on recovery says: every amount is right, and what came twice was
+// counted as doubtful.
 func TestDrawnFilesWhateverHappens(t *testing.T) {
 	slow.Test(t)
 	const many = 100
@@ -473,7 +495,8 @@ func TestDrawnFilesWhateverHappens(t *testing.T) {
 		}
 		if n%2 == 0 { // lost
 			open(bucket.NewMemory())
-			if res := r.run(t); len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) || !strings.Contains(res.Errs[0].Error(), "first: true") {
+			if res := r.run(t); len(res.Errs) != 1 || !errors.Is(res.Errs[0], ledger.ErrRefused) ||
+				!strings.Contains(res.Errs[0].Error(), "first: true") {
 				t.Errorf("without a ledger: %v", res.Errs)
 			}
 			new := fmt.Sprintf("%s/%04d-2.csv", today(0), n) // pushed by name, it is all that is on record
@@ -487,7 +510,8 @@ func TestDrawnFilesWhateverHappens(t *testing.T) {
 				t.Errorf("a new file by its name: %v", res.Errs)
 			}
 			r.o.Shelf.Files = nil
-			for _, key := range []string{first, second, new} { // which files of a bucket in memory are old can't be set: see the command's test
+			// Which files of a bucket in memory are old can't be set: see the command's test.
+			for _, key := range []string{first, second, new} {
 				_ = r.source.Delete(t.Context(), key)
 			}
 		} else { // restored, and what came after the copy is taken away
@@ -505,7 +529,8 @@ func TestDrawnFilesWhateverHappens(t *testing.T) {
 			t.Fatalf("after file %d", n)
 		}
 	}
-	t.Logf("%d files, %d records, %d doubtful, stopped %v, %d came twice", 2*many, len(want), doubtful, stopped, r.server.Spend().Duplicates)
+	t.Logf("%d files, %d records, %d doubtful, stopped %v, %d came twice", 2*many, len(want), doubtful, stopped,
+		r.server.Spend().Duplicates)
 	if stopped["within"] < many/10 {
 		t.Errorf("only %d runs were stopped", stopped["within"])
 	}
@@ -526,7 +551,8 @@ func TestDrawnFiles(t *testing.T) {
 		said := fmt.Sprintf("file %d, %s, %q, %+v", n, d.kind, d.sep, d.format)
 		checked, err := New(r.o).Check(t.Context(), files.Path{Name: key, Bucket: r.source, Key: key})
 		if err != nil || checked.Skipped != int64(d.skipped) || checked.Duplicates != int64(d.duplicate) {
-			t.Errorf("%s: %v; %d rows are skipped and %d are duplicates, want %d and %d", said, err, checked.Skipped, checked.Duplicates, d.skipped, d.duplicate)
+			t.Errorf("%s: %v; %d rows are skipped and %d are duplicates, want %d and %d", said, err, checked.Skipped,
+				checked.Duplicates, d.skipped, d.duplicate)
 		}
 		if res := r.run(t); len(res.Errs) > 0 || res.Outcome.Rows != int64(len(d.books)) {
 			t.Errorf("%s: %d rows and errors %v, want %d rows", said, res.Outcome.Rows, res.Errs, len(d.books))

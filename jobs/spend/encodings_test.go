@@ -33,8 +33,10 @@ const partnerFile = "cost_id;cost_type;cost_currency;cost_amount;tag;Datum\r\n" 
 
 func partnerCosts() []Cost {
 	return []Cost{
-		{Type: "cpi", Currency: "eur", Amount: "12.5", CostID: "0f8fad5b-d9cd-469f-a165-70867728950e", Tag: "Müller & Söhne", Engaged: time.Date(2026, 1, 31, 7, 30, 0, 0, time.UTC)},
-		{Type: "cpi", Currency: "eur", Amount: "0.25", CostID: "7c9e6679-7425-40de-944b-e07fc1f90ae7", Tag: "a;b", Engaged: time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)},
+		{Type: "cpi", Currency: "eur", Amount: "12.5", CostID: "0f8fad5b-d9cd-469f-a165-70867728950e",
+			Tag: "Müller & Söhne", Engaged: time.Date(2026, 1, 31, 7, 30, 0, 0, time.UTC)},
+		{Type: "cpi", Currency: "eur", Amount: "0.25", CostID: "7c9e6679-7425-40de-944b-e07fc1f90ae7", Tag: "a;b",
+			Engaged: time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)},
 	}
 }
 
@@ -57,7 +59,8 @@ var encodings = map[string]func(testing.TB, string) []byte{
 	},
 }
 
-// The same records come out of every encoding and separator that is said, or that the file says itself.
+// The same records come out of every encoding and separator that is said, or that the file says
+// itself.
 func TestWritten(t *testing.T) {
 	for encoding, write := range encodings {
 		for _, sep := range []string{";", ",", "\t"} {
@@ -79,8 +82,8 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// A text that is read in another encoding than its own is an error with its place, or its records are right: what is sent is never
-// another text.
+// A text that is read in another encoding than its own is an error with its place, or its records
+// are right: what is sent is never another text.
 func TestWrongEncoding(t *testing.T) {
 	slow.Test(t)
 	dice := rand.New(rand.NewPCG(19, 1))
@@ -107,7 +110,8 @@ func TestWrongEncoding(t *testing.T) {
 					}
 				}
 				if got.err == nil && len(got.records)+len(got.refused) != 2 {
-					t.Fatalf("%d: %s as %q: %d records, refused %q", n, encoding, declared, len(got.records), got.refused)
+					t.Fatalf("%d: %s as %q: %d records, refused %q", n, encoding, declared, len(got.records),
+						got.refused)
 				}
 			}
 		}

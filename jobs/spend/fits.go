@@ -10,8 +10,9 @@ import (
 // Fields are the names of a record's fields.
 func Fields() []string { return names[:] }
 
-// Fits gives the reason why a cell of a file in a format can't be the value of a field; empty: it can. It is what a row would be refused for, but for
-// the age of the record and what the job says of its currencies.
+// Fits gives the reason why a cell of a file in a format can't be the value of a field; empty: it
+// can. It is what a row would be refused for, but for the age of the record and what the job says
+// of its currencies.
 func Fits(name, cell string, format files.Format) string {
 	v := values{"made-up-cost-id", types[0], "usd", "1", "tag", ""}
 	c := newChecker(false, nil, time.UTC)
@@ -38,7 +39,8 @@ func Fits(name, cell string, format files.Format) string {
 	return ""
 }
 
-// Currency is the one currency whose sign or code stands in an amount; empty: none does, or the sign may stand for several.
+// Currency is the one currency whose sign or code stands in an amount; empty: none does, or the
+// sign may stand for several.
 func Currency(amount string, format files.Format) string {
 	plain, _ := format.Spell(mapping(nil, nil, format).Fields[costAmount], amount)
 	sign, _ := files.CutSign(plain)

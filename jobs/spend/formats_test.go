@@ -83,7 +83,8 @@ func TestFormats(t *testing.T) {
 	csvText.WriteString("\ufeff" + columnNames + ",engaged_at\r\n")
 	for i := range 500 {
 		fmt.Fprintf(&csvText, "%s,cpi,usd,%d.5,\"a, \"\"b\"\"\",2026-01-31 08:30:00.25 UTC\n", id(i), i)
-		fmt.Fprintf(&lines, `{"cost_id": "%s", "other": {"cost_amount": [1, "}"]}, "cost\u005ftype":"CPI","cost_currency":"usd","cost_amount":%d.50, "tag":"a, \"b\"","engaged_at":"2026-01-31T08:30:00.25Z", "gone": null}`+"\n\n", id(i), i)
+		fmt.Fprintf(&lines,
+			`{"cost_id": "%s", "other": {"cost_amount": [1, "}"]}, "cost\u005ftype":"CPI","cost_currency":"usd","cost_amount":%d.50, "tag":"a, \"b\"","engaged_at":"2026-01-31T08:30:00.25Z", "gone": null}`+"\n\n", id(i), i)
 		rows = append(rows, spendRow{id(i), "cpi", &usd, int64(i*100000 + 50000), `a, "b"`, at, []string{"x", "y"}})
 		want = append(want, Cost{"cpi", "usd", fmt.Sprintf("%d.5", i), id(i), `a, "b"`, at})
 	}
@@ -135,7 +136,8 @@ func TestParquetValues(t *testing.T) {
 	}
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[typed](&b)
-	if _, err := w.Write([]typed{{[16]byte{0xab, 1}, "cpm", 0.1, -7, 1769848200250, -5, minus, 20484, true, 1<<64 - 1, 0.3, nil}}); err != nil {
+	if _, err := w.Write([]typed{{[16]byte{0xab, 1}, "cpm", 0.1, -7, 1769848200250, -5, minus, 20484, true, 1<<64 - 1,
+		0.3, nil}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -143,13 +145,15 @@ func TestParquetValues(t *testing.T) {
 	}
 	m := mapping(timed.Columns, map[string]string{"cost_currency": "usd"}, files.Format{})
 	o := readAll(t, b.Bytes(), m)
-	want := Cost{"cpm", "usd", "0.1", "ab010000-0000-0000-0000-000000000000", "-7", time.Date(2026, 1, 31, 8, 30, 0, 250_000_000, time.UTC)}
+	want := Cost{"cpm", "usd", "0.1", "ab010000-0000-0000-0000-000000000000", "-7",
+		time.Date(2026, 1, 31, 8, 30, 0, 250_000_000, time.UTC)}
 	if o.err != nil || len(o.records) != 1 || o.records[0] != want {
 		t.Errorf("got %+v, want %+v", o, want)
 	}
 	m.Columns = map[string]string{"cost_id": "tag"}
 	o = readAll(t, b.Bytes(), m)
-	cells := []string{"ab010000-0000-0000-0000-000000000000", "cpm", "0.1", "-7", "2026-01-31T08:30:00.25", "-0.05", "-0.001", "2026-01-31", "true",
+	cells := []string{"ab010000-0000-0000-0000-000000000000", "cpm", "0.1", "-7", "2026-01-31T08:30:00.25", "-0.05",
+		"-0.001", "2026-01-31", "true",
 		"18446744073709551615", "0.3", ""}
 	if len(o.cells) != 1 || !reflect.DeepEqual(o.cells[0], cells) {
 		t.Errorf("cells %q", o.cells)
@@ -184,7 +188,8 @@ func TestRefusedRows(t *testing.T) {
 	if !reflect.DeepEqual(o.records, []Cost{record(1, "1"), record(10, "10")}) {
 		t.Errorf("records %+v", o.records)
 	}
-	if !reflect.DeepEqual(o.cells[1], []string{id(3), "cpi", "usd", "x", "t"}) || !reflect.DeepEqual(o.header, strings.Split(columnNames, ",")) {
+	if !reflect.DeepEqual(o.cells[1], []string{id(3), "cpi", "usd", "x", "t"}) ||
+		!reflect.DeepEqual(o.header, strings.Split(columnNames, ",")) {
 		t.Errorf("cells %q of %q", o.cells[1], o.header)
 	}
 	for i, want := range map[int]string{2: id(4) + ",cpi,usd,1,a\"b", 6: "\"" + id(9) + "\"x,cpi,usd,1,t"} {
@@ -209,14 +214,18 @@ func TestRefusedRows(t *testing.T) {
 		object(11, `"cost_amount":"1.10"`)
 	o = readAll(t, []byte(data), plain)
 	want = []string{
-		"2: isn't a JSON object", "3: cost_amount stands twice", "4: cost_amount is an object or a list; want a text or a number",
-		"5: cost_amount is missing", "6: cost_amount isn't a plain decimal number such as 1.25", "7: cost_amount isn't a plain decimal number such as 1.25",
-		"8: isn't a JSON object", "9: cost_id holds U+FFFD, which stands for a character that was lost", "10: isn't a JSON object",
+		"2: isn't a JSON object", "3: cost_amount stands twice",
+		"4: cost_amount is an object or a list; want a text or a number",
+		"5: cost_amount is missing", "6: cost_amount isn't a plain decimal number such as 1.25",
+		"7: cost_amount isn't a plain decimal number such as 1.25",
+		"8: isn't a JSON object", "9: cost_id holds U+FFFD, which stands for a character that was lost",
+		"10: isn't a JSON object",
 	}
 	if o.err != nil || !reflect.DeepEqual(o.refused, want) {
 		t.Errorf("refused %q, %v", o.refused, o.err)
 	}
-	if !reflect.DeepEqual(o.records, []Cost{record(1, "1"), record(11, "1.1")}) || !reflect.DeepEqual(o.cells[0], []string{"[1]"}) {
+	if !reflect.DeepEqual(o.records, []Cost{record(1, "1"), record(11, "1.1")}) ||
+		!reflect.DeepEqual(o.cells[0], []string{"[1]"}) {
 		t.Errorf("records %+v, cells %q", o.records, o.cells)
 	}
 }
@@ -231,11 +240,14 @@ func TestRoundedIDs(t *testing.T) {
 		Tag    string  `parquet:"tag"`
 	}
 	var b bytes.Buffer
-	if err := parquet.Write(&b, []row{{120217112345678912, "cpi", "usd", 1, "t"}, {123456789012345, "cpi", "usd", 1.5, "t"}}); err != nil {
+	if err := parquet.Write(&b, []row{{120217112345678912, "cpi", "usd", 1, "t"},
+		{123456789012345, "cpi", "usd", 1.5, "t"}}); err != nil {
 		t.Fatal(err)
 	}
 	o := readAll(t, b.Bytes(), plain)
-	if len(o.records) != 1 || o.records[0].CostID != "123456789012345" || len(o.refused) != 1 || o.refused[0] != "1: cost_id is a number that a spreadsheet or a program has rounded; export the column as text" || o.err != nil {
+	if len(o.records) != 1 || o.records[0].CostID != "123456789012345" || len(o.refused) != 1 ||
+		o.refused[0] != "1: cost_id is a number that a spreadsheet or a program has rounded; export the column as "+
+			"text" || o.err != nil {
 		t.Errorf("%+v", o)
 	}
 }

@@ -21,8 +21,8 @@ import (
 
 var anyChecker = newReader(plain, nil, time.UTC)
 
-// fuzzed reads data, and holds what must be so of any file: a record obeys the rules whatever it was read from, rows are
-// counted without gaps, and a second reading gives the same.
+// fuzzed reads data, and holds what must be so of any file: a record obeys the rules whatever it
+// was read from, rows are counted without gaps, and a second reading gives the same.
 func fuzzed(t *testing.T, data []byte) (lines []line, err error) {
 	t.Helper()
 	c := anyChecker
@@ -36,7 +36,8 @@ func fuzzed(t *testing.T, data []byte) (lines []line, err error) {
 			one := *l
 			if pass == 0 {
 				lines = append(lines, one)
-			} else if first := lines[n-1]; (first.refused == nil) != (one.refused == nil) || first.refused == nil && first.record != one.record {
+			} else if first := lines[n-1]; (first.refused == nil) != (one.refused == nil) || first.refused == nil &&
+				first.record != one.record {
 				t.Fatalf("row %d is %+v the first time and %+v the second", n, first, one)
 			}
 			if one.refused == nil {
@@ -59,7 +60,8 @@ func fuzzed(t *testing.T, data []byte) (lines []line, err error) {
 
 // FuzzCSV: whatever encoding/csv takes is taken alike; the reader may only stop earlier.
 func FuzzCSV(f *testing.F) {
-	for _, rows := range []string{"", row(1, "1"), row(1, "1") + "\r\n\n" + row(2, ".5") + ",", "\"" + row(1, "1"), row(1, "1\r") + "\"", "a\n\"b\nc\""} {
+	for _, rows := range []string{"", row(1, "1"), row(1, "1") + "\r\n\n" + row(2, ".5") + ",", "\"" + row(1, "1"),
+		row(1, "1\r") + "\"", "a\n\"b\nc\""} {
 		f.Add([]byte(columnNames + "\n" + rows))
 	}
 	f.Add([]byte("\ufeff\"tag\",cost_id"))
@@ -82,7 +84,8 @@ func FuzzCSV(f *testing.F) {
 				}
 				return
 			}
-			if n >= 0 && err == nil && len(cells) == 5 && lines[n].refused == nil && lines[n].record.CostID != cells[0] {
+			if n >= 0 && err == nil && len(cells) == 5 && lines[n].refused == nil &&
+				lines[n].record.CostID != cells[0] {
 				t.Fatalf("row %d: %q", n+1, cells)
 			}
 		}
@@ -91,8 +94,10 @@ func FuzzCSV(f *testing.F) {
 
 // FuzzJSON: a record is what encoding/json finds in the line.
 func FuzzJSON(f *testing.F) {
-	for _, s := range []string{`{}`, `{"cost_id":"click-000000001","cost_type":"cpc","cost_currency":"eur","cost_amount":1.50,"tag":"\"\\"}`,
-		`{"a":{"b":[1,{"c":"}"}]},"tag":null,"tag":tru`, "{\"cost_id\" :\t\"\\u00e9\"\r\n}", `{"cost\u005fid":"x"}`, "[]\n{", `{"a":-0.1e+5 , "tag":true}`} {
+	for _, s := range []string{`{}`,
+		`{"cost_id":"click-000000001","cost_type":"cpc","cost_currency":"eur","cost_amount":1.50,"tag":"\"\\"}`,
+		`{"a":{"b":[1,{"c":"}"}]},"tag":null,"tag":tru`, "{\"cost_id\" :\t\"\\u00e9\"\r\n}", `{"cost\u005fid":"x"}`,
+		"[]\n{", `{"a":-0.1e+5 , "tag":true}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -117,7 +122,8 @@ func FuzzJSON(f *testing.F) {
 			if err := d.Decode(&object); err != nil {
 				t.Fatalf("%q is taken: %v", raw, err)
 			}
-			if object["cost_id"] != l.record.CostID || object["tag"] != l.record.Tag && object["tag"] != json.Number(l.record.Tag) &&
+			if object["cost_id"] != l.record.CostID || object["tag"] != l.record.Tag &&
+				object["tag"] != json.Number(l.record.Tag) &&
 				!slices.Contains([]string{"true", "false"}, l.record.Tag) {
 				t.Fatalf("%q: %+v", raw, l.record)
 			}
@@ -131,7 +137,8 @@ func FuzzJSON(f *testing.F) {
 // FuzzParquet changes bytes of a good file: the end is records or an error, never a panic.
 func FuzzParquet(f *testing.F) {
 	usd := "usd"
-	rows := []spendRow{{CostID: id(1), Type: "cpi", Currency: &usd, Amount: 5, Tag: "t"}, {CostID: id(2), Type: "cpc", Amount: 7, Tag: "t"}}
+	rows := []spendRow{{CostID: id(1), Type: "cpi", Currency: &usd, Amount: 5, Tag: "t"},
+		{CostID: id(2), Type: "cpc", Amount: 7, Tag: "t"}}
 	good := parquetFile(f, rows)
 	f.Add(good)
 	f.Add(parquetFile(f, append(rows, rows...)))
@@ -146,13 +153,15 @@ func FuzzParquet(f *testing.F) {
 
 var mutants = flag.Int("n", 2000, "damaged Parquet files to read")
 
-// Thousands of damaged files, without the fuzzer's cost: each ends in records or an error, and in no more memory than a
-// good one may take.
+// Thousands of damaged files, without the fuzzer's cost: each ends in records or an error, and in
+// no more memory than a good one may take.
 func TestParquetDamaged(t *testing.T) {
 	slow.Test(t)
 	usd := "usd"
-	rows := []spendRow{{CostID: id(1), Type: "cpi", Currency: &usd, Amount: 5, Tag: "t"}, {CostID: id(2), Type: "cpc", Amount: 7, Tag: "t"}}
-	files := [][]byte{parquetFile(t, rows), parquetFile(t, rows, parquet.Compression(&parquet.Zstd)), parquetFile(t, rows, parquet.DataPageVersion(1))}
+	rows := []spendRow{{CostID: id(1), Type: "cpi", Currency: &usd, Amount: 5, Tag: "t"},
+		{CostID: id(2), Type: "cpc", Amount: 7, Tag: "t"}}
+	files := [][]byte{parquetFile(t, rows), parquetFile(t, rows, parquet.Compression(&parquet.Zstd)),
+		parquetFile(t, rows, parquet.DataPageVersion(1))}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	dice := rand.New(rand.NewPCG(seed, 0))

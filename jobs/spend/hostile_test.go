@@ -91,7 +91,8 @@ func utf16of(s string, order binary.ByteOrder, mark bool) []byte {
 // Files that are no files of spend end in an error that says why, and in little memory.
 func TestHostile(t *testing.T) {
 	slow.Test(t)
-	const noText = "holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, or no text at all; " +
+	const noText = "holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, or no text " +
+		"at all; " +
 		"want CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd"
 	head := columnNames + "\n"
 	usd := "usd"
@@ -101,7 +102,8 @@ func TestHostile(t *testing.T) {
 	for i := range repeated {
 		repeated[i] = spendRow{CostID: id(i), Currency: &usd, Tag: strings.Repeat("a", 1000)}
 	}
-	pages := parquetFile(t, repeated, parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(1<<30), parquet.MaxRowsPerRowGroup(1<<20))
+	pages := parquetFile(t, repeated, parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(1<<30),
+		parquet.MaxRowsPerRowGroup(1<<20))
 	inside, err := os.ReadFile("testdata/hostile/offset.parquet") // of TestParquetDamaged
 	if err != nil {
 		t.Fatal(err)
@@ -119,51 +121,87 @@ func TestHostile(t *testing.T) {
 		{"nothing", nil, "is empty: not even names of columns", ""},
 		{"a mark only", []byte("\ufeff"), "is empty: not even names of columns", ""},
 		{"blank lines", []byte("\n\r\n\n"), "is empty: not even names of columns", ""},
-		{"a cell of 10 MB", []byte(head + strings.Repeat("x", 10<<20) + ",cpi,usd,1,t\n"), "row 1 is longer than 262144 bytes; is a quote or a line end missing?", ""},
-		{"a quoted cell of 10 MB", []byte(head + `"` + strings.Repeat("x\n", 5<<20) + `",cpi,usd,1,t`), "row 1 is longer than 262144 bytes; is a quote or a line end missing?", ""},
-		{"a line of 10 MB", []byte(`{"cost_id":"` + strings.Repeat("x", 10<<20) + `"}`), "row 1 is longer than 262144 bytes; is a quote or a line end missing?", ""},
-		{"a name of 10 MB", []byte(strings.Repeat("x", 10<<20)), "the row of names is longer than 262144 bytes; is a quote or a line end missing?", ""},
+		{"a cell of 10 MB", []byte(head + strings.Repeat("x", 10<<20) + ",cpi,usd,1,t\n"),
+			"row 1 is longer than 262144 bytes; is a quote or a line end missing?", ""},
+		{"a quoted cell of 10 MB", []byte(head + `"` + strings.Repeat("x\n", 5<<20) + `",cpi,usd,1,t`),
+			"row 1 is longer than 262144 bytes; is a quote or a line end missing?", ""},
+		{"a line of 10 MB", []byte(`{"cost_id":"` + strings.Repeat("x", 10<<20) + `"}`),
+			"row 1 is longer than 262144 bytes; is a quote or a line end missing?", ""},
+		{"a name of 10 MB", []byte(strings.Repeat("x", 10<<20)),
+			"the row of names is longer than 262144 bytes; is a quote or a line end missing?", ""},
 		{"a million names", []byte(strings.Repeat("c,", 100_000) + "\n"), "has 100001 columns; at most 1000", ""},
-		{"a million long names", []byte(strings.Repeat("column,", 1_000_000) + "\n"), "the row of names is longer than 262144 bytes; is a quote or a line end missing?", ""},
-		{"a million cells", []byte(head + strings.Repeat(",", 1_000_000) + "\n"), "row 1 is longer than 262144 bytes; is a quote or a line end missing?", ""},
+		{"a million long names", []byte(strings.Repeat("column,", 1_000_000) + "\n"),
+			"the row of names is longer than 262144 bytes; is a quote or a line end missing?", ""},
+		{"a million cells", []byte(head + strings.Repeat(",", 1_000_000) + "\n"),
+			"row 1 is longer than 262144 bytes; is a quote or a line end missing?", ""},
 		{"many cells", []byte(head + strings.Repeat(",", 200_000) + "\n"), "", "1: has 200001 cells, the names are 5"},
 		{"many keys", []byte("{" + strings.Repeat(`"":1,`, 50_000) + `"":1}`), "", "1: cost_id is missing"},
 		{"deep JSON", []byte(`{"a":` + strings.Repeat("[", 200_000)), "", "1: isn't a JSON object"},
-		{"a quote that never closes", []byte(head + row(1, "1") + "\n\"" + row(2, "1") + "\n" + row(3, "1") + "\n"), "row 2: a quote opens on line 3 and isn't closed rightly; the rows after it can't be told apart", ""},
-		{"a quote that closes a row later", []byte(head + `"` + row(1, "1") + "\n\"" + id(2) + "\",cpi,usd,1,t\n"), "row 1: a quote opens on line 2 and isn't closed rightly; the rows after it can't be told apart", ""},
-		{"a quote that swallows a row", []byte(head + row(1, "1") + `,"` + "\n" + row(2, "1") + `",` + "\n"), "row 1, from line 2, has 7 cells, the names are 5; a quote may be missing, and the rows after it can't be told apart", ""},
+		{"a quote that never closes", []byte(head + row(1, "1") + "\n\"" + row(2, "1") + "\n" + row(3, "1") + "\n"),
+			"row 2: a quote opens on line 3 and isn't closed rightly; the rows after it can't be told apart", ""},
+		{"a quote that closes a row later", []byte(head + `"` + row(1, "1") + "\n\"" + id(2) + "\",cpi,usd,1,t\n"),
+			"row 1: a quote opens on line 2 and isn't closed rightly; the rows after it can't be told apart", ""},
+		{"a quote that swallows a row", []byte(head + row(1, "1") + `,"` + "\n" + row(2, "1") + `",` + "\n"),
+			"row 1, from line 2, has 7 cells, the names are 5; a quote may be missing, and the rows after it can't " +
+				"be told apart", ""},
 		{"a quote among the names", []byte("a\"b,c\n"), "the row of names has a quote in the wrong place", ""},
 		{"NUL in a name", []byte("cost_id\x00,b\n1,2\n"), noText, ""},
-		{"NUL far behind", []byte(head + strings.Repeat(row(1, "1")+"\n", 200) + "nul\x00in-the-middle,cpi,usd,1,t\n"), "", "201: cost_id holds the control character U+0000"},
-		{"UTF-16, cut in the middle", utf16of("ab\nc", binary.LittleEndian, true)[:9], "line 2, column 1: the file ends in the middle of a character; it was cut, or isn't UTF-16", ""},
-		{"half a character of UTF-16", []byte("\xfe\xff\x00a\xd8\x00\x00b"), "line 1, column 2: half a character; the file isn't UTF-16, or is damaged", ""},
+		{"NUL far behind", []byte(head + strings.Repeat(row(1, "1")+"\n", 200) + "nul\x00in-the-middle,cpi,usd,1,t\n"),
+			"", "201: cost_id holds the control character U+0000"},
+		{"UTF-16, cut in the middle", utf16of("ab\nc", binary.LittleEndian, true)[:9],
+			"line 2, column 1: the file ends in the middle of a character; it was cut, or isn't UTF-16", ""},
+		{"half a character of UTF-16", []byte("\xfe\xff\x00a\xd8\x00\x00b"),
+			"line 1, column 2: half a character; the file isn't UTF-16, or is damaged", ""},
 		{"UTF-16 without a mark", utf16of(head+row(1, "1"), binary.LittleEndian, false), noText, ""},
-		{"Latin-1", []byte(head + "caf\xe9-caf\xe9-caf\xe9,cpi,usd,1,t\n"), "", "1: cost_id is not UTF-8, first on line 2, column 4; if the file is Windows-1252, say so by format: {encoding: windows-1252}"},
-		{"carriage returns alone", []byte(strings.ReplaceAll(head+row(1, "1")+"\n", "\n", "\r")), `none of its columns cost_id, cost_type, cost_currency, cost_amount, (number 5), cpi, usd, 1, t is "tag", which tag is taken from. Say which column it is with columns: {tag: NAME}, or give all rows one value with constants: {tag: VALUE}. Lines must end in LF or CRLF; here a carriage return stands alone.`, ""},
-		{"bars", []byte(strings.ReplaceAll(head+row(1, "1")+"\n", ",", "|")), `none of its 1 columns is "cost_id", which cost_id is taken from; is the row of names missing? Cells must be separated by commas, semicolons or tabs, and format: {separator} may say by which.`, ""},
-		{"two separators", []byte("cost_id;cost_type,tag\n"), "has two kinds of separators as often as each other in its row of names; say which one counts by format: {separator: comma}, or semicolon, or tab", ""},
-		{"an XLS file", []byte("\xd0\xcf\x11\xe0"), "is an XLS file of an older Excel, or an XLSX file with a password; save it as XLSX or CSV", ""},
-		{"no names", []byte(row(1, "1") + "\n"), `none of its 5 columns is "cost_id", which cost_id is taken from; is the row of names missing?`, ""},
-		{"a name misspelled", []byte(strings.ReplaceAll(head, "cost_amount", "Cost_Amount") + row(1, "1")), `none of its columns cost_id, cost_type, cost_currency, Cost_Amount, tag is "cost_amount", which cost_amount is taken from; did you mean "Cost_Amount"?`, ""},
+		{"Latin-1", []byte(head + "caf\xe9-caf\xe9-caf\xe9,cpi,usd,1,t\n"), "",
+			"1: cost_id is not UTF-8, first on line 2, column 4; if the file is Windows-1252, say so by format: " +
+				"{encoding: windows-1252}"},
+		{"carriage returns alone", []byte(strings.ReplaceAll(head+row(1, "1")+"\n", "\n", "\r")),
+			`none of its columns cost_id, cost_type, cost_currency, cost_amount, (number 5), cpi, usd, 1, t is "tag", which tag is taken from. Say which column it is with columns: {tag: NAME}, or give all rows one value with constants: {tag: VALUE}. Lines must end in LF or CRLF; here a carriage return stands alone.`, ""},
+		{"bars", []byte(strings.ReplaceAll(head+row(1, "1")+"\n", ",", "|")),
+			`none of its 1 columns is "cost_id", which cost_id is taken from; is the row of names missing? Cells must be separated by commas, semicolons or tabs, and format: {separator} may say by which.`, ""},
+		{"two separators", []byte("cost_id;cost_type,tag\n"),
+			"has two kinds of separators as often as each other in its row of names; say which one counts by " +
+				"format: {separator: comma}, or semicolon, or tab", ""},
+		{"an XLS file", []byte("\xd0\xcf\x11\xe0"),
+			"is an XLS file of an older Excel, or an XLSX file with a password; save it as XLSX or CSV", ""},
+		{"no names", []byte(row(1, "1") + "\n"),
+			`none of its 5 columns is "cost_id", which cost_id is taken from; is the row of names missing?`, ""},
+		{"a name misspelled", []byte(strings.ReplaceAll(head, "cost_amount", "Cost_Amount") + row(1, "1")),
+			`none of its columns cost_id, cost_type, cost_currency, Cost_Amount, tag is "cost_amount", which cost_amount is taken from; did you mean "Cost_Amount"?`, ""},
 		{"a name twice", []byte("tag," + head), `two of its columns are "tag", which tag is taken from`, ""},
 		{"gzip, cut", gzipped(t, []byte(head+row(1, "1")))[:20], "decompress: unexpected EOF", ""},
 		{"gzip and more", append(gzipped(t, []byte(head)), "tail"...), "decompress: unexpected EOF", ""},
-		{"a gzip bomb of one line", packed(t, endless("x", 128<<20)), "the row of names is longer than 262144 bytes; is a quote or a line end missing?", ""},
-		{"a gzip bomb of lines", packed(t, endless(head, 128<<20)), "expands to more than 200 times its size, which no file of records does", ""},
-		{"a gzip bomb of blank lines", packed(t, endless("\n", 128<<20)), "the row of names is longer than 262144 bytes; is a quote or a line end missing?", ""},
-		{"a zstd bomb of JSON", zstdStream(t, endless(`{"a":"`+strings.Repeat("x", 9990)+"\"}\n", 128<<20)), "expands to more than 200 times its size, which no file of records does", ""},
-		{"a zstd bomb that is Parquet", zstdStream(t, io.MultiReader(strings.NewReader("PAR1"), endless("\x00", 128<<20))), "copy a Parquet file: expands to more than 200 times its size, which no file of records does", ""},
+		{"a gzip bomb of one line", packed(t, endless("x", 128<<20)),
+			"the row of names is longer than 262144 bytes; is a quote or a line end missing?", ""},
+		{"a gzip bomb of lines", packed(t, endless(head, 128<<20)),
+			"expands to more than 200 times its size, which no file of records does", ""},
+		{"a gzip bomb of blank lines", packed(t, endless("\n", 128<<20)),
+			"the row of names is longer than 262144 bytes; is a quote or a line end missing?", ""},
+		{"a zstd bomb of JSON", zstdStream(t, endless(`{"a":"`+strings.Repeat("x", 9990)+"\"}\n", 128<<20)),
+			"expands to more than 200 times its size, which no file of records does", ""},
+		{"a zstd bomb that is Parquet", zstdStream(t, io.MultiReader(strings.NewReader("PAR1"),
+			endless("\x00", 128<<20))),
+			"copy a Parquet file: expands to more than 200 times its size, which no file of records does", ""},
 		{"gzip in gzip", gzipped(t, gzipped(t, bytes.Repeat([]byte(head), 100))), noText, ""},
-		{"a wide zstd window", zstdStream(t, io.LimitReader(noise{}, 4<<20), zstd.WithWindowSize(64<<20)), "decompress: window size exceeded", ""},
-		{"Parquet, cut", good[:len(good)/2], "begins as a Parquet file and doesn't end as one; it was cut, or is encrypted", ""},
+		{"a wide zstd window", zstdStream(t, io.LimitReader(noise{}, 4<<20), zstd.WithWindowSize(64<<20)),
+			"decompress: window size exceeded", ""},
+		{"Parquet, cut", good[:len(good)/2],
+			"begins as a Parquet file and doesn't end as one; it was cut, or is encrypted", ""},
 		{"Parquet, the first bytes", []byte("PAR1"), "is a Parquet file that was cut", ""},
-		{"Parquet with a footer of 4 GB", append(append([]byte("PAR1"), "\xff\xff\xff\xff"...), "PAR1"...), "is a Parquet file that was cut", ""},
-		{"Parquet with two thousand million columns", footer(0x15, 2, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7), "has a Parquet footer that is damaged, or too large", ""},
-		{"Parquet with a name of 2 GB", footer(0x15, 2, 0x19, 0x1c, 0x48, 0xff, 0xff, 0xff, 0xff, 7), "has a Parquet footer that is damaged, or too large", ""},
-		{"Parquet with data in the middle of its dictionary", inside, "has a column whose data pages don't begin where it says", ""},
+		{"Parquet with a footer of 4 GB", append(append([]byte("PAR1"), "\xff\xff\xff\xff"...), "PAR1"...),
+			"is a Parquet file that was cut", ""},
+		{"Parquet with two thousand million columns", footer(0x15, 2, 0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7),
+			"has a Parquet footer that is damaged, or too large", ""},
+		{"Parquet with a name of 2 GB", footer(0x15, 2, 0x19, 0x1c, 0x48, 0xff, 0xff, 0xff, 0xff, 7),
+			"has a Parquet footer that is damaged, or too large", ""},
+		{"Parquet with data in the middle of its dictionary", inside,
+			"has a column whose data pages don't begin where it says", ""},
 		{"Parquet with pages of 40 MB", pages, "has a page of more than 32 MiB", ""},
-		{"Parquet with a cell of 5 MB", parquetFile(t, wide, parquet.DataPageStatistics(false)), "", "1: cost_id is longer than 262144 bytes"},
-		{"Parquet with statistics of 5 MB", parquetFile(t, wide, parquet.DataPageStatistics(true)), "has a page whose header is longer than 64 KiB: a cell in it may be, too", ""},
+		{"Parquet with a cell of 5 MB", parquetFile(t, wide, parquet.DataPageStatistics(false)), "",
+			"1: cost_id is longer than 262144 bytes"},
+		{"Parquet with statistics of 5 MB", parquetFile(t, wide, parquet.DataPageStatistics(true)),
+			"has a page whose header is longer than 64 KiB: a cell in it may be, too", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := heap()
@@ -189,12 +227,15 @@ func TestHostile(t *testing.T) {
 func TestParquetPageBomb(t *testing.T) {
 	usd := "usd"
 	for name, codec := range map[string]parquet.WriterOption{
-		"zstd": parquet.Compression(&parquet.Zstd), "gzip": parquet.Compression(&parquet.Gzip), "snappy": parquet.Compression(&parquet.Snappy),
+		"zstd": parquet.Compression(&parquet.Zstd), "gzip": parquet.Compression(&parquet.Gzip),
+		"snappy": parquet.Compression(&parquet.Snappy),
 	} {
-		data := parquetFile(t, []spendRow{{CostID: id(1), Type: "cpi", Currency: &usd, Tag: strings.Repeat("a", 1000)}}, codec)
+		data := parquetFile(t, []spendRow{{CostID: id(1), Type: "cpi", Currency: &usd, Tag: strings.Repeat("a", 1000)}},
+			codec)
 		lied := 0
 		for i := range data[:len(data)-64] {
-			// A page's header: field 1 its type, fields 2 and 3 its sizes. The first size is set to zero.
+			// A page's header: field 1 its type, fields 2 and 3 its sizes. The first size is set to
+			// zero.
 			if data[i] == 0x15 && data[i+2] == 0x15 && data[i+3] != 0 && data[i+3] < 0x80 {
 				mutant := bytes.Clone(data)
 				mutant[i+3] = 0
@@ -214,15 +255,19 @@ func TestParquetPageBomb(t *testing.T) {
 func TestErrorsHoldNothing(t *testing.T) {
 	const secret = "S3CRET-click-0001"
 	for _, data := range []string{
-		secret + ",cpi,usd,1,t\n", "{" + secret, `{"cost_id":"` + secret + "\n", columnNames + "\n" + secret + "\n", columnNames + "\n\"" + secret,
-		columnNames + "\n" + secret + "\",cpi,usd,1,t", columnNames + "\ncpi," + secret + ",usd,1,t", columnNames + "\n" + goodID + ",cpi," + secret + ",1,t",
-		columnNames + "\n" + goodID + ",cpi,usd," + secret + ",t", columnNames + "\n" + goodID + "," + secret + ",usd,1,t",
+		secret + ",cpi,usd,1,t\n", "{" + secret, `{"cost_id":"` + secret + "\n", columnNames + "\n" + secret + "\n",
+		columnNames + "\n\"" + secret,
+		columnNames + "\n" + secret + "\",cpi,usd,1,t", columnNames + "\ncpi," + secret + ",usd,1,t",
+		columnNames + "\n" + goodID + ",cpi," + secret + ",1,t",
+		columnNames + "\n" + goodID + ",cpi,usd," + secret + ",t",
+		columnNames + "\n" + goodID + "," + secret + ",usd,1,t",
 	} {
 		o := readAll(t, []byte(data), plain)
 		if o.err == nil && len(o.refused) == 0 {
 			t.Errorf("%q is taken", data)
 		}
-		if said := strings.Join(o.refused, " "); strings.Contains(said, "S3CRET") || o.err != nil && strings.Contains(o.err.Error(), "S3CRET") {
+		if said := strings.Join(o.refused, " "); strings.Contains(said, "S3CRET") || o.err != nil &&
+			strings.Contains(o.err.Error(), "S3CRET") {
 			t.Errorf("%q: %s %v", data, said, o.err)
 		}
 	}

@@ -24,7 +24,8 @@ var right = map[string]string{
 // instead says for the rejects file what a person may write in the place of what isn't right.
 func instead(r outbox.Rejection) string {
 	if r.Field == names[engagedAt] && strings.HasSuffix(r.Reason, expired) {
-		return "nothing: the service takes spend for seven days after the click or impression, and this row comes too late"
+		return "nothing: the service takes spend for seven days after the click or impression, and this row comes " +
+			"too late"
 	}
 	return files.Instead(r, right)
 }

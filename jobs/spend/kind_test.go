@@ -44,12 +44,14 @@ func newRig(t *testing.T, key string, faults ...emulator.Fault) *rig {
 	return newRigReading(t, key, nil, faults...)
 }
 
-// newRigReading is newRig at a service that reads its document in a certain way, and else takes the key as it is sent here.
+// newRigReading is newRig at a service that reads its document in a certain way, and else takes the
+// key as it is sent here.
 func newRigReading(t *testing.T, key string, readings []string, faults ...emulator.Fault) *rig {
 	t.Helper()
 	r := &rig{source: memblob.OpenBucket(nil), rejects: memblob.OpenBucket(nil)}
 	var err error
-	r.server, err = emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 10, Rate: -1, Faults: faults, Partners: map[string]string{"partner-key": ""},
+	r.server, err = emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 10, Rate: -1, Faults: faults,
+		Partners: map[string]string{"partner-key": ""},
 		Readings: append([]string{"spend-auth=bearer"}, readings...)}))
 	if err != nil {
 		t.Fatal(err)
@@ -74,10 +76,12 @@ func newRigReading(t *testing.T, key string, readings []string, faults ...emulat
 	}
 	r.o = Options{
 		Options: files.Options{
-			Job: "nightly", Table: "nightly", Ledger: r.ledger, Shelf: files.Shelf{Source: source, Bucket: r.source, Window: 7, Zone: time.UTC},
+			Job: "nightly", Table: "nightly", Ledger: r.ledger, Shelf: files.Shelf{Source: source, Bucket: r.source,
+				Window: 7, Zone: time.UTC},
 			Rejects: r.rejects, MaxRejects: &outbox.Most{Share: 0.5}, InFlight: 8, SpoolDir: t.TempDir(), Log: log,
 		},
-		Client: r.client, Columns: map[string]string{"engaged_at": "time"}, Constants: map[string]string{"cost_type": "cpi", "tag": "test"}, Zone: time.UTC,
+		Client: r.client, Columns: map[string]string{"engaged_at": "time"},
+		Constants: map[string]string{"cost_type": "cpi", "tag": "test"}, Zone: time.UTC,
 	}
 	return r
 }
@@ -124,11 +128,13 @@ func (r *rig) file(from, to int) (text string, good int) {
 
 func today(daysAgo int) string { return time.Now().UTC().AddDate(0, 0, -daysAgo).Format(time.DateOnly) }
 
-// Nights in a row: each record is sent once, whatever is repeated, added, changed or late, and the emulator's books agree.
+// Nights in a row: each record is sent once, whatever is repeated, added, changed or late, and the
+// emulator's books agree.
 func TestNights(t *testing.T) {
 	r := newRig(t, "partner-key")
 	first, n := r.file(1, 101)
-	r.put(t, today(1)+"/a.csv", first+"short,EUR,1,2026-01-01T00:00:00Z\n"+"long-enough-but-old,EUR,1,2026-01-01T00:00:00Z\n")
+	r.put(t, today(1)+"/a.csv", first+"short,EUR,1,2026-01-01T00:00:00Z\n"+"long-enough-but-old,EUR,1,"+
+		"2026-01-01T00:00:00Z\n")
 	res := r.run(t)
 	if len(res.Errs) > 0 || res.Outcome.Written != 1 || res.Outcome.Rows != int64(n) {
 		t.Fatalf("first night: %+v", res)
@@ -137,22 +143,27 @@ func TestNights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\nshort,EUR,1,2026-01-01T00:00:00Z,cost_id,has 5 characters; want 12 to 256,\"the Cost ID ", "engaged_at,is more than seven days ago ("} {
+	for _, want := range []string{"\nshort,EUR,1,2026-01-01T00:00:00Z,cost_id,has 5 characters; want 12 to " +
+		"256,\"the Cost ID ", "engaged_at,is more than seven days ago ("} {
 		if !strings.Contains(string(rejects), want) {
 			t.Errorf("rejects:\n%swant %s", rejects, want)
 		}
 	}
-	if files, err := New(r.o).Outbox().Files(context.Background()); err != nil || len(files) != 1 || files[0].Refused != 2 || files[0].Rejected != 0 {
+	if files, err := New(r.o).Outbox().Files(context.Background()); err != nil || len(files) != 1 ||
+		files[0].Refused != 2 || files[0].Rejected != 0 {
 		t.Errorf("both bad rows are refused before anything is sent: %+v, %v", files, err)
 	}
 	if res = r.run(t); res.Outcome.Windows != 0 || len(res.Errs) > 0 {
 		t.Errorf("nothing is new: %+v", res)
 	}
-	r.put(t, today(1)+"/a.csv", first+"short,EUR,1,2026-01-01T00:00:00Z\n"+"long-enough-but-old,EUR,1,2026-01-01T00:00:00Z\n")
-	if res = r.run(t); res.Outcome.Windows != 1 || res.Outcome.Unchanged != 1 || res.Outcome.Written != 0 || len(res.Errs) > 0 {
+	r.put(t, today(1)+"/a.csv", first+"short,EUR,1,2026-01-01T00:00:00Z\n"+"long-enough-but-old,EUR,1,"+
+		"2026-01-01T00:00:00Z\n")
+	if res = r.run(t); res.Outcome.Windows != 1 || res.Outcome.Unchanged != 1 || res.Outcome.Written != 0 ||
+		len(res.Errs) > 0 {
 		t.Errorf("a file was put there again as it is: %+v", res)
 	}
-	// The next night repeats fifty and has fifty more; a late file lies in an older folder; another is no file of the window.
+	// The next night repeats fifty and has fifty more; a late file lies in an older folder; another
+	// is no file of the window.
 	second, _ := r.file(51, 151)
 	third, _ := r.file(151, 181)
 	r.put(t, today(0)+"/b.csv.gz", string(gzipped(t, []byte(second))))
@@ -215,8 +226,10 @@ func (r *rig) clean(t *testing.T) {
 
 // Lost answers and refusals: all is taken, and what was sent twice is counted as unknown.
 func TestFaults(t *testing.T) {
-	r := newRigReading(t, "partner-key", []string{"spend-duplicate=replaces", "spend-parameters=both"}, // so that its books count what comes twice
-		emulator.Fault{Path: "cost", Kind: "lost", Times: 7}, emulator.Fault{Path: "cost", Kind: "status", Status: 503, Times: 5})
+	// So that its books count what comes twice.
+	r := newRigReading(t, "partner-key", []string{"spend-duplicate=replaces", "spend-parameters=both"},
+		emulator.Fault{Path: "cost", Kind: "lost", Times: 7}, emulator.Fault{Path: "cost", Kind: "status", Status: 503,
+			Times: 5})
 	text, n := r.file(1, 301)
 	r.put(t, today(0)+"/a.csv", text)
 	if res := r.run(t); len(res.Errs) > 0 || res.Outcome.Rows != int64(n) {
@@ -227,7 +240,8 @@ func TestFaults(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	books := r.server.Spend()
-	if f := files[0]; books.Records != n || int64(books.Duplicates) > f.Doubtful || f.Accepted != int64(n) || books.Duplicates == 0 {
+	if f := files[0]; books.Records != n || int64(books.Duplicates) > f.Doubtful || f.Accepted != int64(n) ||
+		books.Duplicates == 0 {
 		t.Errorf("books %+v, file %+v", books, f)
 	}
 	r.clean(t)
@@ -248,7 +262,8 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// A file that hasn't been quiet waits, and the run says until when: that is no failure, nor the job's success.
+// A file that hasn't been quiet waits, and the run says until when: that is no failure, nor the
+// job's success.
 func TestGrowing(t *testing.T) {
 	r := newRig(t, "partner-key")
 	r.o.Quiet = time.Hour
@@ -277,7 +292,8 @@ func TestParked(t *testing.T) {
 	text, n := r.file(1, 50)
 	r.put(t, today(0)+"/a.csv", text)
 	res := r.run(t)
-	if code := jobs.ExitCode([]ledger.Result{res}, false, false); code != jobs.ExitSome || !errors.Is(errors.Join(res.Errs...), files.ErrParked) ||
+	if code := jobs.ExitCode([]ledger.Result{res}, false, false); code != jobs.ExitSome ||
+		!errors.Is(errors.Join(res.Errs...), files.ErrParked) ||
 		!strings.Contains(fmt.Sprint(res.Errs), fmt.Sprint("parked: ", n/20+1)) {
 		t.Errorf("exit code %d of %d records: %v", code, n, res.Errs)
 	}
@@ -290,7 +306,8 @@ func TestOneBadFile(t *testing.T) {
 	r.put(t, today(0)+"/a.csv", "click;spend\n1;2\n")
 	r.put(t, today(0)+"/b.csv", text)
 	res := r.run(t)
-	if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), `none of its 2 columns is "cost_id"`) || res.Outcome.Rows != int64(n) {
+	if len(res.Errs) != 1 || !strings.Contains(res.Errs[0].Error(), `none of its 2 columns is "cost_id"`) ||
+		res.Outcome.Rows != int64(n) {
 		t.Errorf("%+v", res)
 	}
 	if code := jobs.ExitCode([]ledger.Result{res}, false, false); code != jobs.ExitSome {
@@ -302,7 +319,8 @@ func TestOneBadFile(t *testing.T) {
 func TestCheck(t *testing.T) {
 	r := newRig(t, "partner-key")
 	text, _ := r.file(1, 11)
-	r.put(t, "x.csv", text+"short,EUR,1,2026-01-01T00:00:00Z\nshoot,EUR,1,2026-01-01T00:00:00Z\nlong-enough-id,EUR,-1,2026-01-01T00:00:00Z\n")
+	r.put(t, "x.csv", text+"short,EUR,1,2026-01-01T00:00:00Z\nshoot,EUR,1,2026-01-01T00:00:00Z\nlong-enough-id,EUR,"+
+		"-1,2026-01-01T00:00:00Z\n")
 	r.o.Shelf.Files = []files.Path{{Name: "x.csv", Bucket: r.source, Key: "x.csv"}}
 	k := New(r.o)
 	plan, err := k.Plan(context.Background(), time.Now())
@@ -310,26 +328,31 @@ func TestCheck(t *testing.T) {
 		t.Fatal(plan, err)
 	}
 	report, err := k.Check(context.Background(), r.o.Shelf.Files[0])
-	want := []files.Problem{{Refusal: *refuse(costID, "has 5 characters; want 12 to 256"), Rows: 2, First: 11}, {Refusal: *refuse(costAmount, "is negative"), Rows: 1, First: 13}}
-	if err != nil || report.Rows != 13 || report.Refused != 3 || fmt.Sprint(report.Problems) != fmt.Sprint(want) || r.server.Spend().Records != 0 {
+	want := []files.Problem{{Refusal: *refuse(costID, "has 5 characters; want 12 to 256"), Rows: 2, First: 11},
+		{Refusal: *refuse(costAmount, "is negative"), Rows: 1, First: 13}}
+	if err != nil || report.Rows != 13 || report.Refused != 3 || fmt.Sprint(report.Problems) != fmt.Sprint(want) ||
+		r.server.Spend().Records != 0 {
 		t.Errorf("%+v, %+v, %v", report, report.Problems, err)
 	}
 }
 
 // A record may expire while those before it are sent; it isn't sent then.
 func TestExpiredOnTheWay(t *testing.T) {
-	_, err := (&Kind{}).submit(context.Background(), nil, Cost{CostID: goodID, Engaged: time.Now().Add(-Late - time.Second)})
-	if !errors.Is(err, outbox.ErrRejected) || !strings.Contains(err.Error(), "engaged_at: is more than seven days ago (7 days and 0 hours): expired") {
+	_, err := (&Kind{}).submit(context.Background(), nil, Cost{CostID: goodID,
+		Engaged: time.Now().Add(-Late - time.Second)})
+	if !errors.Is(err, outbox.ErrRejected) || !strings.Contains(err.Error(),
+		"engaged_at: is more than seven days ago (7 days and 0 hours): expired") {
 		t.Error(err)
 	}
 }
 
-// A record whose answers are all lost is sent as often as the client's attempts allow, and no layer above repeats it; once
-// when records in doubt are parked.
+// A record whose answers are all lost is sent as often as the client's attempts allow, and no layer
+// above repeats it; once when records in doubt are parked.
 func TestRetriesAreInOneLayer(t *testing.T) {
 	for park, want := range map[bool]int64{false: 8, true: 1} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, "partner-key", emulator.Fault{Path: "cost", Kind: emulator.FaultStatus, Status: 500, Times: 1000})
+			r := newRig(t, "partner-key", emulator.Fault{Path: "cost", Kind: emulator.FaultStatus, Status: 500,
+				Times: 1000})
 			r.o.ParkUnknown = park
 			text, _ := r.file(0, 2)
 			r.put(t, today(0)+"/a.csv", text)
@@ -343,18 +366,22 @@ func TestRetriesAreInOneLayer(t *testing.T) {
 // A check shows records without the Cost ID, wherever it stands.
 func TestShow(t *testing.T) {
 	for tag, want := range map[string]string{"nightly": "nightly", "for click-4711-of-somebody": "(with the Cost ID)"} {
-		shown := fmt.Sprint(Cost{Type: "cpi", Currency: "eur", Amount: "1.5", CostID: "click-4711-of-somebody", Tag: tag}.show())
+		shown := fmt.Sprint(Cost{Type: "cpi", Currency: "eur", Amount: "1.5", CostID: "click-4711-of-somebody",
+			Tag: tag}.show())
 		if strings.Contains(shown, "4711") || !strings.Contains(shown, want) {
 			t.Error(shown)
 		}
 	}
 }
 
-// Rows of totals and notes are neither refused nor sent, whatever their share is, and a rejects file is UTF-8 though the file isn't.
+// Rows of totals and notes are neither refused nor sent, whatever their share is, and a rejects
+// file is UTF-8 though the file isn't.
 func TestNotesAndEncodings(t *testing.T) {
 	r := newRig(t, "partner-key")
 	text, n := r.file(1, 5)
-	r.put(t, today(1)+"/a.csv", text+"caf\xe9-caf\xe9-caf\xe9\x81,EUR,1,"+time.Now().UTC().Format(time.RFC3339)+"\nTotal,,5,\n\xa9 2026 M\xfcller & S\xf6hne\n,,,\nTotal: all,,,\n")
+	r.put(t, today(1)+"/a.csv",
+		text+"caf\xe9-caf\xe9-caf\xe9\x81,EUR,1,"+time.Now().UTC().Format(time.RFC3339)+"\nTotal,,5,\n\xa9 2026 "+
+			"M\xfcller & S\xf6hne\n,,,\nTotal: all,,,\n")
 	r.o.MaxRejects = &outbox.Most{Count: 1}
 	if res := r.run(t); len(res.Errs) > 0 || res.Outcome.Rows != int64(n) {
 		t.Errorf("%+v", res)
@@ -363,7 +390,8 @@ func TestNotesAndEncodings(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	data, err := r.rejects.ReadAll(t.Context(), today(1)+"/a.csv"+files.RejectsSuffix)
-	if err != nil || !utf8.Valid(data) || !strings.Contains(string(data), "café-café-café\ufffd") || !strings.Contains(string(data), "is not UTF-8, first on line 6, column 4") {
+	if err != nil || !utf8.Valid(data) || !strings.Contains(string(data), "café-café-café\ufffd") ||
+		!strings.Contains(string(data), "is not UTF-8, first on line 6, column 4") {
 		t.Errorf("%q, %v", data, err)
 	}
 }

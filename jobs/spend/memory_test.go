@@ -15,8 +15,9 @@ import (
 
 var longRows = flag.Int("rows", 500_000, "rows of a long CSV file: 17,500,000 are a gigabyte")
 
-// TestLongFilesInMemory reads the same records from a plain CSV file and from one with semicolons, decimal commas and Windows-1252,
-// and holds the memory of both: it is a block or two, however long a file is. The bound is less than the file has.
+// TestLongFilesInMemory reads the same records from a plain CSV file and from one with semicolons,
+// decimal commas and Windows-1252, and holds the memory of both: it is a block or two, however long
+// a file is. The bound is less than the file has.
 func TestLongFilesInMemory(t *testing.T) {
 	slow.Test(t)
 	rows := *longRows
@@ -29,27 +30,33 @@ func TestLongFilesInMemory(t *testing.T) {
 		name, head, row string
 		m               files.Mapping
 	}{
-		{"plain", columnNames + ",engaged_at\n", "id%014x,cpi,EUR,%d.%02d,Frühling,2026-01-31T08:30:00Z\n", mapping(nil, nil, files.Format{})},
-		{"semicolons", "cost_id;cost_type;cost_currency;cost_amount;tag;engaged_at\n", "id%014x;cpi;EUR;%d,%02d;Fr\xfchling;31.01.2026 08:30\n", mapping(nil, nil, f)},
+		{"plain", columnNames + ",engaged_at\n", "id%014x,cpi,EUR,%d.%02d,Frühling,2026-01-31T08:30:00Z\n",
+			mapping(nil, nil, files.Format{})},
+		{"semicolons", "cost_id;cost_type;cost_currency;cost_amount;tag;engaged_at\n",
+			"id%014x;cpi;EUR;%d,%02d;Fr\xfchling;31.01.2026 08:30\n", mapping(nil, nil, f)},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			in := &growing{head: kind.head, row: kind.row, rows: rows}
 			before, peak := heap(), watch(t)
 			began, n := time.Now(), 0
 			at := time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC)
-			err := read(context.Background(), in, newReader(kind.m, nil, time.UTC), t.TempDir(), func([]string) {}, func(l *line) error {
-				c := l.record
-				if l.refused != nil {
-					return l.refused
-				}
-				if want := fmt.Sprintf("id%014x", n); c.CostID != want || c.Tag != "Frühling" || !c.Engaged.Equal(at) || c.Amount != amountOf(n) {
-					return fmt.Errorf("row %d is %+v", n, c)
-				}
-				n++
-				return nil
-			})
+			err := read(context.Background(), in, newReader(kind.m, nil, time.UTC), t.TempDir(), func([]string) {},
+				func(l *line) error {
+					c := l.record
+					if l.refused != nil {
+						return l.refused
+					}
+					if want := fmt.Sprintf("id%014x", n); c.CostID != want || c.Tag != "Frühling" ||
+						!c.Engaged.Equal(at) ||
+						c.Amount != amountOf(n) {
+						return fmt.Errorf("row %d is %+v", n, c)
+					}
+					n++
+					return nil
+				})
 			most := peak() - before
-			t.Logf("%d rows, %d MB: %v, %d MiB of memory more than before", n, in.made>>20, time.Since(began).Round(10*time.Millisecond), most>>20)
+			t.Logf("%d rows, %d MB: %v, %d MiB of memory more than before", n, in.made>>20,
+				time.Since(began).Round(10*time.Millisecond), most>>20)
 			if err != nil || n != rows {
 				t.Errorf("%d rows, want %d: %v", n, rows, err)
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// mapping says where a record's fields come from. A file needn't have the times of engagements; where it has a column of
-// that name they count, named or not.
+// mapping says where a record's fields come from. A file needn't have the times of engagements;
+// where it has a column of that name they count, named or not.
 func mapping(columns, constants map[string]string, format files.Format) files.Mapping {
 	m := files.Mapping{Columns: columns, Constants: constants, Format: format}
 	for f, name := range names {
@@ -17,7 +17,8 @@ func mapping(columns, constants map[string]string, format files.Format) files.Ma
 		if field(f) == engagedAt {
 			from = files.Found
 		}
-		m.Fields = append(m.Fields, files.Field{Name: name, From: from, ID: field(f) == costID, Number: field(f) == costAmount, Time: field(f) == engagedAt})
+		m.Fields = append(m.Fields, files.Field{Name: name, From: from, ID: field(f) == costID,
+			Number: field(f) == costAmount, Time: field(f) == engagedAt})
 	}
 	return m
 }
@@ -26,13 +27,15 @@ func (k *Kind) file(p files.Path) *files.File[Cost] {
 	return fileOf(p, k.mapping, k.check, k.o.SpoolDir, time.Now())
 }
 
-// fileOf is a file of spend for the outbox. What has expired is judged by one clock for both readings.
+// fileOf is a file of spend for the outbox. What has expired is judged by one clock for both
+// readings.
 func fileOf(p files.Path, m files.Mapping, c *checker, spool string, now time.Time) *files.File[Cost] {
 	return &files.File[Cost]{Path: p, Mapping: m, Spool: spool, Record: func(cells []string, o *outbox.Record[Cost]) {
 		r, refused := c.record((*values)(cells))
 		switch {
 		case refused != nil:
-			o.Refusal, o.Value = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason}, c.cost((*values)(cells))
+			o.Refusal, o.Value = &outbox.Rejection{Field: refused.Field, Reason: refused.Reason},
+				c.cost((*values)(cells))
 			return
 		case r.Expired(now):
 			o.Expired, o.Refusal = true, r.tooOld(now)
@@ -41,8 +44,8 @@ func fileOf(p files.Path, m files.Mapping, c *checker, spool string, now time.Ti
 	}}
 }
 
-// tooOld is why an expired record isn't sent. Its age is in whole days, beside the hours on the first, so that the rows
-// of a day have one reason.
+// tooOld is why an expired record isn't sent. Its age is in whole days, beside the hours on the
+// first, so that the rows of a day have one reason.
 func (r Cost) tooOld(now time.Time) *outbox.Rejection {
 	hours := int(now.Sub(r.Engaged) / time.Hour)
 	age := fmt.Sprintf("%d days", hours/24)

@@ -25,18 +25,19 @@ type outcome struct {
 func readAll(t testing.TB, data []byte, m files.Mapping) (o outcome) {
 	t.Helper()
 	c := newReader(m, []string{"QQQ"}, time.UTC)
-	o.err = read(context.Background(), bytes.NewReader(data), c, t.TempDir(), func(h []string) { o.header = h }, func(l *line) error {
-		if l.refused == nil {
-			o.records = append(o.records, l.record)
+	o.err = read(context.Background(), bytes.NewReader(data), c, t.TempDir(), func(h []string) { o.header = h },
+		func(l *line) error {
+			if l.refused == nil {
+				o.records = append(o.records, l.record)
+				return nil
+			}
+			if len(o.refused) == 2000 {
+				return nil // a bomb's
+			}
+			o.refused = append(o.refused, fmt.Sprintf("%d: %v", l.row, l.refused))
+			o.cells = append(o.cells, bytesOf(l.cells()))
 			return nil
-		}
-		if len(o.refused) == 2000 {
-			return nil // a bomb's
-		}
-		o.refused = append(o.refused, fmt.Sprintf("%d: %v", l.row, l.refused))
-		o.cells = append(o.cells, bytesOf(l.cells()))
-		return nil
-	})
+		})
 	return o
 }
 
@@ -69,16 +70,17 @@ type line struct {
 
 // read reads a file once.
 func read(ctx context.Context, in io.Reader, r reader, dir string, names func([]string), each func(*line) error) error {
-	return files.Read(ctx, in, r.Mapping, dir, func(n []string, _ files.Understanding) { names(n) }, func(l *files.Row) error {
-		mine := line{row: l.Row, refused: l.Refused, cells: l.Cells}
-		switch {
-		case l.Skipped != "":
-			mine.refused = &files.Refusal{Reason: "skipped: it " + l.Skipped}
-		case l.Refused == nil:
-			mine.record, mine.refused = r.record((*values)(l.Values))
-		}
-		return each(&mine)
-	})
+	return files.Read(ctx, in, r.Mapping, dir, func(n []string, _ files.Understanding) { names(n) },
+		func(l *files.Row) error {
+			mine := line{row: l.Row, refused: l.Refused, cells: l.Cells}
+			switch {
+			case l.Skipped != "":
+				mine.refused = &files.Refusal{Reason: "skipped: it " + l.Skipped}
+			case l.Refused == nil:
+				mine.record, mine.refused = r.record((*values)(l.Values))
+			}
+			return each(&mine)
+		})
 }
 
 // Each row has one thing wrong. The reasons are exact, because people search for them.
@@ -125,23 +127,29 @@ func TestRefusals(t *testing.T) {
 	bad(costID, goodID+"\u00a0", blankEnds)
 	bad(costID, "\u2003"+goodID, blankEnds)
 	bad(costID, "            ", blankEnds)
-	for _, seen := range []string{"\u00a0", "\u00ad", "\u034f", "\u061c", "\u115f", "\u180e", "\u200b", "\u200d", "\u200e", "\u202e", "\u2028", "\u202f", "\u2060", "\u2800", "\u3000", "\u3164", "\ufe0f", "\ufeff", "\uffa0", "\U000e0041"} {
+	for _, seen := range []string{"\u00a0", "\u00ad", "\u034f", "\u061c", "\u115f", "\u180e", "\u200b", "\u200d",
+		"\u200e", "\u202e", "\u2028", "\u202f", "\u2060", "\u2800", "\u3000", "\u3164", "\ufe0f", "\ufeff", "\uffa0",
+		"\U000e0041"} {
 		bad(costID, "inside"+seen+"the-id", fmt.Sprintf("holds the invisible character %U", []rune(seen)[0]))
 	}
 	const rounded = "is a number that a spreadsheet or a program has rounded; export the column as text"
-	for _, number := range []string{"1.20217112345678E+17", "1,20217112345678E+17", "1.2021711234567891e+17", "1.20217112345E17", "-1.20217112345678E+17", "120217112345678912.0", "120217112345.00"} {
+	for _, number := range []string{"1.20217112345678E+17", "1,20217112345678E+17", "1.2021711234567891e+17",
+		"1.20217112345E17", "-1.20217112345678E+17", "120217112345678912.0", "120217112345.00"} {
 		bad(costID, number, rounded)
 	}
 	const none = "is a way of writing that there is no ID"
-	for _, word := range []string{"(not provided)", "NOT AVAILABLE", "not applicable", "not_determined", "[object Object]", "Limit Ad Tracking", "__HIVE_DEFAULT_PARTITION__",
-		"java.util.Optional.empty", "d41d8cd98f00b204e9800998ecf8427e", "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855", "9f89c84a559f573636a47ff8daed0d33"} {
+	for _, word := range []string{"(not provided)", "NOT AVAILABLE", "not applicable", "not_determined",
+		"[object Object]", "Limit Ad Tracking", "__HIVE_DEFAULT_PARTITION__",
+		"java.util.Optional.empty", "d41d8cd98f00b204e9800998ecf8427e",
+		"E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855", "9f89c84a559f573636a47ff8daed0d33"} {
 		bad(costID, word, none)
 	}
 	bad(costID, "00000000-0000-0000-0000-000000000000", "is all zeros, as of every device that hides its ID")
 	bad(costID, "ffffffff-FFFF-ffff-ffff-ffffffffffff", "is one character over and over")
 	bad(costID, "------------", "has neither letters nor digits")
 	bad(costID, "############", "has neither letters nor digits")
-	for _, macro := range []string{"{transaction_id}", "{{ad.click_id}}", "${CLICK_ID_1}", "__CLICK_ID2__", "%%CLICK_ID_UNESC%%", "[transaction_id]", "<click-identifier>"} {
+	for _, macro := range []string{"{transaction_id}", "{{ad.click_id}}", "${CLICK_ID_1}", "__CLICK_ID2__",
+		"%%CLICK_ID_UNESC%%", "[transaction_id]", "<click-identifier>"} {
 		bad(costID, macro, "is a placeholder that the program which wrote the file hasn't filled in")
 	}
 	bad(costType, "", "is missing")
@@ -319,14 +327,16 @@ func TestExpired(t *testing.T) {
 	for _, test := range []struct {
 		engaged time.Time
 		want    bool
-	}{{now.AddDate(0, 0, -7), false}, {now.AddDate(0, 0, -7).Add(-time.Nanosecond), true}, {now.Add(time.Hour), false}, {time.Time{}, false}} {
+	}{{now.AddDate(0, 0, -7), false}, {now.AddDate(0, 0, -7).Add(-time.Nanosecond), true}, {now.Add(time.Hour), false},
+		{time.Time{}, false}} {
 		if got := (Cost{Engaged: test.engaged}).Expired(now); got != test.want {
 			t.Errorf("engaged %v: expired %v", test.engaged, got)
 		}
 	}
 }
 
-// The time of an engagement counts where a file has one, named in the mapping or not; a constant is as good as a column.
+// The time of an engagement counts where a file has one, named in the mapping or not; a constant is
+// as good as a column.
 func TestConstants(t *testing.T) {
 	m := mapping(map[string]string{"cost_id": "click_id", "cost_amount": "spend"},
 		map[string]string{"cost_type": "CPC", "cost_currency": "EUR", "tag": "partner"}, files.Format{})
@@ -348,15 +358,20 @@ func TestConstants(t *testing.T) {
 		{"no column", "spend,click_id\n2.50," + goodID, columns(fields{}), want, ""},
 		{"its own column", "spend,engaged_at,click_id\n2.50," + at + "," + goodID, columns(fields{}), dated, ""},
 		{"nothing in it", "spend,engaged_at,click_id\n2.50,," + goodID, columns(fields{}), want, ""},
-		{"no time in it", "spend,engaged_at,click_id\n2.50,soon," + goodID, columns(fields{}), want, "1: engaged_at isn't a time such as 2026-01-31T08:30:00Z"},
+		{"no time in it", "spend,engaged_at,click_id\n2.50,soon," + goodID, columns(fields{}), want,
+			"1: engaged_at isn't a time such as 2026-01-31T08:30:00Z"},
 		{"a name like it", "spend,Engaged_At,click_id\n2.50," + at + "," + goodID, columns(fields{}), want, ""},
-		{"another column is named", "spend,engaged_at,time,click_id\n2.50,soon," + at + "," + goodID, columns(fields{"engaged_at": "time"}), dated, ""},
-		{"the named one is empty", "spend,engaged_at,click_id\n2.50,," + goodID, columns(fields{"engaged_at": "engaged_at"}), want, "1: engaged_at is missing"},
-		{"another field's column", "spend,engaged_at\n2.50," + goodID, fields{"cost_id": "engaged_at", "cost_amount": "spend"}, want, ""},
+		{"another column is named", "spend,engaged_at,time,click_id\n2.50,soon," + at + "," + goodID,
+			columns(fields{"engaged_at": "time"}), dated, ""},
+		{"the named one is empty", "spend,engaged_at,click_id\n2.50,," + goodID,
+			columns(fields{"engaged_at": "engaged_at"}), want, "1: engaged_at is missing"},
+		{"another field's column", "spend,engaged_at\n2.50," + goodID,
+			fields{"cost_id": "engaged_at", "cost_amount": "spend"}, want, ""},
 		{"JSON", `{"spend":2.50,"click_id":"` + goodID + `","engaged_at":"` + at + `"}`, columns(fields{}), dated, ""},
 		{"JSON, without it", `{"spend":2.50,"click_id":"` + goodID + `"}`, columns(fields{}), want, ""},
 		{"JSON, null", `{"spend":2.50,"click_id":"` + goodID + `","engaged_at":null}`, columns(fields{}), want, ""},
-		{"JSON, seconds", `{"spend":2.50,"click_id":"` + goodID + `","engaged_at":1769848200}`, columns(fields{}), dated, ""},
+		{"JSON, seconds", `{"spend":2.50,"click_id":"` + goodID + `","engaged_at":1769848200}`, columns(fields{}),
+			dated, ""},
 	} {
 		m.Columns = test.columns
 		switch o := readAll(t, []byte(test.file+"\n"), m); {
@@ -376,7 +391,8 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// Records that are sent alike are alike, however their files spell them; a NUL can't move from one value to the next.
+// Records that are sent alike are alike, however their files spell them; a NUL can't move from one
+// value to the next.
 func TestHashes(t *testing.T) {
 	a := Cost{Type: "cpi", Currency: "usd", Amount: "1.5", CostID: goodID, Tag: "x"}
 	b := a
@@ -384,8 +400,10 @@ func TestHashes(t *testing.T) {
 	if a.ID() != b.ID() || a.Content() != b.Content() {
 		t.Error("the time of the engagement changes the record, though it isn't sent")
 	}
-	for i, other := range []Cost{{"cpc", "usd", "1.5", goodID, "x", time.Time{}}, {"cpi", "eur", "1.5", goodID, "x", time.Time{}},
-		{"cpi", "usd", "1.51", goodID, "x", time.Time{}}, {"cpi", "usd", "1.5", goodID, "y", time.Time{}}, {"cpiu", "sd", "1.5", goodID, "x", time.Time{}}} {
+	for i, other := range []Cost{{"cpc", "usd", "1.5", goodID, "x", time.Time{}},
+		{"cpi", "eur", "1.5", goodID, "x", time.Time{}},
+		{"cpi", "usd", "1.51", goodID, "x", time.Time{}}, {"cpi", "usd", "1.5", goodID, "y", time.Time{}},
+		{"cpiu", "sd", "1.5", goodID, "x", time.Time{}}} {
 		if other.Content() == a.Content() || other.ID() != a.ID() {
 			t.Errorf("%d: content %x, ID %x", i, other.Content(), other.ID())
 		}

@@ -1,11 +1,13 @@
-// Package spend pushes a partner's files of ad spend through the service's cost endpoint. Without it, each record would
-// be sent by a script that doesn't know what it has sent: a crash would lose spend or count it twice.
+// Package spend pushes a partner's files of ad spend through the service's cost endpoint. Without
+// it, each record would be sent by a script that doesn't know what it has sent: a crash would lose
+// spend or count it twice.
 //
 //	file ─ files.Row ─ checker ─ Cost ─ outbox.Record (by a hash of the Cost ID) ─ adjust.Spend ─ POST /cost
 //	                      └ files.Refusal: the rejects file
 //
-// A [Kind] plans one unit for its table, with all files that are due. Rows of one Cost ID are one record, which is sent once,
-// in this file and in others; other content under the same ID is a conflict. The README beside this file has an example.
+// A [Kind] plans one unit for its table, with all files that are due. Rows of one Cost ID are one
+// record, which is sent once, in this file and in others; other content under the same ID is a
+// conflict. The README beside this file has an example.
 package spend
 
 import (
@@ -34,15 +36,16 @@ func (r Cost) Expired(now time.Time) bool {
 	return !r.Engaged.IsZero() && now.Sub(r.Engaged) > Late
 }
 
-// ID identifies the engagement that the spend is of, in this file and in others. It is half a SHA-256: a partner chooses
-// the Cost IDs, and two that met would drop spend without a word.
+// ID identifies the engagement that the spend is of, in this file and in others. It is half a
+// SHA-256: a partner chooses the Cost IDs, and two that met would drop spend without a word.
 func (r Cost) ID() (id [16]byte) {
 	sum := sha256.Sum256([]byte(r.CostID))
 	copy(id[:], sum[:])
 	return id
 }
 
-// Content is a hash of what is sent beside the Cost ID. Records that differ in spelling alone have the same.
+// Content is a hash of what is sent beside the Cost ID. Records that differ in spelling alone have
+// the same.
 func (r Cost) Content() uint64 {
 	var room [256]byte
 	b := room[:0]

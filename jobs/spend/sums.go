@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// A Key is what accepted spend is summed up by. Reports show no tags, but a tag says which of the records to look for.
+// A Key is what accepted spend is summed up by. Reports show no tags, but a tag says which of the
+// records to look for.
 type Key struct {
 	Day      string // 2026-01-31, in UTC
 	Type     string
@@ -33,12 +34,13 @@ func ParseKey(s string) (Key, error) {
 // Decimals of the amounts in outbox.Sum.
 const Decimals = mostDecimals
 
-// mostTags of a file are summed up each on its own in one run. A tag is meant to be the same in many records, and the sums are
-// in memory and in the ledger.
+// mostTags of a file are summed up each on its own in one run. A tag is meant to be the same in
+// many records, and the sums are in memory and in the ledger.
 const mostTags = 100
 
-// tally gives the key and the amount of each record of a file of that day. Records with other tags than the first so many are
-// summed up without one, and so are those whose tag would name the click. A row that doesn't say what it costs has no key.
+// tally gives the key and the amount of each record of a file of that day. Records with other tags
+// than the first so many are summed up without one, and so are those whose tag would name the
+// click. A row that doesn't say what it costs has no key.
 func tally(day string) func(Cost) (string, int64) {
 	seen := map[string]bool{}
 	return func(r Cost) (string, int64) {

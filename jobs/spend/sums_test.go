@@ -26,7 +26,8 @@ func TestTallyIsBounded(t *testing.T) {
 	sum := tally("2026-01-31")
 	keys := map[string]int{}
 	for i := range 3 * mostTags {
-		key, _ := sum(Cost{Type: "cpi", Currency: "usd", Amount: "1", CostID: "some-cost-id", Tag: fmt.Sprint("tag ", i)})
+		key, _ := sum(Cost{Type: "cpi", Currency: "usd", Amount: "1", CostID: "some-cost-id",
+			Tag: fmt.Sprint("tag ", i)})
 		keys[key]++
 		key, _ = sum(Cost{Type: "cpi", Currency: "usd", Amount: "1", CostID: "some-cost-id", Tag: "of some-cost-id"})
 		keys[key]++

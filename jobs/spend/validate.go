@@ -24,8 +24,10 @@ const (
 	// isExpired is the only refusal that depends on the clock. It names the record's age.
 	isExpired = "is more than seven days ago (%s): " + expired
 	expired   = "expired"
-	// isGuarded tells whether a cell was changed by a rejects file, so that a spreadsheet doesn't compute it.
-	isGuarded = "begins with an apostrophe and a sign, as a cell of a rejects file may; take the apostrophe away, or keep that file's last columns"
+	// isGuarded tells whether a cell was changed by a rejects file, so that a spreadsheet doesn't
+	// compute it.
+	isGuarded = "begins with an apostrophe and a sign, as a cell of a rejects file may; take the apostrophe away, " +
+		"or keep that file's last columns"
 )
 
 // types of cost that the service knows.
@@ -54,8 +56,8 @@ func newChecker(timed bool, more []string, zone *time.Location) *checker {
 	return c
 }
 
-// record checks a row, field by field; the first that isn't right is the reason. Whether the engagement has expired is
-// for the caller.
+// record checks a row, field by field; the first that isn't right is the reason. Whether the
+// engagement has expired is for the caller.
 func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	var reason string
 	if reason = text(v[costID], 12, 256); reason == "" {
@@ -68,7 +70,8 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	if r.Type, reason = lookup(c.types, v[costType], "is none of "+strings.Join(types, ", ")); reason != "" {
 		return r, refuse(costType, reason)
 	}
-	if r.Currency, reason = lookup(c.currencies, v[costCurrency], "isn't a currency of ISO 4217, nor one listed under currencies"); reason != "" {
+	if r.Currency, reason = lookup(c.currencies, v[costCurrency],
+		"isn't a currency of ISO 4217, nor one listed under currencies"); reason != "" {
 		return r, refuse(costCurrency, reason)
 	}
 	sign, digits := files.CutSign(v[costAmount])

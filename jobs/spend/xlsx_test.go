@@ -27,14 +27,16 @@ const (
 		`<c r="D2" t="inlineStr"><is><t>cost_amount</t></is></c><c r="F2" t="inlineStr"><is><t>tag</t></is></c><c r="G2" t="inlineStr"><is><t>engaged_at</t></is></c></row>`
 )
 
-// xlsx makes a file of one sheet's rows and the shared strings after the first; more replaces or adds parts.
+// xlsx makes a file of one sheet's rows and the shared strings after the first; more replaces or
+// adds parts.
 func xlsx(t testing.TB, rows, shared string, more map[string]string) []byte {
 	t.Helper()
 	parts := map[string]string{
 		"_rels/.rels":     `<Relationships><Relationship Id="a" Type="t/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
 		"xl/workbook.xml": bookXML, "xl/_rels/workbook.xml.rels": linksXML, "xl/styles.xml": stylesXML,
-		"xl/sharedStrings.xml":     `<sst><si><t>cost_id</t></si>` + shared + `</sst>`,
-		"xl/worksheets/sheet1.xml": `<worksheet><dimension ref="A1:XFD1048576"/><sheetData><row r="1"/>` + namesXML + rows + `</sheetData><mergeCells><mergeCell ref="A3:A4"/></mergeCells></worksheet>`,
+		"xl/sharedStrings.xml": `<sst><si><t>cost_id</t></si>` + shared + `</sst>`,
+		"xl/worksheets/sheet1.xml": `<worksheet><dimension ref="A1:XFD1048576"/><sheetData><row r="1"/>` + namesXML +
+			rows + `</sheetData><mergeCells><mergeCell ref="A3:A4"/></mergeCells></worksheet>`,
 		"xl/worksheets/sheet2.xml": `<worksheet><sheetData/></worksheet>`,
 	}
 	maps.Copy(parts, more)
@@ -57,11 +59,13 @@ func xlsx(t testing.TB, rows, shared string, more map[string]string) []byte {
 
 // sheetRow is row n with an amount's and a time's cell.
 func sheetRow(n int, amount, at string) string {
-	return fmt.Sprintf(`<row r="%d"><c t="inlineStr"><is><t>%s</t></is></c><c t="inlineStr"><is><t>cpi</t></is></c><c t="inlineStr"><is><r><t>u</t></r><r><t>sd</t></r><rPh><t>no</t></rPh></is></c>%s<c r="F%d" t="inlineStr"><is><t>t</t></is></c>%s</row>`,
+	return fmt.Sprintf(
+		`<row r="%d"><c t="inlineStr"><is><t>%s</t></is></c><c t="inlineStr"><is><t>cpi</t></is></c><c t="inlineStr"><is><r><t>u</t></r><r><t>sd</t></r><rPh><t>no</t></rPh></is></c>%s<c r="F%d" t="inlineStr"><is><t>t</t></is></c>%s</row>`,
 		n+10, id(n), amount, n+10, at)
 }
 
-// Cells are taken as they are stored: numbers with their digits, days by their count, formulas by their last value.
+// Cells are taken as they are stored: numbers with their digits, days by their count, formulas by
+// their last value.
 func TestSheet(t *testing.T) {
 	zone := time.FixedZone("", 3600)
 	at := time.Date(2026, 1, 31, 8, 30, 0, 0, zone).UTC() // 46053.354166666664
@@ -72,13 +76,17 @@ func TestSheet(t *testing.T) {
 		{`<c><v>1.2E-3</v></c>`, `<c t="d"><v>2026-01-31T08:30:00</v></c>`, "0.0012"},
 		{`<c t="str"><f>1+1</f><v>2,5</v></c>`, `<c t="inlineStr"><is><t>31.01.2026 08:30</t></is></c>`, "2.5"},
 		{`<c s="4"><f>SUM(A1:A2)</f><v>17</v></c>`, `<c><v>1769844600</v></c>`, "17"},
-		{`<c t="inlineStr"><is><t>1.25</t></is></c>`, when, "cost_amount has a point, and the job's format says decimal: comma"},
-		{`<c s="1"><v>46047</v></c>`, when, "cost_amount is a date; the spreadsheet may have made it of something else"},
+		{`<c t="inlineStr"><is><t>1.25</t></is></c>`, when,
+			"cost_amount has a point, and the job's format says decimal: comma"},
+		{`<c s="1"><v>46047</v></c>`, when,
+			"cost_amount is a date; the spreadsheet may have made it of something else"},
 		{`<c t="e"><v>#N/A</v></c>`, when, "cost_amount is an error of the spreadsheet, such as #N/A"},
-		{`<c><f>A1</f></c>`, when, "cost_amount is a formula whose value isn't stored; open the file in a spreadsheet and save it"},
+		{`<c><f>A1</f></c>`, when, "cost_amount is a formula whose value isn't stored; open the file in a " +
+			"spreadsheet and save it"},
 		{`<c/>`, when, "cost_amount is missing"},
 		{`<c><v>1</v></c>`, `<c s="1"><v>60</v></c>`, "engaged_at is no day that a spreadsheet knows"},
-		{`<c><v>1</v></c>`, `<c t="inlineStr"><is><t>2026-01-31 08:30:00</t></is></c>`, "engaged_at isn't written as DD.MM.YYYY HH:mm, which is the job's format: {date}"},
+		{`<c><v>1</v></c>`, `<c t="inlineStr"><is><t>2026-01-31 08:30:00</t></is></c>`,
+			"engaged_at isn't written as DD.MM.YYYY HH:mm, which is the job's format: {date}"},
 	}
 	var data strings.Builder
 	var want []Cost
@@ -102,12 +110,15 @@ func TestSheet(t *testing.T) {
 		}
 	}
 	m.Format.Sheet = "Other"
-	if o := readAll(t, file, m); o.err == nil || o.err.Error() != "has a sheet that is empty: not even names of columns" {
+	if o := readAll(t, file, m); o.err == nil ||
+		o.err.Error() != "has a sheet that is empty: not even names of columns" {
 		t.Errorf("the other sheet: %v", o.err)
 	}
 	m = mapping(nil, map[string]string{"tag": "x"}, files.Format{})
-	long := xlsx(t, `<row><c><v>12345678901234567</v></c><c t="inlineStr"><is><t>cpi</t></is></c></row><row><c s="2"><v>123456789012</v></c></row>`, "", nil)
-	if o := readAll(t, long, m); len(o.refused) != 2 || !strings.Contains(o.refused[0], "more than 15 digits") || !strings.Contains(o.refused[1], "displayed in a way of its own") {
+	long := xlsx(t,
+		`<row><c><v>12345678901234567</v></c><c t="inlineStr"><is><t>cpi</t></is></c></row><row><c s="2"><v>123456789012</v></c></row>`, "", nil)
+	if o := readAll(t, long, m); len(o.refused) != 2 || !strings.Contains(o.refused[0], "more than 15 digits") ||
+		!strings.Contains(o.refused[1], "displayed in a way of its own") {
 		t.Errorf("numbers as Cost IDs: %q, %v", o.refused, o.err)
 	}
 }
@@ -142,21 +153,29 @@ func TestHostileSheets(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"a zip of something else", xlsx(t, "", "", map[string]string{"_rels/.rels": "<Relationships/>"}), "no XLSX file"},
+		{"a zip of something else", xlsx(t, "", "", map[string]string{"_rels/.rels": "<Relationships/>"}),
+			"no XLSX file"},
 		{"no zip", []byte("PK\x03\x04 and no more"), "can't be read as one"},
-		{"a part that expands", xlsx(t, strings.Repeat(`<row/>`, 12<<20), "", nil), "expands to more than 200 times its size"},
+		{"a part that expands", xlsx(t, strings.Repeat(`<row/>`, 12<<20), "", nil),
+			"expands to more than 200 times its size"},
 		{"a text of 100 MB", xlsx(t, "", "<si><t>"+strings.Repeat("x", 100<<20)+"</t></si>", nil), "longer than"},
 		{"a row of two million cells", xlsx(t, "<row>"+many+"</row>", "", nil), "longer than"},
-		{"texts of 80 MB", xlsx(t, "", strings.Repeat("<si><t>"+noisy(4096)+"</t></si>", 20<<10), nil), "save the sheet as CSV"},
+		{"texts of 80 MB", xlsx(t, "", strings.Repeat("<si><t>"+noisy(4096)+"</t></si>", 20<<10), nil),
+			"save the sheet as CSV"},
 		{"a cell far to the right", xlsx(t, wide, "", nil), "beyond column 1000"},
 		{"rows in each other", xlsx(t, strings.Repeat("<row>", 500_000), "", nil), "in each other"},
 		{"11,000 sheets", xlsx(t, "", "", books), "more than 10000 parts"},
-		{"XML entities", xlsx(t, "", "", map[string]string{sheet: `<!DOCTYPE a [<!ENTITY b "xxxxxxxxxx"><!ENTITY c "&b;&b;">]><worksheet><sheetData><row><c t="str"><v>&c;</v></c></row></sheetData></worksheet>`}), "invalid character entity &c;"},
-		{"a directive of 100 MB", xlsx(t, "", "", map[string]string{sheet: "<!" + strings.Repeat("x", 100<<20) + ">"}), "longer than"},
+		{"XML entities", xlsx(t, "", "",
+			map[string]string{sheet: `<!DOCTYPE a [<!ENTITY b "xxxxxxxxxx"><!ENTITY c "&b;&b;">]><worksheet><sheetData><row><c t="str"><v>&c;</v></c></row></sheetData></worksheet>`}), "invalid character entity &c;"},
+		{"a directive of 100 MB", xlsx(t, "", "", map[string]string{sheet: "<!" + strings.Repeat("x", 100<<20) + ">"}),
+			"longer than"},
 		{"a text that isn't there", xlsx(t, `<row><c t="s"><v>7</v></c></row>`, "", nil), "isn't among those"},
-		{"cells in disorder", xlsx(t, `<row><c r="B1"><v>1</v></c><c r="A1"><v>1</v></c></row>`, "", nil), "that aren't in the order"},
-		{"an archive in it", xlsx(t, "", "", map[string]string{sheet: string(xlsx(t, "", "", nil))}), "its part " + sheet},
-		{"a sheet that ends early", xlsx(t, "", "", map[string]string{sheet: "<worksheet><sheetData>" + namesXML + "<row><c>"}), "its part " + sheet},
+		{"cells in disorder", xlsx(t, `<row><c r="B1"><v>1</v></c><c r="A1"><v>1</v></c></row>`, "", nil),
+			"that aren't in the order"},
+		{"an archive in it", xlsx(t, "", "", map[string]string{sheet: string(xlsx(t, "", "", nil))}),
+			"its part " + sheet},
+		{"a sheet that ends early", xlsx(t, "", "",
+			map[string]string{sheet: "<worksheet><sheetData>" + namesXML + "<row><c>"}), "its part " + sheet},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := heap()
@@ -189,10 +208,12 @@ func noisy(n int) string {
 	return b.String()[:n]
 }
 
-// FuzzXLSX changes a sheet, its texts or a byte of the zip: the end is records or an error, never a panic.
+// FuzzXLSX changes a sheet, its texts or a byte of the zip: the end is records or an error, never a
+// panic.
 func FuzzXLSX(f *testing.F) {
 	f.Add(sheetRow(1, `<c><v>1.5</v></c>`, `<c s="1"><v>46053.35</v></c>`), "<si><t>x</t></si>", uint16(0), byte(0))
-	f.Add(`<row r="9"><c r="A9" t="s"><v>1</v></c><c r="D9" t="e"/><c t="b"><v>1</v></c></row>`, "<si><r><t>x</t></r></si>", uint16(700), byte(3))
+	f.Add(`<row r="9"><c r="A9" t="s"><v>1</v></c><c r="D9" t="e"/><c t="b"><v>1</v></c></row>`,
+		"<si><r><t>x</t></r></si>", uint16(700), byte(3))
 	f.Fuzz(func(t *testing.T, rows, shared string, at uint16, flip byte) {
 		data := xlsx(t, rows, shared, nil)
 		data[4+int(at)%(len(data)-4)] ^= flip

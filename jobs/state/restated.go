@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// changeColumns are those of the table of restatements. Its numbers are doubles, because sums of a day can have more digits than
-// the decimals of a table; the ledger has the exact ones.
+// changeColumns are those of the table of restatements. Its numbers are doubles, because sums of a
+// day can have more digits than the decimals of a table; the ledger has the exact ones.
 var changeColumns = []column{
 	key("month", catalog.Month, "Month of partition_date; 1970-01-01 for a table without periods"),
 	key("table_name", catalog.String, "Table that the row tells of"),
@@ -31,8 +31,8 @@ var changeColumns = []column{
 	value("seq", catalog.Int64, "Sequence number of the record of the new content"),
 }
 
-// restatements brings the table of restatements up to date for some months, ascending, as far as the ledger keeps history. Those
-// without any change have no part, and are left alone.
+// restatements brings the table of restatements up to date for some months, ascending, as far as
+// the ledger keeps history. Those without any change have no part, and are left alone.
 func (s *Tables) restatements(ctx context.Context, to *partition.Table, months []civil.Date) error {
 	first, last := months[0], months[len(months)-1]
 	until := refresh.Month.Next(last)

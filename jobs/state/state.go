@@ -1,16 +1,18 @@
-// Package state writes tables that describe a job's table: which of its partitions are final, reconciled, or changed after they
-// were final, and which numbers were restated when. Without it only the ledger would know, and a dashboard couldn't leave out
-// what is still moving.
+// Package state writes tables that describe a job's table: which of its partitions are final,
+// reconciled, or changed after they were final, and which numbers were restated when. Without it
+// only the ledger would know, and a dashboard couldn't leave out what is still moving.
 //
 //	records of the table ──▶ _reportferry_partitions     one row a partition ─┐
 //	its history          ──▶ _reportferry_restatements   one row a change    ─┴─▶ the job's own sinks, by month of the partition
 //
-// Before the first partition of a rebaseline is replaced, all that have the old meaning are listed as such, so that whoever goes by
-// these tables never adds up numbers of two meanings, however the run ends.
+// Before the first partition of a rebaseline is replaced, all that have the old meaning are listed
+// as such, so that whoever goes by these tables never adds up numbers of two meanings, however the
+// run ends.
 //
-// Both are put as package partition does it, and recorded in the months of the job's table (ledger.Table.Derived). A run writes
-// them when it is done with the job's units, and only those months in which a partition has another record by then. How far they
-// are is in their own records, as the sum of the sequence numbers of all partitions of a month, so that a run that was killed
+// Both are put as package partition does it, and recorded in the months of the job's table
+// (ledger.Table.Derived). A run writes them when it is done with the job's units, and only those
+// months in which a partition has another record by then. How far they are is in their own records,
+// as the sum of the sequence numbers of all partitions of a month, so that a run that was killed
 // leaves nothing behind that the next one wouldn't find.
 package state
 
@@ -35,30 +37,33 @@ import (
 // Prefix begins the names of the tables by default.
 const Prefix = "_reportferry_"
 
-// The kinds of tables, which follow the prefix. In a bucket each is a folder for all jobs, with a folder of each job's table in it; in a
-// warehouse, a table for each.
+// The kinds of tables, which follow the prefix. In a bucket each is a folder for all jobs, with a
+// folder of each job's table in it; in a warehouse, a table for each.
 const (
 	Partitions   = "partitions"
 	Restatements = "restatements"
 )
 
-// OtherMeaning is the state of a partition whose numbers mean something else than the newest ones, or may do so after an interrupted put.
+// OtherMeaning is the state of a partition whose numbers mean something else than the newest ones,
+// or may do so after an interrupted put.
 const OtherMeaning = string(refresh.Mixed)
 
 // Tables are the tables that say how one job's table is.
 type Tables struct {
-	Prefix    string // of the names; empty: there are no such tables
-	Job       string
-	Of        *partition.Table
-	Rules     func(context.Context) (refresh.Rules, error) // with Stale and FinalAfter of the columns as they are by now
-	Warehouse sinks.Schema                                 // labels, the key and the history count
+	Prefix string // of the names; empty: there are no such tables
+	Job    string
+	Of     *partition.Table
+	// With Stale and FinalAfter of the columns as they are by now.
+	Rules     func(context.Context) (refresh.Rules, error)
+	Warehouse sinks.Schema // labels, the key and the history count
 	Now       time.Time
 	Ledger    *ledger.Ledger
 
 	planned time.Time // newest when the run was planned
 }
 
-// New prepares the tables for a run. The first partition of a rebaseline has them written before it is replaced.
+// New prepares the tables for a run. The first partition of a rebaseline has them written before it
+// is replaced.
 func New(s Tables) *Tables {
 	if s.Prefix != "" {
 		s.planned = s.newest()
@@ -67,8 +72,8 @@ func New(s Tables) *Tables {
 	return &s
 }
 
-// Finish writes the tables, and tidies the months of the job's table. A run that did nothing writes them only when one before it was
-// killed, or failed, before it came to that.
+// Finish writes the tables, and tidies the months of the job's table. A run that did nothing writes
+// them only when one before it was killed, or failed, before it came to that.
 func (s *Tables) Finish(ctx context.Context, done ledger.Outcome) error {
 	var err error
 	if s.Prefix != "" && (done.Done()+done.Failed > 0 || s.behind()) {
@@ -90,8 +95,9 @@ func (s *Tables) newest() (newest time.Time) {
 	return newest
 }
 
-// behind tells whether the tables may lack something that an earlier run has recorded: a run that succeeded has written them. Of a
-// table that was released, what was known when it was planned has to do: a process that has recorded more since writes them too.
+// behind tells whether the tables may lack something that an earlier run has recorded: a run that
+// succeeded has written them. Of a table that was released, what was known when it was planned has
+// to do: a process that has recorded more since writes them too.
 func (s *Tables) behind() bool {
 	newest := s.planned
 	if s.Of.Has() {
@@ -100,8 +106,9 @@ func (s *Tables) behind() bool {
 	return s.Ledger.LastSuccess(s.Job).Before(newest)
 }
 
-// Write brings both tables up to date. The changes come first: the other table's records say how far both are. Of several tasks that are done
-// at the same time each writes them, one after the other, because only the last one sees all records.
+// Write brings both tables up to date. The changes come first: the other table's records say how
+// far both are. Of several tasks that are done at the same time each writes them, one after the
+// other, because only the last one sees all records.
 func (s *Tables) Write(ctx context.Context) error {
 	begun := time.Now()
 	for {
@@ -122,7 +129,8 @@ func (s *Tables) Write(ctx context.Context) error {
 	}
 }
 
-// longestTurn is how long a run waits for others that write the same tables. The lease of one that was killed is over by then, by default.
+// longestTurn is how long a run waits for others that write the same tables. The lease of one that
+// was killed is over by then, by default.
 const longestTurn = 10 * time.Minute
 
 func wait(ctx context.Context, long time.Duration) bool {
@@ -135,8 +143,9 @@ func wait(ctx context.Context, long time.Duration) bool {
 }
 
 func (s *Tables) write(ctx context.Context) error {
-	// Other processes may have recorded more, and may write these tables, too. All that is known of a month is of one version of its document:
-	// rows that another process puts afterwards, which may be of newer records than these, are noticed before anything is put over them.
+	// Other processes may have recorded more, and may write these tables, too. All that is known of
+	// a month is of one version of its document: rows that another process puts afterwards, which
+	// may be of newer records than these, are noticed before anything is put over them.
 	if err := s.Of.Refresh(ctx); err != nil {
 		return err
 	}
@@ -153,7 +162,8 @@ func (s *Tables) write(ctx context.Context) error {
 	for i, date := range dates {
 		e, recorded := to.Record(date)
 		anew = anew || recorded && e.Shape != d.Shape.ID()
-		if !recorded || !all[date].in(e, d.Shape.ID()) || !e.Reached(rules.Targets) || rules.Snapshots && i >= len(dates)-2 {
+		if !recorded || !all[date].in(e, d.Shape.ID()) || !e.Reached(rules.Targets) || rules.Snapshots &&
+			i >= len(dates)-2 {
 			stale = append(stale, date)
 		}
 	}
@@ -203,8 +213,8 @@ func (s *Tables) months() map[civil.Date]month {
 	return all
 }
 
-// monthOf is the month whose rows describe a partition. A table without periods has no date, and its row is in the first month of
-// all.
+// monthOf is the month whose rows describe a partition. A table without periods has no date, and
+// its row is in the first month of all.
 func monthOf(partition civil.Date) civil.Date {
 	if partition == sinks.Whole {
 		return civil.Date{Year: 1970, Month: time.January, Day: 1}
@@ -212,8 +222,9 @@ func monthOf(partition civil.Date) civil.Date {
 	return refresh.Month.Start(partition)
 }
 
-// in tells whether what was recorded when the month was last put was made of the same records, by the same rules. Sequence numbers
-// only grow. What is in doubt has no number of its own: as long as it is, the month is made anew, and put where that makes a difference.
+// in tells whether what was recorded when the month was last put was made of the same records, by
+// the same rules. Sequence numbers only grow. What is in doubt has no number of its own: as long as
+// it is, the month is made anew, and put where that makes a difference.
 func (m month) in(e ledger.Record, shape string) bool {
 	sum := int64(0)
 	for _, r := range m {
@@ -222,5 +233,6 @@ func (m month) in(e ledger.Record, shape string) bool {
 		}
 		sum += int64(r.Seq)
 	}
-	return e.State != ledger.Publishing && e.Shape == shape && e.Rows == int64(len(m)) && e.Sums["seq"] == strconv.FormatInt(sum, 10)
+	return e.State != ledger.Publishing && e.Shape == shape && e.Rows == int64(len(m)) &&
+		e.Sums["seq"] == strconv.FormatInt(sum, 10)
 }

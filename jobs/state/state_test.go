@@ -68,7 +68,8 @@ func newRig(t *testing.T) *rig {
 	r.sink.put.Store(1 << 20)
 	targets := []ledger.Target{{Name: "out", Sink: r.sink, Store: sink.Store()}}
 	r.rules = refresh.Rules{
-		Period: refresh.Day, Location: time.UTC, FinalAfter: map[string]int{"installs": 7, "roas_d30": 30}, Targets: targets,
+		Period: refresh.Day, Location: time.UTC, FinalAfter: map[string]int{"installs": 7, "roas_d30": 30},
+		Targets: targets,
 	}
 	r.table, err = partition.Open(t.Context(), partition.Options{
 		Ledger: r.ledger, Name: "daily", Targets: targets, Job: "daily", Run: "run-1", SpoolDir: t.TempDir(),
@@ -81,7 +82,8 @@ func newRig(t *testing.T) *rig {
 func (r *rig) fetched(day, at string, change func(*ledger.Record)) {
 	r.t.Helper()
 	e := ledger.Record{
-		Partition: date(r.t, day), Run: "run-1", Fetched: moment(r.t, at), Since: moment(r.t, at), State: ledger.Written, Rows: 3, Hash: day + at,
+		Partition: date(r.t, day), Run: "run-1", Fetched: moment(r.t, at), Since: moment(r.t, at),
+		State: ledger.Written, Rows: 3, Hash: day + at,
 		Sums: map[string]string{"installs": "7"}, Reason: "missing",
 	}
 	e.Shape = r.shaped("USD")
@@ -160,8 +162,8 @@ func (r *rig) read(kind, month string, columns ...string) (rows []string) {
 	return rows
 }
 
-// A ledger that has lost what it knew of the job's table derives fewer rows and lower numbers, and they are right: nothing of these tables
-// is held back.
+// A ledger that has lost what it knew of the job's table derives fewer rows and lower numbers, and
+// they are right: nothing of these tables is held back.
 func TestFewerRowsAreRight(t *testing.T) {
 	r := newRig(t)
 	for range 30 { // whose sequence numbers come to much
@@ -172,7 +174,8 @@ func TestFewerRowsAreRight(t *testing.T) {
 	check(t, r.write())
 	check(t, r.store.Delete(t.Context(), "tables/daily/months/2026-02.json", "tables/daily/months/index.json"))
 	again, err := partition.Open(t.Context(), partition.Options{
-		Ledger: r.ledger, Name: "daily", Targets: r.rules.Targets, Job: "daily", Run: "run-2", SpoolDir: t.TempDir(), Guard: partition.UsualGuard,
+		Ledger: r.ledger, Name: "daily", Targets: r.rules.Targets, Job: "daily", Run: "run-2", SpoolDir: t.TempDir(),
+		Guard: partition.UsualGuard,
 	})
 	check(t, err)
 	r.table = again
@@ -183,7 +186,8 @@ func TestFewerRowsAreRight(t *testing.T) {
 	}
 }
 
-// What the rows of these tables mean stays on record, whatever is recorded of the job's table in the same month afterwards.
+// What the rows of these tables mean stays on record, whatever is recorded of the job's table in
+// the same month afterwards.
 func TestDerivedRowsKeepTheirMeaning(t *testing.T) {
 	r := newRig(t)
 	r.fetched("2026-02-27", "2026-03-10T06:00:00", nil)
@@ -202,12 +206,15 @@ func TestPartitions(t *testing.T) {
 	r := newRig(t)
 	r.fetched("2026-01-31", "2026-03-03T06:00:00", func(e *ledger.Record) { e.Moved = true })
 	r.fetched("2026-02-27", "2026-03-10T06:00:00", func(e *ledger.Record) {
-		e.Control = &ledger.Control{State: ledger.Unreconciled, Differences: []ledger.Difference{{Metric: "installs", Rows: "7", Total: "9"}}}
+		e.Control = &ledger.Control{State: ledger.Unreconciled,
+			Differences: []ledger.Difference{{Metric: "installs", Rows: "7", Total: "9"}}}
 	})
-	r.fetched("2026-02-28", "2026-03-01T06:00:00", func(e *ledger.Record) { e.Control = &ledger.Control{State: ledger.Reconciled} })
+	r.fetched("2026-02-28", "2026-03-01T06:00:00",
+		func(e *ledger.Record) { e.Control = &ledger.Control{State: ledger.Reconciled} })
 	r.fetched(sinks.Whole.String(), "2026-03-01T06:00:00", nil)
 	check(t, r.write())
-	columns := []string{"table_name", "partition_date", "state", "final_at", "final_columns", "reconciled", "changed_after_final", "row_count", "sums"}
+	columns := []string{"table_name", "partition_date", "state", "final_at", "final_columns", "reconciled",
+		"changed_after_final", "row_count", "sums"}
 	for month, want := range map[string][]string{
 		"2026-01-01": {`daily | 2026-01-31 | final | 2026-03-03T00:00:00 | installs,roas_d30 | unchecked | 1 | 3 | {"installs":"7"}`},
 		"2026-02-01": {
@@ -222,13 +229,14 @@ func TestPartitions(t *testing.T) {
 	if got := r.read(Partitions, "1970-01-01", "partition_date"); !slices.Equal(got, []string{"(null)"}) {
 		t.Errorf("a table without periods: %q", got)
 	}
-	if got := r.read(Partitions, "2026-02-01", "differences"); got[0] != `[{"metric":"installs","rows":"7","total":"9"}]` {
+	if got := r.read(Partitions, "2026-02-01", "differences"); got[0] !=
+		`[{"metric":"installs","rows":"7","total":"9"}]` {
 		t.Errorf("differences: %q", got)
 	}
 }
 
-// What a partition means is said of each. While a rebaseline isn't finished, nothing of the old meaning is called final, and once it is,
-// months that it has left alone are written again.
+// What a partition means is said of each. While a rebaseline isn't finished, nothing of the old
+// meaning is called final, and once it is, months that it has left alone are written again.
 func TestPartitionsOfTwoMeanings(t *testing.T) {
 	r := newRig(t)
 	for _, day := range []string{"2026-01-30", "2026-01-31", "2026-02-01"} {
@@ -237,19 +245,25 @@ func TestPartitionsOfTwoMeanings(t *testing.T) {
 	wants := func(when, month string, want ...string) {
 		t.Helper()
 		check(t, r.write())
-		if got := r.read(Partitions, month, "partition_date", "state", "final_columns", "currency", "zone"); !slices.Equal(got, want) {
+		if got := r.read(Partitions, month, "partition_date", "state", "final_columns", "currency",
+			"zone"); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", when, got, want)
 		}
 	}
-	wants("before", "2026-01-01", "2026-01-30 | final | installs,roas_d30 | EUR | +02:00", "2026-01-31 | final | installs,roas_d30 | EUR | +02:00")
-	stale, err := r.table.Stale(t.Context(), ledger.Shape{Fingerprint: map[string]string{"currency": "USD", "utc_offset": "+02:00"}})
+	wants("before", "2026-01-01", "2026-01-30 | final | installs,roas_d30 | EUR | +02:00",
+		"2026-01-31 | final | installs,roas_d30 | EUR | +02:00")
+	stale, err := r.table.Stale(t.Context(), ledger.Shape{Fingerprint: map[string]string{"currency": "USD",
+		"utc_offset": "+02:00"}})
 	check(t, err)
 	r.rules.Stale = stale
-	wants("at its beginning", "2026-01-01", "2026-01-30 | other meaning |  | EUR | +02:00", "2026-01-31 | other meaning |  | EUR | +02:00")
+	wants("at its beginning", "2026-01-01", "2026-01-30 | other meaning |  | EUR | +02:00",
+		"2026-01-31 | other meaning |  | EUR | +02:00")
 	r.fetched("2026-01-30", "2026-03-11T06:00:00", nil)
-	wants("one of three", "2026-01-01", "2026-01-30 | final | installs,roas_d30 | USD | +02:00", "2026-01-31 | other meaning |  | EUR | +02:00")
+	wants("one of three", "2026-01-01", "2026-01-30 | final | installs,roas_d30 | USD | +02:00",
+		"2026-01-31 | other meaning |  | EUR | +02:00")
 	r.doubt("2026-01-31")
-	wants("a put was interrupted", "2026-01-01", "2026-01-30 | final | installs,roas_d30 | USD | +02:00", "2026-01-31 | other meaning |  | EUR | +02:00")
+	wants("a put was interrupted", "2026-01-01", "2026-01-30 | final | installs,roas_d30 | USD | +02:00",
+		"2026-01-31 | other meaning |  | EUR | +02:00")
 	wants("the month that nobody has touched", "2026-02-01", "2026-02-01 | other meaning |  | EUR | +02:00")
 	if marks := r.read(Partitions, "2026-01-01", "fingerprint"); marks[0] == marks[1] || len(marks[0]) < 16 {
 		t.Errorf("fingerprints %q", marks)
@@ -258,7 +272,8 @@ func TestPartitionsOfTwoMeanings(t *testing.T) {
 	wants("given up", "2026-02-01", "2026-02-01 | final | installs,roas_d30 | EUR | +02:00")
 }
 
-// Only months of which a partition has another record are put again; a failed put, a deleted file and another config are noticed.
+// Only months of which a partition has another record are put again; a failed put, a deleted file
+// and another config are noticed.
 func TestOnlyWhatChangedIsPut(t *testing.T) {
 	r := newRig(t)
 	r.fetched("2026-01-31", "2026-02-03T06:00:00", nil)
@@ -298,7 +313,8 @@ func TestOnlyWhatChangedIsPut(t *testing.T) {
 	wants("another config", "2026-01.3 2026-02.5")
 }
 
-// One row a number that changed, with what it was; a fetch of the same content, an interrupted put and a first one are none.
+// One row a number that changed, with what it was; a fetch of the same content, an interrupted put
+// and a first one are none.
 func TestRestatements(t *testing.T) {
 	r := newRig(t)
 	sums := func(installs, cost, state string) func(*ledger.Record) {
@@ -329,10 +345,13 @@ func TestRestatements(t *testing.T) {
 	check(t, r.write())
 	check(t, r.write())
 	want := []string{
-		"daily | 2026-01-31 | cost | 69.96 | 211.12 | 141.16 | 2026-02-03T06:00:00 | 2026-02-04T06:00:01 | restating | lookback | run-2 | 3",
-		"daily | 2026-01-31 | installs | 7 | 9 | 2 | 2026-02-03T06:00:00 | 2026-02-04T06:00:01 | restating | lookback | run-2 | 3",
+		"daily | 2026-01-31 | cost | 69.96 | 211.12 | 141.16 | 2026-02-03T06:00:00 | 2026-02-04T06:00:01 | " +
+			"restating | lookback | run-2 | 3",
+		"daily | 2026-01-31 | installs | 7 | 9 | 2 | 2026-02-03T06:00:00 | 2026-02-04T06:00:01 | restating | " +
+			"lookback | run-2 | 3",
 	}
-	columns := []string{"table_name", "partition_date", "metric", "before", "after", "delta", "fetched_before", "fetched", "state_before", "reason", "run", "seq"}
+	columns := []string{"table_name", "partition_date", "metric", "before", "after", "delta", "fetched_before",
+		"fetched", "state_before", "reason", "run", "seq"}
 	if got := r.read(Restatements, "2026-01-01", columns...); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
@@ -341,12 +360,14 @@ func TestRestatements(t *testing.T) {
 	}
 	r.fetched("2026-01-31", "2026-02-05T06:00:00", sums("9", "211.130000", "final"))
 	check(t, r.write())
-	if got := r.read(Restatements, "2026-01-01", "metric", "delta", "state_before"); len(got) != 3 || got[2] != "cost | 0.01 | final" {
+	if got := r.read(Restatements, "2026-01-01", "metric", "delta", "state_before"); len(got) != 3 ||
+		got[2] != "cost | 0.01 | final" {
 		t.Errorf("a final one that moved: %q", got)
 	}
 }
 
-// A run that does nothing asks whether one before it left the tables behind: no success has followed the newest fetch.
+// A run that does nothing asks whether one before it left the tables behind: no success has
+// followed the newest fetch.
 func TestBehind(t *testing.T) {
 	r := newRig(t)
 	wants := func(when string, want bool) {
@@ -360,7 +381,8 @@ func TestBehind(t *testing.T) {
 	wants("a run was killed", true)
 	ended := moment(t, "2026-02-03T06:05:00")
 	check(t, r.ledger.SaveRun(t.Context(), ledger.Run{
-		ID: "20260203T060000.000Z-1", Started: ended.Add(-5 * time.Minute), Ended: &ended, Results: []ledger.Result{{Job: "daily", Table: "daily"}},
+		ID: "20260203T060000.000Z-1", Started: ended.Add(-5 * time.Minute), Ended: &ended,
+		Results: []ledger.Result{{Job: "daily", Table: "daily"}},
 	}))
 	wants("it succeeded", false)
 	r.fetched("2026-01-31", "2026-02-04T06:00:00", nil)

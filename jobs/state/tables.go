@@ -52,12 +52,14 @@ func summed(c column) column {
 	return c
 }
 
-// partitionColumns are those of the table of partitions. The first one names the partition of a row.
+// partitionColumns are those of the table of partitions. The first one names the partition of a
+// row.
 var partitionColumns = []column{
 	key("month", catalog.Month, "Month of partition_date; 1970-01-01 for a table without periods"),
 	key("table_name", catalog.String, "Table that the row tells of"),
 	value("partition_date", catalog.Day, "First day of the partition; NULL for a table without periods"),
-	key("state", catalog.String, "partial: fetched before the period's end; restating: the service may still change it; final; publishing: a put was interrupted; "+
+	key("state", catalog.String, "partial: fetched before the period's end; restating: the service may still change "+
+		"it; final; publishing: a put was interrupted; "+
 		"other meaning: a rebaseline hasn't replaced it yet"),
 	value("final_at", catalog.Hour, "UTC; what is fetched from then on is final; NULL: never"),
 	key("final_columns", catalog.String, "Columns that were final already when it was fetched, joined by commas"),
@@ -65,15 +67,18 @@ var partitionColumns = []column{
 	value("since", catalog.Hour, "UTC; when this content was fetched first; NULL: an earlier version recorded it"),
 	value("row_count", catalog.Int64, "Rows of the partition"),
 	key("sums", catalog.String, "Sums of the metrics that add up, as a JSON object of exact decimals"),
-	key("reconciled", catalog.String, "reconciled: the rows add up to the service's own totals; unreconciled; unchecked"),
+	key("reconciled", catalog.String,
+		"reconciled: the rows add up to the service's own totals; unreconciled; unchecked"),
 	key("differences", catalog.String, "Of unreconciled: metrics, sums and totals, as JSON"),
 	value("changed_after_final", catalog.Int64, "1 when the content replaced another one that was final, else 0"),
 	key("reason", catalog.String, "Why it was fetched"),
 	key("run", catalog.String, "ID of the run that recorded it"),
 	summed(value("seq", catalog.Int64, "Sequence number of the record")),
 	value("held_back", catalog.String, "Why the newest answer isn't published; NULL: it is"),
-	value("accepted", catalog.String, "Why rows were published that would have been held back, behind the time; NULL: they weren't"),
-	value("fingerprint", catalog.String, "Checksum of what its numbers mean: dimensions, filters, currency, zone, attribution, modes"),
+	value("accepted", catalog.String,
+		"Why rows were published that would have been held back, behind the time; NULL: they weren't"),
+	value("fingerprint", catalog.String,
+		"Checksum of what its numbers mean: dimensions, filters, currency, zone, attribution, modes"),
 	value("currency", catalog.String, "Currency of its money; NULL: it has none"),
 	value("zone", catalog.String, "Zone, or offset from UTC, in which its period begins and ends; NULL: it has none"),
 }
@@ -101,9 +106,11 @@ func (s *Tables) partitionRow(r refresh.Rules, month civil.Date, e ledger.Record
 		accepted = a.At.UTC().Format(time.DateTime) + " " + a.Reason
 	}
 	return []any{
-		month, s.Of.Name(), dateOf(e.Partition), f.State, timeOf(f.At), strings.Join(f.Columns, ","), timeOf(e.Fetched), timeOf(e.Since), e.Rows,
+		month, s.Of.Name(), dateOf(e.Partition), f.State, timeOf(f.At), strings.Join(f.Columns, ","), timeOf(e.Fetched),
+		timeOf(e.Since), e.Rows,
 		jsonOf(e.Sums, len(e.Sums)), string(control), differences, moved, e.Reason, e.Run, int64(e.Seq), held, accepted,
-		of.FingerprintID(), textOf(of.Fingerprint["currency"]), textOf(cmp.Or(of.Fingerprint["timezone_id"], of.Fingerprint["utc_offset"])),
+		of.FingerprintID(), textOf(of.Fingerprint["currency"]),
+		textOf(cmp.Or(of.Fingerprint["timezone_id"], of.Fingerprint["utc_offset"])),
 	}
 }
 
@@ -152,12 +159,15 @@ func (s *Tables) definition(name string, columns []column) partition.Definition 
 		d.Shape.Columns = append(d.Shape.Columns, ledger.Column{Name: c.Name, Type: c.Type.String(), Source: c.Source})
 		descriptions[c.Name] = c.description
 	}
-	warehouse := sinks.Schema{KMSKey: s.Warehouse.KMSKey, Labels: s.Warehouse.Labels, History: s.Warehouse.History, ClusterBy: []string{"table_name"}}
-	d.Complete(warehouse, refresh.Month.String(), nil, func(c table.Column) sinks.Column { return sinks.Column{Description: descriptions[c.Name]} })
+	warehouse := sinks.Schema{KMSKey: s.Warehouse.KMSKey, Labels: s.Warehouse.Labels, History: s.Warehouse.History,
+		ClusterBy: []string{"table_name"}}
+	d.Complete(warehouse, refresh.Month.String(), nil,
+		func(c table.Column) sinks.Column { return sinks.Column{Description: descriptions[c.Name]} })
 	return d
 }
 
-// rebased are the IDs of recorded shapes whose numbers have another meaning than the table's, ascending.
+// rebased are the IDs of recorded shapes whose numbers have another meaning than the table's,
+// ascending.
 func rebased(r refresh.Rules) (ids []string) {
 	for _, id := range slices.Sorted(maps.Keys(r.Stale)) {
 		if r.Stale[id].Rebased {
@@ -167,8 +177,8 @@ func rebased(r refresh.Rules) (ids []string) {
 	return ids
 }
 
-// partitions is the table of partitions. Its fingerprint has what the states depend on besides the records, so that another config
-// makes other rows of the old ones, too.
+// partitions is the table of partitions. Its fingerprint has what the states depend on besides the
+// records, so that another config makes other rows of the old ones, too.
 func (s *Tables) partitions(r refresh.Rules) partition.Definition {
 	d := s.definition(Partitions, partitionColumns)
 	var final []string

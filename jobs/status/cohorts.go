@@ -10,7 +10,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// cohorts say how a table's rows compare with the service's totals of cohort metrics, which drift in the service itself.
+// cohorts say how a table's rows compare with the service's totals of cohort metrics, which drift
+// in the service itself.
 type cohorts struct {
 	compared int
 	near     int     // partitions that differ, and are reconciled all the same
@@ -25,7 +26,8 @@ func cohortsOf(done ledger.Records) (c cohorts) {
 			continue
 		case e.Control.State == ledger.Reconciled:
 			c.near += min(len(e.Control.Differences), 1)
-		case len(e.Control.Differences) > 0 && !slices.ContainsFunc(e.Control.Differences, func(d ledger.Difference) bool { return d.Of != ledger.OfCohort }):
+		case len(e.Control.Differences) > 0 && !slices.ContainsFunc(e.Control.Differences,
+			func(d ledger.Difference) bool { return d.Of != ledger.OfCohort }):
 			c.apart++
 			for _, d := range e.Control.Differences {
 				c.most = max(c.most, share(d))
@@ -54,7 +56,8 @@ const fewest = 5
 func (c cohorts) always() bool { return c.apart >= fewest && 2*c.apart > c.compared }
 
 func (c cohorts) advice() string {
-	return fmt.Sprintf("the service's totals of its cohort metrics differ by up to %.1f%%; reconcile: {cohorts: %d%%} takes that as it is, and to fetch them again",
+	return fmt.Sprintf("the service's totals of its cohort metrics differ by up to %.1f%%; reconcile: {cohorts: "+
+		"%d%%} takes that as it is, and to fetch them again",
 		100*c.most, min(100, int(math.Floor(100*c.most))+1))
 }
 
@@ -62,7 +65,8 @@ func (c cohorts) advice() string {
 func merged(period refresh.Period, days []ledger.ProblemDays) (rows []ledger.ProblemDays) {
 	for _, d := range slices.Backward(days) {
 		d.Why = ""
-		if n := len(rows); n > 0 && period.Next(rows[n-1].Through) == d.From && rows[n-1].Run == d.Run && rows[n-1].Error == d.Error {
+		if n := len(rows); n > 0 && period.Next(rows[n-1].Through) == d.From && rows[n-1].Run == d.Run &&
+			rows[n-1].Error == d.Error {
 			rows[n-1].Through = d.Through
 			rows[n-1].Partitions += d.Partitions
 			continue

@@ -12,20 +12,25 @@ import (
 // RunFailed is the condition of a job whose last run failed in a way that no partition shows.
 const RunFailed refresh.Condition = "last run failed"
 
-// mostErrors is how many errors of the last run of a job are named, and mostUnits of how many units of each.
+// mostErrors is how many errors of the last run of a job are named, and mostUnits of how many units
+// of each.
 const (
 	mostErrors = 5
 	mostUnits  = 6
 )
 
-// LastFailed is the problem that units of a job failed in the last run that had it, without the failures that are shown elsewhere (nil: none
-// is). There is no problem when all are, or nothing failed.
+// LastFailed is the problem that units of a job failed in the last run that had it, without the
+// failures that are shown elsewhere (nil: none is). There is no problem when all are, or nothing
+// failed.
 func LastFailed(job string, past ledger.Past, shown func(*ledger.Run, ledger.Failure) bool) []ledger.Problem {
 	run, res := past.Last(job)
 	if run == nil {
 		return nil
 	}
-	left := slices.DeleteFunc(slices.Clone(res.Failures), func(f ledger.Failure) bool { return shown != nil && shown(run, f) })
+	left := slices.DeleteFunc(slices.Clone(res.Failures), func(f ledger.Failure) bool {
+		return shown != nil &&
+			shown(run, f)
+	})
 	if len(left) == 0 {
 		return nil
 	}
@@ -34,7 +39,8 @@ func LastFailed(job string, past ledger.Past, shown func(*ledger.Run, ledger.Fai
 	return []ledger.Problem{p}
 }
 
-// Failed is the problem that units of a job failed in a run. It names so many errors, each once with its units.
+// Failed is the problem that units of a job failed in a run. It names so many errors, each once
+// with its units.
 func Failed(job, run string, failures []ledger.Failure, most int) ledger.Problem {
 	p := ledger.Problem{
 		Condition: string(RunFailed), What: "it couldn't be planned or ended", Run: run, Wrong: true,
@@ -76,7 +82,8 @@ func Failed(job, run string, failures []ledger.Failure, most int) ledger.Problem
 // refused tells whether an error is of what this program refuses, and no connection was.
 func refused(text string) bool {
 	word := ledger.ErrRefused.Error()
-	return strings.HasPrefix(text, word) || strings.Contains(text, ": "+word+":") || strings.Contains(text, ": "+word+",")
+	return strings.HasPrefix(text, word) || strings.Contains(text, ": "+word+":") ||
+		strings.Contains(text, ": "+word+",")
 }
 
 // some names the first of many units.
@@ -87,7 +94,8 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostUnits], ", "), len(names)-mostUnits)
 }
 
-// FurtherErrors are those that a run ended with and that aren't a unit's. A failure's text is cut, so that its beginning counts.
+// FurtherErrors are those that a run ended with and that aren't a unit's. A failure's text is cut,
+// so that its beginning counts.
 func FurtherErrors(r ledger.Run) (list []string) {
 	begins := func(job, text string) string { return job + ": " + text[:min(len(text), 200)] }
 	known := map[string]bool{}

@@ -1,5 +1,6 @@
-// Package status says what is wrong with a table, day by day, and which command ends it. Without it, each command, page and notice would have
-// an idea of its own of what is wrong, and one would contradict another.
+// Package status says what is wrong with a table, day by day, and which command ends it. Without
+// it, each command, page and notice would have an idea of its own of what is wrong, and one would
+// contradict another.
 //
 //	records, rules, runs ─ Inspect, Brief ─▶ problems ─┬─ status, gaps, plan, check
 //	                                                  ├─ a run's last lines, its record, --result
@@ -19,7 +20,8 @@ import (
 )
 
 // Inspect compares what the ledger has of a job's table with the rules, and says what is wrong.
-func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past) refresh.Inspection {
+func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Records,
+	past ledger.Past) refresh.Inspection {
 	if r.Stored == nil {
 		r.Stored, r.Oldest = stored(job, r.Period, done, past)
 	}
@@ -35,8 +37,10 @@ func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Recor
 	return in
 }
 
-// stored is what the last run of a job saw of its sinks and couldn't mend, and the oldest partition that they keep. The records don't show it.
-func stored(job string, period refresh.Period, done ledger.Records, past ledger.Past) (conditions map[civil.Date]refresh.Condition, oldest civil.Date) {
+// stored is what the last run of a job saw of its sinks and couldn't mend, and the oldest partition
+// that they keep. The records don't show it.
+func stored(job string, period refresh.Period, done ledger.Records,
+	past ledger.Past) (conditions map[civil.Date]refresh.Condition, oldest civil.Date) {
 	conditions = map[civil.Date]refresh.Condition{}
 	run, res := past.Last(job)
 	if run == nil {
@@ -67,13 +71,15 @@ func OfSinks(p ledger.Problem) bool {
 	return p.Condition == string(refresh.Deleted) || p.Condition == string(refresh.Replaced)
 }
 
-// Of lists what is wrong with a job's table, and behind that what is only to be known, the worst first.
+// Of lists what is wrong with a job's table, and behind that what is only to be known, the worst
+// first.
 func Of(job, kind string, in refresh.Inspection, done ledger.Records) (list []ledger.Problem) {
 	lacks, c := in.Rest.Lacking, cohortsOf(done)
 	for _, rule := range rules {
 		p := ledger.Problem{
 			Condition: string(rule.condition), Advice: rule.advice, Wrong: rule.wrong, Days: days(in, rule.condition),
-			Partitions: map[refresh.Condition]int{Lacking: lacks.Partitions, Kept: in.Rest.Kept, Near: c.near}[rule.condition],
+			Partitions: map[refresh.Condition]int{Lacking: lacks.Partitions, Kept: in.Rest.Kept,
+				Near: c.near}[rule.condition],
 		}
 		for _, row := range p.Days {
 			p.Partitions += row.Partitions
@@ -106,18 +112,22 @@ func Of(job, kind string, in refresh.Inspection, done ledger.Records) (list []le
 	return list
 }
 
-// Brief is what the record of a run keeps of a table, as a Result in which nothing else is set: of each problem the newest days, without
-// the errors, which the record has anyway, and how many partitions are due. Which partitions were suspected when the run began is in
-// suspected.
-func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past, suspected map[civil.Date]bool) ledger.Result {
+// Brief is what the record of a run keeps of a table, as a Result in which nothing else is set: of
+// each problem the newest days, without the errors, which the record has anyway, and how many
+// partitions are due. Which partitions were suspected when the run began is in suspected.
+func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past,
+	suspected map[civil.Date]bool) ledger.Result {
 	gaps := refresh.Gaps(now, job, r, done, past.Runs)
 	for i := range gaps {
 		gaps[i].Run, gaps[i].Error = "", ""
 	}
 	in := refresh.Inspection{
-		Period: r.Period, Fresh: refresh.FreshnessOf("", r, done, ledger.Past{}), Rest: refresh.RestOf(r, done, gaps), Calendar: refresh.Troubled(r, done, gaps),
+		Period: r.Period, Fresh: refresh.FreshnessOf("", r, done, ledger.Past{}), Rest: refresh.RestOf(r, done, gaps),
+		Calendar: refresh.Troubled(r, done, gaps),
 	}
-	list := slices.DeleteFunc(Of(job, kind, in, done), func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) }) // which a run tells when it happens
+	// Which a run tells when it happens.
+	list := slices.DeleteFunc(Of(job, kind, in, done),
+		func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) })
 	for i, p := range list {
 		if !OfSinks(p) { // later runs and commands know them from here
 			list[i].Days = p.Days[:min(len(p.Days), mostDays)]
@@ -164,7 +174,8 @@ func count(list []ledger.Problem, which func(ledger.Problem) bool) (n int) {
 	return n
 }
 
-// days are the partitions of a condition, the newest first. Those that follow one another are one row if the same is to be said of them.
+// days are the partitions of a condition, the newest first. Those that follow one another are one
+// row if the same is to be said of them.
 func days(in refresh.Inspection, condition refresh.Condition) (rows []ledger.ProblemDays) {
 	for _, e := range in.Calendar {
 		if e.Condition != condition {
@@ -174,7 +185,8 @@ func days(in refresh.Inspection, condition refresh.Condition) (rows []ledger.Pro
 		if e.Gap != nil {
 			row.Run, row.Error = e.Gap.Run, e.Gap.Error
 		}
-		if n := len(rows); n > 0 && in.Period.Next(rows[n-1].Through) == row.From && rows[n-1].Why == row.Why && rows[n-1].Run == row.Run && rows[n-1].Error == row.Error {
+		if n := len(rows); n > 0 && in.Period.Next(rows[n-1].Through) == row.From && rows[n-1].Why == row.Why &&
+			rows[n-1].Run == row.Run && rows[n-1].Error == row.Error {
 			rows[n-1].Through = row.Through
 			rows[n-1].Partitions++
 			continue

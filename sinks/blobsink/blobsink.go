@@ -1,16 +1,20 @@
-// Package blobsink puts parts into buckets: on Amazon S3, Google Cloud Storage, Azure, or in a folder. Without it there would
-// be no lake, and no Parquet files that DuckDB, Spark or a warehouse's external table can read where they lie.
+// Package blobsink puts parts into buckets: on Amazon S3, Google Cloud Storage, Azure, or in a
+// folder. Without it there would be no lake, and no Parquet files that DuckDB, Spark or a
+// warehouse's external table can read where they lie.
 //
-// Put takes a part, which is one Parquet file, and gives a receipt with the object's key, size and version:
+// Put takes a part, which is one Parquet file, and gives a receipt with the object's key, size and
+// version:
 //
 //	open the part ─ write to its final key, on a condition ─┬─ done: give the receipt of what the store says, or holds
 //	                                                        └─ condition not met: was it this very put, sent twice?
 //	                                                           yes: the receipt; no: ErrConflict or ErrForeign
 //
-// A part is written once, to its final key. One such write is atomic on every store, so that there is no staging object and
-// no copy. Each write carries a condition of package bucket: the object still has the version that the ledger names, or there is
-// none. An ETag of S3 is a digest of the bytes: a file whose bytes come back (A, B, A) would have the version that it had before.
-// Therefore parts are encoded so that no two of them are the same file, not even when they hold the same rows.
+// A part is written once, to its final key. One such write is atomic on every store, so that there
+// is no staging object and no copy. Each write carries a condition of package bucket: the object
+// still has the version that the ledger names, or there is none. An ETag of S3 is a digest of the
+// bytes: a file whose bytes come back (A, B, A) would have the version that it had before.
+// Therefore parts are encoded so that no two of them are the same file, not even when they hold the
+// same rows.
 package blobsink
 
 import (
@@ -35,7 +39,8 @@ import (
 // ContentType is Parquet's registered media type (IANA, 2024).
 const ContentType = "application/vnd.apache.parquet"
 
-// verifyTimeout bounds the check of the stored object, which is made even when the Put's context has just ended.
+// verifyTimeout bounds the check of the stored object, which is made even when the Put's context
+// has just ended.
 const verifyTimeout = 30 * time.Second
 
 // A Sink is one bucket and the layout of its keys. It is safe for concurrent use.
@@ -94,8 +99,9 @@ func (s *Sink) Store() string {
 	return id
 }
 
-// Together is how many parts it is worth to put at the same time: a write to a cloud takes tens of milliseconds, however small it is, and
-// has a buffer of megabytes; one to a folder takes next to nothing.
+// Together is how many parts it is worth to put at the same time: a write to a cloud takes tens of
+// milliseconds, however small it is, and has a buffer of megabytes; one to a folder takes next to
+// nothing.
 func (s *Sink) Together() int {
 	if s.bucket.Dir() != "" {
 		return 1
@@ -103,10 +109,11 @@ func (s *Sink) Together() int {
 	return 3
 }
 
-// Put writes the part to its key on the part's condition. A store that honours conditions, and that says which version
-// it has made of the part, is taken at its word. Of others, the size and the mark of what they hold are compared. When that
-// comparison fails, and only then, Put returns an error although the new rows are visible. They are whole, unless the message says
-// that the store holds another size.
+// Put writes the part to its key on the part's condition. A store that honours conditions, and that
+// says which version it has made of the part, is taken at its word. Of others, the size and the
+// mark of what they hold are compared. When that comparison fails, and only then, Put returns an
+// error although the new rows are visible. They are whole, unless the message says that the store
+// holds another size.
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	key := s.key.key(p)
 	fail := func(err error) (sinks.Receipt, error) {
@@ -152,7 +159,8 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	return r, nil
 }
 
-// prove asks once whether the store honours conditions. Of one that doesn't, a person is told, and each put looks for itself.
+// prove asks once whether the store honours conditions. Of one that doesn't, a person is told, and
+// each put looks for itself.
 func (s *Sink) prove(ctx context.Context, warn func(error)) (careless bool, err error) {
 	err = s.bucket.Prove(ctx)
 	if !errors.Is(err, bucket.ErrUnsafe) {
@@ -160,7 +168,8 @@ func (s *Sink) prove(ctx context.Context, warn func(error)) (careless bool, err 
 	}
 	s.careless.Do(func() {
 		if warn != nil {
-			warn(fmt.Errorf("%s: %w; two runs at the same time may replace each other's parts there; the next run notices that and fetches the partition again", s.url, err))
+			warn(fmt.Errorf("%s: %w; two runs at the same time may replace each other's parts there; the next run "+
+				"notices that and fetches the partition again", s.url, err))
 		}
 	})
 	return true, nil
@@ -172,21 +181,24 @@ func unmet(err error) bool {
 }
 
 // receipt returns the receipt when the store holds what the put with this mark wrote.
-func (s *Sink) receipt(key string, p sinks.Part, mark string, stored bucket.Object, meta map[string]string, fail func(error) (sinks.Receipt, error)) (sinks.Receipt, error) {
+func (s *Sink) receipt(key string, p sinks.Part, mark string, stored bucket.Object, meta map[string]string,
+	fail func(error) (sinks.Receipt, error)) (sinks.Receipt, error) {
 	switch other := meta[markKey]; {
 	case other != "" && other != mark:
 		return fail(sinks.ErrConflict)
 	case stored.Size != p.Size:
-		return fail(fmt.Errorf("the store holds %d bytes and the part has %d: another writer replaced it, or the store lost some; repeat the put", stored.Size, p.Size))
+		return fail(fmt.Errorf("the store holds %d bytes and the part has %d: another writer replaced it, or the "+
+			"store lost some; repeat the put", stored.Size, p.Size))
 	}
 	return sinks.Receipt{Sink: s.url, Key: key, Size: stored.Size, Version: stored.Version}, nil
 }
 
-// unmet decides what a refused condition means. When the object carries this put's mark, this very put wrote it: the answer
-// was lost, and the client sent the request again. When the condition is met still, the store may not have looked at it, and the put may have
-// an effect yet.
+// unmet decides what a refused condition means. When the object carries this put's mark, this very
+// put wrote it: the answer was lost, and the client sent the request again. When the condition is
+// met still, the store may not have looked at it, and the put may have an effect yet.
 func (s *Sink) unmet(
-	ctx context.Context, key string, p sinks.Part, mark string, over sinks.Condition, refusal error, fail func(error) (sinks.Receipt, error),
+	ctx context.Context, key string, p sinks.Part, mark string, over sinks.Condition, refusal error,
+	fail func(error) (sinks.Receipt, error),
 ) (sinks.Receipt, error) {
 	stored, meta, err := s.bucket.Attributes(ctx, key)
 	switch gone := errors.Is(err, fs.ErrNotExist); {
@@ -214,9 +226,11 @@ func (s *Sink) unmet(
 // markKey is the metadata key under which every object carries its put's mark, a random text.
 const markKey = "reportferry"
 
-// write writes the part, and gives the version that the store says it has made of it; empty: it hasn't said that. In a store that doesn't
-// honour conditions the puts of this process wait for each other, and look right before the part becomes visible.
-func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.Condition, mark string, careless bool) (made string, err error) {
+// write writes the part, and gives the version that the store says it has made of it; empty: it
+// hasn't said that. In a store that doesn't honour conditions the puts of this process wait for
+// each other, and look right before the part becomes visible.
+func (s *Sink) write(ctx context.Context, key string, p sinks.Part, over sinks.Condition, mark string,
+	careless bool) (made string, err error) {
 	f := bucket.File{Open: p.Open, Size: p.Size, ContentType: ContentType, Metadata: map[string]string{markKey: mark}}
 	if careless {
 		mine := false

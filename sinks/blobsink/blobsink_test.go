@@ -156,7 +156,8 @@ func TestPutError(t *testing.T) {
 	p := part("short")
 	p.Size = 9
 	_, err := mustOpen(t, "mem://").Put(context.Background(), p)
-	const want = "put installs/dt=2026-01-31 to mem:, key installs/dt=2026-01-31/part-0.parquet: the file ends after 5 of 9 bytes: unexpected EOF"
+	const want = "put installs/dt=2026-01-31 to mem:, key installs/dt=2026-01-31/part-0.parquet: the file ends " +
+		"after 5 of 9 bytes: unexpected EOF"
 	if err == nil || strings.ReplaceAll(err.Error(), "mem://", "mem:") != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -164,7 +165,8 @@ func TestPutError(t *testing.T) {
 
 func TestBigPartOverGCSIsWhole(t *testing.T) {
 	buckettest.GCS(t, nil)
-	content := string(bytes.Repeat([]byte("0123456789abcdef"), 24<<20/16)) // three pieces of a resumable upload, no rest
+	// Three pieces of a resumable upload, no rest.
+	content := string(bytes.Repeat([]byte("0123456789abcdef"), 24<<20/16))
 	if _, err := mustOpen(t, "gs://bkt").Put(context.Background(), part(content)); err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// ConditionOf returns the condition that allows what a partition's key holds now, and nothing that comes after it. With own set, the
-// object must have been written by this program; if it wasn't, the error is sinks.ErrForeign.
+// ConditionOf returns the condition that allows what a partition's key holds now, and nothing that
+// comes after it. With own set, the object must have been written by this program; if it wasn't,
+// the error is sinks.ErrForeign.
 func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	key := s.key.at(table, partition)
 	c, err := s.over(ctx, key, own)
@@ -49,13 +50,14 @@ func (s *Sink) over(ctx context.Context, key string, own bool) (c sinks.Conditio
 }
 
 func foreign(stored bucket.Object) error {
-	return fmt.Errorf("%w: %d bytes, written on %s; move it away, or replace it with --force", sinks.ErrForeign, stored.Size,
+	return fmt.Errorf("%w: %d bytes, written on %s; move it away, or replace it with --force", sinks.ErrForeign,
+		stored.Size,
 		stored.Modified.UTC().Format(time.DateTime))
 }
 
-// own reports whether this program wrote an object. Either the object carries a mark, or its Parquet footer names the
-// program: files in a folder have no metadata, nor have objects of earlier versions. What was cut is nobody's, because no reader can
-// read a Parquet file without its end.
+// own reports whether this program wrote an object. Either the object carries a mark, or its
+// Parquet footer names the program: files in a folder have no metadata, nor have objects of earlier
+// versions. What was cut is nobody's, because no reader can read a Parquet file without its end.
 func (s *Sink) own(ctx context.Context, key string, stored bucket.Object, meta map[string]string) (bool, error) {
 	if meta[markKey] != "" || stored.Size == 0 {
 		return true, nil

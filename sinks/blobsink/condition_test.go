@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// The store keeps the part, and its answer is lost: the client sends it again, and the condition refuses what this very
-// put wrote.
+// The store keeps the part, and its answer is lost: the client sends it again, and the condition
+// refuses what this very put wrote.
 func TestALostAnswerIsNoConflict(t *testing.T) {
 	var lost atomic.Int64
 	buckettest.GCS(t, func(next http.Handler) http.Handler {
@@ -59,7 +59,8 @@ func TestAStoreThatIgnoresPreconditions(t *testing.T) {
 		return s.Put(t.Context(), p)
 	}
 	first, err := put("first", sinks.Condition{Absent: true})
-	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "gs://bkt: the store doesn't honour conditions") {
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0],
+		"gs://bkt: the store doesn't honour conditions") {
 		t.Fatalf("%v, warnings %q", err, warnings)
 	}
 	if _, err := put("second", sinks.Condition{Version: first.Version}); err != nil {
@@ -70,7 +71,8 @@ func TestAStoreThatIgnoresPreconditions(t *testing.T) {
 			t.Errorf("a late put over %+v: %v", over, err)
 		}
 	}
-	if seen := readBucket(buckettest.Open(t, "gs://bkt"))(t); len(seen) != 1 || string(seen[partKey]) != "second" || len(warnings) != 1 {
+	if seen := readBucket(buckettest.Open(t, "gs://bkt"))(t); len(seen) != 1 || string(seen[partKey]) != "second" ||
+		len(warnings) != 1 {
 		t.Errorf("visible %q, warnings %q", seen, warnings)
 	}
 }
@@ -85,7 +87,8 @@ func TestSomebodyElsesObject(t *testing.T) {
 	s := mustOpen(t, "gs://bkt")
 	p := part("rows")
 	_, err := s.(*Sink).ConditionOf(t.Context(), p.Table, p.Partition, true)
-	if !errors.Is(err, sinks.ErrForeign) || !strings.Contains(err.Error(), "7 bytes") || !strings.Contains(err.Error(), "--force") {
+	if !errors.Is(err, sinks.ErrForeign) || !strings.Contains(err.Error(), "7 bytes") ||
+		!strings.Contains(err.Error(), "--force") {
 		t.Errorf("a look: %v", err)
 	}
 	p.Over.Absent = true
@@ -107,7 +110,8 @@ func TestSomebodyElsesObject(t *testing.T) {
 
 // Two URLs are one store only when nothing that says which store is meant differs.
 func TestStore(t *testing.T) {
-	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_PROFILE", "STORAGE_EMULATOR_HOST", "AZURE_STORAGE_SAS_TOKEN"} {
+	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_PROFILE",
+		"STORAGE_EMULATOR_HOST", "AZURE_STORAGE_SAS_TOKEN"} {
 		t.Setenv(name, "")
 	}
 	t.Chdir(t.TempDir()) // opening a folder creates it
@@ -139,12 +143,14 @@ func TestStore(t *testing.T) {
 	}
 	t.Setenv("AWS_REGION", "")
 	different := []string{
-		store("file://./out"), store("file://./out?key=v2/{table}/{date}.parquet"), store("file://../out"), store("file:///out"),
+		store("file://./out"), store("file://./out?key=v2/{table}/{date}.parquet"), store("file://../out"),
+		store("file:///out"),
 		store("gs://b/p"), store("gs://b"), store("gs://b/p", "STORAGE_EMULATOR_HOST", "127.0.0.1:2"),
 		store("s3://b/p?region=r"), store("s3://b/p?region=q"), store("s3://b/p?region=r&endpoint=http://127.0.0.1:1"),
 		store("s3://b/p?region=r&endpoint=http://127.0.0.1:2"),
 		store("s3://b/p?region=r", "AWS_ENDPOINT_URL_S3", "http://127.0.0.1:3"),
-		store("azblob://c/p"), store("azblob://c/p", "AZURE_STORAGE_ACCOUNT", "other"), store("azblob://c/p?domain=127.0.0.1:1&protocol=http&localemu=true"),
+		store("azblob://c/p"), store("azblob://c/p", "AZURE_STORAGE_ACCOUNT", "other"),
+		store("azblob://c/p?domain=127.0.0.1:1&protocol=http&localemu=true"),
 	}
 	for i, a := range different {
 		for _, b := range different[:i] {

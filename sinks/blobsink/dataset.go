@@ -13,8 +13,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A dataset is what the object beside a table's folder says: what the table is, and what each column means. It lies beside the
-// folder and not in it, because some readers take every object of a folder for a part: Polars, and external tables of BigQuery.
+// A dataset is what the object beside a table's folder says: what the table is, and what each
+// column means. It lies beside the folder and not in it, because some readers take every object of
+// a folder for a part: Polars, and external tables of BigQuery.
 type dataset struct {
 	Table     string          `json:"table"`
 	WrittenBy string          `json:"written_by"` // tells it from somebody's own file of the same name
@@ -54,8 +55,8 @@ var sqlTypes = map[sinks.ColumnType]string{
 // TypeName is what DuckDB calls a column's type; empty: no column has it.
 func TypeName(t sinks.ColumnType) string { return sqlTypes[t] }
 
-// dataset returns the key under which a table is described. Where the layout has a date before the table it is the table's name
-// alone.
+// dataset returns the key under which a table is described. Where the layout has a date before the
+// table it is the table's name alone.
 func (k keyTemplate) dataset(table string) string {
 	before, _, _ := strings.Cut(string(k), "{table}")
 	if strings.Contains(before, "{date}") {
@@ -65,7 +66,8 @@ func (k keyTemplate) dataset(table string) string {
 }
 
 // mixed is what is said of a table whose partitions are of two meanings.
-const mixed = "a rebaseline isn't finished: files whose state in the table of partitions is 'other meaning' are of another currency, zone, filter or type"
+const mixed = "a rebaseline isn't finished: files whose state in the table of partitions is 'other meaning' are of " +
+	"another currency, zone, filter or type"
 
 // datasetOf describes a table.
 func (s *Sink) datasetOf(table string, schema *sinks.Schema) dataset {
@@ -74,19 +76,23 @@ func (s *Sink) datasetOf(table string, schema *sinks.Schema) dataset {
 		files = strings.TrimPrefix(files, s.key.dataset(table)[:at+1])
 	}
 	d := dataset{
-		Table: table, WrittenBy: writtenBy, About: schema.About.Text, Job: schema.About.Job, Currency: schema.About.Currency,
-		Zone: schema.About.Zone, Period: schema.Period, On: schema.On, Files: files,
-		DuckDB: fmt.Sprintf("SELECT * FROM read_parquet('%s', hive_partitioning=true, union_by_name=true)", strings.ReplaceAll(files, "'", "''")),
+		Table: table, WrittenBy: writtenBy, About: schema.About.Text, Job: schema.About.Job,
+		Currency: schema.About.Currency,
+		Zone:     schema.About.Zone, Period: schema.Period, On: schema.On, Files: files,
+		DuckDB: fmt.Sprintf("SELECT * FROM read_parquet('%s', hive_partitioning=true, union_by_name=true)",
+			strings.ReplaceAll(files, "'", "''")),
 	}
 	for _, c := range schema.Columns {
 		d.Columns = append(d.Columns, datasetColumn{
-			Name: c.Name, Type: sqlTypes[c.Type], Nullable: !c.Required, Unit: c.Unit, Additive: c.Additive, Final: c.Final, Description: c.Description,
+			Name: c.Name, Type: sqlTypes[c.Type], Nullable: !c.Required, Unit: c.Unit, Additive: c.Additive,
+			Final: c.Final, Description: c.Description,
 		})
 	}
 	return d
 }
 
-// Mixed says of a table that is described whether its partitions are of two meanings. Descriptions that follow go on saying so.
+// Mixed says of a table that is described whether its partitions are of two meanings. Descriptions
+// that follow go on saying so.
 func (s *Sink) Mixed(ctx context.Context, table string, are bool) error {
 	err := s.changeDataset(ctx, s.key.dataset(table), func(was dataset) dataset {
 		if was.Mixed = ""; are {
@@ -100,9 +106,9 @@ func (s *Sink) Mixed(ctx context.Context, table string, are bool) error {
 	return err
 }
 
-// describe writes what a part's table is beside its folder, when that isn't there already, once for each definition of the table.
-// A failure is told and does no harm: the part is there, and a later run tries again. Whoever writes at the same time says the
-// same, and is left alone.
+// describe writes what a part's table is beside its folder, when that isn't there already, once for
+// each definition of the table. A failure is told and does no harm: the part is there, and a later
+// run tries again. Whoever writes at the same time says the same, and is left alone.
 func (s *Sink) describe(ctx context.Context, p sinks.Part) {
 	if p.Schema == nil || p.Schema.About == nil {
 		return
@@ -120,12 +126,14 @@ func (s *Sink) describe(ctx context.Context, p sinks.Part) {
 		d.Mixed = was.Mixed
 		return d
 	}); err != nil && !unmet(err) && p.Warn != nil {
-		p.Warn(fmt.Errorf("describe the columns of %s in %s, key %s: %w; its rows are there all the same", p.Table, s.url, key, err))
+		p.Warn(fmt.Errorf("describe the columns of %s in %s, key %s: %w; its rows are there all the same", p.Table,
+			s.url, key, err))
 	}
 }
 
-// changeDataset replaces a description by what change makes of it, of the zero one where there is none; of the zero one nothing is written.
-// Where another writer is faster it is done again, and left alone in the end.
+// changeDataset replaces a description by what change makes of it, of the zero one where there is
+// none; of the zero one nothing is written. Where another writer is faster it is done again, and
+// left alone in the end.
 func (s *Sink) changeDataset(ctx context.Context, key string, change func(was dataset) dataset) (err error) {
 	for range 3 {
 		if err = s.putDataset(ctx, key, change); !unmet(err) {
@@ -135,7 +143,8 @@ func (s *Sink) changeDataset(ctx context.Context, key string, change func(was da
 	return err
 }
 
-// putDataset does it once. The same description gives the same bytes, so that writers don't replace each other's for nothing.
+// putDataset does it once. The same description gives the same bytes, so that writers don't replace
+// each other's for nothing.
 func (s *Sink) putDataset(ctx context.Context, key string, change func(was dataset) dataset) error {
 	have, version, err := s.bucket.Get(ctx, key)
 	over := sinks.Condition{Version: version}

@@ -21,14 +21,16 @@ import (
 // describing is a part of a table that is described, in a file of some bytes.
 func describing(table string, schema *sinks.Schema, warn func(error)) sinks.Part {
 	return sinks.Part{
-		Table: table, Partition: civil.Date{Year: 2026, Month: 1, Day: 31}, Rows: 1, Size: 4, Schema: schema, Warn: warn,
+		Table: table, Partition: civil.Date{Year: 2026, Month: 1, Day: 31}, Rows: 1, Size: 4, Schema: schema,
+		Warn: warn,
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("rows")), nil },
 	}
 }
 
 func campaigns(unit string) *sinks.Schema {
 	return &sinks.Schema{
-		Period: "day", On: "day", About: &sinks.About{Text: "A <report>.", Job: "nightly", Currency: "USD", Zone: "UTC"},
+		Period: "day", On: "day", About: &sinks.About{Text: "A <report>.", Job: "nightly", Currency: "USD",
+			Zone: "UTC"},
 		Columns: []sinks.Column{
 			{Name: "day", Type: sinks.Date, Required: true, Description: "Day"},
 			{Name: "cost", Type: sinks.Decimal, Unit: unit, Additive: "yes", Final: "14 days after the period"},
@@ -37,7 +39,8 @@ func campaigns(unit string) *sinks.Schema {
 	}
 }
 
-// What a table is lies beside its folder, whatever the layout is, and no reader of the folder finds it.
+// What a table is lies beside its folder, whatever the layout is, and no reader of the folder finds
+// it.
 func TestDatasetLiesBesideTheTable(t *testing.T) {
 	for layout, want := range map[string][2]string{
 		"":                              {"campaigns.dataset.json", "campaigns/dt=*/part-0.parquet"},
@@ -58,10 +61,12 @@ func TestDatasetLiesBesideTheTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got map[string]any
-		if err := json.Unmarshal(text, &got); err != nil || got["files"] != want[1] || got["currency"] != "USD" || got["about"] != "A <report>." {
+		if err := json.Unmarshal(text, &got); err != nil || got["files"] != want[1] || got["currency"] != "USD" ||
+			got["about"] != "A <report>." {
 			t.Errorf("%s: %s %v", layout, text, err)
 		}
-		if column := got["columns"].([]any)[1].(map[string]any); column["type"] != "DECIMAL(18,6)" || column["unit"] != "money" || column["nullable"] != true {
+		if column := got["columns"].([]any)[1].(map[string]any); column["type"] != "DECIMAL(18,6)" ||
+			column["unit"] != "money" || column["nullable"] != true {
 			t.Errorf("%v", column)
 		}
 		if objects, err := s.List(t.Context(), "campaigns"); err != nil || len(objects) != 1 {
@@ -74,8 +79,8 @@ func failing(t *testing.T) func(error) {
 	return func(err error) { t.Errorf("warned: %v", err) }
 }
 
-// It is written when it is another text, by as many writers as there are, and stays alone otherwise. A part of a table that
-// nobody describes has none.
+// It is written when it is another text, by as many writers as there are, and stays alone
+// otherwise. A part of a table that nobody describes has none.
 func TestDatasetIsWrittenWhenItChanges(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "campaigns.dataset.json")
@@ -104,7 +109,8 @@ func TestDatasetIsWrittenWhenItChanges(t *testing.T) {
 	}
 	put := func(schema *sinks.Schema) {
 		t.Helper()
-		if _, err := mustOpen(t, "file://"+dir).Put(t.Context(), describing("campaigns", schema, failing(t))); err != nil {
+		if _, err := mustOpen(t, "file://"+dir).Put(t.Context(), describing("campaigns", schema, failing(t))); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +124,8 @@ func TestDatasetIsWrittenWhenItChanges(t *testing.T) {
 	}
 	put(nil)
 	put(&sinks.Schema{Period: "day"})
-	if _, err := mustOpen(t, "file://"+dir).Put(t.Context(), describing("others", &sinks.Schema{}, failing(t))); err != nil {
+	if _, err := mustOpen(t, "file://"+dir).Put(t.Context(), describing("others", &sinks.Schema{}, failing(t))); err !=
+		nil {
 		t.Fatal(err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
@@ -136,11 +143,13 @@ func TestDatasetFails(t *testing.T) {
 	var said []string
 	s := mustOpen(t, "file://"+dir)
 	for range 3 {
-		if _, err := s.Put(t.Context(), describing("campaigns", campaigns("money"), func(err error) { said = append(said, err.Error()) })); err != nil {
+		if _, err := s.Put(t.Context(), describing("campaigns", campaigns("money"),
+			func(err error) { said = append(said, err.Error()) })); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(said) != 1 || !strings.Contains(said[0], "an object is there that reportferry didn't write; it stays; its rows are there all the same") {
+	if len(said) != 1 || !strings.Contains(said[0],
+		"an object is there that reportferry didn't write; it stays; its rows are there all the same") {
 		t.Errorf("said %q", said)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != `{"mine": true}` {
@@ -155,13 +164,15 @@ func TestDatasetInABucket(t *testing.T) {
 	if _, err := s.Put(t.Context(), describing("campaigns", campaigns("money"), failing(t))); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := b.Blob().Attributes(t.Context(), "campaigns.dataset.json"); err != nil || a.ContentType != "application/json" {
+	if a, err := b.Blob().Attributes(t.Context(), "campaigns.dataset.json"); err != nil ||
+		a.ContentType != "application/json" {
 		t.Errorf("%+v %v", a, err)
 	}
 }
 
-// That a table is of two meanings is said until it isn't, whatever is put meanwhile, and whoever else describes it at the same time.
-// Somebody's own file stays, and what isn't described yet isn't by this.
+// That a table is of two meanings is said until it isn't, whatever is put meanwhile, and whoever
+// else describes it at the same time. Somebody's own file stays, and what isn't described yet isn't
+// by this.
 func TestDatasetOfTwoMeanings(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "campaigns.dataset.json")

@@ -9,9 +9,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Fits refuses a table that readers of the files would take for another one: of two columns that they take for one, or with a column
-// that is named as a level of the folders (day={date}), which they make a column of, too. The tables that describe a table have the
-// columns that they have, whatever the layout is.
+// Fits refuses a table that readers of the files would take for another one: of two columns that
+// they take for one, or with a column that is named as a level of the folders (day={date}), which
+// they make a column of, too. The tables that describe a table have the columns that they have,
+// whatever the layout is.
 func (s *Sink) Fits(table string, schema *sinks.Schema) error {
 	if _, err := schema.Check(); err != nil || sinks.Flat(table) != table {
 		return err
@@ -20,7 +21,8 @@ func (s *Sink) Fits(table string, schema *sinks.Schema) error {
 		name, _, is := strings.Cut(level, "=")
 		for _, c := range schema.Columns {
 			if is && strings.EqualFold(c.Name, name) {
-				return fmt.Errorf("readers make a column %s of the folder %s, and the table has one of that name already; "+
+				return fmt.Errorf("readers make a column %s of the folder %s, and the table has one of that name "+
+					"already; "+
 					"name the folder otherwise, as in key={table}/dt={date}/part-0.parquet", c.Name, level)
 			}
 		}
@@ -28,7 +30,8 @@ func (s *Sink) Fits(table string, schema *sinks.Schema) error {
 	return nil
 }
 
-// Shares reports whether two sinks are one bucket and prefix, in which readers of the table that one has find the files of the other, too.
+// Shares reports whether two sinks are one bucket and prefix, in which readers of the table that
+// one has find the files of the other, too.
 func (s *Sink) Shares(other *Sink, table string) bool {
 	a, b := s.key.folder(table), other.key.folder(table)
 	return s.where() == other.where() && a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))

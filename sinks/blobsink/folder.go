@@ -12,9 +12,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// List lists the Parquet files, under any name, that a reader of the table finds: those in the table's folder, but for files and
-// folders whose names begin with an underscore or a dot, which readers skip. Where the layout has no such folder, these are the
-// table's parts. Keys ascend.
+// List lists the Parquet files, under any name, that a reader of the table finds: those in the
+// table's folder, but for files and folders whose names begin with an underscore or a dot, which
+// readers skip. Where the layout has no such folder, these are the table's parts. Keys ascend.
 func (s *Sink) List(ctx context.Context, table string) (objects []sinks.Object, err error) {
 	folder := s.key.folder(table)
 	prefix := cmp.Or(folder, s.key.prefix(table))
@@ -34,13 +34,15 @@ func (s *Sink) List(ctx context.Context, table string) (objects []sinks.Object, 
 	return objects, err
 }
 
-// staleAge is the age at which a temporary file can't belong to a running put any more, because no put takes so long.
+// staleAge is the age at which a temporary file can't belong to a running put any more, because no
+// put takes so long.
 const staleAge = time.Hour
 
-// sweep removes, once for each table, the temporary files that killed writers left in a folder. Readers that look for
-// *.parquet don't find them, but they take space. A file that can't be examined or removed stays, because nothing depends on
-// it, and files of running writers come and go meanwhile. In a bucket, unfinished uploads are the store's to drop: Azure and
-// Google do so after a week, and S3 needs a lifecycle rule.
+// sweep removes, once for each table, the temporary files that killed writers left in a folder.
+// Readers that look for *.parquet don't find them, but they take space. A file that can't be
+// examined or removed stays, because nothing depends on it, and files of running writers come and
+// go meanwhile. In a bucket, unfinished uploads are the store's to drop: Azure and Google do so
+// after a week, and S3 needs a lifecycle rule.
 func (s *Sink) sweep(table string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

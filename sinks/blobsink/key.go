@@ -18,7 +18,8 @@ const defaultKey = "{table}/dt={date}/part-0.parquet"
 // wholeDate stands in keys for the date of a table without periods.
 const wholeDate = "all"
 
-// A keyTemplate is the key of a part with {table} and {date} in place of the table and the partition.
+// A keyTemplate is the key of a part with {table} and {date} in place of the table and the
+// partition.
 type keyTemplate string
 
 func (k keyTemplate) check() error {
@@ -48,8 +49,8 @@ func (k keyTemplate) at(table string, partition civil.Date) string {
 	return strings.NewReplacer("{table}", table, "{date}", date).Replace(string(k))
 }
 
-// Pattern is what readers of Parquet take for all parts of a table, with * for each date. Names of stores are as DuckDB spells
-// them.
+// Pattern is what readers of Parquet take for all parts of a table, with * for each date. Names of
+// stores are as DuckDB spells them.
 func (s *Sink) Pattern(table string) string {
 	at := s.bucket.Dir()
 	if at == "" {
@@ -75,8 +76,8 @@ func (k keyTemplate) prefix(table string) string {
 	return prefix
 }
 
-// folder is the table's own one: readers take all its files for parts. It is empty when the layout has none, as
-// {date}/{table}.parquet hasn't.
+// folder is the table's own one: readers take all its files for parts. It is empty when the layout
+// has none, as {date}/{table}.parquet hasn't.
 func (k keyTemplate) folder(table string) string {
 	before, after, _ := strings.Cut(string(k), "{table}")
 	rest, _, has := strings.Cut(after, "/")
@@ -86,10 +87,11 @@ func (k keyTemplate) folder(table string) string {
 	return before + table + rest + "/"
 }
 
-// temporary returns an expression for the files that a killed writer to one of the table's keys leaves in a folder: they
-// are named by the key, a number in letters and digits, and tmp.
+// temporary returns an expression for the files that a killed writer to one of the table's keys
+// leaves in a folder: they are named by the key, a number in letters and digits, and tmp.
 func (k keyTemplate) temporary(table string) *regexp.Regexp {
 	key := strings.ReplaceAll(string(k), "{table}", table)
-	expr := strings.ReplaceAll(regexp.QuoteMeta(key), regexp.QuoteMeta("{date}"), `([0-9]{4}-[0-9]{2}-[0-9]{2}|`+wholeDate+`)`)
+	expr := strings.ReplaceAll(regexp.QuoteMeta(key), regexp.QuoteMeta("{date}"),
+		`([0-9]{4}-[0-9]{2}-[0-9]{2}|`+wholeDate+`)`)
 	return regexp.MustCompile("^" + expr + `\.[0-9a-z]+\.tmp$`)
 }

@@ -107,7 +107,8 @@ func TestKilledWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen = readDir(dir)(t)
-	want := []string{"installs/dt=2026-01-30/notes.18a1b2c3d4e5f607.tmp", "installs/dt=2026-01-30/part-0.parquet.18a1b2c3d4e5f607.tmp", partKey}
+	want := []string{"installs/dt=2026-01-30/notes.18a1b2c3d4e5f607.tmp",
+		"installs/dt=2026-01-30/part-0.parquet.18a1b2c3d4e5f607.tmp", partKey}
 	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, want) || string(seen[partKey]) != "new rows" {
 		t.Errorf("after the sweep: %q", seen)
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Objects that List gives are read here and there, in a folder and below a bucket's prefix, as the end of a Parquet file is: a read
-// that begins in the object and ends behind it gives what there is, and one of an object that is gone fails.
+// Objects that List gives are read here and there, in a folder and below a bucket's prefix, as the
+// end of a Parquet file is: a read that begins in the object and ends behind it gives what there
+// is, and one of an object that is gone fails.
 func TestAt(t *testing.T) {
 	for name, s := range map[string]*Sink{
 		"folder": mustOpen(t, "file://"+t.TempDir()).(*Sink),
@@ -37,12 +38,15 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// A file of this program that somebody has cut is put again, in a folder and in a bucket without marks. What somebody else put there stays.
+// A file of this program that somebody has cut is put again, in a folder and in a bucket without
+// marks. What somebody else put there stays.
 func TestWhatWasCutIsReplaced(t *testing.T) {
-	for name, s := range map[string]*Sink{"folder": mustOpen(t, "file://"+t.TempDir()).(*Sink), "bucket": newSink(bucket.NewMemory(), "mem://", defaultKey)} {
+	for name, s := range map[string]*Sink{"folder": mustOpen(t, "file://"+t.TempDir()).(*Sink),
+		"bucket": newSink(bucket.NewMemory(), "mem://", defaultKey)} {
 		for content, own := range map[string]bool{
 			"": true, "PA": true, "PAR1": true, "PAR1 rows": true, "PAR1 rows and rows": true,
-			"P": true, "ROWS": false, "my": false, "my own numbers": false, "PAR1 another program\x14\x00\x00\x00PAR1": false,
+			"P": true, "ROWS": false, "my": false, "my own numbers": false,
+			"PAR1 another program\x14\x00\x00\x00PAR1": false,
 		} {
 			p := part("rows")
 			if err := s.bucket.Blob().WriteAll(t.Context(), s.key.key(p), []byte(content), nil); err != nil {

@@ -21,20 +21,22 @@ import (
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
-// The suite on the servers that .ci/servers starts. On mem:// and file:// it runs with every go test.
+// The suite on the servers that .ci/servers starts. On mem:// and file:// it runs with every go
+// test.
 func TestServers(t *testing.T) {
 	before := openUploads(t)
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
 		sinktest.Run(t, func(t *testing.T) sinktest.Fixture {
 			place := s.Elsewhere()
-			return sinktest.Fixture{Sink: mustOpen(t, place.URL(t)), Visible: readBucket(buckettest.Open(t, place.URL(t)))}
+			return sinktest.Fixture{Sink: mustOpen(t, place.URL(t)),
+				Visible: readBucket(buckettest.Open(t, place.URL(t)))}
 		})
 	})
 	noneLeft(t, before)
 }
 
-// Wrong keys are a matter of permission on the servers too, and the message names the variables to set; a probe with the
-// right ones leaves nothing behind.
+// Wrong keys are a matter of permission on the servers too, and the message names the variables to
+// set; a probe with the right ones leaves nothing behind.
 func TestServersRefuseWrongKeys(t *testing.T) {
 	for _, c := range []struct{ scheme, variable, value, says string }{
 		{"s3", "AWS_SECRET_ACCESS_KEY", "another secret", "SignatureDoesNotMatch"},
@@ -57,11 +59,13 @@ func TestServersRefuseWrongKeys(t *testing.T) {
 			_, putErr := bad.Put(t.Context(), first)
 			_, keysErr := bad.List(t.Context(), "installs")
 			_, _, attrsErr := bad.bucket.Attributes(t.Context(), "key")
-			for what, err := range map[string]error{"put": putErr, "keys": keysErr, "probe": bad.Probe(t.Context()), "attributes": attrsErr} {
+			for what, err := range map[string]error{"put": putErr, "keys": keysErr, "probe": bad.Probe(t.Context()),
+				"attributes": attrsErr} {
 				if what == "attributes" && c.value == "nobody" {
 					continue // versitygw answers HEAD with 404
 				}
-				if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), c.variable) || strings.Contains(err.Error(), "\n") {
+				if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), c.variable) ||
+					strings.Contains(err.Error(), "\n") {
 					t.Errorf("%s: want a refusal in one line that names %s: %v", what, c.variable, err)
 				}
 				if what != "attributes" && !strings.Contains(err.Error(), c.says) { // an answer to HEAD has no body
@@ -72,8 +76,8 @@ func TestServersRefuseWrongKeys(t *testing.T) {
 	}
 }
 
-// openUploads counts what S3 keeps of uploads that were neither completed nor aborted, for ever and for money. The folders
-// are those of versitygw: one for each key, and in it one for each upload.
+// openUploads counts what S3 keeps of uploads that were neither completed nor aborted, for ever and
+// for money. The folders are those of versitygw: one for each key, and in it one for each upload.
 func openUploads(t *testing.T) int {
 	t.Helper()
 	open, err := filepath.Glob(filepath.Join(os.Getenv("SERVERS_S3_DIR"), ".sgwtmp", "multipart", "*", "*"))
@@ -83,7 +87,8 @@ func openUploads(t *testing.T) int {
 	return len(open)
 }
 
-// noneLeft checks that no upload was left open since: where the store can be reached, all are aborted.
+// noneLeft checks that no upload was left open since: where the store can be reached, all are
+// aborted.
 func noneLeft(t *testing.T, before int) {
 	t.Helper()
 	if after := openUploads(t); after != before {
@@ -121,7 +126,8 @@ func (c cabled) shows(t *testing.T, when string, contents ...string) {
 			return
 		}
 	}
-	t.Errorf("%s: %d keys are visible, and at %s %d bytes that nobody wrote or that shouldn't be there", when, len(seen),
+	t.Errorf("%s: %d keys are visible, and at %s %d bytes that nobody wrote or that shouldn't be there", when,
+		len(seen),
 		partKey, len(seen[partKey]))
 }
 
@@ -131,7 +137,8 @@ const (
 	pieces = 2*buffer + 1<<20 // so large that every store takes it in pieces
 )
 
-// A put over a bad connection: what readers see stays whole, and the next put over a good one succeeds.
+// A put over a bad connection: what readers see stays whole, and the next put over a good one
+// succeeds.
 func TestBadConnection(t *testing.T) {
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
 		var wg sync.WaitGroup
@@ -220,7 +227,8 @@ func TestGivenUpOverASlowConnection(t *testing.T) {
 			p := part(strings.Repeat("n", size))
 			p.Open = func() (io.ReadCloser, error) {
 				half := strings.NewReader(strings.Repeat("n", size/2))
-				return io.NopCloser(io.MultiReader(half, cancelling{cancel}, strings.NewReader(strings.Repeat("n", size-size/2)))), nil
+				return io.NopCloser(io.MultiReader(half, cancelling{cancel},
+					strings.NewReader(strings.Repeat("n", size-size/2)))), nil
 			}
 			if _, err := c.sink.Put(ctx, p); !errors.Is(err, context.Canceled) {
 				t.Errorf("%d bytes: %v", size, err)
@@ -241,7 +249,8 @@ type cancelling struct{ cancel func() }
 
 func (c cancelling) Read([]byte) (int, error) { c.cancel(); return 0, io.EOF }
 
-// A store that answers 503 for a while is ridden out; one that goes on doing so gives an error, and nothing is visible.
+// A store that answers 503 for a while is ridden out; one that goes on doing so gives an error, and
+// nothing is visible.
 func TestBusyStore(t *testing.T) {
 	before := openUploads(t)
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
@@ -256,7 +265,8 @@ func TestBusyStore(t *testing.T) {
 					start := time.Now()
 					fresh := strings.Repeat("n", size)
 					_, err := busy.Put(t.Context(), part(fresh))
-					when := fmt.Sprintf("%d bytes, %d times 503, %d requests, %v (%v)", size, times, seen.Load(), time.Since(start).Round(time.Millisecond), err)
+					when := fmt.Sprintf("%d bytes, %d times 503, %d requests, %v (%v)", size, times, seen.Load(),
+						time.Since(start).Round(time.Millisecond), err)
 					t.Log(when)
 					if times == always {
 						if err == nil || !strings.Contains(err.Error(), "503") {
@@ -280,8 +290,9 @@ func TestBusyStore(t *testing.T) {
 
 const always = 1 << 40
 
-// The answer to a put is lost, in one call or in pieces. Whether its rows are there isn't known: the next put looks, goes
-// over what it saw and wins, and whatever of the first one comes later is refused.
+// The answer to a put is lost, in one call or in pieces. Whether its rows are there isn't known:
+// the next put looks, goes over what it saw and wins, and whatever of the first one comes later is
+// refused.
 func TestAnswersAreLostOnServers(t *testing.T) {
 	sinktest.EachServer(t, os.Getenv, func(t *testing.T, s sinktest.Server) {
 		for _, size := range []int{small, pieces} {
@@ -337,13 +348,15 @@ func TestServersSayWhatTheyHold(t *testing.T) {
 			}
 			over, err := sink.ConditionOf(t.Context(), p.Table, p.Partition, true)
 			if err != nil || r.Version == "" || over.Version != r.Version || r.Size != int64(size) {
-				t.Errorf("%d bytes: the receipt says %q and %d, a look %q (%v)", size, r.Version, r.Size, over.Version, err)
+				t.Errorf("%d bytes: the receipt says %q and %d, a look %q (%v)", size, r.Version, r.Size, over.Version,
+					err)
 			}
 			if i == 0 {
 				continue
 			}
 			made, err := sink.write(t.Context(), r.Key, p, over, "another mark", false)
-			if again, _ := sink.ConditionOf(t.Context(), p.Table, p.Partition, false); err != nil || made == "" || made != again.Version {
+			if again, _ := sink.ConditionOf(t.Context(), p.Table, p.Partition, false); err != nil || made == "" ||
+				made != again.Version {
 				t.Errorf("%d bytes: the store said %q of what it has as %q (%v)", size, made, again.Version, err)
 			}
 		}

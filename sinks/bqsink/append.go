@@ -13,10 +13,12 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Append adds rows to a table once for each run. The job's ID is made of the table and the run alone, so that a repeated
-// Append finds the job that did it (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). Rows are maps from
-// column names to values that encoding/json can write. They are loaded by a job and never streamed.
-func (s *Sink) Append(ctx context.Context, table string, schema *sinks.Schema, run string, rows []map[string]any) error {
+// Append adds rows to a table once for each run. The job's ID is made of the table and the run
+// alone, so that a repeated Append finds the job that did it
+// (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). Rows are maps from column
+// names to values that encoding/json can write. They are loaded by a job and never streamed.
+func (s *Sink) Append(ctx context.Context, table string, schema *sinks.Schema, run string,
+	rows []map[string]any) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -42,7 +44,8 @@ func (s *Sink) append(ctx context.Context, name string, schema *sinks.Schema, ru
 		return err
 	}
 	id := fmt.Sprintf(jobPrefix+"%s_%s_%s", labelText(s.datasetLabel()), labelText(name), labelText(run))
-	labels := map[string]string{ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(name), runLabel: labelText(run)}
+	labels := map[string]string{ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(name),
+		runLabel: labelText(run)}
 	var job *bigquery.Job
 	err = repeat(ctx, func() (err error) {
 		rows := bigquery.NewReaderSource(bytes.NewReader(lines))

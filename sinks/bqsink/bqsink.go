@@ -1,24 +1,28 @@
-// Package bqsink keeps tables in BigQuery and replaces them a partition at a time. Without it there would be files only, and
-// every dashboard would need somebody who loads them: not twice, not half, and not in the wrong order.
+// Package bqsink keeps tables in BigQuery and replaces them a partition at a time. Without it there
+// would be files only, and every dashboard would need somebody who loads them: not twice, not half,
+// and not in the wrong order.
 //
 // Put takes a part, which is one Parquet file, and gives a receipt that names table$partition:
 //
 //	lock the partition ─ dataset's location ─ table, created or widened ─ job IDs of earlier leases, used up
 //	   └─ load job with WRITE_TRUNCATE into table$partition (a part without rows: DELETE) ─ wait ─ count the rows
 //
-// WRITE_TRUNCATE is atomic when the job completes (https://cloud.google.com/bigquery/docs/reference/rest/v2/Job,
-// writeDisposition). The job's ID is chosen here: when an answer is lost, the same request is sent again under the same
-// ID, and the answer 409 leads to the job that the first request made
-// (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). It has the lease's token. Before
-// the first load under a lease, IDs that a process with an earlier one might use are used up by queries that do nothing, and jobs that have
-// one are waited for: a process that was suspended and wakes up can't put older rows over newer ones. Rows are never streamed.
+// WRITE_TRUNCATE is atomic when the job completes
+// (https://cloud.google.com/bigquery/docs/reference/rest/v2/Job, writeDisposition). The job's ID is
+// chosen here: when an answer is lost, the same request is sent again under the same ID, and the
+// answer 409 leads to the job that the first request made
+// (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). It has the lease's token.
+// Before the first load under a lease, IDs that a process with an earlier one might use are used up
+// by queries that do nothing, and jobs that have one are waited for: a process that was suspended
+// and wakes up can't put older rows over newer ones. Rows are never streamed.
 //
-// What only BigQuery can is a method of Sink that the commands call: Append for audit tables, Named and SaveView for
-// dashboards, Probe for a check before the first run.
+// What only BigQuery can is a method of Sink that the commands call: Append for audit tables, Named
+// and SaveView for dashboards, Probe for a check before the first run.
 //
-// All calls go through cloud.google.com/go/bigquery. That client repeats a failed call until the context ends, so a
-// transport below it (once) hides failures from it: each call is then one request, and the only retries are those of this
-// package, which are bounded and reported. The client still repeats the chunks of a resumable upload by itself.
+// All calls go through cloud.google.com/go/bigquery. That client repeats a failed call until the
+// context ends, so a transport below it (once) hides failures from it: each call is then one
+// request, and the only retries are those of this package, which are bounded and reported. The
+// client still repeats the chunks of a resumable upload by itself.
 package bqsink
 
 import (
@@ -48,11 +52,12 @@ type Sink struct {
 //
 //	bigquery://project/dataset?location=EU&staging=gs://bucket/prefix&job_project=p
 //
-// All parameters are optional. A dataset that isn't at location is refused. With staging, files are loaded from that bucket
-// instead of being uploaded with their jobs. job_project pays for the jobs instead of the dataset's project. endpoint is the
-// http URL of an emulator on this machine, which is called without credentials; BigQuery itself is called with the
-// application's default ones (https://cloud.google.com/docs/authentication/application-default-credentials).
-// Open calls neither BigQuery nor the bucket.
+// All parameters are optional. A dataset that isn't at location is refused. With staging, files are
+// loaded from that bucket instead of being uploaded with their jobs. job_project pays for the jobs
+// instead of the dataset's project. endpoint is the http URL of an emulator on this machine, which
+// is called without credentials; BigQuery itself is called with the application's default ones
+// (https://cloud.google.com/docs/authentication/application-default-credentials). Open calls
+// neither BigQuery nor the bucket.
 func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	s, err := OpenOver(ctx, rawURL, nil)
 	if err != nil {
@@ -61,7 +66,8 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	return s, nil
 }
 
-// OpenOver is Open over a transport of the caller's. Without one it makes one that carries credentials.
+// OpenOver is Open over a transport of the caller's. Without one it makes one that carries
+// credentials.
 func OpenOver(ctx context.Context, rawURL string, transport http.RoundTripper) (*Sink, error) {
 	t, err := parseURL(rawURL)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// compare returns the columns that a table lacks of the schema. A table that can't be brought to the schema is an error, which
-// lists every difference with its remedy: a nightly job that named one at a time would cost a night each.
+// compare returns the columns that a table lacks of the schema. A table that can't be brought to
+// the schema is an error, which lists every difference with its remedy: a nightly job that named
+// one at a time would cost a night each.
 func compare(name string, have *bigquery.TableMetadata, want *sinks.Schema) (missing bigquery.Schema, err error) {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -21,30 +22,42 @@ func compare(name string, have *bigquery.TableMetadata, want *sinks.Schema) (mis
 	if was, should := describe(have), describeWanted(want); was != should {
 		say("it is %s, and the job's rows need it %s; a table's partitioning can't be changed", was, should)
 	}
-	if was, should := clusterNames(have.Clustering), strings.Join(want.ClusterBy, ", "); !strings.EqualFold(was, should) {
-		say("it is clustered by %s, and the job's config says %s; set cluster_by to what it is, or alter the table's clustering", orNothing(was), orNothing(should))
+	if was, should := clusterNames(have.Clustering), strings.Join(want.ClusterBy, ", "); !strings.EqualFold(was,
+		should) {
+		say("it is clustered by %s, and the job's config says %s; set cluster_by to what it is, or alter the "+
+			"table's clustering", orNothing(was), orNothing(should))
 	}
 	for _, c := range want.Columns {
-		i := slices.IndexFunc(have.Schema, func(f *bigquery.FieldSchema) bool { return strings.EqualFold(f.Name, c.Name) })
+		i := slices.IndexFunc(have.Schema, func(f *bigquery.FieldSchema) bool {
+			return strings.EqualFold(f.Name,
+				c.Name)
+		})
 		if i < 0 {
 			missing = append(missing, field(c, false)) // not required: rows that exist have no value for it
 			continue
 		}
 		switch f := have.Schema[i]; {
 		case typeName(f.Type) != typeNames[c.Type] || f.Repeated:
-			say("column %s is %s, and the job writes %s", f.Name, strings.TrimSpace(typeName(f.Type)+" "+repeated(f)), typeNames[c.Type])
+			say("column %s is %s, and the job writes %s", f.Name, strings.TrimSpace(typeName(f.Type)+" "+repeated(f)),
+				typeNames[c.Type])
 		case f.Required && !c.Required:
-			say("column %s is REQUIRED, and the job may write NULL; ALTER COLUMN %s DROP NOT NULL fixes it", f.Name, f.Name)
+			say("column %s is REQUIRED, and the job may write NULL; ALTER COLUMN %s DROP NOT NULL fixes it", f.Name,
+				f.Name)
 		}
 	}
 	for _, f := range have.Schema {
-		ours := slices.ContainsFunc(want.Columns, func(c sinks.Column) bool { return strings.EqualFold(f.Name, c.Name) })
+		ours := slices.ContainsFunc(want.Columns, func(c sinks.Column) bool {
+			return strings.EqualFold(f.Name,
+				c.Name)
+		})
 		if !ours && f.Required {
-			say("column %s is REQUIRED, and the job doesn't write it; ALTER COLUMN %s DROP NOT NULL fixes it", f.Name, f.Name)
+			say("column %s is REQUIRED, and the job doesn't write it; ALTER COLUMN %s DROP NOT NULL fixes it", f.Name,
+				f.Name)
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, fmt.Errorf("the table %s doesn't fit what the job writes: %s. Nothing was changed. Fix what can be fixed, "+
+		return nil, fmt.Errorf("the table %s doesn't fit what the job writes: %s. Nothing was changed. Fix what can "+
+			"be fixed, "+
 			"name another table in the job, or drop the table and run a backfill", name, strings.Join(wrong, "; "))
 	}
 	return missing, nil
@@ -57,8 +70,8 @@ func repeated(f *bigquery.FieldSchema) string {
 	return ""
 }
 
-// typeName returns the name of a type in the SQL reference. The REST interface answers with older names
-// (https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#TableFieldSchema).
+// typeName returns the name of a type in the SQL reference. The REST interface answers with older
+// names (https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#TableFieldSchema).
 func typeName(name bigquery.FieldType) string {
 	switch name {
 	case bigquery.IntegerFieldType:

@@ -24,8 +24,9 @@ import (
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
-// A dataset is one that the sink is tried on from outside: by what the package exports, and by BigQuery's own client. It
-// may be a real one with other tables in it: every name made here ends in a random suffix, and goes when its test ends.
+// A dataset is one that the sink is tried on from outside: by what the package exports, and by
+// BigQuery's own client. It may be a real one with other tables in it: every name made here ends in
+// a random suffix, and goes when its test ends.
 type dataset struct {
 	project, name string
 	endpoint      string // of a stand-in, or empty for BigQuery itself
@@ -33,7 +34,8 @@ type dataset struct {
 
 // The code that tries a real dataset, on the stand-in.
 func TestADataset(t *testing.T) {
-	server, err := bqtest.New(bqtest.Options{Datasets: []string{"proj.ds"}, Location: "EU", Quotas: bqtest.Quotas{Commits: -1}})
+	server, err := bqtest.New(bqtest.Options{Datasets: []string{"proj.ds"}, Location: "EU",
+		Quotas: bqtest.Quotas{Commits: -1}})
 	check(t, err)
 	t.Cleanup(func() { check(t, server.Close()) })
 	base, err := server.Listen()
@@ -80,7 +82,8 @@ func (d dataset) open(t *testing.T) corner {
 	}
 	client, err := bigquery.NewClient(context.WithoutCancel(t.Context()), d.project, options...)
 	check(t, err)
-	c := corner{sink, client.DatasetInProject(d.project, d.name), client, "_test_" + strings.ToLower(rand.Text()[:12]), d.endpoint != ""}
+	c := corner{sink, client.DatasetInProject(d.project, d.name), client, "_test_" + strings.ToLower(rand.Text()[:12]),
+		d.endpoint != ""}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's has ended
 		defer cancel()
@@ -156,12 +159,14 @@ func (c corner) fill(t *testing.T, table, run string) {
 	schema := &sinks.Schema{Period: "day", On: "day", ClusterBy: []string{"network"}, Columns: []sinks.Column{
 		{Name: "day", Type: sinks.Date, Required: true}, {Name: "network", Type: sinks.String, Required: true},
 		{Name: "campaign", Type: sinks.String, Required: true},
-		{Name: "installs", Type: sinks.Int64, Description: "Installs"}, {Name: "cost", Type: sinks.Decimal, Description: "Spend"},
+		{Name: "installs", Type: sinks.Int64, Description: "Installs"},
+		{Name: "cost", Type: sinks.Decimal, Description: "Spend"},
 	}}
 	check(t, c.Sink.(*bqsink.Sink).Append(t.Context(), table, schema, run, filling))
 }
 
-// Both views can be made over one that is there. Only a real warehouse runs them: .ci/views.py runs their SQL elsewhere.
+// Both views can be made over one that is there. Only a real warehouse runs them: .ci/views.py runs
+// their SQL elsewhere.
 func (c corner) views(t *testing.T) {
 	c.fill(t, "viewed"+c.suffix, "run-1"+c.suffix)
 	viewer := c.Sink.(*bqsink.Sink)
@@ -202,9 +207,11 @@ func (c corner) views(t *testing.T) {
 	name := save(sums, "")
 	want := "[2026-01-31  0 0.5 <nil>]\n[2026-01-31 Ämter 4 8.000001 2.00000025]\n[2026-02-01  5 <nil> <nil>]"
 	ask("SELECT day, network, installs, CAST(cost AS STRING), ecpi FROM `"+name+"`", want)
-	name = save(place.Fresh("_reportferry_", named("INFORMATION_SCHEMA.PARTITIONS")), c.suffix) // the dataset may have one of its own, which stays
+	// The dataset may have one of its own, which stays.
+	name = save(place.Fresh("_reportferry_", named("INFORMATION_SCHEMA.PARTITIONS")), c.suffix)
 	want = fmt.Sprint("[viewed"+c.suffix, " 20260201 ", len(filling), " filled]")
-	ask("SELECT table_name, last_period, row_count, state FROM `"+name+"` WHERE table_name = 'viewed"+c.suffix+"'", want)
+	ask("SELECT table_name, last_period, row_count, state FROM `"+name+"` WHERE table_name = 'viewed"+c.suffix+"'",
+		want)
 }
 
 // values reads rows to their end. A table that goes away meanwhile has none.

@@ -12,9 +12,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// oldest is the partition that a table's expiration has reached: those before it are gone, and it is about to go. The time runs from
-// the partition's end, in UTC (https://cloud.google.com/bigquery/docs/managing-partitioned-tables#partition-expiration), and other
-// pages say: from its beginning. The date is zero when the table keeps all of them.
+// oldest is the partition that a table's expiration has reached: those before it are gone, and it
+// is about to go. The time runs from the partition's end, in UTC
+// (https://cloud.google.com/bigquery/docs/managing-partitioned-tables#partition-expiration), and
+// other pages say: from its beginning. The date is zero when the table keeps all of them.
 func oldest(p *bigquery.TimePartitioning, now time.Time) civil.Date {
 	if p == nil || p.Expiration == 0 {
 		return civil.Date{}
@@ -32,20 +33,25 @@ func oldest(p *bigquery.TimePartitioning, now time.Time) civil.Date {
 // tooOld refuses a partition that BigQuery would delete at once.
 func tooOld(at place, table *bigquery.TableMetadata, now time.Time) error {
 	if first := oldest(table.TimePartitioning, now); at.first.Before(first) {
-		return &sinks.NotKept{Oldest: first, Because: fmt.Sprintf("the table deletes a partition after %s; set expire_days to more, or begin later", days(table.TimePartitioning.Expiration))}
+		return &sinks.NotKept{Oldest: first,
+			Because: fmt.Sprintf("the table deletes a partition after %s; set expire_days to more, or begin later",
+				days(table.TimePartitioning.Expiration))}
 	}
 	return nil
 }
 
-// lasting lets a table keep its partitions for as long as the job's config says. A table that is made without a word on it gets the
-// dataset's default, which stays and is reported, because somebody may have meant it for all tables. What nobody would hear of stays too.
-func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMetadata, wanted time.Duration, warn func(error)) (*bigquery.TableMetadata, error) {
+// lasting lets a table keep its partitions for as long as the job's config says. A table that is
+// made without a word on it gets the dataset's default, which stays and is reported, because
+// somebody may have meant it for all tables. What nobody would hear of stays too.
+func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMetadata, wanted time.Duration,
+	warn func(error)) (*bigquery.TableMetadata, error) {
 	tell := func(format string, args ...any) { warn(fmt.Errorf(format, args...)) }
 	if warn == nil {
 		return have, nil
 	}
 	if !have.ExpirationTime.IsZero() {
-		tell("BigQuery deletes the table %s as a whole on %s; bq update --expiration 0 %s:%s.%s ends that", name, have.ExpirationTime.UTC().Format(time.DateOnly), s.project, s.dataset, name)
+		tell("BigQuery deletes the table %s as a whole on %s; bq update --expiration 0 %s:%s.%s ends that", name,
+			have.ExpirationTime.UTC().Format(time.DateOnly), s.project, s.dataset, name)
 	}
 	p := have.TimePartitioning
 	if p == nil || p.Expiration == wanted {
@@ -55,19 +61,23 @@ func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMet
 	case err != nil:
 		return nil, err
 	case usual:
-		tell("BigQuery deletes a partition of the table %s after %s, as is the default of its dataset; expire_days in the job's config says otherwise", name, days(p.Expiration))
+		tell("BigQuery deletes a partition of the table %s after %s, as is the default of its dataset; expire_days "+
+			"in the job's config says otherwise", name, days(p.Expiration))
 		return have, nil
 	}
 	changed, filter := *p, have.RequirePartitionFilter
 	changed.Expiration, changed.RequirePartitionFilter = wanted, filter
-	made, err := s.patch(ctx, name, have, bigquery.TableMetadataToUpdate{TimePartitioning: &changed, RequirePartitionFilter: filter}, "change how long the table keeps a partition")
+	made, err := s.patch(ctx, name, have, bigquery.TableMetadataToUpdate{TimePartitioning: &changed,
+		RequirePartitionFilter: filter}, "change how long the table keeps a partition")
 	if err == nil {
-		tell("the table %s keeps a partition %s from now on, as expire_days says, and not %s", name, days(wanted), days(p.Expiration))
+		tell("the table %s keeps a partition %s from now on, as expire_days says, and not %s", name, days(wanted),
+			days(p.Expiration))
 	}
 	return made, err
 }
 
-// isUsual tells whether an expiration is the default of the dataset, and the config says nothing else.
+// isUsual tells whether an expiration is the default of the dataset, and the config says nothing
+// else.
 func (s *Sink) isUsual(ctx context.Context, expiration, wanted time.Duration) (bool, error) {
 	if wanted != 0 {
 		return false, nil
@@ -76,7 +86,8 @@ func (s *Sink) isUsual(ctx context.Context, expiration, wanted time.Duration) (b
 	return err == nil && expiration == s.where.expires, err
 }
 
-// Oldest goes by the table as it was listed, and asks for the dataset's default once where the config says nothing.
+// Oldest goes by the table as it was listed, and asks for the dataset's default once where the
+// config says nothing.
 func (s *Sink) Oldest(ctx context.Context, table string, expiration time.Duration) (civil.Date, error) {
 	k := s.tables.named(sinks.Flat(table))
 	if err := k.take(ctx); err != nil {

@@ -14,14 +14,17 @@ import (
 )
 
 const (
-	// chunkSize bounds the memory of one upload in bytes. A file that is larger is uploaded in a resumable session.
+	// chunkSize bounds the memory of one upload in bytes. A file that is larger is uploaded in a
+	// resumable session.
 	chunkSize = 8 << 20
 
-	// A load of one partition takes seconds. Polls begin at firstPoll and become rarer up to mostPoll.
+	// A load of one partition takes seconds. Polls begin at firstPoll and become rarer up to
+	// mostPoll.
 	firstPoll, mostPoll = 100 * time.Millisecond, 5 * time.Second
 )
 
-// A jobSpec is what a job should do. When a job fails for a passing reason, another is made of the same jobSpec.
+// A jobSpec is what a job should do. When a job fails for a passing reason, another is made of the
+// same jobSpec.
 type jobSpec struct {
 	at     place
 	part   sinks.Part
@@ -30,7 +33,8 @@ type jobSpec struct {
 	table  *bigquery.TableMetadata // the table that is loaded into
 	staged string                  // gs:// URI of the part's file; empty: the file is uploaded with the request
 
-	// maybe is set when a request was sent whole and not refused: whatever the answer said, a job may exist.
+	// maybe is set when a request was sent whole and not refused: whatever the answer said, a job
+	// may exist.
 	maybe bool
 }
 
@@ -39,16 +43,19 @@ const jobPrefix = "reportferry_"
 
 // jobID names a job by dataset, table, partition, lease and attempt. IDs are unique in a project.
 func (s *Sink) jobID(at place, lease string, attempt int) string {
-	return fmt.Sprintf(jobPrefix+"%s_%s_%s_%s_%d", labelText(s.datasetLabel()), labelText(at.table), at.label(), labelText(lease), attempt)
+	return fmt.Sprintf(jobPrefix+"%s_%s_%s_%s_%d", labelText(s.datasetLabel()), labelText(at.table), at.label(),
+		labelText(lease), attempt)
 }
 
-func (s *Sink) datasetLabel() string { return s.project + "-" + s.dataset } // unambiguous: the name of a dataset has no -
+// Unambiguous: the name of a dataset has no -.
+func (s *Sink) datasetLabel() string { return s.project + "-" + s.dataset }
 
 // errTaken means that the ID was used up: see useUp.
 var errTaken = fmt.Errorf("another run has taken the partition over, and used up the job's ID: %w", sinks.ErrConflict)
 
-// run makes one job and waits for its end. The job's ID has the slot's next attempt. A *JobError means that the job changed nothing; any
-// other error says in its text what is known of the outcome.
+// run makes one job and waits for its end. The job's ID has the slot's next attempt. A *JobError
+// means that the job changed nothing; any other error says in its text what is known of the
+// outcome.
 func (s *Sink) run(ctx context.Context, w *jobSpec, at *slot) (*bigquery.Job, error) {
 	w.maybe = false
 	at.attempt++
@@ -104,7 +111,8 @@ func (s *Sink) ask(ctx context.Context, w *jobSpec, id string) (*bigquery.Job, e
 	rows := bigquery.NewReaderSource(file)
 	rows.FileConfig = w.format()
 	load := s.replacement(w, rows, id)
-	load.MediaOptions = []googleapi.MediaOption{googleapi.ContentType("application/octet-stream"), googleapi.ChunkSize(chunkSize)}
+	load.MediaOptions = []googleapi.MediaOption{googleapi.ContentType("application/octet-stream"),
+		googleapi.ChunkSize(chunkSize)}
 	job, err := load.Run(ctx)
 	closeErr := file.Close()
 	w.maybe = w.maybe || (file.sent.Load() && !refused(err))
@@ -127,11 +135,13 @@ func (w *jobSpec) asked(job *bigquery.Job, err error) (*bigquery.Job, error) {
 // refused reports whether the answer rules out that this request made a job.
 func refused(err error) bool {
 	var answer *googleapi.Error
-	return errors.As(err, &answer) && (answer.Code < http.StatusInternalServerError || answer.Code == http.StatusNotImplemented)
+	return errors.As(err, &answer) && (answer.Code < http.StatusInternalServerError ||
+		answer.Code == http.StatusNotImplemented)
 }
 
-// attach fetches the job that has the ID already. The job is ours when its labels name this very Put and it has the same
-// destination and content: our own request made it, and the answer to that request was lost.
+// attach fetches the job that has the ID already. The job is ours when its labels name this very
+// Put and it has the same destination and content: our own request made it, and the answer to that
+// request was lost.
 func (s *Sink) attach(ctx context.Context, w *jobSpec, id string) (*bigquery.Job, error) {
 	job, err := s.getJob(ctx, id)
 	if err != nil {
@@ -152,7 +162,8 @@ func (s *Sink) ours(job *bigquery.Job, w *jobSpec) bool {
 	config, _ := job.Config() // labelsOf has read it
 	switch c := config.(type) {
 	case *bigquery.LoadConfig:
-		return w.query == "" && c.Dst != nil && c.Dst.FullyQualifiedName() == s.table(w.at.destination()).FullyQualifiedName()
+		return w.query == "" && c.Dst != nil && c.Dst.FullyQualifiedName() ==
+			s.table(w.at.destination()).FullyQualifiedName()
 	case *bigquery.QueryConfig:
 		return c.Q == w.query
 	}

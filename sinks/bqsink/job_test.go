@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
 )
 
-// A lost answer is asked again under the same ID, and the job that is there is taken for ours: one job, one commit.
+// A lost answer is asked again under the same ID, and the job that is there is taken for ours: one
+// job, one commit.
 func TestLostAnswer(t *testing.T) {
 	for _, rows := range []string{"new", ""} {
 		within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
@@ -24,7 +25,8 @@ func TestLostAnswer(t *testing.T) {
 			mustPut(t, s, p)
 			mustHold(t, server, thePartition, rows)
 			inserts := asked(server, "jobs.insert")[1:]
-			if len(inserts) != 2 || inserts[0].Job != inserts[1].Job || inserts[1].Reason != "duplicate" || len(server.Jobs()) != 2 {
+			if len(inserts) != 2 || inserts[0].Job != inserts[1].Job || inserts[1].Reason != "duplicate" ||
+				len(server.Jobs()) != 2 {
 				t.Errorf("%d inserts, %d jobs: %+v", len(inserts), len(server.Jobs())-1, inserts)
 			}
 		})
@@ -52,8 +54,8 @@ func earlier(p sinks.Part, leases ...string) sinks.Part {
 	return p
 }
 
-// A process that was suspended before it asked for its job, and goes on when its partition was taken over and put, changes nothing: not
-// by the job that it was about to ask for, nor by another.
+// A process that was suspended before it asked for its job, and goes on when its partition was
+// taken over and put, changes nothing: not by the job that it was about to ask for, nor by another.
 func TestAWokenProcessChangesNothing(t *testing.T) {
 	for _, rows := range [][]string{{"old"}, nil} {
 		within(t, func(t *testing.T, server *bqtest.Server, suspended *Sink) {
@@ -72,7 +74,8 @@ func TestAWokenProcessChangesNothing(t *testing.T) {
 				mustHold(t, server, thePartition, "new")
 			}
 			mustPut(t, openOn(t, server, testURL), earlier(testPart("2026-01-31", "third", "newer"), "first", "second"))
-			if _, err := other.Put(t.Context(), testPart("2026-01-31", "second", "new")); !errors.Is(err, sinks.ErrConflict) {
+			if _, err := other.Put(t.Context(), testPart("2026-01-31", "second", "new")); !errors.Is(err,
+				sinks.ErrConflict) {
 				t.Error(err) // it has put once, and its next ID is used up
 			}
 			mustHold(t, server, thePartition, "newer")
@@ -80,12 +83,14 @@ func TestAWokenProcessChangesNothing(t *testing.T) {
 	}
 }
 
-// The IDs of a lease are used one after the other, also after failures, so that the first free one is the next of whoever has it.
+// The IDs of a lease are used one after the other, also after failures, so that the first free one
+// is the next of whoever has it.
 func TestNoIDIsLeftOut(t *testing.T) {
 	for name, faults := range map[string][]bqtest.Fault{
-		"the job was refused":         {{Call: "jobs.insert", Kind: bqtest.FaultStatus, Reason: "accessDenied"}},
-		"the request was lost":        {{Call: "jobs.insert", Kind: bqtest.FaultReset, Every: 1, Times: 8}},
-		"the outcome wasn't known":    {{Call: "jobs.insert", Kind: bqtest.FaultLost}, {Call: "jobs.get", Kind: bqtest.FaultStatus, Reason: "accessDenied", Every: 1}},
+		"the job was refused":  {{Call: "jobs.insert", Kind: bqtest.FaultStatus, Reason: "accessDenied"}},
+		"the request was lost": {{Call: "jobs.insert", Kind: bqtest.FaultReset, Every: 1, Times: 8}},
+		"the outcome wasn't known": {{Call: "jobs.insert", Kind: bqtest.FaultLost},
+			{Call: "jobs.get", Kind: bqtest.FaultStatus, Reason: "accessDenied", Every: 1}},
 		"the job failed for a reason": {{Call: "jobs.insert", Kind: bqtest.FaultFailJob, Reason: "invalid"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +102,8 @@ func TestNoIDIsLeftOut(t *testing.T) {
 				server.SetFaults()
 				mustPut(t, suspended, testPart("2026-01-31", "first", "b"))
 				mustPut(t, openOn(t, server, testURL), earlier(testPart("2026-01-31", "second", "new"), "first"))
-				if _, err := suspended.Put(t.Context(), testPart("2026-01-31", "first", "late")); !errors.Is(err, sinks.ErrConflict) {
+				if _, err := suspended.Put(t.Context(), testPart("2026-01-31", "first", "late")); !errors.Is(err,
+					sinks.ErrConflict) {
 					t.Error(err)
 				}
 				mustHold(t, server, thePartition, "new")
@@ -122,7 +128,8 @@ func TestLostAnswerOfAnIDUsedUp(t *testing.T) {
 func TestEarlierRunIsWaitedFor(t *testing.T) {
 	within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
 		server.SetFaults(bqtest.Fault{Call: "jobs.insert", Kind: bqtest.FaultSlowJob, Delay: time.Hour},
-			bqtest.Fault{Call: "jobs.get", Kind: bqtest.FaultStatus, Reason: "accessDenied"}, // its process is as good as killed
+			// Its process is as good as killed.
+			bqtest.Fault{Call: "jobs.get", Kind: bqtest.FaultStatus, Reason: "accessDenied"},
 			bqtest.Fault{Call: "jobs.cancel", Kind: bqtest.FaultReset, Every: 1})
 		_, err := s.Put(t.Context(), testPart("2026-01-31", "first", "slow"))
 		mustContain(t, err, "the outcome of job reportferry_proj-ds_installs_20260131_first_1 is unknown")

@@ -15,8 +15,10 @@ const (
 	partitionLabel = "partition"
 	runLabel       = "run"
 	hashLabel      = "hash" // of the content
-	putLabel       = "put"  // random, one for each call of Put: it tells our own job, whose answer was lost, from another's
-	usedLabel      = "used" // on a job that only takes an ID: the lease for which it does that, see useUp
+	// Random, one for each call of Put: it tells our own job, whose answer was lost, from
+	// another's.
+	putLabel  = "put"
+	usedLabel = "used" // on a job that only takes an ID: the lease for which it does that, see useUp
 )
 
 // labelsOf returns the labels of a load or query job of this package, and nil for any other job.
@@ -37,11 +39,13 @@ func labelsOf(job *bigquery.Job) map[string]string {
 	return nil
 }
 
-// maxLabel is the longest key or value of a label (https://cloud.google.com/bigquery/docs/labels-intro#requirements).
+// maxLabel is the longest key or value of a label
+// (https://cloud.google.com/bigquery/docs/labels-intro#requirements).
 const maxLabel = 63
 
-// labelText makes a label's value, or a piece of a job ID, of any text. Characters that a label can't have become _, and a
-// long text is cut; then a digest of the text is added, so that two texts never become the same label.
+// labelText makes a label's value, or a piece of a job ID, of any text. Characters that a label
+// can't have become _, and a long text is cut; then a digest of the text is added, so that two
+// texts never become the same label.
 func labelText(text string) string {
 	made := lower(text)
 	if made == text && len(made) <= maxLabel {
@@ -51,8 +55,9 @@ func labelText(text string) string {
 	return made[:min(len(made), maxLabel-len(digest))] + digest
 }
 
-// tableLabels makes a table's labels of those in the config. They are lower-cased and cut but get no digest, so that whoever
-// wrote them finds them again. A key must begin with a letter, and two keys that become the same are an error.
+// tableLabels makes a table's labels of those in the config. They are lower-cased and cut but get
+// no digest, so that whoever wrote them finds them again. A key must begin with a letter, and two
+// keys that become the same are an error.
 func tableLabels(labels map[string]string) (map[string]string, error) {
 	made := map[string]string{}
 	from := map[string]string{}
@@ -62,7 +67,8 @@ func tableLabels(labels map[string]string) (map[string]string, error) {
 			return nil, fmt.Errorf("label %q: a key must begin with a letter", name)
 		}
 		if other, taken := from[key]; taken {
-			return nil, fmt.Errorf("labels %q and %q are the same to BigQuery, %s", min(name, other), max(name, other), key)
+			return nil, fmt.Errorf("labels %q and %q are the same to BigQuery, %s", min(name, other), max(name, other),
+				key)
 		}
 		from[key], made[key] = name, plainLabel(value)
 	}

@@ -18,8 +18,8 @@ import (
 )
 
 // List tells by one call of tables.get when a table was made and how many rows it has
-// (https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#Table, creationTime, numRows and timePartitioning). BigQuery says
-// nothing of its partitions there; Count does.
+// (https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#Table, creationTime, numRows and
+// timePartitioning). BigQuery says nothing of its partitions there; Count does.
 func (s *Sink) List(ctx context.Context, table string) ([]sinks.Object, error) {
 	name := sinks.Flat(table)
 	if !tableName().MatchString(name) {
@@ -55,8 +55,8 @@ func (t *tables) saw(ctx context.Context, name string, have *bigquery.TableMetad
 	return nil
 }
 
-// version is what the receipts of a table's partitions have in common. BigQuery doesn't say whether a table that is replaced as a whole
-// counts as made anew, so that it has none.
+// version is what the receipts of a table's partitions have in common. BigQuery doesn't say whether
+// a table that is replaced as a whole counts as made anew, so that it has none.
 func version(t *bigquery.TableMetadata) string {
 	if t.TimePartitioning == nil {
 		return ""
@@ -64,8 +64,10 @@ func version(t *bigquery.TableMetadata) string {
 	return strconv.FormatInt(t.CreationTime.UnixMilli(), 10)
 }
 
-// Count gives the partitions that have rows, by a query (https://cloud.google.com/bigquery/docs/information-schema-partitions). It
-// needs bigquery.tables.list, and is charged as one of 10 MB. A query that is to be made once only has a job ID that tells.
+// Count gives the partitions that have rows, by a query
+// (https://cloud.google.com/bigquery/docs/information-schema-partitions). It needs
+// bigquery.tables.list, and is charged as one of 10 MB. A query that is to be made once only has a
+// job ID that tells.
 func (s *Sink) Count(ctx context.Context, table, once string) ([]sinks.Object, error) {
 	name := sinks.Flat(table)
 	list, err := s.count(ctx, name, once)
@@ -79,10 +81,13 @@ func (s *Sink) count(ctx context.Context, name, once string) (list []sinks.Objec
 	if _, err := s.locateDataset(ctx); err != nil {
 		return nil, err
 	}
-	q := s.client.Query(fmt.Sprintf("SELECT partition_id, total_rows FROM `%s.%s.INFORMATION_SCHEMA.PARTITIONS` WHERE table_name = '%s'", s.project, s.dataset, name))
-	q.Location, q.Labels = s.where.location, map[string]string{ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(name)}
+	q := s.client.Query(fmt.Sprintf("SELECT partition_id, total_rows FROM `%s.%s.INFORMATION_SCHEMA.PARTITIONS` "+
+		"WHERE table_name = '%s'", s.project, s.dataset, name))
+	q.Location, q.Labels = s.where.location, map[string]string{ownLabel: labelText(s.datasetLabel()),
+		tableLabel: labelText(name)}
 	if once != "" {
-		q.JobID = fmt.Sprintf(jobPrefix+"%s_%s_counted_%s", labelText(s.datasetLabel()), labelText(name), labelText(once))
+		q.JobID = fmt.Sprintf(jobPrefix+"%s_%s_counted_%s", labelText(s.datasetLabel()), labelText(name),
+			labelText(once))
 	}
 	var job *bigquery.Job
 	err = repeat(ctx, func() (err error) {
@@ -105,7 +110,8 @@ func (s *Sink) count(ctx context.Context, name, once string) (list []sinks.Objec
 	return list, s.explain(err)
 }
 
-// counts reads the answer to the query. Rows without a date are of no partition that a put could replace.
+// counts reads the answer to the query. Rows without a date are of no partition that a put could
+// replace.
 func counts(ctx context.Context, name string, job *bigquery.Job) (list []sinks.Object, err error) {
 	rows, err := job.Read(ctx)
 	if err != nil {

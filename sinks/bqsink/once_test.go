@@ -31,12 +31,14 @@ func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func answering(status int, reason string) func(*http.Request) (*http.Response, error) {
-	return saying(status, fmt.Sprintf(`{"error":{"code":%d,"message":"connection reset","errors":[{"reason":%q}]}}`, status, reason))
+	return saying(status, fmt.Sprintf(`{"error":{"code":%d,"message":"connection reset","errors":[{"reason":%q}]}}`,
+		status, reason))
 }
 
 func saying(status int, body string) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+		return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))},
+			nil
 	}
 }
 
@@ -138,23 +140,31 @@ func TestOneRequestPerCall(t *testing.T) {
 		is     error
 		remedy remedy
 	}{
-		"500":                {fail: answering(500, "internalError"), status: 500, reason: "internalError", remedy: seconds},
+		"500": {fail: answering(500, "internalError"), status: 500, reason: "internalError",
+			remedy: seconds},
 		"502 without reason": {fail: saying(502, "upstream: connection refused"), status: 502, remedy: seconds},
-		"503":                {fail: answering(503, "backendError"), status: 503, reason: "backendError", remedy: seconds},
-		"504":                {fail: answering(504, ""), status: 504, remedy: seconds},
-		"rate":               {fail: answering(403, "rateLimitExceeded"), status: 403, reason: "rateLimitExceeded", remedy: seconds},
-		"job rate":           {fail: answering(403, "jobRateLimitExceeded"), status: 403, reason: "jobRateLimitExceeded"},
-		"quota":              {fail: answering(403, "quotaExceeded"), status: 403, reason: "quotaExceeded", remedy: hours},
-		"404":                {fail: answering(404, "notFound"), status: 404, reason: "notFound"},
-		"409":                {fail: answering(409, "duplicate"), status: 409, reason: "duplicate"},
-		"412":                {fail: answering(412, "conditionNotMet"), status: 412, reason: "conditionNotMet"},
-		"reset":              {fail: breaking(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}), is: syscall.ECONNRESET, remedy: seconds},
-		"refused":            {fail: breaking(dialling(syscall.ECONNREFUSED)), is: syscall.ECONNREFUSED, remedy: seconds},
-		"timeout":            {fail: breaking(temporary{syscall.ETIMEDOUT}), remedy: seconds},
-		"http2":              {fail: breaking(errors.New("http2: client connection lost")), remedy: seconds},
-		"no answer":          {fail: breaking(io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, remedy: seconds},
-		"cut":                {fail: cut(io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, remedy: seconds},
-		"cut by a reset":     {fail: cut(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}), is: syscall.ECONNRESET, remedy: seconds},
+		"503": {fail: answering(503, "backendError"), status: 503, reason: "backendError",
+			remedy: seconds},
+		"504": {fail: answering(504, ""), status: 504, remedy: seconds},
+		"rate": {fail: answering(403, "rateLimitExceeded"), status: 403, reason: "rateLimitExceeded",
+			remedy: seconds},
+		"job rate": {fail: answering(403, "jobRateLimitExceeded"), status: 403,
+			reason: "jobRateLimitExceeded"},
+		"quota": {fail: answering(403, "quotaExceeded"), status: 403, reason: "quotaExceeded",
+			remedy: hours},
+		"404": {fail: answering(404, "notFound"), status: 404, reason: "notFound"},
+		"409": {fail: answering(409, "duplicate"), status: 409, reason: "duplicate"},
+		"412": {fail: answering(412, "conditionNotMet"), status: 412, reason: "conditionNotMet"},
+		"reset": {fail: breaking(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}),
+			is: syscall.ECONNRESET, remedy: seconds},
+		"refused": {fail: breaking(dialling(syscall.ECONNREFUSED)), is: syscall.ECONNREFUSED,
+			remedy: seconds},
+		"timeout":   {fail: breaking(temporary{syscall.ETIMEDOUT}), remedy: seconds},
+		"http2":     {fail: breaking(errors.New("http2: client connection lost")), remedy: seconds},
+		"no answer": {fail: breaking(io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, remedy: seconds},
+		"cut":       {fail: cut(io.ErrUnexpectedEOF), is: io.ErrUnexpectedEOF, remedy: seconds},
+		"cut by a reset": {fail: cut(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}),
+			is: syscall.ECONNRESET, remedy: seconds},
 	} {
 		for call, do := range calls {
 			t.Run(name+" "+call, func(t *testing.T) {
@@ -185,12 +195,15 @@ func TestOneRequestPerCall(t *testing.T) {
 	}
 }
 
-// Without once, the client asks until its context ends: were it ever to stop doing so, once could go.
+// Without once, the client asks until its context ends: were it ever to stop doing so, once could
+// go.
 func TestClientRepeatsByItself(t *testing.T) {
 	for _, fail := range []func(*http.Request) (*http.Response, error){
-		answering(503, "backendError"), answering(403, "rateLimitExceeded"), breaking(dialling(syscall.ECONNREFUSED)), cut(io.ErrUnexpectedEOF),
+		answering(503, "backendError"), answering(403, "rateLimitExceeded"), breaking(dialling(syscall.ECONNREFUSED)),
+		cut(io.ErrUnexpectedEOF),
 	} {
-		for _, call := range []string{"datasets.get", "tables.insert", "tables.patch", "jobs.get", "jobs.cancel", "jobs.insert, query"} {
+		for _, call := range []string{"datasets.get", "tables.insert", "tables.patch", "jobs.get", "jobs.cancel",
+			"jobs.insert, query"} {
 			synctest.Test(t, func(t *testing.T) {
 				f := &failing{fail: fail}
 				client := clientOn(t, f)
@@ -229,7 +242,8 @@ func TestEndedContextIsKnown(t *testing.T) {
 	}
 }
 
-// The chunks of an upload are sent again by what has made them; once sees to that alone which isn't an upload.
+// The chunks of an upload are sent again by what has made them; once sees to that alone which isn't
+// an upload.
 func TestChunksAreLeftToTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const chunk = 256 << 10
@@ -254,7 +268,8 @@ func TestChunksAreLeftToTheClient(t *testing.T) {
 			}
 			return saying(200, `{"jobReference":{"jobId":"j"},"status":{"state":"RUNNING"}}`)(r)
 		}
-		load := clientOn(t, once{f}).Dataset("ds").Table("t").LoaderFrom(bigquery.NewReaderSource(strings.NewReader(strings.Repeat("x", chunk+1))))
+		load := clientOn(t, once{f}).Dataset("ds").Table("t").LoaderFrom(
+			bigquery.NewReaderSource(strings.NewReader(strings.Repeat("x", chunk+1))))
 		load.MediaOptions = []googleapi.MediaOption{googleapi.ChunkSize(chunk)}
 		if job, err := load.Run(t.Context()); err != nil || job.ID() != "j" || f.calls != 5 {
 			t.Errorf("%d requests: %v", f.calls, err)
@@ -270,7 +285,8 @@ func TestPlain(t *testing.T) {
 		t.Errorf("the client was told: %v", err)
 	}
 	const want = `Get "https://bigquery.googleapis.com/bigquery/v2/projects/p/jobs/j?`
-	if err = plain(err); !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "dial tcp: connection refused") {
+	if err = plain(err); !strings.HasPrefix(err.Error(), want) ||
+		!strings.HasSuffix(err.Error(), "dial tcp: connection refused") {
 		t.Error(err)
 	}
 	if call := new(url.Error); !errors.As(err, &call) {

@@ -16,8 +16,9 @@ const (
 	byYear  = "YEAR"
 )
 
-// partitioning returns the type of partitioning for a period, and "" for a table without periods. It is the type in which
-// each period has a partition to itself: a week lies under its first day, and a quarter under its first month.
+// partitioning returns the type of partitioning for a period, and "" for a table without periods.
+// It is the type in which each period has a partition to itself: a week lies under its first day,
+// and a quarter under its first month.
 func partitioning(period string) (string, error) {
 	switch period {
 	case "day", "week":
@@ -39,10 +40,12 @@ type place struct {
 	first civil.Date
 }
 
-// locate returns the place of a part. A part whose date isn't the first day of a partition is an error.
+// locate returns the place of a part. A part whose date isn't the first day of a partition is an
+// error.
 func locate(p sinks.Part) (place, error) {
 	if p.Schema == nil {
-		return place{}, fmt.Errorf("the part has no schema, which a table needs: this kind of job writes to buckets only")
+		return place{}, fmt.Errorf("the part has no schema, which a table needs: this kind of job writes to buckets " +
+			"only")
 	}
 	if err := (*Sink)(nil).Fits(p.Table, p.Schema); err != nil {
 		return place{}, err
@@ -65,7 +68,8 @@ func locate(p sinks.Part) (place, error) {
 	return at, nil
 }
 
-// decorator names the partition in a load's destination, behind the $. It is empty for a whole table
+// decorator names the partition in a load's destination, behind the $. It is empty for a whole
+// table
 // (https://cloud.google.com/bigquery/docs/managing-partitioned-table-data#write-to-partition).
 func (at place) decorator() string {
 	switch at.kind {

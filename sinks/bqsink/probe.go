@@ -11,9 +11,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Probe tries what Put needs and leaves nothing behind. It looks up the dataset and its location, creates and deletes a table,
-// and runs a query that reads no table, and so costs nothing, in the project that pays for the jobs. With staging it also
-// writes, reads and deletes a file there.
+// Probe tries what Put needs and leaves nothing behind. It looks up the dataset and its location,
+// creates and deletes a table, and runs a query that reads no table, and so costs nothing, in the
+// project that pays for the jobs. With staging it also writes, reads and deletes a file there.
 func (s *Sink) Probe(ctx context.Context) error {
 	if _, err := s.locateDataset(ctx); err != nil {
 		return fmt.Errorf("probe %s: %w", s.url, err)
@@ -33,11 +33,13 @@ func (s *Sink) Probe(ctx context.Context) error {
 	return nil
 }
 
-// probeTable creates and deletes a table. The table expires after an hour, in case this process is killed in between.
+// probeTable creates and deletes a table. The table expires after an hour, in case this process is
+// killed in between.
 func (s *Sink) probeTable(ctx context.Context) error {
 	name := "_reportferry_probe_" + rand.Text()
 	made := &bigquery.TableMetadata{
-		Schema: bigquery.Schema{{Name: "probe", Type: bigquery.StringFieldType}}, ExpirationTime: time.Now().Add(time.Hour),
+		Schema:         bigquery.Schema{{Name: "probe", Type: bigquery.StringFieldType}},
+		ExpirationTime: time.Now().Add(time.Hour),
 	}
 	table := s.table(name)
 	if err := repeat(ctx, func() error { return table.Create(ctx, made) }); err != nil {

@@ -17,8 +17,10 @@ func TestProbe(t *testing.T) {
 		permission        bool
 	}{
 		{"all is well", testURL, "", "", false},
-		{"no such dataset", "bigquery://proj/nothing?location=EU", "", "bq --location=EU mk --dataset proj:nothing", false},
-		{"another location", "bigquery://proj/ds?location=US", "", "is in EU, and the sink's URL says location=US", false},
+		{"no such dataset", "bigquery://proj/nothing?location=EU", "", "bq --location=EU mk --dataset proj:nothing",
+			false},
+		{"another location", "bigquery://proj/ds?location=US", "", "is in EU, and the sink's URL says location=US",
+			false},
 		{"no table may be made", testURL, "bigquery.tables.create", "roles/bigquery.dataEditor", true},
 		{"no job may be run", testURL, "bigquery.jobs.create", "run a query as project proj: ", true},
 		{"the dataset is hidden", testURL, "bigquery.datasets.get", "look up the dataset", true},

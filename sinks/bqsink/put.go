@@ -14,9 +14,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Put loads the part into its partition and compares the number of rows that BigQuery says it wrote. The receipt's size is
-// that of the file in bytes, and 0 when the part has no rows and the partition was cleared. After an error the old rows are
-// still there, unless the error says otherwise. Repeating a Put is harmless in every case.
+// Put loads the part into its partition and compares the number of rows that BigQuery says it
+// wrote. The receipt's size is that of the file in bytes, and 0 when the part has no rows and the
+// partition was cleared. After an error the old rows are still there, unless the error says
+// otherwise. Repeating a Put is harmless in every case.
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	p.Table = sinks.Flat(p.Table)
 	at, err := locate(p)
@@ -68,15 +69,18 @@ func (s *Sink) put(ctx context.Context, at place, p sinks.Part) (string, error) 
 	if err := counted(job, w); err != nil || s.staging == nil {
 		return version(table), err
 	}
-	// The job is done, so nothing reads the staged files any more. A file that stays does no harm and goes with a later one.
+	// The job is done, so nothing reads the staged files any more. A file that stays does no harm
+	// and goes with a later one.
 	if err := s.staging.tidy(ctx, at, w.staged, time.Now()); err != nil && p.Warn != nil {
 		p.Warn(err)
 	}
 	return version(table), nil
 }
 
-// specOf says what the job of a part should do. With a staging bucket it also writes the part's file there.
-func (s *Sink) specOf(ctx context.Context, at place, p sinks.Part, table *bigquery.TableMetadata) (w *jobSpec, err error) {
+// specOf says what the job of a part should do. With a staging bucket it also writes the part's
+// file there.
+func (s *Sink) specOf(ctx context.Context, at place, p sinks.Part, table *bigquery.TableMetadata) (w *jobSpec,
+	err error) {
 	w = &jobSpec{at: at, part: p, table: table, labels: map[string]string{
 		ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(p.Table), partitionLabel: at.label(),
 		runLabel: labelText(p.Run), hashLabel: labelText(p.Hash), putLabel: strings.ToLower(rand.Text()),
@@ -90,8 +94,9 @@ func (s *Sink) specOf(ctx context.Context, at place, p sinks.Part, table *bigque
 	return w, err
 }
 
-// format describes the file. The schema that is sent is the table's own. A column that the file lacks is then NULL, and the
-// table keeps it even when all of it is truncated, which replaces the table's schema by the load's.
+// format describes the file. The schema that is sent is the table's own. A column that the file
+// lacks is then NULL, and the table keeps it even when all of it is truncated, which replaces the
+// table's schema by the load's.
 func (w *jobSpec) format() bigquery.FileConfig {
 	return bigquery.FileConfig{SourceFormat: bigquery.Parquet, Schema: w.table.Schema}
 }
@@ -108,7 +113,8 @@ func (s *Sink) replacement(w *jobSpec, file bigquery.LoadSource, id string) *big
 	return load
 }
 
-// loader is a load job under an ID. The job never creates the table, which would come back without partitions.
+// loader is a load job under an ID. The job never creates the table, which would come back without
+// partitions.
 func (s *Sink) loader(table string, file bigquery.LoadSource, id string, labels map[string]string) *bigquery.Loader {
 	load := s.table(table).LoaderFrom(file)
 	load.JobID, load.Location, load.Labels = id, s.where.location, labels
@@ -144,16 +150,19 @@ func counted(job *bigquery.Job, w *jobSpec) error {
 	}
 	wrote, known := loaded(job)
 	if !known {
-		return fmt.Errorf("job %s is done, but doesn't say how many rows it wrote; the new rows are visible, whole; repeat the put", job.ID())
+		return fmt.Errorf("job %s is done, but doesn't say how many rows it wrote; the new rows are visible, whole; "+
+			"repeat the put", job.ID())
 	}
 	if wrote != w.part.Rows {
-		return fmt.Errorf("job %s is done and wrote %d rows, and the part has %d: its file or its count is wrong; what was written "+
+		return fmt.Errorf("job %s is done and wrote %d rows, and the part has %d: its file or its count is wrong; "+
+			"what was written "+
 			"is visible; fetch the partition again", job.ID(), wrote, w.part.Rows)
 	}
 	return nil
 }
 
-// loaded returns the number of rows that a load job wrote; known is false when the job's statistics lack it.
+// loaded returns the number of rows that a load job wrote; known is false when the job's statistics
+// lack it.
 func loaded(job *bigquery.Job) (rows int64, known bool) {
 	if job.LastStatus() == nil || job.LastStatus().Statistics == nil {
 		return 0, false
@@ -165,9 +174,11 @@ func loaded(job *bigquery.Job) (rows int64, known bool) {
 	return load.OutputRows, true
 }
 
-// deletion is the statement for a part without rows: a DELETE of exactly one partition. It scans no rows, because it
-// removes a partition whole (https://cloud.google.com/bigquery/docs/using-dml-with-partitioned-tables). Loading a file
-// without rows would clear the partition too, but a job that wrote no rows looks the same as one that did nothing.
+// deletion is the statement for a part without rows: a DELETE of exactly one partition. It scans no
+// rows, because it removes a partition whole
+// (https://cloud.google.com/bigquery/docs/using-dml-with-partitioned-tables). Loading a file
+// without rows would clear the partition too, but a job that wrote no rows looks the same as one
+// that did nothing.
 func (s *Sink) deletion(at place, schema *sinks.Schema) string {
 	table := fmt.Sprintf("`%s.%s.%s`", s.project, s.dataset, at.table)
 	if at.kind == "" {
@@ -179,5 +190,6 @@ func (s *Sink) deletion(at place, schema *sinks.Schema) string {
 			literal = "DATETIME '%s 00:00:00'"
 		}
 	}
-	return fmt.Sprintf("DELETE FROM %s WHERE `%s` >= "+literal+" AND `%s` < "+literal, table, schema.On, at.first, schema.On, at.end())
+	return fmt.Sprintf("DELETE FROM %s WHERE `%s` >= "+literal+" AND `%s` < "+literal, table, schema.On, at.first,
+		schema.On, at.end())
 }

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A mutex is a lock that is held during calls, so whoever waits for it can give up when the context ends.
+// A mutex is a lock that is held during calls, so whoever waits for it can give up when the context
+// ends.
 type mutex chan struct{}
 
 func newMutex() mutex { return make(mutex, 1) }
@@ -31,7 +32,8 @@ type places struct {
 	known map[string]*slot
 }
 
-// A slot is held by one Put at a time, because two load jobs on one partition could land in either order.
+// A slot is held by one Put at a time, because two load jobs on one partition could land in either
+// order.
 type slot struct {
 	turn    mutex
 	lease   string
@@ -60,11 +62,13 @@ func (p *places) take(ctx context.Context, at place, lease string) (*slot, error
 	return s, nil
 }
 
-// commitsPerSecond keeps the jobs of a table below 50 modifications in 10 s, above which BigQuery refuses them
-// (https://cloud.google.com/bigquery/quotas#partitioned_tables), and leaves some for a second process.
+// commitsPerSecond keeps the jobs of a table below 50 modifications in 10 s, above which BigQuery
+// refuses them (https://cloud.google.com/bigquery/quotas#partitioned_tables), and leaves some for a
+// second process.
 const commitsPerSecond = 4
 
-// Together is how many parts it is worth to put at the same time: a load job takes seconds, however small it is.
+// Together is how many parts it is worth to put at the same time: a load job takes seconds, however
+// small it is.
 func (s *Sink) Together() int { return commitsPerSecond }
 
 // pace is a rate limiter for each table.

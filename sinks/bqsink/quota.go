@@ -10,9 +10,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// BigQuery's limits (https://cloud.google.com/bigquery/quotas, Load jobs, Standard tables and Partitioned tables). Failed jobs
-// count too. The limit of 4,000 partitions a job is never reached, because a job here modifies one, and the pace keeps below
-// 50 modifications in 10 s.
+// BigQuery's limits (https://cloud.google.com/bigquery/quotas, Load jobs, Standard tables and
+// Partitioned tables). Failed jobs count too. The limit of 4,000 partitions a job is never reached,
+// because a job here modifies one, and the pace keeps below 50 modifications in 10 s.
 const (
 	MostPartitions    = 10_000  // of a table
 	MostModifications = 30_000  // of a table's partitions in a day
@@ -20,7 +20,8 @@ const (
 	MostLoads         = 100_000 // of a project in a day
 )
 
-// nearly is the share of a quota from which on a plan is worth a warning, because failed jobs and other programs use the quota too.
+// nearly is the share of a quota from which on a plan is worth a warning, because failed jobs and
+// other programs use the quota too.
 const nearly = 0.8
 
 // A Load is one load job of a plan.
@@ -29,8 +30,9 @@ type Load struct {
 	Partition civil.Date // or sinks.Whole
 }
 
-// Quota compares a plan with a day's quotas. Warnings are sentences for people, sorted by table. A plan with more partitions
-// than a table can have is an error. Quota sees the plan alone: neither what the tables hold nor what was loaded earlier today.
+// Quota compares a plan with a day's quotas. Warnings are sentences for people, sorted by table. A
+// plan with more partitions than a table can have is an error. Quota sees the plan alone: neither
+// what the tables hold nor what was loaded earlier today.
 func Quota(plan []Load) (warnings []string, err error) {
 	loads := map[string]int{}
 	partitions := map[string]map[civil.Date]bool{}
@@ -43,7 +45,8 @@ func Quota(plan []Load) (warnings []string, err error) {
 	}
 	for _, table := range slices.Sorted(maps.Keys(loads)) {
 		if n := len(partitions[table]); n > MostPartitions {
-			return nil, fmt.Errorf("plan %s: %d partitions, and BigQuery holds at most %d in a table; start later, or use a longer "+
+			return nil, fmt.Errorf("plan %s: %d partitions, and BigQuery holds at most %d in a table; start later, "+
+				"or use a longer "+
 				"period than the day", table, n, MostPartitions)
 		}
 		most, what := MostModifications, "partition modifications of a table"
@@ -58,10 +61,12 @@ func Quota(plan []Load) (warnings []string, err error) {
 func warn(warnings []string, whose string, n, most int, what string) []string {
 	switch {
 	case n > most:
-		return append(warnings, fmt.Sprintf("%s: %d load jobs, and BigQuery allows %d %s in a day: it takes %d days; the rest waits, or fails "+
+		return append(warnings, fmt.Sprintf("%s: %d load jobs, and BigQuery allows %d %s in a day: it takes %d "+
+			"days; the rest waits, or fails "+
 			"with quotaExceeded and is done by later runs", whose, n, most, what, (n+most-1)/most))
 	case float64(n) >= nearly*float64(most):
-		return append(warnings, fmt.Sprintf("%s: %d load jobs, and BigQuery allows %d %s in a day; jobs that fail count too",
+		return append(warnings, fmt.Sprintf("%s: %d load jobs, and BigQuery allows %d %s in a day; jobs that fail "+
+			"count too",
 			whose, n, most, what))
 	}
 	return warnings

@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// mostErrors bounds how many of a job's errors a message repeats. There may be one for each row, and the first ones say what
-// is wrong.
+// mostErrors bounds how many of a job's errors a message repeats. There may be one for each row,
+// and the first ones say what is wrong.
 const mostErrors = 5
 
 // A JobError is a job that ended with an error. It changed nothing.
@@ -49,7 +49,8 @@ func failure(id string, result *bigquery.Error, all []*bigquery.Error) *JobError
 	if more := len(lines) - mostErrors; more > 0 {
 		lines = append(lines[:mostErrors], fmt.Sprintf("and %d more", more))
 	}
-	return &JobError{Job: id, Reason: result.Reason, text: fmt.Sprintf("job %s failed: %s", id, strings.Join(lines, "; "))}
+	return &JobError{Job: id, Reason: result.Reason, text: fmt.Sprintf("job %s failed: %s", id,
+		strings.Join(lines, "; "))}
 }
 
 func errorText(e *bigquery.Error) string {
@@ -74,7 +75,8 @@ func (s *Sink) explain(err error) error {
 			text = why + ": " + text
 		}
 		text = fmt.Sprintf("BigQuery answered %d %s", answer.Code, text)
-		err = &sinks.Refusal{Text: strings.Replace(err.Error(), answer.Error(), text, 1), Cause: err, Denied: denied(answer.Code, why)}
+		err = &sinks.Refusal{Text: strings.Replace(err.Error(), answer.Error(), text, 1), Cause: err,
+			Denied: denied(answer.Code, why)}
 	case errors.As(err, &job):
 		why = job.Reason
 	case errors.As(err, &token):
@@ -100,7 +102,8 @@ func (s *Sink) advice(reason string) string {
 		return "the credentials are refused: log in again by gcloud auth application-default login, or check that " +
 			"the service account and its key still exist and are enabled"
 	case "accessDenied":
-		return fmt.Sprintf("the account that runs this needs the roles BigQuery Job User (roles/bigquery.jobUser) on project %s "+
+		return fmt.Sprintf("the account that runs this needs the roles BigQuery Job User (roles/bigquery.jobUser) "+
+			"on project %s "+
 			"and BigQuery Data Editor (roles/bigquery.dataEditor) on dataset %s.%s", s.jobProject, s.project, s.dataset)
 	case "quotaExceeded":
 		return "the plan command counts the load jobs that are due; fetch fewer days at a time, or longer periods"

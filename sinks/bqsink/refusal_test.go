@@ -90,9 +90,11 @@ func TestURL(t *testing.T) {
 	var got []string
 	for _, u := range []string{
 		"bigquery://proj/ds?locaton=EU", "bigquery://proj/ds?location=EU&location=US", "bigquery://proj/ds?location=",
-		"bigquery://proj", "bigquery:///ds", "bigquery://proj/ds/table", "bigquery://Proj/ds", "bigquery://proj/d-s", "bigquery://me@proj/ds",
+		"bigquery://proj", "bigquery:///ds", "bigquery://proj/ds/table", "bigquery://Proj/ds", "bigquery://proj/d-s",
+		"bigquery://me@proj/ds",
 		"bigquery://proj/ds#x", "bigquery://proj/ds?%zz", "bigquery://proj/%zz", "bigquery://proj/ds?job_project=a/b",
-		"bigquery://proj/ds?staging=s3://b/p", "bigquery://proj/ds?staging=gs:///p", "bigquery://proj/ds?endpoint=https://127.0.0.1:1",
+		"bigquery://proj/ds?staging=s3://b/p", "bigquery://proj/ds?staging=gs:///p",
+		"bigquery://proj/ds?endpoint=https://127.0.0.1:1",
 		"bigquery://proj/ds?endpoint=http://10.0.0.1:1", "bigquery://proj/ds?endpoint=http://bigquery.example:80",
 		"bigquery://proj/ds?endpoint=http://127.0.0.1:1/x",
 	} {
@@ -100,8 +102,10 @@ func TestURL(t *testing.T) {
 		got = append(got, fmt.Sprint(u, "\n\t", err))
 	}
 	golden(t, "url", strings.Join(got, "\n"))
-	all, err := parseURL("bigquery://proj/ds?location=EU&staging=gs://b/p/q&job_project=payer&endpoint=http://localhost:9050")
-	if want := (target{"bigquery://proj/ds", "proj", "ds", "payer", "EU", "gs://b/p/q", "http://localhost:9050/bigquery/v2/"}); err != nil || all != want {
+	all, err := parseURL("bigquery://proj/ds?location=EU&staging=gs://b/p/q&job_project=payer" +
+		"&endpoint=http://localhost:9050")
+	if want := (target{"bigquery://proj/ds", "proj", "ds", "payer", "EU", "gs://b/p/q",
+		"http://localhost:9050/bigquery/v2/"}); err != nil || all != want {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
@@ -118,9 +122,12 @@ func TestQuota(t *testing.T) {
 	}
 	var got []string
 	for _, c := range [][]Load{
-		nil, plan("installs", 23_999, 365), plan("installs", 24_000, 365), plan("installs", 30_000, 10_000), plan("installs", 30_001, 10_000),
-		plan("installs", 10_001, 10_001), plan("creatives", 1_199, 0), plan("creatives", 1_200, 0), plan("creatives", 3_001, 0),
-		append(append(append(append(plan("a", 23_000, 365), plan("b", 23_000, 365)...), plan("c", 23_000, 365)...), plan("d", 23_000, 365)...), plan("e", 24_500, 9)...),
+		nil, plan("installs", 23_999, 365), plan("installs", 24_000, 365), plan("installs", 30_000, 10_000),
+		plan("installs", 30_001, 10_000),
+		plan("installs", 10_001, 10_001), plan("creatives", 1_199, 0), plan("creatives", 1_200, 0),
+		plan("creatives", 3_001, 0),
+		append(append(append(append(plan("a", 23_000, 365), plan("b", 23_000, 365)...), plan("c", 23_000, 365)...),
+			plan("d", 23_000, 365)...), plan("e", 24_500, 9)...),
 	} {
 		warnings, err := Quota(c)
 		got = append(got, fmt.Sprintf("%d jobs: %v", len(c), err))
@@ -142,7 +149,8 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%q becomes %q", in, got)
 		}
 	}
-	if labelText("a.b") == labelText("a_b") || labelText("a.b") == labelText("a:b") || labelText(long+"a") == labelText(long+"b") {
+	if labelText("a.b") == labelText("a_b") || labelText("a.b") == labelText("a:b") ||
+		labelText(long+"a") == labelText(long+"b") {
 		t.Error("two texts became one")
 	}
 }

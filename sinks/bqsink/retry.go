@@ -17,16 +17,18 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// This file is the only layer of retries of calls: once keeps the client from retrying. Two cases are left to others. The
-// client repeats a chunk of a resumable upload for up to 32 s, because it alone knows the session. And net/http repeats a
-// request when the connection turns out to have been closed before the request was sent.
+// This file is the only layer of retries of calls: once keeps the client from retrying. Two cases
+// are left to others. The client repeats a chunk of a resumable upload for up to 32 s, because it
+// alone knows the session. And net/http repeats a request when the connection turns out to have
+// been closed before the request was sent.
 
 const (
 	mostTries  = 8 // of an error that passes in seconds; a minute in all, on average
 	firstPause = time.Second
 	mostPause  = 32 * time.Second // https://cloud.google.com/bigquery/sla, Back-off Requirements
 
-	// A daily quota refills a little every few minutes (https://cloud.google.com/bigquery/quotas#quota-replenishment).
+	// A daily quota refills a little every few minutes
+	// (https://cloud.google.com/bigquery/quotas#quota-replenishment).
 	firstQuotaPause = 5 * time.Minute
 	mostQuotaPause  = time.Hour
 	mostQuotaTries  = 6 // when the context has no deadline; three hours in all, on average
@@ -41,13 +43,15 @@ const (
 	hours                 // a retry once the quota has refilled
 )
 
-// remedies maps the reasons of BigQuery's errors (https://cloud.google.com/bigquery/docs/error-messages) to remedies. An error
-// with any other reason isn't retried.
+// remedies maps the reasons of BigQuery's errors
+// (https://cloud.google.com/bigquery/docs/error-messages) to remedies. An error with any other
+// reason isn't retried.
 var remedies = map[string]remedy{
 	"backendError": seconds, "internalError": seconds, "rateLimitExceeded": seconds, "quotaExceeded": hours,
 }
 
-// remedyFor returns the remedy for an error. An answer that doesn't come from BigQuery itself counts as a lost answer.
+// remedyFor returns the remedy for an error. An answer that doesn't come from BigQuery itself
+// counts as a lost answer.
 func remedyFor(err error) remedy {
 	var job *JobError
 	var answer *googleapi.Error
@@ -66,7 +70,8 @@ func remedyFor(err error) remedy {
 			return seconds
 		}
 		return nothing
-	case errors.As(err, &transport), errors.As(err, &socket), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	case errors.As(err, &transport), errors.As(err, &socket), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, io.EOF):
 		return seconds
 	}
 	return nothing
@@ -78,7 +83,8 @@ var unclear = []int{
 	http.StatusGatewayTimeout,
 }
 
-// A policy says how long to wait after the last error of one call or job: by its remedy, on one of two scales.
+// A policy says how long to wait after the last error of one call or job: by its remedy, on one of
+// two scales.
 type policy struct {
 	ctx               context.Context
 	last              error
@@ -111,7 +117,8 @@ func (p *policy) NextBackOff() time.Duration {
 
 // repeat calls until the call succeeds, or fails in a way that a retry can't change.
 func repeat(ctx context.Context, call func() error) error {
-	p := &policy{ctx: ctx, pauses: sinks.Pauses(firstPause, mostPause, 0), quota: sinks.Pauses(firstQuotaPause, mostQuotaPause, 0.5)}
+	p := &policy{ctx: ctx, pauses: sinks.Pauses(firstPause, mostPause, 0),
+		quota: sinks.Pauses(firstQuotaPause, mostQuotaPause, 0.5)}
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		p.last = plain(call())
 		return struct{}{}, p.last

@@ -30,13 +30,15 @@ func TestTransientReasonsAreTriedAgain(t *testing.T) {
 		reason      string
 		least, most time.Duration
 	}{
-		{"backendError", 0, 40 * time.Second}, {"internalError", 0, 40 * time.Second}, {"rateLimitExceeded", 0, 40 * time.Second},
+		{"backendError", 0, 40 * time.Second}, {"internalError", 0, 40 * time.Second},
+		{"rateLimitExceeded", 0, 40 * time.Second},
 		{"quotaExceeded", 7 * time.Minute, 16 * time.Minute},
 	} {
 		for _, kind := range []bqtest.FaultKind{bqtest.FaultFailJob, bqtest.FaultStatus} {
 			t.Run(fmt.Sprint(c.reason, " by ", kind), func(t *testing.T) {
 				within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
-					server.SetFaults(bqtest.Fault{Call: "jobs.insert", Kind: kind, Reason: c.reason, Times: 2, Every: 1})
+					server.SetFaults(bqtest.Fault{Call: "jobs.insert", Kind: kind, Reason: c.reason, Times: 2,
+						Every: 1})
 					start := time.Now()
 					mustPut(t, s, testPart("2026-01-31", "run", "new"))
 					mustHold(t, server, thePartition, "new")
@@ -49,7 +51,8 @@ func TestTransientReasonsAreTriedAgain(t *testing.T) {
 						ids[r.Job] = true
 					}
 					// A job that failed keeps its ID; one that was refused has none.
-					if want := map[bqtest.FaultKind]int{bqtest.FaultFailJob: 3, bqtest.FaultStatus: 1}[kind]; len(inserts) != 3 || len(ids) != want {
+					if want := map[bqtest.FaultKind]int{bqtest.FaultFailJob: 3,
+						bqtest.FaultStatus: 1}[kind]; len(inserts) != 3 || len(ids) != want {
 						t.Errorf("%d inserts under %d IDs, want 3 under %d", len(inserts), len(ids), want)
 					}
 				})
@@ -60,8 +63,10 @@ func TestTransientReasonsAreTriedAgain(t *testing.T) {
 
 func TestOtherReasonsAreNot(t *testing.T) {
 	for _, reason := range []string{
-		"accessDenied", "billingNotEnabled", "blocked", "invalid", "invalidQuery", "jobBackendError", "jobInternalError",
-		"jobRateLimitExceeded", "notFound", "notImplemented", "resourceInUse", "resourcesExceeded", "stopped", "tableUnavailable", "timeout",
+		"accessDenied", "billingNotEnabled", "blocked", "invalid", "invalidQuery", "jobBackendError",
+		"jobInternalError",
+		"jobRateLimitExceeded", "notFound", "notImplemented", "resourceInUse", "resourcesExceeded", "stopped",
+		"tableUnavailable", "timeout",
 	} {
 		for _, kind := range []bqtest.FaultKind{bqtest.FaultFailJob, bqtest.FaultStatus} {
 			if reason == "stopped" && kind == bqtest.FaultStatus {
@@ -86,7 +91,8 @@ func TestOtherReasonsAreNot(t *testing.T) {
 	}
 }
 
-// A warehouse that doesn't come back is given up, after a minute or so, and the message says how often it was asked.
+// A warehouse that doesn't come back is given up, after a minute or so, and the message says how
+// often it was asked.
 func TestTryingEnds(t *testing.T) {
 	for _, c := range []struct {
 		fault       bqtest.Fault
@@ -96,7 +102,8 @@ func TestTryingEnds(t *testing.T) {
 		{bqtest.Fault{Kind: bqtest.FaultFailJob, Reason: "backendError"}, "(tries: 8)", time.Second, 2 * time.Minute},
 		{bqtest.Fault{Kind: bqtest.FaultReset}, "the outcome of job", time.Second, 2 * time.Minute},
 		{bqtest.Fault{Kind: bqtest.FaultStatus, Status: 502}, "(tries: 8)", time.Second, 2 * time.Minute},
-		{bqtest.Fault{Kind: bqtest.FaultStatus, Reason: "quotaExceeded"}, "no time is left to wait", time.Hour, 5 * time.Hour},
+		{bqtest.Fault{Kind: bqtest.FaultStatus, Reason: "quotaExceeded"}, "no time is left to wait", time.Hour,
+			5 * time.Hour},
 	} {
 		t.Run(fmt.Sprint(c.fault.Kind, c.fault.Reason), func(t *testing.T) {
 			within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
@@ -119,7 +126,8 @@ func TestTryingEnds(t *testing.T) {
 
 func TestQuotaIsNotWaitedForBeyondTheDeadline(t *testing.T) {
 	within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
-		server.SetFaults(bqtest.Fault{Call: "jobs.insert", Kind: bqtest.FaultFailJob, Reason: "quotaExceeded", Every: 1})
+		server.SetFaults(bqtest.Fault{Call: "jobs.insert", Kind: bqtest.FaultFailJob, Reason: "quotaExceeded",
+			Every: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
@@ -135,7 +143,8 @@ func TestQuotaIsNotWaitedForBeyondTheDeadline(t *testing.T) {
 func TestCallsAreTriedAgain(t *testing.T) {
 	for _, call := range []string{"datasets.get", "tables.get", "tables.insert", "tables.patch", "jobs.get"} {
 		for _, fault := range []bqtest.Fault{
-			{Kind: bqtest.FaultStatus, Reason: "backendError"}, {Kind: bqtest.FaultStatus, Status: 503}, {Kind: bqtest.FaultReset}, {Kind: bqtest.FaultLost},
+			{Kind: bqtest.FaultStatus, Reason: "backendError"}, {Kind: bqtest.FaultStatus, Status: 503},
+			{Kind: bqtest.FaultReset}, {Kind: bqtest.FaultLost},
 		} {
 			t.Run(fmt.Sprint(call, " ", fault.Kind, fault.Reason), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -172,14 +181,16 @@ func TestCallsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// There is one layer of retries: a call that never succeeds is asked for as often as this package says, and not more.
+// There is one layer of retries: a call that never succeeds is asked for as often as this package
+// says, and not more.
 func TestOneLayerOfRetries(t *testing.T) {
 	narrow := func(p sinks.Part) sinks.Part { // the warehouse's table lacks columns of the others
 		schema := *p.Schema
 		schema.Columns = schema.Columns[:2]
 		return filePart("2026-01-30", "run", &schema, []plainRow{{20483, "narrow"}})
 	}
-	for _, call := range []string{"datasets.get", "tables.get", "tables.insert", "tables.patch", "jobs.get", "jobs.insert", "view"} {
+	for _, call := range []string{"datasets.get", "tables.get", "tables.insert", "tables.patch", "jobs.get",
+		"jobs.insert", "view"} {
 		for _, fault := range []bqtest.Fault{
 			{Kind: bqtest.FaultStatus, Status: 503}, {Kind: bqtest.FaultStatus, Reason: "internalError"},
 			{Kind: bqtest.FaultStatus, Reason: "rateLimitExceeded"}, {Kind: bqtest.FaultReset},
@@ -221,7 +232,8 @@ func TestOneLayerOfRetries(t *testing.T) {
 // A view whose making was lost is there already: its query is set once more.
 func TestLostView(t *testing.T) {
 	within(t, func(t *testing.T, server *bqtest.Server, s *Sink) {
-		server.SetFaults(bqtest.Fault{Call: "tables.insert", Kind: bqtest.FaultLost}, bqtest.Fault{Call: "tables.patch", Kind: bqtest.FaultStatus, Status: 503})
+		server.SetFaults(bqtest.Fault{Call: "tables.insert", Kind: bqtest.FaultLost},
+			bqtest.Fault{Call: "tables.patch", Kind: bqtest.FaultStatus, Status: 503})
 		if err := s.SaveView(t.Context(), "proj.ds.v", "SELECT campaign FROM `proj.ds.installs`"); err != nil {
 			t.Fatal(err)
 		}

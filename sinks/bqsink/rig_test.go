@@ -17,7 +17,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
-// handled calls a handler in the caller's goroutine, so that a whole warehouse fits into a synctest bubble.
+// handled calls a handler in the caller's goroutine, so that a whole warehouse fits into a synctest
+// bubble.
 type handled struct{ http.Handler }
 
 func (h handled) RoundTrip(r *http.Request) (answer *http.Response, err error) {

@@ -15,7 +15,8 @@ import (
 // (https://cloud.google.com/bigquery/docs/clustered-tables#limitations).
 const mostClustered = 4
 
-// maxDescription is the length of a column's description in characters (https://cloud.google.com/bigquery/quotas).
+// maxDescription is the length of a column's description in characters
+// (https://cloud.google.com/bigquery/quotas).
 const maxDescription = 1024
 
 // typeNames are the column types by the names of the SQL reference
@@ -29,12 +30,13 @@ var typeNames = map[sinks.ColumnType]string{
 // TypeName is what BigQuery calls a column's type; empty: no column has it.
 func TypeName(t sinks.ColumnType) string { return typeNames[t] }
 
-// longestName is the most characters of a column's name, and no name may begin with one of reserved, in either case
-// (https://cloud.google.com/bigquery/docs/schemas#column_names).
+// longestName is the most characters of a column's name, and no name may begin with one of
+// reserved, in either case (https://cloud.google.com/bigquery/docs/schemas#column_names).
 const longestName = 300
 
 var reserved = []string{
-	"_table_", "_file_", "_partition", "_row_timestamp", "__root__", "_colidentifier", "_change_sequence_number", "_change_type", "_change_timestamp",
+	"_table_", "_file_", "_partition", "_row_timestamp", "__root__", "_colidentifier", "_change_sequence_number",
+	"_change_type", "_change_timestamp",
 }
 
 // Fits refuses a table that BigQuery would refuse later with a less helpful message.
@@ -52,14 +54,17 @@ func (*Sink) Fits(table string, schema *sinks.Schema) error {
 		case typeNames[c.Type] == "":
 			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
 		case len(name) > longestName:
-			return fmt.Errorf("column %s: BigQuery takes names of at most %d characters; give it another name, which as: does for an event, or leave it out", c.Name, longestName)
+			return fmt.Errorf("column %s: BigQuery takes names of at most %d characters; give it another name, "+
+				"which as: does for an event, or leave it out", c.Name, longestName)
 		case slices.ContainsFunc(reserved, func(prefix string) bool { return strings.HasPrefix(name, prefix) }):
-			return fmt.Errorf("column %s: BigQuery keeps names that begin so to itself; give it another name, which as: does for an event, or leave it out", c.Name)
+			return fmt.Errorf("column %s: BigQuery keeps names that begin so to itself; give it another name, which "+
+				"as: does for an event, or leave it out", c.Name)
 		}
 		seen[name] = true
 	}
 	if len(schema.ClusterBy) > mostClustered {
-		return fmt.Errorf("a table is clustered by at most %d columns, not by %s", mostClustered, strings.Join(schema.ClusterBy, ", "))
+		return fmt.Errorf("a table is clustered by at most %d columns, not by %s", mostClustered,
+			strings.Join(schema.ClusterBy, ", "))
 	}
 	for _, name := range schema.ClusterBy {
 		if !seen[strings.ToLower(name)] {
@@ -105,7 +110,8 @@ func newTable(schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 }
 
 func field(c sinks.Column, required bool) *bigquery.FieldSchema {
-	f := &bigquery.FieldSchema{Name: c.Name, Type: bigquery.FieldType(typeNames[c.Type]), Required: required, Description: c.Text()}
+	f := &bigquery.FieldSchema{Name: c.Name, Type: bigquery.FieldType(typeNames[c.Type]), Required: required,
+		Description: c.Text()}
 	if r := []rune(f.Description); len(r) > maxDescription {
 		f.Description = string(r[:maxDescription])
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A source reads a part's file for an upload. It returns io.EOF only when the file had exactly the part's size, was closed
-// without an error, and the context hasn't ended. An upload is completed at io.EOF and not before, so that a part that was
-// cut short is never loaded.
+// A source reads a part's file for an upload. It returns io.EOF only when the file had exactly the
+// part's size, was closed without an error, and the context hasn't ended. An upload is completed at
+// io.EOF and not before, so that a part that was cut short is never loaded.
 type source struct {
 	ctx    context.Context
 	file   io.ReadCloser

@@ -20,7 +20,8 @@ type file struct {
 
 func (f file) Close() error { return f.close() }
 
-// A part that can't be read is read once, and makes no job that somebody would have to cancel or wonder about.
+// A part that can't be read is read once, and makes no job that somebody would have to cancel or
+// wonder about.
 func TestBrokenPart(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	for _, size := range []int{100, 3 * chunkSize} {
@@ -31,7 +32,8 @@ func TestBrokenPart(t *testing.T) {
 			want string
 		}{
 			"short": {bytes.NewReader(content[1:]), nil, "bytes: unexpected EOF"},
-			"long":  {io.MultiReader(bytes.NewReader(content), strings.NewReader("y")), nil, "the file is longer than the part's"},
+			"long": {io.MultiReader(bytes.NewReader(content), strings.NewReader("y")), nil,
+				"the file is longer than the part's"},
 			"error": {io.MultiReader(bytes.NewReader(content), iotest.ErrReader(broken)), nil, "the disk is gone"},
 			"close": {bytes.NewReader(content), broken, "the disk is gone"},
 		} {
@@ -59,7 +61,10 @@ func TestBrokenPart(t *testing.T) {
 func TestSourceAfterItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := io.MultiReader(strings.NewReader("abc"), readFunc(func([]byte) (int, error) { cancel(); return 0, io.EOF }))
-	s, err := openSource(ctx, sinks.Part{Size: 3, Open: func() (io.ReadCloser, error) { return file{r, func() error { return nil }}, nil }})
+	s, err := openSource(ctx, sinks.Part{Size: 3, Open: func() (io.ReadCloser,
+		error) {
+		return file{r, func() error { return nil }}, nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

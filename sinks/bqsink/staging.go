@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// staleAge is the age at which no load job can need a staged file any more: a job ends after 6 h at the latest
-// (https://cloud.google.com/bigquery/quotas#load_jobs).
+// staleAge is the age at which no load job can need a staged file any more: a job ends after 6 h at
+// the latest (https://cloud.google.com/bigquery/quotas#load_jobs).
 const staleAge = 24 * time.Hour
 
 // staging is the bucket in which files lie while they are loaded.
@@ -42,8 +42,9 @@ func openStaging(ctx context.Context, rawURL string) (*staging, error) {
 	return st, nil
 }
 
-// dir is the prefix of a partition's files, and key the key of one file. The run is in the key, so that two runs never write
-// to one key even when the content is the same: a load job of the first may still read its file while the second writes.
+// dir is the prefix of a partition's files, and key the key of one file. The run is in the key, so
+// that two runs never write to one key even when the content is the same: a load job of the first
+// may still read its file while the second writes.
 func (st *staging) dir(at place) string { return st.prefix + at.table + "/" + at.label() + "/" }
 
 func (st *staging) key(at place, p sinks.Part) string {
@@ -62,7 +63,8 @@ func (st *staging) upload(ctx context.Context, at place, p sinks.Part) (string, 
 	if err != nil {
 		return fail(err)
 	}
-	w, err := st.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/vnd.apache.parquet", BufferSize: chunkSize})
+	w, err := st.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/vnd.apache.parquet",
+		BufferSize: chunkSize})
 	if err != nil {
 		return fail(errors.Join(err, file.Close()))
 	}
@@ -77,7 +79,8 @@ func (st *staging) upload(ctx context.Context, at place, p sinks.Part) (string, 
 	return st.url + "/" + key, nil
 }
 
-// tidy deletes the file of a load that is done, and those of the same partition that killed runs left long ago.
+// tidy deletes the file of a load that is done, and those of the same partition that killed runs
+// left long ago.
 func (st *staging) tidy(ctx context.Context, at place, loaded string, now time.Time) error {
 	files := st.bucket.List(&blob.ListOptions{Prefix: st.dir(at)})
 	for {

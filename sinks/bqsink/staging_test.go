@@ -25,8 +25,8 @@ func staged(t *testing.T, gcs *fakestorage.Server) string {
 	return strings.Join(names, " ")
 }
 
-// A file is staged under its content's hash and its run, and deleted once its load is done. What a killed run left of the
-// partition goes when no load can need it any more.
+// A file is staged under its content's hash and its run, and deleted once its load is done. What a
+// killed run left of the partition goes when no load can need it any more.
 func TestStaging(t *testing.T) {
 	gcs, base := startGCS(t)
 	server := newServer(t, bqtest.Options{GCS: base})
@@ -72,7 +72,8 @@ func TestStaging(t *testing.T) {
 func TestStagedOnce(t *testing.T) {
 	gcs, base := startGCS(t)
 	server := newServer(t, bqtest.Options{GCS: base, Faults: []bqtest.Fault{
-		{Call: "jobs.insert", Kind: bqtest.FaultLost}, {Call: "jobs.insert", Kind: bqtest.FaultFailJob, Reason: "backendError"},
+		{Call: "jobs.insert", Kind: bqtest.FaultLost}, {Call: "jobs.insert", Kind: bqtest.FaultFailJob,
+			Reason: "backendError"},
 	}})
 	s := openOn(t, server, testURL+"&staging=gs://bkt")
 	opened := 0

@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// mostRaces bounds how often a table may be changed by others between our reading it and our change.
+// mostRaces bounds how often a table may be changed by others between our reading it and our
+// change.
 const mostRaces = 10
 
 // whereabouts holds the dataset's location and default, which are looked up once.
@@ -26,7 +27,8 @@ type whereabouts struct {
 	expires  time.Duration // of the partitions of a table that is made without a word on it; 0: never
 }
 
-// locateDataset returns the location in which jobs must run. A dataset that isn't where the URL says is an error.
+// locateDataset returns the location in which jobs must run. A dataset that isn't where the URL
+// says is an error.
 func (s *Sink) locateDataset(ctx context.Context) (string, error) {
 	if err := s.where.take(ctx); err != nil {
 		return "", err
@@ -37,19 +39,24 @@ func (s *Sink) locateDataset(ctx context.Context) (string, error) {
 	}
 	var d *bigquery.DatasetMetadata
 	err := repeat(ctx, func() (err error) {
-		// The view leaves out the access list, because the client fails on entries of kinds that it doesn't know.
-		d, err = s.client.DatasetInProject(s.project, s.dataset).MetadataWithOptions(ctx, bigquery.WithDatasetView(bigquery.DatasetMetadataView))
+		// The view leaves out the access list, because the client fails on entries of kinds that it
+		// doesn't know.
+		d, err = s.client.DatasetInProject(s.project, s.dataset).MetadataWithOptions(ctx,
+			bigquery.WithDatasetView(bigquery.DatasetMetadataView))
 		return err
 	})
 	if hasStatus(err, http.StatusNotFound) {
-		return "", fmt.Errorf("the dataset %s.%s doesn't exist: %w; create it where its rows may be stored, for example by "+
-			"bq --location=%s mk --dataset %s:%s", s.project, s.dataset, s.explain(err), cmp.Or(s.location, "EU"), s.project, s.dataset)
+		return "", fmt.Errorf("the dataset %s.%s doesn't exist: %w; create it where its rows may be stored, for "+
+			"example by "+
+			"bq --location=%s mk --dataset %s:%s", s.project, s.dataset, s.explain(err), cmp.Or(s.location, "EU"),
+			s.project, s.dataset)
 	}
 	if err != nil {
 		return "", fmt.Errorf("look up the dataset: %w", s.explain(err))
 	}
 	if s.location != "" && !strings.EqualFold(s.location, d.Location) {
-		return "", fmt.Errorf("the dataset %s.%s is in %s, and the sink's URL says location=%s; a dataset can't be moved: "+
+		return "", fmt.Errorf("the dataset %s.%s is in %s, and the sink's URL says location=%s; a dataset can't be "+
+			"moved: "+
 			"correct the URL, or name a dataset in that location", s.project, s.dataset, d.Location, s.location)
 	}
 	s.where.location, s.where.expires = cmp.Or(d.Location, s.location), d.DefaultPartitionExpiration
@@ -82,8 +89,10 @@ func (t *tables) named(name string) *knownTable {
 	return t.known[name]
 }
 
-// ensure returns the table as it is in BigQuery, after it was created or got the columns that it lacked.
-func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, warn func(error)) (*bigquery.TableMetadata, error) {
+// ensure returns the table as it is in BigQuery, after it was created or got the columns that it
+// lacked.
+func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema,
+	warn func(error)) (*bigquery.TableMetadata, error) {
 	k := s.tables.named(name)
 	if err := k.take(ctx); err != nil {
 		return nil, err
@@ -101,16 +110,19 @@ func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, wa
 	return table, nil
 }
 
-// forget makes the next Put look the table up again: a job failed, and a changed table may be the cause.
+// forget makes the next Put look the table up again: a job failed, and a changed table may be the
+// cause.
 func (t *tables) forget(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.known, name)
 }
 
-// agree creates the table, or adds the columns that it lacks and lets it keep its partitions for as long as the config says. When another
-// process changes the table meanwhile, it begins again. listed is the table as it was seen last, or nil.
-func (s *Sink) agree(ctx context.Context, name string, listed *bigquery.TableMetadata, schema *sinks.Schema, warn func(error)) (have *bigquery.TableMetadata, err error) {
+// agree creates the table, or adds the columns that it lacks and lets it keep its partitions for as
+// long as the config says. When another process changes the table meanwhile, it begins again.
+// listed is the table as it was seen last, or nil.
+func (s *Sink) agree(ctx context.Context, name string, listed *bigquery.TableMetadata, schema *sinks.Schema,
+	warn func(error)) (have *bigquery.TableMetadata, err error) {
 	for range mostRaces {
 		if have, listed = listed, nil; have == nil {
 			have, err = s.getTable(ctx, name)
@@ -136,7 +148,8 @@ func (s *Sink) agree(ctx context.Context, name string, listed *bigquery.TableMet
 		}
 		return have, err
 	}
-	return nil, fmt.Errorf("the table %s changed %d times while it was brought to the job's config; does another program change it?", name, mostRaces)
+	return nil, fmt.Errorf("the table %s changed %d times while it was brought to the job's config; does another "+
+		"program change it?", name, mostRaces)
 }
 
 func (s *Sink) table(name string) *bigquery.Table {
@@ -162,10 +175,12 @@ func (s *Sink) createTable(ctx context.Context, name string, schema *sinks.Schem
 	return nil
 }
 
-// widen adds columns, unless the table changed since it was looked up. The request has the whole list of columns, with
-// everything that the client knows of them, because a patch replaces lists.
-func (s *Sink) widen(ctx context.Context, name string, have *bigquery.TableMetadata, missing bigquery.Schema) (*bigquery.TableMetadata, error) {
-	return s.patch(ctx, name, have, bigquery.TableMetadataToUpdate{Schema: slices.Concat(have.Schema, missing)}, "add columns to the table")
+// widen adds columns, unless the table changed since it was looked up. The request has the whole
+// list of columns, with everything that the client knows of them, because a patch replaces lists.
+func (s *Sink) widen(ctx context.Context, name string, have *bigquery.TableMetadata,
+	missing bigquery.Schema) (*bigquery.TableMetadata, error) {
+	return s.patch(ctx, name, have, bigquery.TableMetadataToUpdate{Schema: slices.Concat(have.Schema, missing)},
+		"add columns to the table")
 }
 
 // patch changes a table, unless it changed since it was looked up.

@@ -19,7 +19,8 @@ import (
 func TestTableIsMade(t *testing.T) {
 	server := newServer(t, bqtest.Options{})
 	p := testPart("2026-01-31", "run", "a")
-	p.Schema.RequireFilter, p.Schema.Expiration, p.Schema.KMSKey = true, 36500*24*time.Hour, "projects/p/locations/eu/keyRings/r/cryptoKeys/k"
+	p.Schema.RequireFilter, p.Schema.Expiration, p.Schema.KMSKey = true, 36500*24*time.Hour,
+		"projects/p/locations/eu/keyRings/r/cryptoKeys/k"
 	p.Schema.Labels = map[string]string{"Team": "Growth & Data", "cost-centre": strings.Repeat("x", 70)}
 	p.Schema.Columns[1].Description = strings.Repeat("ü", 2000)
 	mustPut(t, openOn(t, server, testURL), p)
@@ -29,15 +30,18 @@ func TestTableIsMade(t *testing.T) {
 	}
 	var columns []string
 	for _, f := range got.Schema.Fields {
-		columns = append(columns, fmt.Sprint(f.Name, " ", typeName(bigquery.FieldType(f.Type)), " ", f.Mode, " ", len([]rune(f.Description))))
+		columns = append(columns, fmt.Sprint(f.Name, " ", typeName(bigquery.FieldType(f.Type)), " ", f.Mode, " ",
+			len([]rune(f.Description))))
 	}
-	if got, want := strings.Join(columns, "; "), "day DATE REQUIRED 24; campaign STRING REQUIRED 1024; installs INT64 NULLABLE 8; "+
-		"cost NUMERIC NULLABLE 5; ratio FLOAT64 NULLABLE 0"; got != want {
+	if got, want := strings.Join(columns, "; "),
+		"day DATE REQUIRED 24; campaign STRING REQUIRED 1024; installs INT64 NULLABLE 8; "+
+			"cost NUMERIC NULLABLE 5; ratio FLOAT64 NULLABLE 0"; got != want {
 		t.Errorf("columns: %s\nwant     %s", got, want)
 	}
 	made, _ := json.Marshal(map[string]any{
-		"partitioning": got.TimePartitioning, "clustering": got.Clustering, "labels": got.Labels, "filter": got.RequirePartitionFilter,
-		"key": got.EncryptionConfiguration,
+		"partitioning": got.TimePartitioning, "clustering": got.Clustering, "labels": got.Labels,
+		"filter": got.RequirePartitionFilter,
+		"key":    got.EncryptionConfiguration,
 	})
 	const want = `{"clustering":{"fields":["campaign"]},"filter":true,"key":{"kmsKeyName":"projects/p/locations/eu/keyRings/r/cryptoKeys/k"},` +
 		`"labels":{"cost-centre":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx","team":"growth___data"},` +
@@ -45,7 +49,8 @@ func TestTableIsMade(t *testing.T) {
 	if string(made) != want {
 		t.Errorf("got  %s\nwant %s", made, want)
 	}
-	if key := theJob(t, server).Configuration.Load.DestinationEncryptionConfiguration; key == nil || key.KmsKeyName != p.Schema.KMSKey {
+	if key := theJob(t, server).Configuration.Load.DestinationEncryptionConfiguration; key == nil ||
+		key.KmsKeyName != p.Schema.KMSKey {
 		t.Errorf("the job's key: %+v", key)
 	}
 }
@@ -56,8 +61,10 @@ func TestLoadJob(t *testing.T) {
 	p := testPart("2026-01-31", "20260201T060000.123Z-1f2e3d4c", "a", "b")
 	mustPut(t, openOn(t, server, testURL+"&job_project=payer"), p)
 	job := theJob(t, server)
-	if want := "reportferry_proj-ds_installs_20260131_20260201t060000_123z-1f2e3d4c-"; !strings.HasPrefix(job.JobReference.JobId, want) ||
-		!strings.HasSuffix(job.JobReference.JobId, "_1") || job.JobReference.Location != "EU" || job.JobReference.ProjectId != "payer" {
+	if want := "reportferry_proj-ds_installs_20260131_20260201t060000_123z-1f2e3d4c-"; !strings.HasPrefix(
+		job.JobReference.JobId, want) ||
+		!strings.HasSuffix(job.JobReference.JobId, "_1") || job.JobReference.Location != "EU" ||
+		job.JobReference.ProjectId != "payer" {
 		t.Errorf("%+v", job.JobReference)
 	}
 	if got := asked(server, "datasets.get")[0].Query.Get("datasetView"); got != "METADATA" {
@@ -68,8 +75,9 @@ func TestLoadJob(t *testing.T) {
 		t.Errorf("%+v", labels)
 	}
 	delete(labels, putLabel)
-	if got, want := fmt.Sprint(labels), fmt.Sprintf("map[hash:%s partition:20260131 reportferry:proj-ds run:%s table:installs]",
-		p.Hash, labelText(p.Run)); got != want {
+	if got, want := fmt.Sprint(labels),
+		fmt.Sprintf("map[hash:%s partition:20260131 reportferry:proj-ds run:%s table:installs]",
+			p.Hash, labelText(p.Run)); got != want {
 		t.Errorf("labels %s\nwant   %s", got, want)
 	}
 	l := job.Configuration.Load
@@ -77,7 +85,8 @@ func TestLoadJob(t *testing.T) {
 	for _, f := range l.Schema.Fields {
 		fields = append(fields, f.Name)
 	}
-	if got, want := fmt.Sprint(l.DestinationTable.TableId, l.SourceFormat, l.WriteDisposition, l.CreateDisposition, l.DecimalTargetTypes, fields),
+	if got, want := fmt.Sprint(l.DestinationTable.TableId, l.SourceFormat, l.WriteDisposition, l.CreateDisposition,
+		l.DecimalTargetTypes, fields),
 		"installs$20260131PARQUETWRITE_TRUNCATECREATE_NEVER[NUMERIC][day campaign installs cost ratio]"; strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -104,10 +113,13 @@ type bareRow struct {
 
 func TestPeriods(t *testing.T) {
 	for _, c := range []struct{ period, first, key, kind, next string }{
-		{"day", "2026-01-31", "installs$20260131", "DAY", "2026-02-01"}, {"week", "2026-02-01", "installs$20260201", "DAY", "2026-02-08"},
-		{"month", "2026-12-01", "installs$202612", "MONTH", "2027-01-01"}, {"quarter", "2026-10-01", "installs$202610", "MONTH", "2027-01-01"},
+		{"day", "2026-01-31", "installs$20260131", "DAY", "2026-02-01"},
+		{"week", "2026-02-01", "installs$20260201", "DAY", "2026-02-08"},
+		{"month", "2026-12-01", "installs$202612", "MONTH", "2027-01-01"},
+		{"quarter", "2026-10-01", "installs$202610", "MONTH", "2027-01-01"},
 		{"year", "2026-01-01", "installs$2026", "YEAR", "2027-01-01"},
-		{"hours", "2026-01-31", "installs$20260131", "DAY", "2026-02-01"}, {"whole", sinks.Whole.String(), "installs", "", ""},
+		{"hours", "2026-01-31", "installs$20260131", "DAY", "2026-02-01"},
+		{"whole", sinks.Whole.String(), "installs", "", ""},
 	} {
 		t.Run(c.period, func(t *testing.T) {
 			server := newServer(t, bqtest.Options{})
@@ -115,12 +127,14 @@ func TestPeriods(t *testing.T) {
 			s.pace.every = rate.Inf
 			one := func(first, name string) sinks.Part {
 				schema := &sinks.Schema{Period: c.period, On: "day", Columns: []sinks.Column{
-					{Name: "day", Type: sinks.Date, Required: true}, {Name: "campaign", Type: sinks.String, Required: true},
+					{Name: "day", Type: sinks.Date, Required: true},
+					{Name: "campaign", Type: sinks.String, Required: true},
 				}}
 				days := int32(date(first).In(time.UTC).Unix() / 86400)
 				switch c.period {
 				case "hours":
-					schema.Period, schema.On, schema.Columns[0] = "day", "hour", sinks.Column{Name: "hour", Type: sinks.DateTime}
+					schema.Period, schema.On, schema.Columns[0] = "day", "hour",
+						sinks.Column{Name: "hour", Type: sinks.DateTime}
 					last := int64(days)*86_400_000_000 + 86_399_999_999
 					return filePart(first, "run", schema, []hourRow{{int64(days) * 86_400_000_000, name}, {last, name}})
 				case "whole":
@@ -174,7 +188,8 @@ func TestDeletion(t *testing.T) {
 		}
 		p.Schema.Columns[0].Type = sinks.DateTime
 		got := s.deletion(at, p.Schema)
-		if want := strings.NewReplacer("DATE '", "DATETIME '", "' AND", " 00:00:00' AND").Replace(want); !strings.HasSuffix(got, want[:len(want)-1]+" 00:00:00'") {
+		if want := strings.NewReplacer("DATE '", "DATETIME '", "' AND",
+			" 00:00:00' AND").Replace(want); !strings.HasSuffix(got, want[:len(want)-1]+" 00:00:00'") {
 			t.Errorf("%s by the hour: %s", period, got)
 		}
 	}
@@ -192,15 +207,30 @@ func TestPartsThatHaveNoPlace(t *testing.T) {
 		"0001-01-01 isn't the first day":           func(p *sinks.Part) { p.Partition = sinks.Whole },
 		`period is "hour"`:                         func(p *sinks.Part) { p.Schema.Period = "hour" },
 		`partitions are by "campaign"`:             func(p *sinks.Part) { p.Schema.On = "campaign" },
-		"at most 4 columns":                        func(p *sinks.Part) { p.Schema.ClusterBy = strings.Split("day campaign day day day", " ") },
-		"clustered by network":                     func(p *sinks.Part) { p.Schema.ClusterBy = []string{"network"} },
-		`unknown type "BOOL"`:                      func(p *sinks.Part) { p.Schema.Columns[3].Type = "BOOL" },
-		"two columns have that name":               func(p *sinks.Part) { p.Schema.Columns[3].Name = "Campaign" },
-		"BigQuery keeps names that begin so":       func(p *sinks.Part) { p.Schema.Columns[3].Name = "_Partitioned_by" },
-		"at most 300 characters":                   func(p *sinks.Part) { p.Schema.Columns[3].Name = strings.Repeat("x", 301) },
-		"no columns":                               func(p *sinks.Part) { p.Schema.Columns = nil },
-		`label "1st": a key must begin`:            func(p *sinks.Part) { p.Schema.Labels = map[string]string{"1st": "x"} },
-		`labels "A b" and "a_b" are the sa`:        func(p *sinks.Part) { p.Schema.Labels = map[string]string{"A b": "x", "a_b": "y"} },
+		"at most 4 columns": func(p *sinks.Part) {
+			p.Schema.ClusterBy = strings.Split(
+				"day campaign day day day", " ")
+		},
+		"clustered by network":       func(p *sinks.Part) { p.Schema.ClusterBy = []string{"network"} },
+		`unknown type "BOOL"`:        func(p *sinks.Part) { p.Schema.Columns[3].Type = "BOOL" },
+		"two columns have that name": func(p *sinks.Part) { p.Schema.Columns[3].Name = "Campaign" },
+		"BigQuery keeps names that begin so": func(
+			p *sinks.Part) {
+			p.Schema.Columns[3].Name = "_Partitioned_by"
+		},
+		"at most 300 characters": func(p *sinks.Part) {
+			p.Schema.Columns[3].Name = strings.Repeat("x",
+				301)
+		},
+		"no columns": func(p *sinks.Part) { p.Schema.Columns = nil },
+		`label "1st": a key must begin`: func(
+			p *sinks.Part) {
+			p.Schema.Labels = map[string]string{"1st": "x"}
+		},
+		`labels "A b" and "a_b" are the sa`: func(
+			p *sinks.Part) {
+			p.Schema.Labels = map[string]string{"A b": "x", "a_b": "y"}
+		},
 	} {
 		p := testPart("2026-01-31", "run", "a")
 		spoil(&p)
@@ -216,7 +246,8 @@ func TestPartsThatHaveNoPlace(t *testing.T) {
 	}
 }
 
-// Whether a part fits is seen without changing anything, and a put that follows needn't look again at a table that fits as it is.
+// Whether a part fits is seen without changing anything, and a put that follows needn't look again
+// at a table that fits as it is.
 func TestTakes(t *testing.T) {
 	server := newServer(t, bqtest.Options{})
 	s := openOn(t, server, testURL)
@@ -291,15 +322,18 @@ func TestAddedColumnsLeaveTheOthers(t *testing.T) {
 	schema := testPart("2026-01-31", "run").Schema
 	have := bigquery.Schema{
 		{Name: "day", Type: "DATE", Required: true, Description: "Theirs"},
-		{Name: "campaign", Type: "STRING", Description: "Theirs too", Collation: "und:ci", DefaultValueExpression: "'none'",
-			PolicyTags: &bigquery.PolicyTagList{Names: []string{"projects/p/locations/eu/taxonomies/1/policyTags/2"}}},
+		{Name: "campaign", Type: "STRING", Description: "Theirs too", Collation: "und:ci",
+			DefaultValueExpression: "'none'",
+			PolicyTags: &bigquery.PolicyTagList{Names: []string{"projects/p/locations/eu/taxonomies/1/" +
+				"policyTags/2"}}},
 		{Name: "cost", Type: "NUMERIC", RoundingMode: bigquery.RoundHalfEven},
 		{Name: "note", Type: "STRING", Description: "Nobody's"},
 	}
 	schema.Columns[1].Required = false
 	if err := s.table("installs").Create(t.Context(), &bigquery.TableMetadata{
 		Schema: have, Description: "A table", Clustering: &bigquery.Clustering{Fields: []string{"campaign"}},
-		TimePartitioning: &bigquery.TimePartitioning{Type: bigquery.DayPartitioningType, Field: "day", Expiration: time.Hour},
+		TimePartitioning: &bigquery.TimePartitioning{Type: bigquery.DayPartitioningType, Field: "day",
+			Expiration: time.Hour},
 	}); err != nil {
 		t.Fatal(plain(err))
 	}
@@ -323,7 +357,8 @@ func TestAddedColumnsLeaveTheOthers(t *testing.T) {
 	if is, _ := json.Marshal([]any{after.TimePartitioning, after.Clustering}); string(was) != string(is) {
 		t.Errorf("%s became %s", was, is)
 	}
-	if tags := before.Schema.Fields[1].PolicyTags; tags == nil || len(tags.Names) != 1 || before.Schema.Fields[1].DefaultValueExpression == "" {
+	if tags := before.Schema.Fields[1].PolicyTags; tags == nil || len(tags.Names) != 1 ||
+		before.Schema.Fields[1].DefaultValueExpression == "" {
 		t.Errorf("the server keeps less than it was told: %+v", before.Schema.Fields[1])
 	}
 }
@@ -333,7 +368,8 @@ func TestWholeTableKeepsItsShape(t *testing.T) {
 	server := newServer(t, bqtest.Options{})
 	s := openOn(t, server, testURL)
 	schema := &sinks.Schema{Period: "whole", ClusterBy: []string{"campaign"}, Columns: []sinks.Column{
-		{Name: "country", Type: sinks.String, Description: "Where"}, {Name: "campaign", Type: sinks.String, Description: "Which"},
+		{Name: "country", Type: sinks.String, Description: "Where"},
+		{Name: "campaign", Type: sinks.String, Description: "Which"},
 	}}
 	mustPut(t, s, filePart(sinks.Whole.String(), "run", schema, []bareRow{{"DE", "a"}}))
 	less := *schema
@@ -346,7 +382,8 @@ func TestWholeTableKeepsItsShape(t *testing.T) {
 		t.Errorf("%v, %v", rows, err)
 	}
 	table := server.Tables()["proj.ds.installs"]
-	if table.Schema.Fields[0].Description != "Where" || table.Clustering == nil || table.Clustering.Fields[0] != "campaign" {
+	if table.Schema.Fields[0].Description != "Where" || table.Clustering == nil ||
+		table.Clustering.Fields[0] != "campaign" {
 		t.Errorf("%+v %+v", table.Schema.Fields[0], table.Clustering)
 	}
 	for _, j := range server.Jobs() { // it isn't left to what a truncated table keeps
@@ -356,7 +393,8 @@ func TestWholeTableKeepsItsShape(t *testing.T) {
 	}
 }
 
-// Another process adds a column between our look and our patch: 412, and both columns are there in the end.
+// Another process adds a column between our look and our patch: 412, and both columns are there in
+// the end.
 func TestColumnsAddedByTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer(t, bqtest.Options{})
@@ -435,7 +473,8 @@ func TestCompareKnowsBothNamesOfTypes(t *testing.T) {
 		TimePartitioning: &bigquery.TimePartitioning{Type: "DAY", Field: "Day"},
 		Clustering:       &bigquery.Clustering{Fields: []string{"Campaign"}},
 		Schema: bigquery.Schema{
-			{Name: "Day", Type: "DATE", Required: true}, {Name: "CAMPAIGN", Type: "STRING"}, {Name: "installs", Type: "INTEGER"},
+			{Name: "Day", Type: "DATE", Required: true}, {Name: "CAMPAIGN", Type: "STRING"},
+			{Name: "installs", Type: "INTEGER"},
 			{Name: "cost", Type: "NUMERIC"}, {Name: "ratio", Type: "FLOAT"}, {Name: "note", Type: "STRING"},
 		},
 	}

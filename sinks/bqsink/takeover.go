@@ -13,8 +13,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// useUpAll sees to it that no job of an earlier lease, nor one of this process with an unknown outcome, can change the place any more. It
-// doesn't matter how those jobs end, because ours comes after them.
+// useUpAll sees to it that no job of an earlier lease, nor one of this process with an unknown
+// outcome, can change the place any more. It doesn't matter how those jobs end, because ours comes
+// after them.
 func (s *Sink) useUpAll(ctx context.Context, at place, slot *slot, earlier []string) error {
 	if slot.unknown != "" {
 		if _, err := s.useUp(ctx, at, slot.lease, slot.unknown); err != nil {
@@ -34,8 +35,8 @@ func (s *Sink) useUpAll(ctx context.Context, at place, slot *slot, earlier []str
 	return nil
 }
 
-// useUpNext uses up the first ID of an earlier lease that is free. A process with that lease can't make a job any more: it uses its IDs one
-// after the other, and stops where one is another's.
+// useUpNext uses up the first ID of an earlier lease that is free. A process with that lease can't
+// make a job any more: it uses its IDs one after the other, and stops where one is another's.
 func (s *Sink) useUpNext(ctx context.Context, at place, by, lease string) error {
 	for attempt := 1; ; attempt++ {
 		job, err := s.useUp(ctx, at, by, s.jobID(at, lease, attempt))
@@ -48,11 +49,13 @@ func (s *Sink) useUpNext(ctx context.Context, at place, by, lease string) error 
 	}
 }
 
-// useUp takes a job's ID by a job that does nothing, so that a request for it that is still under way, or is sent by a process that was
-// suspended, is refused. It returns the job that has the ID already, when that has ended; nil: it was free.
+// useUp takes a job's ID by a job that does nothing, so that a request for it that is still under
+// way, or is sent by a process that was suspended, is refused. It returns the job that has the ID
+// already, when that has ended; nil: it was free.
 func (s *Sink) useUp(ctx context.Context, at place, by, id string) (job *bigquery.Job, err error) {
 	labels := map[string]string{
-		ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(at.table), partitionLabel: at.label(), usedLabel: labelText(by),
+		ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(at.table), partitionLabel: at.label(),
+		usedLabel: labelText(by),
 	}
 	err = repeat(ctx, func() (err error) {
 		nothing := s.client.Query("SELECT 1")
@@ -69,16 +72,19 @@ func (s *Sink) useUp(ctx context.Context, at place, by, id string) (job *bigquer
 		return nil, nil
 	}
 	if err := s.wait(ctx, job); err != nil && !isJobError(err) {
-		return nil, fmt.Errorf("an earlier run's job is unfinished, and the new rows can't be loaded before it ends: %w; nothing was changed", err)
+		return nil, fmt.Errorf("an earlier run's job is unfinished, and the new rows can't be loaded before it "+
+			"ends: %w; nothing was changed", err)
 	}
 	return job, nil
 }
 
-// abandonTime bounds the calls that are made after a Put's context has ended. A process that gets SIGTERM has 10 s.
+// abandonTime bounds the calls that are made after a Put's context has ended. A process that gets
+// SIGTERM has 10 s.
 const abandonTime = 5 * time.Second
 
-// abandon cancels a job that nobody waits for any more, and adds to the error what is known of the job's outcome. A job that
-// went on could replace what the next holder of the lease has loaded meanwhile. job is nil when no answer had it.
+// abandon cancels a job that nobody waits for any more, and adds to the error what is known of the
+// job's outcome. A job that went on could replace what the next holder of the lease has loaded
+// meanwhile. job is nil when no answer had it.
 func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bigquery.Job, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer stop()
@@ -86,14 +92,16 @@ func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bigquery.J
 	var failed *JobError
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w; the outcome of job %s is unknown (asked to cancel it: %w): the partition holds the old rows or the new "+
+		return fmt.Errorf("%w; the outcome of job %s is unknown (asked to cancel it: %w): the partition holds the "+
+			"old rows or the new "+
 			"ones, whole; repeat the put, which waits for the job first", cause, id, s.explain(err))
 	case errors.As(jobError(job), &failed):
 		at.unknown = ""
 		return fmt.Errorf("%w; job %s is cancelled, %w", cause, id, sinks.ErrUnchanged)
 	default:
 		at.unknown = ""
-		return fmt.Errorf("%w; job %s was done by then, so the new rows are visible; repeating the put is harmless", cause, id)
+		return fmt.Errorf("%w; job %s was done by then, so the new rows are visible; repeating the put is harmless",
+			cause, id)
 	}
 }
 

@@ -22,8 +22,8 @@ type target struct {
 	endpoint   string // of an emulator, or empty
 }
 
-// The names that BigQuery accepts (https://cloud.google.com/bigquery/docs/datasets#dataset-naming and
-// https://cloud.google.com/resource-manager/docs/creating-managing-projects).
+// The names that BigQuery accepts (https://cloud.google.com/bigquery/docs/datasets#dataset-naming
+// and https://cloud.google.com/resource-manager/docs/creating-managing-projects).
 var (
 	projectName = lazy.Regexp(`^[a-z][a-z0-9-]{0,62}$`)
 	datasetName = lazy.Regexp(`^[A-Za-z0-9_]+$`)
@@ -44,7 +44,8 @@ func parseURL(rawURL string) (target, error) {
 	case !projectName().MatchString(t.project):
 		return t, fmt.Errorf("%q isn't a project ID; %s", t.project, urlForm)
 	case !datasetName().MatchString(t.dataset):
-		return t, fmt.Errorf("%q isn't the name of a dataset, which has letters, digits and underscores; %s", t.dataset, urlForm)
+		return t, fmt.Errorf("%q isn't the name of a dataset, which has letters, digits and underscores; %s", t.dataset,
+			urlForm)
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -78,8 +79,10 @@ func (t *target) set(name, value string) error {
 		t.staging = value
 	case "endpoint":
 		u, err := url.Parse(value)
-		if err != nil || u.Scheme != "http" || !address.Loopback(u.Hostname()) || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
-			return errors.New("want http://127.0.0.1:port: an endpoint is for an emulator on this machine, and is called without credentials")
+		if err != nil || u.Scheme != "http" || !address.Loopback(u.Hostname()) || u.RawQuery != "" ||
+			strings.Trim(u.Path, "/") != "" {
+			return errors.New("want http://127.0.0.1:port: an endpoint is for an emulator on this machine, and is " +
+				"called without credentials")
 		}
 		t.endpoint = "http://" + u.Host + "/bigquery/v2/"
 	default:

@@ -19,8 +19,9 @@ import (
 // userAgent names the caller in the audit logs of a project.
 const userAgent = "reportferry"
 
-// login returns a transport that adds the application's default credentials to requests; to an emulator it adds none. Requests
-// are sent through base, or through a default transport when base is nil. No token is fetched before the first call.
+// login returns a transport that adds the application's default credentials to requests; to an
+// emulator it adds none. Requests are sent through base, or through a default transport when base
+// is nil. No token is fetched before the first call.
 func login(emulator bool, base http.RoundTripper) (http.RoundTripper, error) {
 	client, err := httptransport.NewClient(&httptransport.Options{
 		DisableAuthentication: emulator,
@@ -29,33 +30,38 @@ func login(emulator bool, base http.RoundTripper) (http.RoundTripper, error) {
 		BaseRoundTripper:      base,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("find credentials: %w; log in by gcloud auth application-default login, or run under a service account", err)
+		return nil, fmt.Errorf("find credentials: %w; log in by gcloud auth application-default login, or run under "+
+			"a service account", err)
 	}
 	return client.Transport, nil
 }
 
-// tokenRefused reports whether the credentials themselves were refused, for example because a key was deleted or a login
-// revoked. A retry doesn't change that (https://www.rfc-editor.org/rfc/rfc6749#section-5.2).
+// tokenRefused reports whether the credentials themselves were refused, for example because a key
+// was deleted or a login revoked. A retry doesn't change that
+// (https://www.rfc-editor.org/rfc/rfc6749#section-5.2).
 func tokenRefused(err error) bool {
 	var token *auth.Error
 	return errors.As(err, &token) && token.Response != nil &&
-		slices.Contains([]int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden}, token.Response.StatusCode)
+		slices.Contains([]int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden},
+			token.Response.StatusCode)
 }
 
-// once is the transport below cloud.google.com/go/bigquery. That client repeats a call that failed in a way that it knows
-// until the context ends, without a bound and without a word
-// (https://github.com/googleapis/google-cloud-go/blob/main/bigquery/bigquery.go, runWithRetry). To keep the retries of this
-// package the only ones, once returns every failure as an error that the client doesn't know, and plain restores it.
+// once is the transport below cloud.google.com/go/bigquery. That client repeats a call that failed
+// in a way that it knows until the context ends, without a bound and without a word
+// (https://github.com/googleapis/google-cloud-go/blob/main/bigquery/bigquery.go, runWithRetry). To
+// keep the retries of this package the only ones, once returns every failure as an error that the
+// client doesn't know, and plain restores it.
 type once struct{ base http.RoundTripper }
 
-// hidden carries a failure through the client. It has no Unwrap, Timeout or Temporary, and its text says nothing of the
-// failure, because the client looks at all of these to decide on a retry.
+// hidden carries a failure through the client. It has no Unwrap, Timeout or Temporary, and its text
+// says nothing of the failure, because the client looks at all of these to decide on a retry.
 type hidden struct{ cause error }
 
 func (*hidden) Error() string { return "the call failed" }
 
-// RoundTrip reads the whole answer, because the client also repeats a call whose answer is cut short. Uploads are passed
-// through: the client doesn't repeat them, and its sender of chunks needs to see each answer.
+// RoundTrip reads the whole answer, because the client also repeats a call whose answer is cut
+// short. Uploads are passed through: the client doesn't repeat them, and its sender of chunks needs
+// to see each answer.
 func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := o.base.RoundTrip(r)
 	if r.URL.Query().Has("uploadType") {

@@ -20,8 +20,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink/bqtest"
 )
 
-// tokens stands for the token endpoint of a service account, whose key is the application's default credentials. It
-// gives each answer once, and the last one from then on.
+// tokens stands for the token endpoint of a service account, whose key is the application's default
+// credentials. It gives each answer once, and the last one from then on.
 func tokens(t *testing.T, answers ...int) (asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)
@@ -41,9 +41,11 @@ func tokens(t *testing.T, answers ...int) (asked *atomic.Int32) {
 		t.Fatal(err)
 	}
 	file, err := json.Marshal(map[string]string{
-		"type": "service_account", "project_id": "proj", "client_email": "loader@proj.iam.gserviceaccount.com", "private_key_id": "1",
-		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})),
-		"token_uri":   server.URL + "/token",
+		"type": "service_account", "project_id": "proj", "client_email": "loader@proj.iam.gserviceaccount.com",
+		"private_key_id": "1",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY",
+			Bytes: x509.MarshalPKCS1PrivateKey(key)})),
+		"token_uri": server.URL + "/token",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +78,8 @@ func openLoggedIn(t *testing.T) (*bqtest.Server, *Sink) {
 	return server, s
 }
 
-// The default credentials go with every call, uploads among them, and a token endpoint that is busy is asked again.
+// The default credentials go with every call, uploads among them, and a token endpoint that is busy
+// is asked again.
 func TestDefaultCredentials(t *testing.T) {
 	for _, answers := range [][]int{{200}, {503, 200}} {
 		asked := tokens(t, answers...)
@@ -98,8 +101,10 @@ func TestRefusedCredentials(t *testing.T) {
 		asked := tokens(t, status)
 		server, s := openLoggedIn(t)
 		_, err := s.Put(t.Context(), testPart("2026-01-31", "run", "a"))
-		mustContain(t, err, "look up the dataset: ", fmt.Sprint(status), "invalid_grant", "gcloud auth application-default login")
-		if !errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "tries") {
+		mustContain(t, err, "look up the dataset: ", fmt.Sprint(status), "invalid_grant",
+			"gcloud auth application-default login")
+		if !errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "\n") ||
+			strings.Contains(err.Error(), "tries") {
 			t.Errorf("%T %v", err, err)
 		}
 		if n := asked.Load(); n != 1 || len(server.Requests()) != 0 {

@@ -20,7 +20,8 @@ func (s *Sink) SaveView(ctx context.Context, name, query string) error {
 	})
 	if hasStatus(err, http.StatusConflict) {
 		if have, failed := s.getTable(ctx, view.TableID); failed == nil && have.Type == bigquery.RegularTable {
-			return fmt.Errorf("save view %s: a table of that name is there, which a view can't replace; drop it, if it is one that "+
+			return fmt.Errorf("save view %s: a table of that name is there, which a view can't replace; drop it, if "+
+				"it is one that "+
 				"earlier versions kept for audit", name)
 		}
 		err = repeat(ctx, func() error {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A catalog that stays away is tried for a minute and not for one minute in each of eight tries: retries are in one layer.
+// A catalog that stays away is tried for a minute and not for one minute in each of eight tries:
+// retries are in one layer.
 func TestAwayForGood(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A load of many days, seven at a time as a window has them, and then one day of it again. The table has as many partitions by then.
+// A load of many days, seven at a time as a window has them, and then one day of it again. The
+// table has as many partitions by then.
 func BenchmarkLoad(b *testing.B) {
 	for _, days := range []int{60, 365, 3650} {
 		b.Run(fmt.Sprint(days), func(b *testing.B) {

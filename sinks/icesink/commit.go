@@ -15,8 +15,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A committer commits what is put into one table, everything that waits at once: between two commits the table is loaded and its
-// manifests are written again, however many files change.
+// A committer commits what is put into one table, everything that waits at once: between two
+// commits the table is loaded and its manifests are written again, however many files change.
 type committer struct {
 	sink *Sink
 	name string
@@ -28,8 +28,9 @@ type committer struct {
 	since   time.Time // when known was loaded or committed
 }
 
-// knownTime is for how long a table is taken for what it was after a commit. A commit on an older state than the catalog's is refused,
-// so that this is no danger; but credentials for the files, which some catalogs give with the table, don't last.
+// knownTime is for how long a table is taken for what it was after a commit. A commit on an older
+// state than the catalog's is refused, so that this is no danger; but credentials for the files,
+// which some catalogs give with the table, don't last.
 const knownTime = time.Minute
 
 func (c *committer) know(t *loaded) {
@@ -44,7 +45,8 @@ func (c *committer) know(t *loaded) {
 // mostKnown is of how many tables it is remembered what they hold. Ten years of days take 10 MB.
 const mostKnown = 8
 
-// remember has what is known of the table that was committed to longest ago forgotten, when there are too many.
+// remember has what is known of the table that was committed to longest ago forgotten, when there
+// are too many.
 func (s *Sink) remember(c *committer) {
 	s.mu.Lock()
 	s.recent = append(slices.DeleteFunc(s.recent, func(other *committer) bool { return other == c }), c)
@@ -130,8 +132,8 @@ func (c *committer) commit(batch []*put) {
 	}
 }
 
-// lasting gives a context for a batch. A commit that is under way isn't cut short by the end of a put's context, which would leave its
-// outcome unknown, but for long.
+// lasting gives a context for a batch. A commit that is under way isn't cut short by the end of a
+// put's context, which would leave its outcome unknown, but for long.
 func lasting(batch []*put) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(batch[0].ctx))
 	var stops []func() bool
@@ -158,14 +160,16 @@ func lasting(batch []*put) (context.Context, func()) {
 	}
 }
 
-// commitTime bounds the wait for the answer to a commit after its put has ended. A process that gets SIGTERM has 10 s.
+// commitTime bounds the wait for the answer to a commit after its put has ended. A process that
+// gets SIGTERM has 10 s.
 const commitTime = 7 * time.Second
 
-// errConflict says that the table has another snapshot than the one on which a commit was to be made.
+// errConflict says that the table has another snapshot than the one on which a commit was to be
+// made.
 var errConflict = errors.New("the table was changed meanwhile")
 
-// attempt tries to commit what is left of a batch. It takes out of the batch what is settled, and gives those that are to be answered
-// that they are done.
+// attempt tries to commit what is left of a batch. It takes out of the batch what is settled, and
+// gives those that are to be answered that they are done.
 func (c *committer) attempt(ctx context.Context, batch *[]*put) (done []*put, err error) {
 	t, states, err := c.load(ctx, *batch)
 	if err != nil {
@@ -202,15 +206,17 @@ func (c *committer) attempt(ctx context.Context, batch *[]*put) (done []*put, er
 	}
 	for _, p := range rest {
 		p.sent = nil
-		t.held[p.at] = &holding{at: p.at, files: []iceberg.DataFile{p.file}, oldest: made.CurrentSnapshot().SequenceNumber}
+		t.held[p.at] = &holding{at: p.at, files: []iceberg.DataFile{p.file},
+			oldest: made.CurrentSnapshot().SequenceNumber}
 	}
 	c.know(&loaded{Table: made, files: t.files, held: t.held}) // which would take reading all manifests again
 	*batch = nil
 	return rest, nil
 }
 
-// lost tells whether a commit failed because somebody else was faster. Not all catalogs answer so: some errors are of the library, which
-// checks by itself what the catalog has, and a load balancer that sends a commit twice answers no for one that was done.
+// lost tells whether a commit failed because somebody else was faster. Not all catalogs answer so:
+// some errors are of the library, which checks by itself what the catalog has, and a load balancer
+// that sends a commit twice answers no for one that was done.
 func (c *committer) lost(ctx context.Context, on *loaded, err error) error {
 	if errors.Is(err, table.ErrCommitFailed) {
 		return fmt.Errorf("%w: %w", errConflict, err)
@@ -221,8 +227,9 @@ func (c *committer) lost(ctx context.Context, on *loaded, err error) error {
 	return err
 }
 
-// load gives the table as it was after the last commit, and what the partitions hold. Where that isn't what a put may replace, the table is
-// loaded, because somebody else may have changed it since.
+// load gives the table as it was after the last commit, and what the partitions hold. Where that
+// isn't what a put may replace, the table is loaded, because somebody else may have changed it
+// since.
 func (c *committer) load(ctx context.Context, batch []*put) (t *loaded, states []state, err error) {
 	t = c.lately()
 	for known := t != nil; ; known = false {
@@ -247,20 +254,24 @@ func (c *committer) load(ctx context.Context, batch []*put) (t *loaded, states [
 	}
 }
 
-// outcome finds out what became of a put so far: it was done, or can't be done. Otherwise it is to be committed.
+// outcome finds out what became of a put so far: it was done, or can't be done. Otherwise it is to
+// be committed.
 func (p *put) outcome(t *loaded, now state) (settled bool, err error) {
-	if now.holding != nil && now.stamp == p.stamp && !now.foreign { // an earlier attempt did it, and its answer was lost
+	// An earlier attempt did it, and its answer was lost.
+	if now.holding != nil && now.stamp == p.stamp && !now.foreign {
 		p.sent = nil
 		return true, nil
 	}
-	maps.DeleteFunc(p.sent, func(on int64, _ bool) bool { return on != t.head() }) // those haven't happened, and can't any more
+	// Those haven't happened, and can't any more.
+	maps.DeleteFunc(p.sent, func(on int64, _ bool) bool { return on != t.head() })
 	switch {
 	case p.ctx.Err() != nil:
 		return true, p.ctx.Err()
 	case !now.meets(p.over):
 		return true, conflict(p.over, now)
 	case t.Metadata().TableUUID() != p.table:
-		return true, fmt.Errorf("%w: the table was dropped and made again while the put was under way", sinks.ErrConflict)
+		return true, fmt.Errorf("%w: the table was dropped and made again while the put was under way",
+			sinks.ErrConflict)
 	}
 	return false, nil
 }
@@ -271,7 +282,8 @@ func (p *put) end(err error) {
 		err = fmt.Errorf("%w, after: %w", ended, err)
 	}
 	if err != nil && len(p.sent) > 0 {
-		err = fmt.Errorf("%w; whether the rows were committed is unknown: the partition holds the old rows or the new ones, whole; repeat the put", err)
+		err = fmt.Errorf("%w; whether the rows were committed is unknown: the partition holds the old rows or the "+
+			"new ones, whole; repeat the put", err)
 	}
 	p.done <- err
 }
@@ -295,8 +307,9 @@ func (t *loaded) head() int64 {
 	return 0
 }
 
-// swap takes files out of the table and others in, in one commit, which the catalog refuses if the table has another snapshot by then.
-// The library tries once: only here is it known what may be replaced.
+// swap takes files out of the table and others in, in one commit, which the catalog refuses if the
+// table has another snapshot by then. The library tries once: only here is it known what may be
+// replaced.
 func (t *loaded) swap(ctx context.Context, out, in []iceberg.DataFile, puts []*put) (*table.Table, error) {
 	tx := t.NewTransaction()
 	if err := tx.AssertRefSnapshotID(table.MainBranch); err != nil {
@@ -308,7 +321,8 @@ func (t *loaded) swap(ctx context.Context, out, in []iceberg.DataFile, puts []*p
 			return nil, err
 		}
 	}
-	if err := tx.ReplaceDataFilesWithDataFiles(ctx, out, in, properties(puts), table.WithoutAutoNameMapping(), table.WithoutDuplicateCheck()); err != nil {
+	if err := tx.ReplaceDataFilesWithDataFiles(ctx, out, in, properties(puts), table.WithoutAutoNameMapping(),
+		table.WithoutDuplicateCheck()); err != nil {
 		return nil, err
 	}
 	return tx.Commit(ctx)

@@ -16,8 +16,9 @@ const notOurs = "reportferry didn't make it, and a put would take files out of i
 // ours reports whether this program made a table.
 func ours(t *table.Table) bool { return t.Properties()[propertyTable] != "" }
 
-// compare returns the columns that a table lacks of the schema. A table that can't be brought to the schema is an error, which
-// lists every difference with its remedy: a nightly job that named one at a time would cost a night each.
+// compare returns the columns that a table lacks of the schema. A table that can't be brought to
+// the schema is an error, which lists every difference with its remedy: a nightly job that named
+// one at a time would cost a night each.
 func compare(name string, t *table.Table, want *sinks.Schema) (missing []sinks.Column, err error) {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -38,16 +39,19 @@ func compare(name string, t *table.Table, want *sinks.Schema) (missing []sinks.C
 		case !f.Type.Equals(types[c.Type]):
 			say("column %s is %s, and the job writes %s", f.Name, f.Type, types[c.Type])
 		case f.Required && !c.Required:
-			say("column %s is required, and the job may write NULL; ALTER COLUMN %s DROP NOT NULL fixes it", f.Name, f.Name)
+			say("column %s is required, and the job may write NULL; ALTER COLUMN %s DROP NOT NULL fixes it", f.Name,
+				f.Name)
 		}
 	}
 	for _, f := range have.Fields() {
 		if !wanted[f.Name] && f.Required {
-			say("column %s is required, and the job doesn't write it; ALTER COLUMN %s DROP NOT NULL fixes it", f.Name, f.Name)
+			say("column %s is required, and the job doesn't write it; ALTER COLUMN %s DROP NOT NULL fixes it", f.Name,
+				f.Name)
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, fmt.Errorf("the table %s doesn't fit what the job writes: %s. Nothing was changed. Fix what can be fixed, "+
+		return nil, fmt.Errorf("the table %s doesn't fit what the job writes: %s. Nothing was changed. Fix what can "+
+			"be fixed, "+
 			"name another table in the job, or drop the table and run a backfill", name, strings.Join(wrong, "; "))
 	}
 	return missing, nil

@@ -36,7 +36,8 @@ func (s *Sink) connect(ctx context.Context) (catalog.Catalog, error) {
 	return c, nil
 }
 
-// rest opens a REST catalog. What the registry of catalogs would open has no time limits, and doesn't tell a 429 from other errors.
+// rest opens a REST catalog. What the registry of catalogs would open has no time limits, and
+// doesn't tell a 429 from other errors.
 func (s *Sink) rest(ctx context.Context) (*rest.Catalog, error) {
 	p := maps.Clone(s.properties)
 	take := func(key string) string {
@@ -47,8 +48,10 @@ func (s *Sink) rest(ctx context.Context) (*rest.Catalog, error) {
 	limited := http.DefaultTransport.(*http.Transport).Clone()
 	limited.ResponseHeaderTimeout = answerTime
 	options := []rest.Option{
-		rest.WithCredential(take("credential")), rest.WithOAuthToken(take("token")), rest.WithWarehouseLocation(take("warehouse")),
-		rest.WithScope(take("scope")), rest.WithAudience(take("audience")), rest.WithResource(take("resource")), rest.WithPrefix(take("prefix")),
+		rest.WithCredential(take("credential")), rest.WithOAuthToken(take("token")),
+		rest.WithWarehouseLocation(take("warehouse")),
+		rest.WithScope(take("scope")), rest.WithAudience(take("audience")), rest.WithResource(take("resource")),
+		rest.WithPrefix(take("prefix")),
 		rest.WithCustomTransport(busy{limited}),
 	}
 	if at := take("oauth2-server-uri"); at != "" {
@@ -66,7 +69,8 @@ func (s *Sink) rest(ctx context.Context) (*rest.Catalog, error) {
 	return rest.NewCatalog(ctx, s.name, uri, append(options, rest.WithAdditionalProps(p))...)
 }
 
-// answerTime is how long a catalog may think before it answers. It may have to write a table's metadata to a bucket first.
+// answerTime is how long a catalog may think before it answers. It may have to write a table's
+// metadata to a bucket first.
 const answerTime = time.Minute
 
 // busy is a transport that makes an error of the answer 429, which says that nothing was done.

@@ -147,12 +147,14 @@ func (f *following) Read(b []byte) (int, error) {
 // create begins a file. Where its store has objects, the end of ctx keeps it from appearing.
 func create(ctx context.Context, to store, location string) (io.WriteCloser, error) {
 	if objects, ok := to.WriteFileIO.(*blobfs.FileIO); ok {
-		return objects.NewWriter(ctx, location, true, &blob.WriterOptions{ContentType: "application/vnd.apache.parquet"})
+		return objects.NewWriter(ctx, location, true,
+			&blob.WriterOptions{ContentType: "application/vnd.apache.parquet"})
 	}
 	return to.Create(location)
 }
 
-// closeAborted closes what was written in vain. The error of a writer that was cancelled is no news; a local file is removed.
+// closeAborted closes what was written in vain. The error of a writer that was cancelled is no
+// news; a local file is removed.
 func closeAborted(w io.Closer, to store, location string) error {
 	err := w.Close()
 	if _, objects := to.WriteFileIO.(*blobfs.FileIO); objects {

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
-// The suite on a fake of AWS Glue, moto, which .ci/glue starts. It doesn't hold an update against the version that the update is
-// of, as Glue does, so that nothing is shown here of two processes.
+// The suite on a fake of AWS Glue, moto, which .ci/glue starts. It doesn't hold an update against
+// the version that the update is of, as Glue does, so that nothing is shown here of two processes.
 func TestSuiteGlue(t *testing.T) {
 	at := os.Getenv("SERVERS_GLUE")
 	if at == "" {

@@ -21,12 +21,12 @@ type holding struct {
 	erased int64 // newest sequence number of a file that says which rows of other files are deleted; 0: there is none
 }
 
-// whole reports whether the files are all that is to be known: a file of deletions is about older rows only
-// (https://iceberg.apache.org/spec/#scan-planning).
+// whole reports whether the files are all that is to be known: a file of deletions is about older
+// rows only (https://iceberg.apache.org/spec/#scan-planning).
 func (h *holding) whole() bool { return h.erased < h.oldest || h.erased == 0 }
 
-// holdings gives what the table's current snapshot holds, by partition. The zero date stands for rows of no partition that a put
-// could replace, such as those without a date.
+// holdings gives what the table's current snapshot holds, by partition. The zero date stands for
+// rows of no partition that a put could replace, such as those without a date.
 func (t *loaded) holdings(ctx context.Context) (map[place]*holding, error) {
 	if t.held != nil {
 		return t.held, nil
@@ -92,7 +92,8 @@ func (t *loaded) placeOf(file iceberg.DataFile) place {
 
 var epoch = civil.Date{Year: 1970, Month: 1, Day: 1}
 
-// stamp is that of the one file of a partition, when this program wrote it and nothing else is there.
+// stamp is that of the one file of a partition, when this program wrote it and nothing else is
+// there.
 func (h *holding) stamp() (of stamp, ours bool) {
 	if len(h.files) != 1 || !h.whole() {
 		return of, false

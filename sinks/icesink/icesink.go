@@ -1,20 +1,22 @@
-// Package icesink keeps Apache Iceberg tables and replaces them a partition at a time. Without it, Trino, Athena, Spark, Snowflake
-// and DuckDB would read folders of files: without the moment at which one state of a table became the next, and without the state
-// before a restatement.
+// Package icesink keeps Apache Iceberg tables and replaces them a partition at a time. Without it,
+// Trino, Athena, Spark, Snowflake and DuckDB would read folders of files: without the moment at
+// which one state of a table became the next, and without the state before a restatement.
 //
-// A part's file becomes the table's, with the field IDs of the table in its footer. A commit takes the partition's files out and the
-// new one in, and makes a snapshot, which readers see whole or not at all:
+// A part's file becomes the table's, with the field IDs of the table in its footer. A commit takes
+// the partition's files out and the new one in, and makes a snapshot, which readers see whole or
+// not at all:
 //
 //	table, created or widened ─ file of the part ─┐
 //	                                              ├─ load ─ what each partition holds is what may be replaced ─ commit, on this snapshot only
 //	            what others have put meanwhile ───┘                 └─ somebody was faster: once more
 //
-// A commit is refused by the catalog when the table has another snapshot by then, so that a late one changes nothing. The file's
-// name has a token that is new with each put: it is the version of the partition, and by it a put whose answer was lost finds out
-// what became of it. Parts that are put at the same time share a commit.
+// A commit is refused by the catalog when the table has another snapshot by then, so that a late
+// one changes nothing. The file's name has a token that is new with each put: it is the version of
+// the partition, and by it a put whose answer was lost finds out what became of it. Parts that are
+// put at the same time share a commit.
 //
-// Catalogs and files go through github.com/apache/iceberg-go. It links Arrow and weighs 49 MB, so that a program has this package
-// only with the build tag iceberg.
+// Catalogs and files go through github.com/apache/iceberg-go. It links Arrow and weighs 49 MB, so
+// that a program has this package only with the build tag iceberg.
 package icesink
 
 import (
@@ -50,8 +52,9 @@ type Sink struct {
 //
 //	iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com&warehouse=s3://bucket/path
 //
-// The catalog's name is the one that readers know it by. The type is rest, glue or sql, and the other parameters are the
-// configuration keys of the catalog and of the store with the files. Open doesn't connect.
+// The catalog's name is the one that readers know it by. The type is rest, glue or sql, and the
+// other parameters are the configuration keys of the catalog and of the store with the files. Open
+// doesn't connect.
 func Open(_ context.Context, rawURL string) (sinks.Sink, error) {
 	t, err := parseURL(rawURL)
 	if err != nil {

@@ -30,8 +30,9 @@ func (s *Sink) at(ctx context.Context, name string) (t *loaded, err error) {
 	return t, err
 }
 
-// ConditionOf returns the condition that allows what a partition holds now, and nothing that comes after it. With own set, it must be what
-// this program put there; if it isn't, the error is sinks.ErrForeign.
+// ConditionOf returns the condition that allows what a partition holds now, and nothing that comes
+// after it. With own set, it must be what this program put there; if it isn't, the error is
+// sinks.ErrForeign.
 func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	at := place{table: sinks.Flat(table), first: partition}
 	over, err := s.condition(ctx, at, own)
@@ -57,8 +58,8 @@ func (s *Sink) condition(ctx context.Context, at place, own bool) (sinks.Conditi
 	return now.condition(), err
 }
 
-// List returns what each partition of a table holds, in the order of their keys. The version is empty where it can't be told any
-// more: files that were rewritten, by a snapshot that isn't kept.
+// List returns what each partition of a table holds, in the order of their keys. The version is
+// empty where it can't be told any more: files that were rewritten, by a snapshot that isn't kept.
 func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err error) {
 	name := sinks.Flat(table)
 	t, err := s.at(ctx, name)
@@ -86,8 +87,10 @@ func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err
 	return list, nil
 }
 
-// Meaning returns the fingerprint of the part that was put into the table last, and the columns of the table.
-func (s *Sink) Meaning(ctx context.Context, table string, _ civil.Date) (fingerprint string, columns []string, err error) {
+// Meaning returns the fingerprint of the part that was put into the table last, and the columns of
+// the table.
+func (s *Sink) Meaning(ctx context.Context, table string, _ civil.Date) (fingerprint string, columns []string,
+	err error) {
 	t, err := s.at(ctx, sinks.Flat(table))
 	switch {
 	case err != nil:
@@ -121,7 +124,8 @@ func (s *Sink) read(ctx context.Context, at place) (io.ReadCloser, error) {
 	}
 	h := t.held[at]
 	if len(h.files) != 1 || !h.whole() {
-		return nil, fmt.Errorf("somebody has rewritten the partition, which is %d files by now, or has deleted rows of it by another file; "+
+		return nil, fmt.Errorf("somebody has rewritten the partition, which is %d files by now, or has deleted rows "+
+			"of it by another file; "+
 			"its rows can be held against the ledger only as one file", len(h.files))
 	}
 	return t.files.Open(h.files[0].FilePath())

@@ -14,11 +14,13 @@ import (
 	icebergio "github.com/apache/iceberg-go/io"
 )
 
-// mostKept bounds the bytes of manifests that are kept of one table. Those of ten years of days have about 2 MB.
+// mostKept bounds the bytes of manifests that are kept of one table. Those of ten years of days
+// have about 2 MB.
 const mostKept = 16 << 20
 
-// Manifests are those of a table that were read or written. They never change under their names, and a commit reads all of the table's:
-// without this, the hundredth commit of a load would fetch what the ninety-nine before it have written.
+// Manifests are those of a table that were read or written. They never change under their names,
+// and a commit reads all of the table's: without this, the hundredth commit of a load would fetch
+// what the ninety-nine before it have written.
 type manifests struct {
 	mu    sync.Mutex
 	files map[string][]byte
@@ -81,8 +83,8 @@ func (s store) Create(name string) (icebergio.FileWriter, error) {
 	return &copied{FileWriter: w, name: name, kept: s.kept}, nil
 }
 
-// Remove deletes a file, if it is there. The library removes old descriptions of a table after a commit, as some catalogs do, and would
-// write of each that is gone to standard error.
+// Remove deletes a file, if it is there. The library removes old descriptions of a table after a
+// commit, as some catalogs do, and would write of each that is gone to standard error.
 func (s store) Remove(name string) error {
 	if err := s.WriteFileIO.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

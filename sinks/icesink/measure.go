@@ -16,13 +16,16 @@ import (
 // (https://iceberg.apache.org/docs/latest/configuration/, write.metadata.metrics.default).
 const longestBound = 16
 
-// measured describes the file of a part for a manifest, from its footer: by it readers skip files without opening them.
-func (s *source) measured(at place, location string, size int64, spec iceberg.PartitionSpec, schema *iceberg.Schema) (iceberg.DataFile, error) {
+// measured describes the file of a part for a manifest, from its footer: by it readers skip files
+// without opening them.
+func (s *source) measured(at place, location string, size int64, spec iceberg.PartitionSpec,
+	schema *iceberg.Schema) (iceberg.DataFile, error) {
 	values, kinds := map[int]any{}, map[int]string{}
 	for _, f := range spec.Fields() { // one, or none
 		values[f.FieldID], kinds[f.FieldID] = iceberg.Date(at.first.DaysSince(epoch)), "date"
 	}
-	b, err := iceberg.NewDataFileBuilder(spec, iceberg.EntryContentData, location, iceberg.ParquetFile, values, kinds, nil, s.part.Rows, size)
+	b, err := iceberg.NewDataFileBuilder(spec, iceberg.EntryContentData, location, iceberg.ParquetFile, values, kinds,
+		nil, s.part.Rows, size)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +67,8 @@ func (s *source) measured(at place, location string, size int64, spec iceberg.Pa
 			delete(high, f.ID)
 		}
 	}
-	b.ColumnSizes(sizes).ValueCounts(counts).NullValueCounts(nulls).LowerBoundValues(low).UpperBoundValues(high).SplitOffsets(offsets)
+	b.ColumnSizes(sizes).ValueCounts(counts).NullValueCounts(nulls).LowerBoundValues(low).UpperBoundValues(
+		high).SplitOffsets(offsets)
 	return b.Build(), nil
 }
 
@@ -80,7 +84,8 @@ func offset(g format.RowGroup) int64 {
 	return m.DataPageOffset
 }
 
-// number reads a bound of Parquet's statistics, which are little-endian, as an order-preserving number of its type.
+// number reads a bound of Parquet's statistics, which are little-endian, as an order-preserving
+// number of its type.
 func number(t iceberg.Type, b []byte) (int64, bool) {
 	switch {
 	case len(b) == 4:
@@ -104,8 +109,10 @@ func less(t iceberg.Type, a, b []byte) bool {
 	return x < y
 }
 
-// bounds writes bounds as manifests have them (https://iceberg.apache.org/spec/#appendix-d-single-value-serialization): numbers as
-// Parquet does, but decimals big-endian in as few bytes as hold the sign, and texts cut to their first characters.
+// bounds writes bounds as manifests have them
+// (https://iceberg.apache.org/spec/#appendix-d-single-value-serialization): numbers as Parquet
+// does, but decimals big-endian in as few bytes as hold the sign, and texts cut to their first
+// characters.
 func bounds(t iceberg.Type, least, most []byte) (low, high []byte, err error) {
 	switch t.(type) {
 	case iceberg.StringType:
@@ -162,8 +169,8 @@ func cutAbove(text []byte) []byte {
 	return nil
 }
 
-// checkDay looks whether all rows are of the partition, as far as the file's statistics tell: a row of another one would be lost to
-// whoever asks for its day.
+// checkDay looks whether all rows are of the partition, as far as the file's statistics tell: a row
+// of another one would be lost to whoever asks for its day.
 func (s *source) checkDay(at place) error {
 	on := s.part.Schema.On
 	if on == "" {

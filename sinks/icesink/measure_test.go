@@ -14,16 +14,19 @@ import (
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
-// No value of a file is outside its bounds, so that no reader leaves out a file that has rows for it. Numbers are bounded exactly.
+// No value of a file is outside its bounds, so that no reader leaves out a file that has rows for
+// it. Numbers are bounded exactly.
 func TestBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		texts := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.SampledFrom([]rune{'a', 'é', 0xD7FF, 0xE000, utf8.MaxRune, '漢'}), 0, 40, -1))
+		texts := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.SampledFrom([]rune{'a', 'é', 0xD7FF, 0xE000,
+			utf8.MaxRune, '漢'}), 0, 40, -1))
 		var rows []testRow
 		for range rapid.IntRange(1, 20).Draw(t, "rows") {
 			row := testRow{Day: int32(date(day).DaysSince(epoch)), Campaign: texts.Draw(t, "campaign")}
 			row.Ratio = rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64).Draw(t, "ratio")
 			if rapid.Bool().Draw(t, "there") {
-				n, m := rapid.Int64().Draw(t, "installs"), rapid.Int64Range(-999_999_999_999_999_999, 999_999_999_999_999_999).Draw(t, "cost")
+				n, m := rapid.Int64().Draw(t, "installs"), rapid.Int64Range(-999_999_999_999_999_999,
+					999_999_999_999_999_999).Draw(t, "cost")
 				row.Installs, row.Cost = &n, &m
 			}
 			rows = append(rows, row)
@@ -44,10 +47,12 @@ func TestBounds(t *testing.T) {
 		low, high := file.LowerBoundValues(), file.UpperBoundValues()
 		for _, row := range rows {
 			between(t, low[1], high[1], iceberg.PrimitiveTypes.Date, int64(row.Day))
-			if c := []byte(row.Campaign); bytes.Compare(low[2], c) > 0 || high[2] != nil && bytes.Compare(high[2], c) < 0 {
+			if c := []byte(row.Campaign); bytes.Compare(low[2], c) > 0 || high[2] != nil &&
+				bytes.Compare(high[2], c) < 0 {
 				t.Fatalf("%q isn't between %q and %q", c, low[2], high[2])
 			}
-			if n := utf8.RuneCount(low[2]); n > longestBound || utf8.RuneCount(high[2]) > longestBound || !utf8.Valid(high[2]) && utf8.ValidString(row.Campaign) {
+			if n := utf8.RuneCount(low[2]); n > longestBound || utf8.RuneCount(high[2]) > longestBound ||
+				!utf8.Valid(high[2]) && utf8.ValidString(row.Campaign) {
 				t.Fatalf("bounds are %q and %q", low[2], high[2])
 			}
 			if row.Installs != nil {
@@ -103,8 +108,10 @@ func double(t *rapid.T, b []byte) float64 {
 func TestCutAbove(t *testing.T) {
 	sixteen := strings.Repeat("x", 15)
 	for text, want := range map[string]string{
-		"short": "short", sixteen + "y": sixteen + "y", sixteen + "yz": sixteen + "z", sixteen + "\uD7FF!": sixteen + "\uE000",
-		sixteen + string(utf8.MaxRune) + "!": strings.Repeat("x", 14) + "y", strings.Repeat(string(utf8.MaxRune), 17): "",
+		"short": "short", sixteen + "y": sixteen + "y", sixteen + "yz": sixteen + "z",
+		sixteen + "\uD7FF!":                      sixteen + "\uE000",
+		sixteen + string(utf8.MaxRune) + "!":     strings.Repeat("x", 14) + "y",
+		strings.Repeat(string(utf8.MaxRune), 17): "",
 	} {
 		if got := cutAbove([]byte(text)); string(got) != want || string(got) != "" && string(got) < text {
 			t.Errorf("%q is cut to %q, want %q", text, got, want)

@@ -87,7 +87,8 @@ func watch(t *testing.T, s *Sink, rows int) (stop func()) {
 	return func() { close(done); reader.Wait() }
 }
 
-// Whatever becomes of a request to the catalog, a put is done once: it knows its own commit again, and repeats what didn't happen.
+// Whatever becomes of a request to the catalog, a put is done once: it knows its own commit again,
+// and repeats what didn't happen.
 func TestOnceThroughABadCatalog(t *testing.T) {
 	c := theCatalog(t)
 	namespace := c.Namespace(t)
@@ -100,13 +101,17 @@ func TestOnceThroughABadCatalog(t *testing.T) {
 	defer watch(t, direct, 700)()
 	faults := []sinktest.CatalogFault{
 		{Kind: sinktest.CatalogCut}, {Kind: sinktest.CatalogLost}, {Kind: sinktest.CatalogLost, Times: 2},
-		{Kind: sinktest.CatalogLate, Delay: 300 * time.Millisecond}, {Kind: sinktest.CatalogLate, Delay: 3 * time.Second},
+		{Kind: sinktest.CatalogLate, Delay: 300 * time.Millisecond},
+		{Kind: sinktest.CatalogLate, Delay: 3 * time.Second},
 		{Kind: sinktest.CatalogHeld, Delay: 300 * time.Millisecond},
-		{Kind: sinktest.CatalogRefused, Status: http.StatusConflict}, {Kind: sinktest.CatalogRefused, Status: http.StatusTooManyRequests},
-		{Kind: sinktest.CatalogMasked, Status: http.StatusConflict}, // whoever answers so lies, and the table is looked at again
+		{Kind: sinktest.CatalogRefused, Status: http.StatusConflict},
+		{Kind: sinktest.CatalogRefused, Status: http.StatusTooManyRequests},
+		// Whoever answers so lies, and the table is looked at again.
+		{Kind: sinktest.CatalogMasked, Status: http.StatusConflict},
 	}
 	for _, status := range []int{500, 502, 503, 504} {
-		faults = append(faults, sinktest.CatalogFault{Kind: sinktest.CatalogRefused, Status: status}, sinktest.CatalogFault{Kind: sinktest.CatalogMasked, Status: status})
+		faults = append(faults, sinktest.CatalogFault{Kind: sinktest.CatalogRefused, Status: status},
+			sinktest.CatalogFault{Kind: sinktest.CatalogMasked, Status: status})
 	}
 	for i, f := range faults {
 		before := snapshots(t, direct)
@@ -140,8 +145,8 @@ func snapshots(t *testing.T, s *Sink) int {
 	return len(of.Metadata().Snapshots())
 }
 
-// The commit of a put whose run is gone comes late: under what others have put meanwhile it is refused, and before that it is what
-// a later put may replace only when it knows of it.
+// The commit of a put whose run is gone comes late: under what others have put meanwhile it is
+// refused, and before that it is what a later put may replace only when it knows of it.
 func TestALateCommit(t *testing.T) {
 	c := theCatalog(t)
 	for name, putsMeanwhile := range map[string]bool{"others put meanwhile": true, "nobody does": false} {
@@ -197,7 +202,8 @@ func TestALateCommit(t *testing.T) {
 	}
 }
 
-// A table may ask writers to try a commit again by themselves. A put doesn't: what it may replace is to be looked at before.
+// A table may ask writers to try a commit again by themselves. A put doesn't: what it may replace
+// is to be looked at before.
 func TestTheTablesRetriesAreNotTaken(t *testing.T) {
 	c := theCatalog(t)
 	namespace := c.Namespace(t)
@@ -224,7 +230,8 @@ func TestTheTablesRetriesAreNotTaken(t *testing.T) {
 	mustHold(t, s, "map[first:10 newer:10]")
 }
 
-// A compaction between a put's look and its commit is no conflict: the put replaces what it has made of the files.
+// A compaction between a put's look and its commit is no conflict: the put replaces what it has
+// made of the files.
 func TestCompactionMeanwhile(t *testing.T) {
 	c := theCatalog(t)
 	namespace := c.Namespace(t)
@@ -249,9 +256,11 @@ func TestCompactionMeanwhile(t *testing.T) {
 	mustHold(t, s, "map[next:10]")
 }
 
-// Puts of several processes and of several partitions at the same time are all done, each once, in whichever catalog.
+// Puts of several processes and of several partitions at the same time are all done, each once, in
+// whichever catalog.
 func TestManyAtATime(t *testing.T) {
-	for name, u := range map[string]string{"rest": restURL(theCatalog(t).URI, theCatalog(t).Namespace(t)), "postgres": postgresURL(t), "sqlite": newURL(t)} {
+	for name, u := range map[string]string{"rest": restURL(theCatalog(t).URI, theCatalog(t).Namespace(t)),
+		"postgres": postgresURL(t), "sqlite": newURL(t)} {
 		t.Run(name, func(t *testing.T) {
 			const processes, days = 4, 7
 			var wg sync.WaitGroup
@@ -283,7 +292,8 @@ func TestManyAtATime(t *testing.T) {
 	}
 }
 
-// A catalog that crashes in the middle of a put, and comes back, has the old rows until the put is repeated.
+// A catalog that crashes in the middle of a put, and comes back, has the old rows until the put is
+// repeated.
 func TestCrash(t *testing.T) {
 	c := sinktest.StartCatalog(t)
 	namespace := c.Namespace(t)
@@ -314,7 +324,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// Nothing is written to standard error when the catalog has removed a table's old descriptions by itself.
+// Nothing is written to standard error when the catalog has removed a table's old descriptions by
+// itself.
 func TestOldDescriptions(t *testing.T) {
 	c := theCatalog(t)
 	s := openURL(t, restURL(c.URI, c.Namespace(t)))
@@ -329,7 +340,8 @@ func TestOldDescriptions(t *testing.T) {
 	if said.Len() > 0 {
 		t.Errorf("the library says: %s", &said)
 	}
-	found, err := filepath.Glob(filepath.Join(strings.TrimPrefix(load(t, s).Location(), "file://"), "metadata", "*.metadata.json"))
+	found, err := filepath.Glob(filepath.Join(strings.TrimPrefix(load(t, s).Location(), "file://"), "metadata",
+		"*.metadata.json"))
 	if err != nil || len(found) != 3 {
 		t.Errorf("%d descriptions are kept: %v", len(found), err)
 	}

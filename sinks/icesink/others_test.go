@@ -41,11 +41,13 @@ func commit(t testing.TB, s *Sink, do func(of *table.Table, tx *table.Transactio
 func compact(t testing.TB, s *Sink, day string) {
 	t.Helper()
 	commit(t, s, func(of *table.Table, tx *table.Transaction) error {
-		tasks, err := of.Scan(table.WithRowFilter(iceberg.EqualTo(iceberg.Reference("day"), day))).PlanFiles(t.Context())
+		tasks, err := of.Scan(table.WithRowFilter(iceberg.EqualTo(iceberg.Reference("day"),
+			day))).PlanFiles(t.Context())
 		if err != nil {
 			return err
 		}
-		_, err = tx.RewriteDataFiles(t.Context(), []table.CompactionTaskGroup{{PartitionKey: day, Tasks: tasks}}, table.RewriteDataFilesOptions{})
+		_, err = tx.RewriteDataFiles(t.Context(), []table.CompactionTaskGroup{{PartitionKey: day, Tasks: tasks}},
+			table.RewriteDataFilesOptions{})
 		return err
 	})
 }

@@ -39,13 +39,15 @@ func (at place) key() string {
 	return at.table + "/dt=" + at.first.String()
 }
 
-// A stamp is what the name of a part's file says: which put it is of, and how many bytes the part had, without field IDs.
+// A stamp is what the name of a part's file says: which put it is of, and how many bytes the part
+// had, without field IDs.
 type stamp struct {
 	token string
 	size  int64
 }
 
-// fileName is the name of a part's file. It is new with each put, so that no put writes over what readers have open.
+// fileName is the name of a part's file. It is new with each put, so that no put writes over what
+// readers have open.
 func (at place) fileName(of stamp) string {
 	return fmt.Sprintf("%s-%s-%d.parquet", at.word(), of.token, of.size)
 }

@@ -22,12 +22,13 @@ func TestProbe(t *testing.T) {
 	if there, err := c.CheckNamespaceExists(t.Context(), s.namespace); err != nil || there {
 		t.Errorf("the namespace is there: %v, %v", there, err)
 	}
-	err = filepath.WalkDir(s.properties["warehouse"][len("file://"):], func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			t.Errorf("%s is left", path)
-		}
-		return err
-	})
+	err = filepath.WalkDir(s.properties["warehouse"][len("file://"):],
+		func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				t.Errorf("%s is left", path)
+			}
+			return err
+		})
 	if err != nil {
 		t.Error(err)
 	}

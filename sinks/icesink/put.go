@@ -12,8 +12,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Put makes the part the whole content of its partition. After an error the old rows are still there, unless the error says that
-// the outcome is unknown. Repeating a Put is harmless in every case.
+// Put makes the part the whole content of its partition. After an error the old rows are still
+// there, unless the error says that the outcome is unknown. Repeating a Put is harmless in every
+// case.
 func (s *Sink) Put(ctx context.Context, part sinks.Part) (sinks.Receipt, error) {
 	at, err := locate(part)
 	var of stamp
@@ -21,7 +22,8 @@ func (s *Sink) Put(ctx context.Context, part sinks.Part) (sinks.Receipt, error) 
 		of, err = s.put(ctx, at, part)
 	}
 	if err != nil {
-		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s: %w", sinks.Flat(part.Table), part.Partition, s.url, s.explain(err))
+		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s: %w", sinks.Flat(part.Table), part.Partition, s.url,
+			s.explain(err))
 	}
 	return sinks.Receipt{Sink: s.url, Key: at.key(), Size: part.Size, Version: of.token}, nil
 }
@@ -40,13 +42,14 @@ type put struct {
 	files store
 	done  chan error
 
-	// sent are the snapshots on which commits were sent that nobody answered. Each of them may have happened, or may happen yet,
-	// for as long as the table has that snapshot.
+	// sent are the snapshots on which commits were sent that nobody answered. Each of them may have
+	// happened, or may happen yet, for as long as the table has that snapshot.
 	sent map[int64]bool
 }
 
 func (s *Sink) put(ctx context.Context, at place, part sinks.Part) (stamp, error) {
-	p := &put{ctx: ctx, at: at, part: part, over: part.Over, stamp: stamp{rand.Text(), part.Size}, done: make(chan error, 1), sent: map[int64]bool{}}
+	p := &put{ctx: ctx, at: at, part: part, over: part.Over, stamp: stamp{rand.Text(), part.Size},
+		done: make(chan error, 1), sent: map[int64]bool{}}
 	if err := ctx.Err(); err != nil {
 		return stamp{}, err
 	}
@@ -82,7 +85,8 @@ func (s *Sink) upload(ctx context.Context, p *put, from *source) error {
 	if err := from.checkDay(p.at); err != nil {
 		return err
 	}
-	if p.over == (sinks.Condition{}) { // what is there when the put begins, and nothing that comes while it stores the file
+	// What is there when the put begins, and nothing that comes while it stores the file.
+	if p.over == (sinks.Condition{}) {
 		over, err := s.condition(ctx, p.at, false) // which repeats by itself
 		if err != nil {
 			return err
@@ -109,7 +113,8 @@ func (s *Sink) upload(ctx context.Context, p *put, from *source) error {
 	})
 }
 
-// withdraw removes the file of a put that came to nothing. When a commit may still make it the table's, it stays.
+// withdraw removes the file of a put that came to nothing. When a commit may still make it the
+// table's, it stays.
 func (p *put) withdraw() error {
 	if len(p.sent) > 0 || p.file == nil {
 		return nil

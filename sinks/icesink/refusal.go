@@ -25,8 +25,9 @@ const (
 	longestRace = 4 * time.Second
 )
 
-// repeat calls until the call succeeds, or fails in a way that another try can't change. It is the only layer of retries around a
-// catalog. A table that others keep changing is tried more often, because each time one of them has got on.
+// repeat calls until the call succeeds, or fails in a way that another try can't change. It is the
+// only layer of retries around a catalog. A table that others keep changing is tried more often,
+// because each time one of them has got on.
 func (s *Sink) repeat(ctx context.Context, call func() error) error {
 	tries, races := sinks.Pauses(firstPause, mostPause, 0), sinks.Pauses(firstRace, longestRace, 0)
 	for failed, lost := 0, 0; ; {
@@ -60,7 +61,8 @@ func (s *Sink) repeat(ctx context.Context, call func() error) error {
 
 // refused reports whether a catalog has answered that it did nothing.
 func refused(err error) bool {
-	return errors.As(err, new(*tooMany)) || errors.Is(err, rest.ErrBadRequest) || errors.Is(err, rest.ErrUnauthorized) || errors.Is(err, rest.ErrForbidden) ||
+	return errors.As(err, new(*tooMany)) || errors.Is(err, rest.ErrBadRequest) ||
+		errors.Is(err, rest.ErrUnauthorized) || errors.Is(err, rest.ErrForbidden) ||
 		errors.Is(err, catalog.ErrNoSuchTable)
 }
 
@@ -71,7 +73,8 @@ func passes(err error) bool {
 	switch {
 	case errors.Is(err, errSource), errors.Is(err, context.Canceled), errors.Is(err, sinks.ErrConflict):
 		return false
-	case errors.As(err, new(*tooMany)), errors.Is(err, errConflict), errors.Is(err, rest.ErrCommitStateUnknown), errors.Is(err, rest.ErrServerError), errors.Is(err, rest.ErrServiceUnavailable):
+	case errors.As(err, new(*tooMany)), errors.Is(err, errConflict), errors.Is(err, rest.ErrCommitStateUnknown),
+		errors.Is(err, rest.ErrServerError), errors.Is(err, rest.ErrServiceUnavailable):
 		return true
 	case errors.As(err, &unknown) && unknown.IsNotFound:
 		return false
@@ -81,13 +84,15 @@ func passes(err error) bool {
 		return passing[database.SQLState()] || strings.HasPrefix(database.SQLState(), "08")
 	}
 	text := err.Error()
-	return errors.As(err, &dialled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+	return errors.As(err, &dialled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, context.DeadlineExceeded) ||
-		strings.Contains(text, "database is locked") || strings.Contains(text, "UNIQUE constraint failed") || strings.Contains(text, "connection reset by peer")
+		strings.Contains(text, "database is locked") || strings.Contains(text, "UNIQUE constraint failed") ||
+		strings.Contains(text, "connection reset by peer")
 }
 
-// passing are the states of errors of a catalog's Postgres that pass by themselves, or by another transaction
-// (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+// passing are the states of errors of a catalog's Postgres that pass by themselves, or by another
+// transaction (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 var passing = map[string]bool{
 	"57P01": true, "57P02": true, "57P03": true, // the server stops, has crashed, or is starting
 	"53300": true,                // too many connections
@@ -112,7 +117,8 @@ func (s *Sink) explain(err error) error {
 		}
 	}
 	text = strings.Join(strings.Fields(text), " ")
-	denied := errors.Is(err, rest.ErrUnauthorized) || errors.Is(err, rest.ErrForbidden) || errors.Is(err, rest.ErrOAuthError)
+	denied := errors.Is(err, rest.ErrUnauthorized) || errors.Is(err, rest.ErrForbidden) ||
+		errors.Is(err, rest.ErrOAuthError)
 	if advice := s.advice(err); advice != "" {
 		text += "; " + advice
 	}
@@ -121,7 +127,8 @@ func (s *Sink) explain(err error) error {
 
 // secret reports whether a configuration key's value is one.
 func secret(key string) bool {
-	for _, word := range []string{"credential", "token", "secret", "jsonkey", "account.key", "connection-string", "header."} {
+	for _, word := range []string{"credential", "token", "secret", "jsonkey", "account.key", "connection-string",
+		"header."} {
 		if strings.Contains(key, word) {
 			return true
 		}
@@ -133,9 +140,11 @@ func (s *Sink) advice(err error) string {
 	namespace := strings.Join(s.namespace, ".")
 	switch {
 	case errors.Is(err, rest.ErrUnauthorized), errors.Is(err, rest.ErrOAuthError):
-		return "the catalog takes credential=ID:SECRET or token=TOKEN in the sink's URL, as ${NAME} of an environment variable"
+		return "the catalog takes credential=ID:SECRET or token=TOKEN in the sink's URL, as ${NAME} of an " +
+			"environment variable"
 	case errors.Is(err, rest.ErrForbidden):
-		return fmt.Sprintf("who loads needs the rights to make and change tables, and to read their properties, in the namespace %s", namespace)
+		return fmt.Sprintf("who loads needs the rights to make and change tables, and to read their properties, in "+
+			"the namespace %s", namespace)
 	case errors.Is(err, catalog.ErrNoSuchNamespace):
 		return fmt.Sprintf("make the namespace %s, or give who loads the right to", namespace)
 	}

@@ -14,14 +14,17 @@ import (
 	"github.com/reportferry/reportferry/sinks/sinktest"
 )
 
-// What a catalog refuses is said in one line, with what to do, and isn't tried again when that can't help.
+// What a catalog refuses is said in one line, with what to do, and isn't tried again when that
+// can't help.
 func TestCatalogRefuses(t *testing.T) {
 	c := theCatalog(t)
 	for name, fault := range map[string]sinktest.CatalogFault{
-		"unauthorized":   {Kind: sinktest.CatalogRefused, Call: sinktest.CatalogConfig, Status: http.StatusUnauthorized, Times: 99},
-		"forbidden_load": {Kind: sinktest.CatalogRefused, Call: sinktest.CatalogLoad, Status: http.StatusForbidden, Times: 99},
-		"forbidden":      {Kind: sinktest.CatalogRefused, Status: http.StatusForbidden, Times: 99},
-		"bad_request":    {Kind: sinktest.CatalogRefused, Status: http.StatusBadRequest, Times: 99},
+		"unauthorized": {Kind: sinktest.CatalogRefused, Call: sinktest.CatalogConfig, Status: http.StatusUnauthorized,
+			Times: 99},
+		"forbidden_load": {Kind: sinktest.CatalogRefused, Call: sinktest.CatalogLoad, Status: http.StatusForbidden,
+			Times: 99},
+		"forbidden":   {Kind: sinktest.CatalogRefused, Status: http.StatusForbidden, Times: 99},
+		"bad_request": {Kind: sinktest.CatalogRefused, Status: http.StatusBadRequest, Times: 99},
 	} {
 		t.Run(name, func(t *testing.T) {
 			front := c.NewFront(t)
@@ -37,7 +40,8 @@ func TestCatalogRefuses(t *testing.T) {
 			if strings.HasPrefix(name, "forbidden") != errors.Is(err, fs.ErrPermission) && name != "unauthorized" {
 				t.Errorf("%v is fs.ErrPermission: %v", err, errors.Is(err, fs.ErrPermission))
 			}
-			golden(t, "rest_"+name, strings.NewReplacer(front.Addr, "HOST:PORT", namespace, "NAMESPACE").Replace(err.Error()))
+			golden(t, "rest_"+name, strings.NewReplacer(front.Addr, "HOST:PORT", namespace,
+				"NAMESPACE").Replace(err.Error()))
 			direct := openURL(t, restURL(c.URI, namespace))
 			if got := held(t, direct); got != "old" {
 				t.Errorf("a reader finds %s", got)
@@ -65,7 +69,8 @@ func TestCatalogIsAway(t *testing.T) {
 	mustHold(t, s, fmt.Sprint(map[string]int{"second": 1}))
 }
 
-// A catalog that lets nobody remove files is probed all the same, and keeps no table and no namespace of it.
+// A catalog that lets nobody remove files is probed all the same, and keeps no table and no
+// namespace of it.
 func TestProbeWithoutPurge(t *testing.T) {
 	c := theCatalog(t)
 	purges := 0

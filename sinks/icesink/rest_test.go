@@ -63,8 +63,10 @@ func postgresURL(t testing.TB) string {
 	t.Helper()
 	p := thePostgres(t)
 	name := sinktest.NewNamespace()
-	at := url.URL{Scheme: "postgresql", User: url.UserPassword(p.User, p.Password), Host: p.Addr, Path: "/postgres", RawQuery: "sslmode=disable"}
-	return "iceberg://" + name + "/adjust?" + url.Values{"type": {"sql"}, "uri": {at.String()}, "warehouse": {"file://" + t.TempDir()}}.Encode()
+	at := url.URL{Scheme: "postgresql", User: url.UserPassword(p.User, p.Password), Host: p.Addr, Path: "/postgres",
+		RawQuery: "sslmode=disable"}
+	return "iceberg://" + name + "/adjust?" + url.Values{"type": {"sql"}, "uri": {at.String()},
+		"warehouse": {"file://" + t.TempDir()}}.Encode()
 }
 
 // The suite on a catalog in a Postgres.

@@ -16,7 +16,8 @@ import (
 // newURL is a namespace of a catalog in a file.
 func newURL(t testing.TB) string {
 	dir := t.TempDir()
-	q := url.Values{"type": {"sql"}, "uri": {"sqlite:///" + dir + "/catalog.db"}, "warehouse": {"file://" + dir + "/warehouse"}}
+	q := url.Values{"type": {"sql"}, "uri": {"sqlite:///" + dir + "/catalog.db"},
+		"warehouse": {"file://" + dir + "/warehouse"}}
 	return "iceberg://local/adjust?" + q.Encode()
 }
 

@@ -12,12 +12,15 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// types are the column types as Iceberg has them (https://iceberg.apache.org/spec/#primitive-types). A part's file stores each as the
+// types are the column types as Iceberg has them
+// (https://iceberg.apache.org/spec/#primitive-types). A part's file stores each as the
 // specification wants it in Parquet.
 var types = map[sinks.ColumnType]iceberg.Type{
-	sinks.String: iceberg.PrimitiveTypes.String, sinks.Date: iceberg.PrimitiveTypes.Date, sinks.DateTime: iceberg.PrimitiveTypes.Timestamp,
-	sinks.Instant: iceberg.PrimitiveTypes.TimestampTz, sinks.Int64: iceberg.PrimitiveTypes.Int64, sinks.Decimal: iceberg.DecimalTypeOf(18, 6),
-	sinks.Double: iceberg.PrimitiveTypes.Float64,
+	sinks.String: iceberg.PrimitiveTypes.String, sinks.Date: iceberg.PrimitiveTypes.Date,
+	sinks.DateTime: iceberg.PrimitiveTypes.Timestamp,
+	sinks.Instant:  iceberg.PrimitiveTypes.TimestampTz, sinks.Int64: iceberg.PrimitiveTypes.Int64,
+	sinks.Decimal: iceberg.DecimalTypeOf(18, 6),
+	sinks.Double:  iceberg.PrimitiveTypes.Float64,
 }
 
 // The keys of table and snapshot properties that are this program's.
@@ -25,7 +28,8 @@ const (
 	propertyTable       = "reportferry.table"       // of a table that this program made: the job's name for it
 	propertyFingerprint = "reportferry.fingerprint" // of a table: of what was put there last
 	propertyRun         = "reportferry.run"         // of a snapshot
-	propertyPut         = "reportferry.put."        // of a snapshot, followed by a partition: version, size and content hash of its part
+	// Of a snapshot, followed by a partition: version, size and content hash of its part.
+	propertyPut = "reportferry.put."
 )
 
 // mostSorted is how many dimensions follow the date in the table's sort order.
@@ -33,9 +37,11 @@ const mostSorted = 4
 
 // metadataColumns are names that readers give to what they know of a row besides its columns
 // (https://iceberg.apache.org/spec/#reserved-field-ids).
-var metadataColumns = []string{"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number", "_change_type", "_change_ordinal", "_commit_snapshot_id"}
+var metadataColumns = []string{"_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id",
+	"_last_updated_sequence_number", "_change_type", "_change_ordinal", "_commit_snapshot_id"}
 
-// Fits refuses a table that the catalog, or a reader, would refuse later with a less helpful message.
+// Fits refuses a table that the catalog, or a reader, would refuse later with a less helpful
+// message.
 func (*Sink) Fits(_ string, s *sinks.Schema) error {
 	if _, err := s.Check(); err != nil {
 		return err
@@ -45,7 +51,8 @@ func (*Sink) Fits(_ string, s *sinks.Schema) error {
 		case types[c.Type] == nil:
 			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
 		case slices.Contains(metadataColumns, strings.ToLower(c.Name)):
-			return fmt.Errorf("column %s: Iceberg keeps that name to itself; give it another name, which as: does for an event, or leave it out", c.Name)
+			return fmt.Errorf("column %s: Iceberg keeps that name to itself; give it another name, which as: does "+
+				"for an event, or leave it out", c.Name)
 		}
 	}
 	return nil
@@ -55,12 +62,14 @@ func (*Sink) Fits(_ string, s *sinks.Schema) error {
 func fields(s *sinks.Schema) *iceberg.Schema {
 	var list []iceberg.NestedField
 	for i, c := range s.Columns {
-		list = append(list, iceberg.NestedField{ID: i + 1, Name: c.Name, Type: types[c.Type], Required: c.Required, Doc: c.Text()})
+		list = append(list, iceberg.NestedField{ID: i + 1, Name: c.Name, Type: types[c.Type], Required: c.Required,
+			Doc: c.Text()})
 	}
 	return iceberg.NewSchema(0, list...)
 }
 
-// partitioning goes by the value of a date, which is a partition's first day, and by the day of a timestamp.
+// partitioning goes by the value of a date, which is a partition's first day, and by the day of a
+// timestamp.
 func partitioning(s *sinks.Schema, of *iceberg.Schema) (iceberg.PartitionSpec, error) {
 	if s.Period == "whole" {
 		return *iceberg.UnpartitionedSpec, nil
@@ -73,8 +82,8 @@ func partitioning(s *sinks.Schema, of *iceberg.Schema) (iceberg.PartitionSpec, e
 	return iceberg.NewPartitionSpecOpts(iceberg.AddPartitionFieldByName(s.On, name, by, of, nil))
 }
 
-// order is how the rows of a table should be sorted by whoever rewrites its files: by date, and by what the config names or the
-// first dimensions.
+// order is how the rows of a table should be sorted by whoever rewrites its files: by date, and by
+// what the config names or the first dimensions.
 func order(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
 	by := s.ClusterBy
 	if len(by) == 0 {
@@ -91,9 +100,11 @@ func order(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
 	for _, name := range by {
 		f, found := of.FindFieldByName(name)
 		if !found {
-			return table.UnsortedSortOrder, fmt.Errorf("the table should be sorted by %s, which isn't one of its columns", name)
+			return table.UnsortedSortOrder,
+				fmt.Errorf("the table should be sorted by %s, which isn't one of its columns", name)
 		}
-		list = append(list, table.SortField{SourceIDs: []int{f.ID}, Transform: iceberg.IdentityTransform{}, Direction: table.SortASC, NullOrder: table.NullsFirst})
+		list = append(list, table.SortField{SourceIDs: []int{f.ID}, Transform: iceberg.IdentityTransform{},
+			Direction: table.SortASC, NullOrder: table.NullsFirst})
 	}
 	if len(list) == 0 {
 		return table.UnsortedSortOrder, nil
@@ -101,8 +112,9 @@ func order(s *sinks.Schema, of *iceberg.Schema) (table.SortOrder, error) {
 	return table.NewSortOrder(table.InitialSortOrderID, list)
 }
 
-// creation are the properties of a new table. The catalog of a table keeps a hundred descriptions of earlier states, which nobody needs
-// once the next one is there; the states themselves are snapshots and stay.
+// creation are the properties of a new table. The catalog of a table keeps a hundred descriptions
+// of earlier states, which nobody needs once the next one is there; the states themselves are
+// snapshots and stay.
 func creation(s *sinks.Schema, name, fingerprint string) iceberg.Properties {
 	p := iceberg.Properties{
 		"format-version": "2", "write.parquet.compression-codec": "zstd",

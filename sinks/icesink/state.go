@@ -18,8 +18,9 @@ type state struct {
 	foreign bool     // somebody else has added, changed or deleted rows
 }
 
-// state judges what a partition holds. The files of a put name it. Others may be those of a put, rewritten by a job that compacts
-// files and leaves their rows alone: then the snapshots say which put it was, for as long as they are kept.
+// state judges what a partition holds. The files of a put name it. Others may be those of a put,
+// rewritten by a job that compacts files and leaves their rows alone: then the snapshots say which
+// put it was, for as long as they are kept.
 func (t *loaded) state(ctx context.Context, at place) (s state, err error) {
 	all, err := t.holdings(ctx)
 	if err != nil {
@@ -36,8 +37,8 @@ func (t *loaded) state(ctx context.Context, at place) (s state, err error) {
 	return s, err
 }
 
-// trace goes back over the snapshots to the put that is the newest of the partition. Whoever has touched the partition since then,
-// but by rewriting files, has changed its rows.
+// trace goes back over the snapshots to the put that is the newest of the partition. Whoever has
+// touched the partition since then, but by rewriting files, has changed its rows.
 func (t *loaded) trace(ctx context.Context, at place, s *state) error {
 	for snapshot := t.CurrentSnapshot(); snapshot != nil; snapshot = t.parent(snapshot) {
 		if of, is := putTold(snapshot, at); is {
@@ -56,7 +57,8 @@ func (t *loaded) trace(ctx context.Context, at place, s *state) error {
 			return nil
 		}
 	}
-	// The put's snapshot is no longer kept. Whoever rewrites a file takes it out: what is beside one of this program's was added.
+	// The put's snapshot is no longer kept. Whoever rewrites a file takes it out: what is beside
+	// one of this program's was added.
 	s.foreign = !s.holding.whole() || slices.ContainsFunc(s.holding.files, func(f iceberg.DataFile) bool {
 		_, ours := at.stampOf(f.FilePath())
 		return ours
@@ -113,7 +115,8 @@ func (t *loaded) touches(ctx context.Context, s *table.Snapshot, at place) (bool
 	return false, nil
 }
 
-// version names what is there for receipts and conditions; empty when nothing is, or when it can't be told any more.
+// version names what is there for receipts and conditions; empty when nothing is, or when it can't
+// be told any more.
 func (s state) version() string {
 	switch {
 	case s.holding == nil:
@@ -124,8 +127,8 @@ func (s state) version() string {
 	return s.stamp.token
 }
 
-// meets reports whether a condition holds. Files that were rewritten so long ago that no snapshot shows whose put they are
-// pass for those that the ledger names.
+// meets reports whether a condition holds. Files that were rewritten so long ago that no snapshot
+// shows whose put they are pass for those that the ledger names.
 func (s state) meets(over sinks.Condition) bool {
 	switch {
 	case s.holding == nil:

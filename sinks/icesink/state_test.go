@@ -23,8 +23,8 @@ func mustPut(t testing.TB, s *Sink, parts ...sinks.Part) (r sinks.Receipt) {
 	return r
 }
 
-// What others do to a table is told apart: who rewrites files leaves the rows to the put that they are of, and who changes rows makes
-// them their own.
+// What others do to a table is told apart: who rewrites files leaves the rows to the put that they
+// are of, and who changes rows makes them their own.
 func TestWhatOthersDo(t *testing.T) {
 	for name, c := range map[string]struct {
 		do      func(t *testing.T, s *Sink)
@@ -35,18 +35,31 @@ func TestWhatOthersDo(t *testing.T) {
 		"nothing":                   {do: func(*testing.T, *Sink) {}, holds: "a b"},
 		"compaction":                {do: func(t *testing.T, s *Sink) { compact(t, s, day) }, holds: "a b"},
 		"compaction of another day": {do: func(t *testing.T, s *Sink) { compact(t, s, "2026-01-30") }, holds: "a b"},
-		"compaction twice":          {do: func(t *testing.T, s *Sink) { compact(t, s, day); compact(t, s, day) }, holds: "a b"},
-		"a row for another day":     {do: func(t *testing.T, s *Sink) { add(t, s, "2026-01-30"); compact(t, s, day) }, holds: "a b"},
-		"compaction, long ago":      {do: func(t *testing.T, s *Sink) { compact(t, s, day); forget(t, s) }, unknown: true, holds: "a b"},
-		"snapshots removed":         {do: func(t *testing.T, s *Sink) { forget(t, s) }, holds: "a b"},
-		"a row added":               {do: func(t *testing.T, s *Sink) { add(t, s, day) }, foreign: true, holds: "a b somebody's"},
-		"a row added, long ago":     {do: func(t *testing.T, s *Sink) { add(t, s, day); forget(t, s) }, foreign: true, holds: "a b somebody's"},
+		"compaction twice": {do: func(t *testing.T, s *Sink) { compact(t, s, day); compact(t, s, day) },
+			holds: "a b"},
+		"a row for another day": {do: func(t *testing.T, s *Sink) { add(t, s, "2026-01-30"); compact(t, s, day) },
+			holds: "a b"},
+		"compaction, long ago": {do: func(t *testing.T, s *Sink) { compact(t, s, day); forget(t, s) },
+			unknown: true, holds: "a b"},
+		"snapshots removed": {do: func(t *testing.T, s *Sink) { forget(t, s) }, holds: "a b"},
+		"a row added": {do: func(t *testing.T, s *Sink) { add(t, s, day) }, foreign: true,
+			holds: "a b somebody's"},
+		"a row added, long ago": {do: func(t *testing.T, s *Sink) { add(t, s, day); forget(t, s) }, foreign: true,
+			holds: "a b somebody's"},
 		"a row added, and compaction": {
-			do: func(t *testing.T, s *Sink) { add(t, s, day); compact(t, s, day) }, foreign: true, holds: "a b somebody's",
+			do: func(t *testing.T, s *Sink) { add(t, s, day); compact(t, s, day) }, foreign: true,
+			holds: "a b somebody's",
 		},
-		"a row deleted, by a new file":       {do: func(t *testing.T, s *Sink) { remove(t, s, "a") }, foreign: true, holds: "b"},
-		"a row deleted, by a file beside":    {do: func(t *testing.T, s *Sink) { mergeOnRead(t, s); remove(t, s, "a") }, foreign: true, holds: "b"},
-		"a row deleted, by a file, long ago": {do: func(t *testing.T, s *Sink) { mergeOnRead(t, s); remove(t, s, "a"); forget(t, s) }, foreign: true, holds: "b"},
+		"a row deleted, by a new file": {do: func(t *testing.T, s *Sink) { remove(t, s, "a") }, foreign: true,
+			holds: "b"},
+		"a row deleted, by a file beside": {do: func(t *testing.T, s *Sink) { mergeOnRead(t, s); remove(t, s, "a") },
+			foreign: true, holds: "b"},
+		"a row deleted, by a file, long ago": {do: func(t *testing.T,
+			s *Sink) {
+			mergeOnRead(t, s)
+			remove(t, s, "a")
+			forget(t, s)
+		}, foreign: true, holds: "b"},
 		"a row deleted after a compaction, long ago": {do: func(t *testing.T, s *Sink) {
 			compact(t, s, day)
 			mergeOnRead(t, s)
@@ -54,8 +67,12 @@ func TestWhatOthersDo(t *testing.T) {
 			compact(t, s, "2026-01-30") // the snapshot that stays
 			forget(t, s)
 		}, foreign: true, holds: "b"},
-		"a column, and a property":            {do: func(t *testing.T, s *Sink) { setProperty(t, s, "owner", "finance") }, holds: "a b"},
-		"a branch that is rolled back and on": {do: func(t *testing.T, s *Sink) { add(t, s, day); rollBack(t, s, 1) }, holds: "a b"},
+		"a column, and a property": {do: func(t *testing.T,
+			s *Sink) {
+			setProperty(t, s, "owner", "finance")
+		}, holds: "a b"},
+		"a branch that is rolled back and on": {do: func(t *testing.T, s *Sink) { add(t, s, day); rollBack(t, s, 1) },
+			holds: "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,11 +93,13 @@ func TestWhatOthersDo(t *testing.T) {
 			}
 			o := listed(t, s, put.Key)
 			switch same := o.Version == put.Version && o.Size == put.Size; {
-			case c.unknown && o.Version != "", c.foreign && (o.Version == "" || same), !c.unknown && !c.foreign && !same:
+			case c.unknown && o.Version != "", c.foreign && (o.Version == "" || same), !c.unknown && !c.foreign &&
+				!same:
 				t.Errorf("listed is %+v, and put was %+v", o, put)
 			}
 
-			// What the ledger knows may be replaced, unless somebody has made it theirs; and then what was looked at may.
+			// What the ledger knows may be replaced, unless somebody has made it theirs; and then
+			// what was looked at may.
 			next := testPart(day, "next")
 			next.Over.Version = put.Version
 			_, err = s.Put(t.Context(), next)
@@ -158,7 +177,8 @@ func TestSomebodysDay(t *testing.T) {
 	}
 }
 
-// What a process remembers of a table after its own commits doesn't count against what others have put since.
+// What a process remembers of a table after its own commits doesn't count against what others have
+// put since.
 func TestAnotherProcessPuts(t *testing.T) {
 	u := newURL(t)
 	one, other := openURL(t, u), openURL(t, u)
@@ -177,7 +197,8 @@ func TestAnotherProcessPuts(t *testing.T) {
 	}
 }
 
-// Of many tables, what was remembered of the first ones is forgotten, and they can be put to all the same.
+// Of many tables, what was remembered of the first ones is forgotten, and they can be put to all
+// the same.
 func TestManyTables(t *testing.T) {
 	s := openURL(t, newURL(t))
 	for round := range 2 {
@@ -201,14 +222,16 @@ func TestManyTables(t *testing.T) {
 	}
 }
 
-// A table that was dropped and made again between a put's file and its commit is another table, for which the file wasn't made.
+// A table that was dropped and made again between a put's file and its commit is another table, for
+// which the file wasn't made.
 func TestMadeAgain(t *testing.T) {
 	u := newURL(t)
 	s, other := openURL(t, u), openURL(t, u)
 	mustPut(t, s, testPart("2026-01-30", "first"))
 	part := testPart(day, "late")
 	part.Over.Absent = true
-	p := &put{ctx: t.Context(), at: place{"installs", date(day)}, part: part, over: part.Over, stamp: stamp{rand.Text(), part.Size}, done: make(chan error, 1), sent: map[int64]bool{}}
+	p := &put{ctx: t.Context(), at: place{"installs", date(day)}, part: part, over: part.Over,
+		stamp: stamp{rand.Text(), part.Size}, done: make(chan error, 1), sent: map[int64]bool{}}
 	if err := s.prepare(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}

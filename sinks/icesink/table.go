@@ -52,7 +52,8 @@ func (s *Sink) open(ctx context.Context, t *table.Table, from table.CatalogIO) (
 		return nil, fmt.Errorf("the table's files are at %s, where none can be written", t.Location())
 	}
 	l := &loaded{files: store{writable, &s.kept}}
-	l.Table = table.New(t.Identifier(), t.Metadata(), t.MetadataLocation(), func(context.Context) (icebergio.IO, error) { return l.files, nil }, from)
+	l.Table = table.New(t.Identifier(), t.Metadata(), t.MetadataLocation(),
+		func(context.Context) (icebergio.IO, error) { return l.files, nil }, from)
 	return l, nil
 }
 
@@ -60,7 +61,8 @@ func (s *Sink) identifier(name string) table.Identifier {
 	return append(slices.Clone(s.namespace), name)
 }
 
-// ensure gives the table, as it was lately, which it makes, or widens by the columns that it lacks. One that can't be brought to the schema is an error.
+// ensure gives the table, as it was lately, which it makes, or widens by the columns that it lacks.
+// One that can't be brought to the schema is an error.
 func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, fingerprint string) (*loaded, error) {
 	if t := s.committer(name).lately(); t != nil {
 		if missing, err := compare(name, t.Table, schema); err == nil && len(missing) == 0 {
@@ -70,7 +72,8 @@ func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, fi
 	for range mostRounds {
 		t, err := s.load(ctx, name)
 		if errors.Is(err, catalog.ErrNoSuchTable) {
-			if err := s.create(ctx, name, schema, fingerprint); err != nil && !errors.Is(err, catalog.ErrTableAlreadyExists) {
+			if err := s.create(ctx, name, schema, fingerprint); err != nil &&
+				!errors.Is(err, catalog.ErrTableAlreadyExists) {
 				return nil, fmt.Errorf("make the table: %w", err)
 			}
 			continue
@@ -88,10 +91,12 @@ func (s *Sink) ensure(ctx context.Context, name string, schema *sinks.Schema, fi
 			}
 		}
 	}
-	return nil, fmt.Errorf("the table isn't there as it was made, or lacks columns that were added, %d times in a row: somebody else changes it", mostRounds)
+	return nil, fmt.Errorf("the table isn't there as it was made, or lacks columns that were added, %d times in a "+
+		"row: somebody else changes it", mostRounds)
 }
 
-// mostRounds bounds how often a table is looked at again after it was made or widened, by this put or by another.
+// mostRounds bounds how often a table is looked at again after it was made or widened, by this put
+// or by another.
 const mostRounds = 5
 
 func (s *Sink) create(ctx context.Context, name string, schema *sinks.Schema, fingerprint string) error {
@@ -104,7 +109,8 @@ func (s *Sink) create(ctx context.Context, name string, schema *sinks.Schema, fi
 		return fmt.Errorf("look for the namespace: %w", err)
 	}
 	if !there {
-		if err := c.CreateNamespace(ctx, s.namespace, nil); err != nil && !errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
+		if err := c.CreateNamespace(ctx, s.namespace, nil); err != nil &&
+			!errors.Is(err, catalog.ErrNamespaceAlreadyExists) {
 			return fmt.Errorf("make the namespace: %w", err)
 		}
 	}
@@ -117,7 +123,8 @@ func (s *Sink) create(ctx context.Context, name string, schema *sinks.Schema, fi
 	if err != nil {
 		return err
 	}
-	_, err = c.CreateTable(ctx, s.identifier(name), columns, catalog.WithPartitionSpec(&spec), catalog.WithSortOrder(sorted),
+	_, err = c.CreateTable(ctx, s.identifier(name), columns, catalog.WithPartitionSpec(&spec),
+		catalog.WithSortOrder(sorted),
 		catalog.WithProperties(creation(schema, name, fingerprint)))
 	return err
 }

@@ -24,11 +24,14 @@ func TestCreation(t *testing.T) {
 		change func(s *sinks.Schema)
 		want   string
 	}{
-		"by day":    {func(*sinks.Schema) {}, "partitioned by day, sorted by day, campaign"},
-		"by hour":   {func(s *sinks.Schema) { s.Columns[0].Type = sinks.DateTime }, "partitioned by day(day), sorted by day, campaign"},
-		"clustered": {func(s *sinks.Schema) { s.ClusterBy = []string{"installs", "campaign"} }, "partitioned by day, sorted by day, installs, campaign"},
-		"whole":     {func(s *sinks.Schema) { s.Period, s.On = "whole", "" }, "not partitioned, sorted by day, campaign"},
-		"weeks":     {func(s *sinks.Schema) { s.Period = "week" }, "partitioned by day, sorted by day, campaign"},
+		"by day": {func(*sinks.Schema) {}, "partitioned by day, sorted by day, campaign"},
+		"by hour": {func(s *sinks.Schema) { s.Columns[0].Type = sinks.DateTime },
+			"partitioned by day(day), sorted by day, campaign"},
+		"clustered": {func(s *sinks.Schema) { s.ClusterBy = []string{"installs", "campaign"} },
+			"partitioned by day, sorted by day, installs, campaign"},
+		"whole": {func(s *sinks.Schema) { s.Period, s.On = "whole", "" },
+			"not partitioned, sorted by day, campaign"},
+		"weeks": {func(s *sinks.Schema) { s.Period = "week" }, "partitioned by day, sorted by day, campaign"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openURL(t, newURL(t))
@@ -46,7 +49,8 @@ func TestCreation(t *testing.T) {
 			if got := partitioned(of) + ", sorted by " + strings.Join(by, ", "); got != c.want {
 				t.Errorf("the table is %s, want %s", got, c.want)
 			}
-			if p := of.Properties(); p["comment"] != "Installs by campaign" || p[propertyTable] != "installs" || p[propertyFingerprint] != "f1" || of.Metadata().Version() != 2 {
+			if p := of.Properties(); p["comment"] != "Installs by campaign" || p[propertyTable] != "installs" ||
+				p[propertyFingerprint] != "f1" || of.Metadata().Version() != 2 {
 				t.Errorf("version %d, properties %v", of.Metadata().Version(), p)
 			}
 			f, _ := of.Schema().FindFieldByName("installs")
@@ -75,10 +79,12 @@ func TestTakes(t *testing.T) {
 	wide.Columns = append(wide.Columns, sinks.Column{Name: "more", Type: sinks.Int64})
 	other.Columns[2].Type = sinks.String
 	for _, fresh := range []*Sink{s, openURL(t, at)} {
-		if err := errors.Join(fresh.Takes(t.Context(), "installs", schema), fresh.Takes(t.Context(), "installs", wide)); err != nil {
+		if err := errors.Join(fresh.Takes(t.Context(), "installs", schema),
+			fresh.Takes(t.Context(), "installs", wide)); err != nil {
 			t.Error(err)
 		}
-		if err := fresh.Takes(t.Context(), "installs", other); err == nil || !strings.Contains(err.Error(), "column installs is long, and the job writes string") {
+		if err := fresh.Takes(t.Context(), "installs", other); err == nil ||
+			!strings.Contains(err.Error(), "column installs is long, and the job writes string") {
 			t.Errorf("another type: %v", err)
 		}
 	}
@@ -97,9 +103,11 @@ func TestColumnsComeAndGo(t *testing.T) {
 		Installs *int64 `parquet:"installs,optional"`
 	}
 	wide := testSchema()
-	wide.Columns = []sinks.Column{wide.Columns[0], {Name: "clicks", Type: sinks.Int64, Description: "Clicks"}, wide.Columns[1], wide.Columns[2]}
+	wide.Columns = []sinks.Column{wide.Columns[0], {Name: "clicks", Type: sinks.Int64, Description: "Clicks"},
+		wide.Columns[1], wide.Columns[2]}
 	n := int64(7)
-	mustPut(t, s, testPart("2026-01-30", "old"), sinktest.FilePart(day, wide, []wider{{int32(date(day).DaysSince(epoch)), &n, "new", &n}}), testPart("2026-02-01", "old again"))
+	mustPut(t, s, testPart("2026-01-30", "old"), sinktest.FilePart(day, wide,
+		[]wider{{int32(date(day).DaysSince(epoch)), &n, "new", &n}}), testPart("2026-02-01", "old again"))
 	of := load(t, s)
 	f, _ := of.Schema().FindFieldByName("clicks")
 	if f.Doc != "Clicks" || f.Required || f.ID != 6 {
@@ -124,7 +132,8 @@ func TestColumnsComeAndGo(t *testing.T) {
 		batch.Release()
 	}
 	slices.Sort(rows)
-	want := "[2026-01-30 old 1 0.000000 0.25 (null) 2026-01-31 new 7 (null) (null) 7 2026-02-01 old again 1 0.000000 0.25 (null)]"
+	want := "[2026-01-30 old 1 0.000000 0.25 (null) 2026-01-31 new 7 (null) (null) 7 2026-02-01 old again 1 " +
+		"0.000000 0.25 (null)]"
 	if got := fmt.Sprint(rows); got != want && strings.ReplaceAll(got, " 0 0.25", " 0.000000 0.25") != want {
 		t.Errorf("rows are %s, want %s", got, want)
 	}
@@ -142,7 +151,8 @@ func TestRefusals(t *testing.T) {
 				err = c.CreateNamespace(t.Context(), s.namespace, nil)
 			}
 			if err == nil {
-				_, err = c.CreateTable(t.Context(), s.identifier("installs"), fields(testSchema()), catalog.WithPartitionSpec(iceberg.UnpartitionedSpec))
+				_, err = c.CreateTable(t.Context(), s.identifier("installs"), fields(testSchema()),
+					catalog.WithPartitionSpec(iceberg.UnpartitionedSpec))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -154,7 +164,10 @@ func TestRefusals(t *testing.T) {
 			p.Schema.Columns[1].Required = false
 			p.Schema.Period, p.Schema.On, p.Partition = "whole", "", sinks.Whole
 		}},
-		"dimension":   {change: func(p *sinks.Part) { p.Schema.Columns = append(p.Schema.Columns[:1], p.Schema.Columns[2:]...) }},
+		"dimension": {change: func(p *sinks.Part) {
+			p.Schema.Columns = append(p.Schema.Columns[:1],
+				p.Schema.Columns[2:]...)
+		}},
 		"another_day": {change: func(p *sinks.Part) { p.Partition = date("2026-02-01") }},
 		"row_count":   {change: func(p *sinks.Part) { p.Rows++ }},
 		"no_file":     {change: func(p *sinks.Part) { p.Size -= 8 }},
@@ -189,7 +202,8 @@ func TestRefusals(t *testing.T) {
 			if before != "" && load(t, s).MetadataLocation() != before {
 				t.Error("the table was changed")
 			}
-			if _, err := s.ConditionOf(t.Context(), "installs", date(day), true); name == "foreign" && !errors.Is(err, sinks.ErrForeign) {
+			if _, err := s.ConditionOf(t.Context(), "installs", date(day), true); name == "foreign" &&
+				!errors.Is(err, sinks.ErrForeign) {
 				t.Errorf("a look at a table of somebody else's: %v", err)
 			}
 		})
@@ -237,7 +251,8 @@ func TestExpired(t *testing.T) {
 
 func dataFiles(t *testing.T, s *Sink) int {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(strings.TrimPrefix(load(t, s).Location(), "file://"), "data", "*.parquet"))
+	found, err := filepath.Glob(filepath.Join(strings.TrimPrefix(load(t, s).Location(), "file://"), "data",
+		"*.parquet"))
 	if err != nil {
 		t.Fatal(err)
 	}

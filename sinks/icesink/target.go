@@ -26,18 +26,22 @@ type target struct {
 
 const urlForm = "want iceberg://catalog/namespace?type=rest&uri=https://catalog.example.com&warehouse=NAME"
 
-// keys are the configuration keys that a URL may have, beside those that begin with one of prefixes. The library would ignore a
-// misspelt one. They are those of https://py.iceberg.apache.org/configuration that the library for Go knows as well.
+// keys are the configuration keys that a URL may have, beside those that begin with one of
+// prefixes. The library would ignore a misspelt one. They are those of
+// https://py.iceberg.apache.org/configuration that the library for Go knows as well.
 var (
 	keys = []string{
-		"type", "uri", "warehouse", "credential", "token", "scope", "audience", "resource", "prefix", "oauth2-server-uri", "client.region",
+		"type", "uri", "warehouse", "credential", "token", "scope", "audience", "resource", "prefix",
+		"oauth2-server-uri", "client.region",
 		"rest.sigv4-enabled", "rest.signing-region", "rest.signing-name",
-		"s3.region", "s3.endpoint", "s3.access-key-id", "s3.secret-access-key", "s3.session-token", "s3.proxy-uri", "s3.connect-timeout",
+		"s3.region", "s3.endpoint", "s3.access-key-id", "s3.secret-access-key", "s3.session-token", "s3.proxy-uri",
+		"s3.connect-timeout",
 		"s3.force-virtual-addressing", "s3.remote-signing-enabled", "s3.signer.uri", "s3.compat-mode",
 		"gcs.endpoint", "gcs.keypath", "gcs.jsonkey", "gcs.credtype", "gcs.usejsonapi", "gcs.oauth2.token",
 		"adls.auth.shared-key.account.name", "adls.auth.shared-key.account.key", "adls.endpoint", "adls.protocol",
 		"adls.auth.managed-identity.enabled", "adls.client-id",
-		"glue.id", "glue.region", "glue.endpoint", "glue.skip-archive", "glue.access-key-id", "glue.secret-access-key", "glue.session-token",
+		"glue.id", "glue.region", "glue.endpoint", "glue.skip-archive", "glue.access-key-id", "glue.secret-access-key",
+		"glue.session-token",
 		"jdbc.schema-version",
 	}
 	prefixes = []string{"header.", "adls.sas-token.", "adls.connection-string."}
@@ -55,18 +59,22 @@ func parseURL(rawURL string) (t target, err error) {
 	case u.Fragment != "":
 		return t, errors.New("a # means nothing here; in a parameter, write it as %23")
 	case u.User != nil:
-		return t, errors.New("a user means nothing before the catalog's name; credentials are parameters, such as credential=${CATALOG_CREDENTIAL}")
+		return t, errors.New("a user means nothing before the catalog's name; credentials are parameters, such as " +
+			"credential=${CATALOG_CREDENTIAL}")
 	}
 	t = target{url: sinks.Redact(rawURL), name: u.Host, properties: iceberg.Properties{}}
 	t.namespace = strings.Split(strings.Trim(u.Path, "/"), ".")
 	if t.name == "" || slices.Contains(t.namespace, "") || strings.Contains(strings.Trim(u.Path, "/"), "/") {
-		return t, errors.New("behind the catalog's name stands the namespace, with a dot between its levels; " + urlForm)
+		return t, errors.New("behind the catalog's name stands the namespace, with a dot between its levels; " +
+			urlForm)
 	}
 	for name, values := range query {
-		known := slices.Contains(keys, name) || slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+		known := slices.Contains(keys, name) || slices.ContainsFunc(prefixes,
+			func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 		switch {
 		case !known:
-			return t, fmt.Errorf("parameter %s: unknown; known are the keys of catalogs and stores, such as type, uri, warehouse, credential, token, "+
+			return t, fmt.Errorf("parameter %s: unknown; known are the keys of catalogs and stores, such as type, "+
+				"uri, warehouse, credential, token, "+
 				"scope, s3.region, s3.endpoint and glue.region", name)
 		case len(values) != 1 || values[0] == "":
 			return t, fmt.Errorf("parameter %s: want one value", name)
@@ -91,7 +99,8 @@ func (t *target) complete() error {
 		}
 		secret := t.properties["credential"] != "" || t.properties["token"] != ""
 		if secret && at.Scheme == "http" && !address.Loopback(at.Hostname()) {
-			return errors.New("parameter uri: http:// would send the credential unencrypted; want https://, or a catalog on this machine")
+			return errors.New("parameter uri: http:// would send the credential unencrypted; want https://, or a " +
+				"catalog on this machine")
 		}
 	case "glue":
 		if warehouse == "" {
@@ -102,7 +111,8 @@ func (t *target) complete() error {
 			return err
 		}
 		if warehouse == "" {
-			return errors.New("parameter warehouse: want the place of new tables, such as s3://bucket/warehouse or file:///folder")
+			return errors.New("parameter warehouse: want the place of new tables, such as s3://bucket/warehouse or " +
+				"file:///folder")
 		}
 	case "":
 		return errors.New("parameter type: want rest, glue or sql; " + urlForm)
@@ -119,8 +129,8 @@ func (t *target) complete() error {
 	return nil
 }
 
-// database gives a catalog in a database its driver. The address is written as for PyIceberg: sqlite:///file or
-// postgresql://user@host/database.
+// database gives a catalog in a database its driver. The address is written as for PyIceberg:
+// sqlite:///file or postgresql://user@host/database.
 func (t *target) database(uri string) error {
 	scheme, rest, _ := strings.Cut(uri, "://")
 	scheme, _, _ = strings.Cut(scheme, "+") // the driver of another language
@@ -131,12 +141,14 @@ func (t *target) database(uri string) error {
 			return errors.New("parameter uri: want the database's file, such as sqlite:///catalog.db")
 		}
 		t.properties["sql.driver"], t.properties["sql.dialect"] = "sqlite", "sqlite"
-		t.properties["uri"] = "file:" + (&url.URL{Path: file}).EscapedPath() + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_txlock=immediate"
+		t.properties["uri"] = "file:" + (&url.URL{Path: file}).EscapedPath() +
+			"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_txlock=immediate"
 	case "postgres", "postgresql":
 		t.properties["sql.driver"], t.properties["sql.dialect"] = "pgx", "postgres"
 		t.properties["uri"] = "postgres://" + rest
 	default:
-		return errors.New("parameter uri: want the catalog's database, such as sqlite:///catalog.db or postgresql://user@host/database")
+		return errors.New("parameter uri: want the catalog's database, such as sqlite:///catalog.db or " +
+			"postgresql://user@host/database")
 	}
 	return nil
 }

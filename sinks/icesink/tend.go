@@ -10,20 +10,21 @@ import (
 )
 
 const (
-	// mostManifests is how many a table may have before they are written together. Each commit adds one or two, and who plans a query
-	// reads all of those that its filter doesn't leave out.
+	// mostManifests is how many a table may have before they are written together. Each commit adds
+	// one or two, and who plans a query reads all of those that its filter doesn't leave out.
 	mostManifests = 32
 
 	// tendTime bounds it. A table that isn't tended now is after the next commit.
 	tendTime = 2 * time.Minute
 
-	// expireEvery is how much older than asked for a snapshot may be before any is removed, so that it is done once a day and not with
-	// every commit.
+	// expireEvery is how much older than asked for a snapshot may be before any is removed, so that
+	// it is done once a day and not with every commit.
 	expireEvery = 24 * time.Hour
 )
 
-// tend looks after a table when something was committed: its manifests are written together when they are many, and snapshots that are
-// older than the config has them are removed, with the files that only they have. What fails harms nobody, and is said.
+// tend looks after a table when something was committed: its manifests are written together when
+// they are many, and snapshots that are older than the config has them are removed, with the files
+// that only they have. What fails harms nobody, and is said.
 func (c *committer) tend(ctx context.Context, done []*put) {
 	ctx, stop := context.WithTimeout(ctx, tendTime)
 	defer stop()

@@ -42,8 +42,10 @@ func bigPart(t testing.TB, rows int, swapped bool) sinks.Part {
 	for n := 0; n < rows; n += len(batch) {
 		for i := range batch {
 			r := n + i
-			installs, clicks, cost, revenue, roas := int64(r%997), int64(r%9973), int64(r)*1_234, int64(r)*98_765, float64(r%100)/7
-			batch[i] = bigRow{20484, fmt.Sprint("app", r%12), fmt.Sprint("c", r%200), fmt.Sprint("network ", r%40), fmt.Sprint("campaign of some length ", r%5000), &installs, &clicks, &cost, &revenue, &roas}
+			installs, clicks, cost, revenue, roas := int64(r%997), int64(r%9973), int64(r)*1_234, int64(r)*98_765,
+				float64(r%100)/7
+			batch[i] = bigRow{20484, fmt.Sprint("app", r%12), fmt.Sprint("c", r%200), fmt.Sprint("network ", r%40),
+				fmt.Sprint("campaign of some length ", r%5000), &installs, &clicks, &cost, &revenue, &roas}
 		}
 		if _, err := w.Write(batch); err != nil {
 			t.Fatal(err)
@@ -61,15 +63,18 @@ func bigPart(t testing.TB, rows int, swapped bool) sinks.Part {
 	}
 	schema := &sinks.Schema{Period: "day", On: "day", Partitioned: swapped}
 	for _, c := range []sinks.Column{
-		{Name: "day", Type: sinks.Date}, {Name: "app", Type: sinks.String}, {Name: "country", Type: sinks.String}, {Name: "network", Type: sinks.String},
-		{Name: "campaign", Type: sinks.String}, {Name: "installs", Type: sinks.Int64}, {Name: "clicks", Type: sinks.Int64}, {Name: "cost", Type: sinks.Decimal},
+		{Name: "day", Type: sinks.Date}, {Name: "app", Type: sinks.String}, {Name: "country", Type: sinks.String},
+		{Name: "network", Type: sinks.String},
+		{Name: "campaign", Type: sinks.String}, {Name: "installs", Type: sinks.Int64},
+		{Name: "clicks", Type: sinks.Int64}, {Name: "cost", Type: sinks.Decimal},
 		{Name: "revenue", Type: sinks.Decimal}, {Name: "roas", Type: sinks.Double},
 	} {
 		c.Required = len(schema.Columns) < 5
 		schema.Columns = append(schema.Columns, c)
 	}
 	return sinks.Part{
-		Table: "installs", Partition: epoch.AddDays(20484), Rows: int64(rows), Size: size, Run: "run", Schema: schema, Hash: "h",
+		Table: "installs", Partition: epoch.AddDays(20484), Rows: int64(rows), Size: size, Run: "run", Schema: schema,
+		Hash: "h",
 		Open: func() (io.ReadCloser, error) { return os.Open(path) },
 	}
 }
@@ -80,7 +85,8 @@ func cpu() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// A part of a million rows of ten columns, put over itself: rows a second, this process's share of the time, and its memory.
+// A part of a million rows of ten columns, put over itself: rows a second, this process's share of
+// the time, and its memory.
 func BenchmarkPut(b *testing.B) {
 	const rows = 1_000_000
 	for name, swapped := range map[string]bool{"deleted": false, "swapped": true} {

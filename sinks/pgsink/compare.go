@@ -11,13 +11,16 @@ import (
 // notOurs is why a table is left alone that no load is known of.
 const notOurs = "reportferry didn't make it, and a put would delete rows of it"
 
-// relations are the kinds of pg_class that aren't tables of one's own (https://www.postgresql.org/docs/current/catalog-pg-class.html).
+// relations are the kinds of pg_class that aren't tables of one's own
+// (https://www.postgresql.org/docs/current/catalog-pg-class.html).
 var relations = map[string]string{
-	"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence", "i": "an index", "I": "an index", "c": "a type",
+	"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence", "i": "an index",
+	"I": "an index", "c": "a type",
 }
 
-// compare returns the columns that a table lacks of the schema. A table that can't be brought to the schema is an error, which
-// lists every difference with its remedy: a nightly job that named one at a time would cost a night each.
+// compare returns the columns that a table lacks of the schema. A table that can't be brought to
+// the schema is an error, which lists every difference with its remedy: a nightly job that named
+// one at a time would cost a night each.
 func compare(name string, have facts, want *sinks.Schema) (missing []sinks.Column, err error) {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -39,17 +42,20 @@ func compare(name string, have facts, want *sinks.Schema) (missing []sinks.Colum
 		case h.of != typeNames[c.Type]:
 			say("column %s is %s, and the job writes %s", h.name, h.of, typeNames[c.Type])
 		case h.required && !c.Required:
-			say("column %s is NOT NULL, and the job may write NULL; ALTER COLUMN %s DROP NOT NULL fixes it", h.name, quote(h.name))
+			say("column %s is NOT NULL, and the job may write NULL; ALTER COLUMN %s DROP NOT NULL fixes it", h.name,
+				quote(h.name))
 		}
 	}
 	for _, h := range have.columns {
 		ours := slices.ContainsFunc(want.Columns, func(c sinks.Column) bool { return h.name == c.Name })
 		if !ours && h.required && !h.filled {
-			say("column %s is NOT NULL, and the job doesn't write it; ALTER COLUMN %s DROP NOT NULL fixes it", h.name, quote(h.name))
+			say("column %s is NOT NULL, and the job doesn't write it; ALTER COLUMN %s DROP NOT NULL fixes it", h.name,
+				quote(h.name))
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, fmt.Errorf("the table %s doesn't fit what the job writes: %s. Nothing was changed. Fix what can be fixed, "+
+		return nil, fmt.Errorf("the table %s doesn't fit what the job writes: %s. Nothing was changed. Fix what can "+
+			"be fixed, "+
 			"name another table in the job, or drop the table and run a backfill", name, strings.Join(wrong, "; "))
 	}
 	return missing, nil

@@ -15,7 +15,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A field appends a value that isn't NULL to the body of a COPY: its length in four bytes, and its bytes.
+// A field appends a value that isn't NULL to the body of a COPY: its length in four bytes, and its
+// bytes.
 type field func(b []byte, v parquet.Value) ([]byte, error)
 
 // Postgres counts days and microseconds from 2000-01-01, and Parquet from 1970-01-01
@@ -24,8 +25,9 @@ var sinceEpoch = int64(civil.Date{Year: 2000, Month: 1, Day: 1}.DaysSince(epoch)
 
 var epoch = civil.Date{Year: 1970, Month: 1, Day: 1}
 
-// fieldOf says how the values of a file's column are written. A file whose types aren't those of the table's definition is an error.
-// Values of the column that names the partition are held against it: a row of another partition would be there twice some day.
+// fieldOf says how the values of a file's column are written. A file whose types aren't those of
+// the table's definition is an error. Values of the column that names the partition are held
+// against it: a row of another partition would be there twice some day.
 func fieldOf(c *parquet.Column, w *putting) (field, error) {
 	of := typeOf(w.part.Schema, c.Name())
 	if of == "" {
@@ -41,8 +43,9 @@ func fieldOf(c *parquet.Column, w *putting) (field, error) {
 }
 
 var kinds = map[sinks.ColumnType]parquet.Kind{
-	sinks.String: parquet.ByteArray, sinks.Date: parquet.Int32, sinks.DateTime: parquet.Int64, sinks.Instant: parquet.Int64,
-	sinks.Int64: parquet.Int64, sinks.Decimal: parquet.Int64, sinks.Double: parquet.Double,
+	sinks.String: parquet.ByteArray, sinks.Date: parquet.Int32, sinks.DateTime: parquet.Int64,
+	sinks.Instant: parquet.Int64,
+	sinks.Int64:   parquet.Int64, sinks.Decimal: parquet.Int64, sinks.Double: parquet.Double,
 }
 
 // fits reports whether a logical type has the unit that the fields take.
@@ -74,8 +77,11 @@ var fields = map[sinks.ColumnType]field{
 	sinks.DateTime: func(b []byte, v parquet.Value) ([]byte, error) { return appendTime(b, v.Int64()), nil },
 	sinks.Instant:  func(b []byte, v parquet.Value) ([]byte, error) { return appendTime(b, v.Int64()), nil },
 	sinks.Int64:    func(b []byte, v parquet.Value) ([]byte, error) { return append8(b, uint64(v.Int64())), nil },
-	sinks.Double:   func(b []byte, v parquet.Value) ([]byte, error) { return append8(b, math.Float64bits(v.Double())), nil },
-	sinks.Decimal:  func(b []byte, v parquet.Value) ([]byte, error) { return appendNumeric(b, v.Int64()), nil },
+	sinks.Double: func(b []byte, v parquet.Value) ([]byte, error) {
+		return append8(b, math.Float64bits(v.Double())),
+			nil
+	},
+	sinks.Decimal: func(b []byte, v parquet.Value) ([]byte, error) { return appendNumeric(b, v.Int64()), nil },
 }
 
 // within is the field of the column whose value says which partition a row belongs to.
@@ -87,7 +93,8 @@ func within(at place, of sinks.ColumnType) field {
 			day = floor(v.Int64(), microsecond*24*60*60)
 		}
 		if day < first || day >= end {
-			return b, fmt.Errorf("%s isn't in the partition, which goes from %s until before %s", epoch.AddDays(int(day)), at.first, at.end)
+			return b, fmt.Errorf("%s isn't in the partition, which goes from %s until before %s",
+				epoch.AddDays(int(day)), at.first, at.end)
 		}
 		return fields[of](b, v)
 	}
@@ -107,11 +114,13 @@ func appendTime(b []byte, micros int64) []byte {
 	return append8(b, uint64(micros-sinceEpoch*24*60*60*microsecond))
 }
 
-// numericMost is the number of groups of four digits that an int64 of millionths has: four of them whole, and two behind the point.
+// numericMost is the number of groups of four digits that an int64 of millionths has: four of them
+// whole, and two behind the point.
 const numericMost = 6
 
-// appendNumeric writes millionths as a numeric of six decimals: how many groups of four digits there are, the place of the first one,
-// the sign, the decimals, and the groups (numeric_send in src/backend/utils/adt/numeric.c). Groups of zeros at either end are left out.
+// appendNumeric writes millionths as a numeric of six decimals: how many groups of four digits
+// there are, the place of the first one, the sign, the decimals, and the groups (numeric_send in
+// src/backend/utils/adt/numeric.c). Groups of zeros at either end are left out.
 func appendNumeric(b []byte, millionths int64) []byte {
 	var groups [numericMost]uint16
 	size, sign := uint64(millionths), uint16(0)

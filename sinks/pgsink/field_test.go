@@ -41,8 +41,10 @@ func wrote(t *rapid.T, of sinks.ColumnType, v parquet.Value) []byte {
 // Money is read as it was, whatever its size and sign, and in the form that Postgres itself sends.
 func TestNumeric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		millionths := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-20_000, 20_000), rapid.Map(rapid.Int64Range(-999_999_999, 999_999_999), func(n int64) int64 { return n * 1e6 }),
-			rapid.SampledFrom([]int64{0, 1, -1, 100, 10_000, 1e6, 1e10, 1e18 - 1, -1e18 + 1, math.MinInt64, math.MaxInt64})).Draw(t, "millionths")
+		millionths := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-20_000, 20_000),
+			rapid.Map(rapid.Int64Range(-999_999_999, 999_999_999), func(n int64) int64 { return n * 1e6 }),
+			rapid.SampledFrom([]int64{0, 1, -1, 100, 10_000, 1e6, 1e10, 1e18 - 1, -1e18 + 1, math.MinInt64,
+				math.MaxInt64})).Draw(t, "millionths")
 		got := decoded(t, pgtype.NumericOID, wrote(t, sinks.Decimal, parquet.Int64Value(millionths))).(pgtype.Numeric)
 		value := new(big.Rat).SetInt(got.Int)
 		for range got.Exp {
@@ -69,7 +71,8 @@ func TestFields(t *testing.T) {
 			t.Errorf("%g is read as %v", ratio, got)
 		}
 		text := rapid.StringMatching(`[^\x00]*`).Draw(t, "text")
-		if got := decoded(t, pgtype.TextOID, wrote(t, sinks.String, parquet.ByteArrayValue([]byte(text)))); got != text {
+		if got := decoded(t, pgtype.TextOID, wrote(t, sinks.String, parquet.ByteArrayValue([]byte(text)))); got !=
+			text {
 			t.Errorf("%q is read as %q", text, got)
 		}
 		days := rapid.Int32Range(-700_000, 2_900_000).Draw(t, "days") // from the year 53 to 9909
@@ -78,10 +81,12 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s is read as %v", day, got)
 		}
 		moment := time.UnixMicro(rapid.Int64Range(-1e15, 1e17).Draw(t, "micros")).UTC()
-		if got := decoded(t, pgtype.TimestampOID, wrote(t, sinks.DateTime, parquet.Int64Value(moment.UnixMicro()))); got != moment {
+		if got := decoded(t, pgtype.TimestampOID, wrote(t, sinks.DateTime,
+			parquet.Int64Value(moment.UnixMicro()))); got != moment {
 			t.Errorf("%s is read as %v", moment, got)
 		}
-		if got := decoded(t, pgtype.TimestamptzOID, wrote(t, sinks.Instant, parquet.Int64Value(moment.UnixMicro()))).(time.Time); !got.Equal(moment) {
+		if got := decoded(t, pgtype.TimestamptzOID, wrote(t, sinks.Instant,
+			parquet.Int64Value(moment.UnixMicro()))).(time.Time); !got.Equal(moment) {
 			t.Errorf("%s is read as %v", moment, got)
 		}
 	})
@@ -103,12 +108,14 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// A name of a table that tells of another one stays a name of its own when it is too long for Postgres.
+// A name of a table that tells of another one stays a name of its own when it is too long for
+// Postgres.
 func TestNames(t *testing.T) {
 	long := "campaigns_of_all_apps_by_country_and_network_and_creative"
 	seen := map[string]string{}
 	for _, table := range []string{
-		"installs", sinks.Derived("_reportferry_partitions", "installs"), sinks.Derived("_reportferry_restatements", long), sinks.Derived("_reportferry_restatements", long+"s"),
+		"installs", sinks.Derived("_reportferry_partitions", "installs"),
+		sinks.Derived("_reportferry_restatements", long), sinks.Derived("_reportferry_restatements", long+"s"),
 	} {
 		name := tableName(table)
 		if len(name) > LongestName || seen[name] != "" {
@@ -116,7 +123,8 @@ func TestNames(t *testing.T) {
 		}
 		seen[name] = table
 	}
-	if got := fmt.Sprint(tableName("installs"), " ", tableName("_reportferry_partitions/table=installs")); got != "installs _reportferry_partitions_installs" {
+	if got := fmt.Sprint(tableName("installs"), " ", tableName("_reportferry_partitions/table=installs")); got !=
+		"installs _reportferry_partitions_installs" {
 		t.Error(got)
 	}
 }

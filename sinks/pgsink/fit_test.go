@@ -25,9 +25,11 @@ func TestFits(t *testing.T) {
 		{"installs", "tableoid", false, "in each table"},
 		{"installs", "Day", false, "columns day and Day: two columns have that name"},
 	} {
-		s := &sinks.Schema{Period: "day", On: "day", Partitioned: c.partitioned, Columns: []sinks.Column{{Name: "day", Type: sinks.Date}, {Name: c.column, Type: sinks.Int64}}}
+		s := &sinks.Schema{Period: "day", On: "day", Partitioned: c.partitioned,
+			Columns: []sinks.Column{{Name: "day", Type: sinks.Date}, {Name: c.column, Type: sinks.Int64}}}
 		err := (&Sink{}).Fits(c.table, s)
-		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
+		if c.refused == "" && err != nil || c.refused != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.refused)) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -14,8 +14,9 @@ import (
 // (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 const undefinedTable = "42P01"
 
-// List returns what each partition of a table holds, in the order of their dates, and so of their keys. One query tells what was loaded
-// into each, and how many rows the table has in all. Only where these aren't those that were loaded, others count them by partition.
+// List returns what each partition of a table holds, in the order of their dates, and so of their
+// keys. One query tells what was loaded into each, and how many rows the table has in all. Only
+// where these aren't those that were loaded, others count them by partition.
 func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err error) {
 	name := tableName(table)
 	err = s.repeat(ctx, func() error {
@@ -52,10 +53,13 @@ func (s *Sink) list(ctx context.Context, tx pgx.Tx, name string) ([]sinks.Object
 	return s.recounted(ctx, tx, name, list)
 }
 
-// counted gives the loads of a table, with the number of rows that an expression says, and the value of another one.
-func (s *Sink) counted(ctx context.Context, tx pgx.Tx, name, each, all string) (list []sinks.Object, total int64, err error) {
+// counted gives the loads of a table, with the number of rows that an expression says, and the
+// value of another one.
+func (s *Sink) counted(ctx context.Context, tx pgx.Tx, name, each, all string) (list []sinks.Object, total int64,
+	err error) {
 	rows, err := tx.Query(ctx, "SELECT partition_date::text, sequence, token, bytes, "+each+", "+all+
-		" FROM (SELECT *, lead(partition_date) OVER (ORDER BY partition_date) AS next FROM "+s.named(loadsTable)+" WHERE table_name = $1) AS l ORDER BY partition_date", name)
+		" FROM (SELECT *, lead(partition_date) OVER (ORDER BY partition_date) AS next FROM "+s.named(
+		loadsTable)+" WHERE table_name = $1) AS l ORDER BY partition_date", name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -71,9 +75,11 @@ func (s *Sink) counted(ctx context.Context, tx pgx.Tx, name, each, all string) (
 	return list, total, err
 }
 
-// recounted counts the rows of each partition. Nothing in the database says which of a table's dates its partitions go by, so that the
-// one counts by which the most partitions have the rows that were loaded.
-func (s *Sink) recounted(ctx context.Context, tx pgx.Tx, name string, loaded []sinks.Object) (best []sinks.Object, err error) {
+// recounted counts the rows of each partition. Nothing in the database says which of a table's
+// dates its partitions go by, so that the one counts by which the most partitions have the rows
+// that were loaded.
+func (s *Sink) recounted(ctx context.Context, tx pgx.Tx, name string, loaded []sinks.Object) (best []sinks.Object,
+	err error) {
 	have, err := s.facts(ctx, tx, name)
 	most := -1
 	for _, c := range have.columns {
@@ -81,7 +87,8 @@ func (s *Sink) recounted(ctx context.Context, tx pgx.Tx, name string, loaded []s
 			continue
 		}
 		on := "t." + quote(c.name)
-		each := "(SELECT count(*) FROM " + s.named(name) + " AS t WHERE " + on + " >= l.partition_date AND (" + on + " < l.next OR l.next IS NULL))"
+		each := "(SELECT count(*) FROM " + s.named(name) + " AS t WHERE " + on + " >= l.partition_date AND (" + on +
+			" < l.next OR l.next IS NULL))"
 		list, _, err := s.counted(ctx, tx, name, each, "0")
 		if err != nil {
 			return nil, err

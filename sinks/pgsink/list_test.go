@@ -25,14 +25,19 @@ func TestRowsAreCounted(t *testing.T) {
 			{"nothing", "SELECT 1", "0130 2, 0131 3, 0203 1"},
 			{"all is deleted", "TRUNCATE %s.installs", "0130 0, 0131 0, 0203 0"},
 			{"a day is deleted", "DELETE FROM %s.installs WHERE day = '2026-01-31'", "0130 2, 0131 0, 0203 1"},
-			{"a row is deleted", "DELETE FROM %s.installs WHERE day = '2026-01-30' AND campaign = 'a'", "0130 1, 0131 3, 0203 1"},
-			{"rows are added", "INSERT INTO %[1]s.installs SELECT * FROM %[1]s.installs WHERE day = '2026-02-03'", "0130 2, 0131 3, 0203 2"},
-			{"the newest day is deleted, of a table with another date", "ALTER TABLE %[1]s.installs ADD month date NOT NULL DEFAULT '2026-01-01'; DELETE FROM %[1]s.installs WHERE day = '2026-02-03'", "0130 2, 0131 3, 0203 0"},
+			{"a row is deleted", "DELETE FROM %s.installs WHERE day = '2026-01-30' AND campaign = 'a'",
+				"0130 1, 0131 3, 0203 1"},
+			{"rows are added", "INSERT INTO %[1]s.installs SELECT * FROM %[1]s.installs WHERE day = '2026-02-03'",
+				"0130 2, 0131 3, 0203 2"},
+			{"the newest day is deleted, of a table with another date",
+				"ALTER TABLE %[1]s.installs ADD month date NOT NULL DEFAULT '2026-01-01'; DELETE FROM " +
+					"%[1]s.installs WHERE day = '2026-02-03'", "0130 2, 0131 3, 0203 0"},
 		} {
 			t.Run(fmt.Sprint(c.name, " ", partitioned), func(t *testing.T) {
 				b := newBase(t, theServer(t))
 				s := b.open(t)
-				for day, names := range map[string][]string{"2026-01-30": {"a", "b"}, "2026-01-31": {"a", "b", "c"}, "2026-02-03": {"a"}} {
+				for day, names := range map[string][]string{"2026-01-30": {"a", "b"}, "2026-01-31": {"a", "b", "c"},
+					"2026-02-03": {"a"}} {
 					p := testPart(day, names...)
 					p.Schema.Partitioned = partitioned
 					mustPut(t, s, p)
@@ -59,7 +64,8 @@ func TestRowsAreCounted(t *testing.T) {
 	}
 }
 
-// A night's listing is one query, and others are sent only for a table that has other rows than were loaded.
+// A night's listing is one query, and others are sent only for a table that has other rows than
+// were loaded.
 func TestQueriesOfAList(t *testing.T) {
 	b := newBase(t, theServer(t))
 	s := b.open(t)
@@ -107,7 +113,8 @@ func TestRowsAreCountedByTheRightDate(t *testing.T) {
 	}
 	b := newBase(t, theServer(t))
 	s := b.open(t)
-	schema := &sinks.Schema{Period: "day", On: "day", Columns: []sinks.Column{{Name: "month", Type: sinks.Date, Required: true}, {Name: "day", Type: sinks.Date, Required: true}}}
+	schema := &sinks.Schema{Period: "day", On: "day", Columns: []sinks.Column{{Name: "month", Type: sinks.Date,
+		Required: true}, {Name: "day", Type: sinks.Date, Required: true}}}
 	for i, day := range []string{"2026-01-01", "2026-01-02", "2026-01-03"} {
 		first := int32(date("2026-01-01").In(time.UTC).Unix() / 86400)
 		mustPut(t, s, sinktest.FilePart(day, schema, []row{{first, first + int32(i)}, {first, first + int32(i)}}))

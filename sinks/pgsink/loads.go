@@ -12,11 +12,12 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// loadsTable says of each partition what was put there last. Its rows are written in the transactions that put.
+// loadsTable says of each partition what was put there last. Its rows are written in the
+// transactions that put.
 const loadsTable = "_reportferry_loads"
 
-// loadsColumns are its columns. The sequence number ascends with each put of a partition; the token is random, so that a put whose
-// answer was lost knows its own row.
+// loadsColumns are its columns. The sequence number ascends with each put of a partition; the token
+// is random, so that a put whose answer was lost knows its own row.
 const loadsColumns = `
 	table_name text NOT NULL, partition_date date NOT NULL, sequence bigint NOT NULL, token text NOT NULL,
 	hash text NOT NULL, rows bigint NOT NULL, bytes bigint NOT NULL, fingerprint text NOT NULL, run text NOT NULL,
@@ -48,7 +49,8 @@ func (s *Sink) exists(ctx context.Context, db querier, table string) (there bool
 	return there, err
 }
 
-// last returns the newest load of a partition. A table that was dropped took its loads along, whatever their rows say.
+// last returns the newest load of a partition. A table that was dropped took its loads along,
+// whatever their rows say.
 func (s *Sink) last(ctx context.Context, db querier, at place) (l load, err error) {
 	there, err := s.exists(ctx, db, at.table)
 	if err == nil && there {
@@ -57,7 +59,8 @@ func (s *Sink) last(ctx context.Context, db querier, at place) (l load, err erro
 	if err != nil || !there {
 		return load{}, err
 	}
-	err = db.QueryRow(ctx, "SELECT sequence, token FROM "+s.named(loadsTable)+" WHERE table_name = $1 AND partition_date = $2::date",
+	err = db.QueryRow(ctx, "SELECT sequence, token FROM "+s.named(loadsTable)+" WHERE table_name = $1 AND "+
+		"partition_date = $2::date",
 		at.table, at.first.String()).Scan(&l.sequence, &l.token)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return load{}, nil
@@ -68,15 +71,19 @@ func (s *Sink) last(ctx context.Context, db querier, at place) (l load, err erro
 // keep writes the row of a load.
 func (s *Sink) keep(ctx context.Context, tx pgx.Tx, at place, l load, p sinks.Part, fingerprint string) error {
 	_, err := tx.Exec(ctx, "INSERT INTO "+s.named(loadsTable)+
-		" (table_name, partition_date, sequence, token, hash, rows, bytes, fingerprint, run) VALUES ($1, $2::date, $3, $4, $5, $6, $7, $8, $9)"+
-		" ON CONFLICT (table_name, partition_date) DO UPDATE SET sequence = EXCLUDED.sequence, token = EXCLUDED.token, hash = EXCLUDED.hash,"+
-		" rows = EXCLUDED.rows, bytes = EXCLUDED.bytes, fingerprint = EXCLUDED.fingerprint, run = EXCLUDED.run, loaded_at = now()",
+		" (table_name, partition_date, sequence, token, hash, rows, bytes, fingerprint, run) VALUES ($1, $2::date, "+
+		"$3, $4, $5, $6, $7, $8, $9)"+
+		" ON CONFLICT (table_name, partition_date) DO UPDATE SET sequence = EXCLUDED.sequence, token = "+
+		"EXCLUDED.token, hash = EXCLUDED.hash,"+
+		" rows = EXCLUDED.rows, bytes = EXCLUDED.bytes, fingerprint = EXCLUDED.fingerprint, run = EXCLUDED.run, "+
+		"loaded_at = now()",
 		at.table, at.first.String(), l.sequence, l.token, p.Hash, p.Rows, p.Size, fingerprint, p.Run)
 	return err
 }
 
-// ConditionOf returns the condition that allows what a partition holds now, and nothing that comes after it. With own set, the table
-// must be one that this program made; if it isn't, the error is sinks.ErrForeign.
+// ConditionOf returns the condition that allows what a partition holds now, and nothing that comes
+// after it. With own set, the table must be one that this program made; if it isn't, the error is
+// sinks.ErrForeign.
 func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	at := place{table: tableName(table), first: partition}
 	var c sinks.Condition
@@ -98,8 +105,10 @@ func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Da
 	return c, nil
 }
 
-// Meaning returns the fingerprint of the part that was put into a partition last, and the columns of the table.
-func (s *Sink) Meaning(ctx context.Context, table string, partition civil.Date) (fingerprint string, columns []string, err error) {
+// Meaning returns the fingerprint of the part that was put into a partition last, and the columns
+// of the table.
+func (s *Sink) Meaning(ctx context.Context, table string, partition civil.Date) (fingerprint string, columns []string,
+	err error) {
 	at := place{table: tableName(table), first: partition}
 	err = s.repeat(ctx, func() error {
 		f, err := s.facts(ctx, s.pool, at.table)
@@ -110,7 +119,8 @@ func (s *Sink) Meaning(ctx context.Context, table string, partition civil.Date) 
 		for _, c := range f.columns {
 			columns = append(columns, c.name)
 		}
-		return s.pool.QueryRow(ctx, "SELECT fingerprint FROM "+s.named(loadsTable)+" WHERE table_name = $1 AND partition_date = $2::date",
+		return s.pool.QueryRow(ctx, "SELECT fingerprint FROM "+s.named(loadsTable)+" WHERE table_name = $1 AND "+
+			"partition_date = $2::date",
 			at.table, at.first.String()).Scan(&fingerprint)
 	})
 	if err != nil {

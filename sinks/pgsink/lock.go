@@ -15,9 +15,10 @@ const (
 )
 
 // lock takes the partition's advisory lock until the transaction ends
-// (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). Whoever has the ledger's lease of the partition may
-// put it, so that another transaction that has the lock is of a put whose lease is lost: it is about to end, or its process hangs.
-// After a while it is ended, so that it can't commit after this one.
+// (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). Whoever has the
+// ledger's lease of the partition may put it, so that another transaction that has the lock is of a
+// put whose lease is lost: it is about to end, or its process hangs. After a while it is ended, so
+// that it can't commit after this one.
 func (s *Sink) lock(ctx context.Context, tx pgx.Tx, at place) error {
 	id := s.lockID(at.table, at.first.String())
 	for deadline := time.Now().Add(lockPatience); ; {
@@ -27,7 +28,8 @@ func (s *Sink) lock(ctx context.Context, tx pgx.Tx, at place) error {
 		}
 		if time.Now().After(deadline) {
 			if err := s.endHolder(ctx, tx, id); err != nil {
-				return fmt.Errorf("another transaction has had the partition for %s, and can't be ended: %w", lockPatience, err)
+				return fmt.Errorf("another transaction has had the partition for %s, and can't be ended: %w",
+					lockPatience, err)
 			}
 			deadline = time.Now().Add(lockPatience)
 		}
@@ -41,28 +43,31 @@ func (s *Sink) lock(ctx context.Context, tx pgx.Tx, at place) error {
 
 // endHolder ends the connection that has the lock, and so its transaction.
 func (s *Sink) endHolder(ctx context.Context, tx pgx.Tx, id int64) error {
-	_, err := tx.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+	_, err := tx.Exec(ctx,
+		`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 		AND ((classid::bigint << 32) | objid::bigint) = $1`, id)
 	return err
 }
 
-// takeTable takes the lock on a table's definition, for whoever changes it, until the transaction ends. Whoever waits for it has
-// touched nothing of the table yet, so that nobody waits for each other.
+// takeTable takes the lock on a table's definition, for whoever changes it, until the transaction
+// ends. Whoever waits for it has touched nothing of the table yet, so that nobody waits for each
+// other.
 func (s *Sink) takeTable(ctx context.Context, tx pgx.Tx, table string) error {
 	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", s.lockID(table))
 	return err
 }
 
-// exclusiveWait bounds one wait for the exclusive lock on a table. While it is waited for, every new query of the table waits behind.
-// exclusivePatience bounds all of them: a session that has kept the table for longer was forgotten.
+// exclusiveWait bounds one wait for the exclusive lock on a table. While it is waited for, every
+// new query of the table waits behind. exclusivePatience bounds all of them: a session that has
+// kept the table for longer was forgotten.
 const (
 	exclusiveWait     = 2 * time.Second
 	exclusivePatience = 10 * time.Minute
 )
 
-// exclusively takes the exclusive lock on a table. Queries that run long are let through: it waits for a short while, lets all that
-// queue up behind it go on, and tries again.
+// exclusively takes the exclusive lock on a table. Queries that run long are let through: it waits
+// for a short while, lets all that queue up behind it go on, and tries again.
 func (s *Sink) exclusively(ctx context.Context, tx pgx.Tx, table string) error {
 	for end := time.Now().Add(exclusivePatience); ; {
 		err := pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error {
@@ -76,7 +81,8 @@ func (s *Sink) exclusively(ctx context.Context, tx pgx.Tx, table string) error {
 			return err
 		}
 		if time.Now().After(end) { // not wrapped: to begin again wouldn't help
-			return fmt.Errorf("other sessions have used the table without a break for %s; pg_stat_activity shows those that have an open "+
+			return fmt.Errorf("other sessions have used the table without a break for %s; pg_stat_activity shows "+
+				"those that have an open "+
 				"transaction, and pg_terminate_backend ends one: %s", exclusivePatience, err)
 		}
 		select {

@@ -29,7 +29,8 @@ func many(day, campaign string, n int, swapped bool) sinks.Part {
 	return p
 }
 
-// watch polls the table until the test is over: it is empty, or it has so many rows, all of one campaign.
+// watch polls the table until the test is over: it is empty, or it has so many rows, all of one
+// campaign.
 func (b *base) watch(t *testing.T, whole int) (stop func()) {
 	done := make(chan struct{})
 	var reader sync.WaitGroup
@@ -41,7 +42,8 @@ func (b *base) watch(t *testing.T, whole int) (stop func()) {
 			case <-time.After(2 * time.Millisecond):
 			}
 			var rows, campaigns int
-			err := b.pool.QueryRow(context.Background(), "SELECT count(*), count(DISTINCT campaign) FROM "+b.schema+".installs").Scan(&rows, &campaigns)
+			err := b.pool.QueryRow(context.Background(),
+				"SELECT count(*), count(DISTINCT campaign) FROM "+b.schema+".installs").Scan(&rows, &campaigns)
 			if err == nil && (rows != whole || campaigns != 1) {
 				t.Errorf("a reader sees %d rows of %d campaigns", rows, campaigns)
 				return
@@ -57,7 +59,8 @@ func eachWay(t *testing.T, run func(t *testing.T, swapped bool)) {
 	}
 }
 
-// Whatever becomes of a connection, a put is done once: it knows its own commit again, and repeats what didn't happen.
+// Whatever becomes of a connection, a put is done once: it knows its own commit again, and repeats
+// what didn't happen.
 func TestOnceThroughABadConnection(t *testing.T) {
 	eachWay(t, func(t *testing.T, swapped bool) {
 		b := newBase(t, theServer(t))
@@ -66,10 +69,12 @@ func TestOnceThroughABadConnection(t *testing.T) {
 		last := mustPut(t, s, many("2026-01-31", "first", 3000, swapped))
 		defer b.watch(t, 3000)()
 		faults := []sinktest.WireFault{
-			{Kind: sinktest.WireUnsent, Nth: 1}, {Kind: sinktest.WireLost, Nth: 1}, {Kind: sinktest.WireLate, Nth: 1, Delay: 300 * time.Millisecond},
+			{Kind: sinktest.WireUnsent, Nth: 1}, {Kind: sinktest.WireLost, Nth: 1},
+			{Kind: sinktest.WireLate, Nth: 1, Delay: 300 * time.Millisecond},
 		}
 		for nth := 1; nth < 25; nth += 3 {
-			faults = append(faults, sinktest.WireFault{Kind: sinktest.WireReset, Nth: nth}, sinktest.WireFault{Kind: sinktest.WireMute, Nth: nth})
+			faults = append(faults, sinktest.WireFault{Kind: sinktest.WireReset, Nth: nth},
+				sinktest.WireFault{Kind: sinktest.WireMute, Nth: nth})
 		}
 		for i, f := range faults {
 			next := many("2026-01-31", fmt.Sprintf("%s%d", f.Kind, f.Nth), 3000, swapped)
@@ -86,7 +91,8 @@ func TestOnceThroughABadConnection(t *testing.T) {
 			if err != nil || over.Version != r.Version {
 				t.Errorf("%+v: %+v, the receipt says %s: %v", f, over, r.Version, err)
 			}
-			if got := b.value(t, "SELECT min(campaign) FROM "+b.schema+".installs"); got != fmt.Sprintf("%s%d", f.Kind, f.Nth) {
+			if got := b.value(t, "SELECT min(campaign) FROM "+b.schema+".installs"); got != fmt.Sprintf("%s%d", f.Kind,
+				f.Nth) {
 				t.Errorf("%+v: %s is there", f, got)
 			}
 			last = r
@@ -94,7 +100,8 @@ func TestOnceThroughABadConnection(t *testing.T) {
 	})
 }
 
-// The commit of a put whose run is gone comes late: who puts meanwhile waits for it, and doesn't get under it.
+// The commit of a put whose run is gone comes late: who puts meanwhile waits for it, and doesn't
+// get under it.
 func TestALateCommit(t *testing.T) {
 	eachWay(t, func(t *testing.T, swapped bool) {
 		b := newBase(t, theServer(t))
@@ -187,7 +194,8 @@ func TestAHangingPut(t *testing.T) {
 	})
 }
 
-// A server that crashes in the middle of a put, and comes back, has the old rows until the put is repeated.
+// A server that crashes in the middle of a put, and comes back, has the old rows until the put is
+// repeated.
 func TestCrash(t *testing.T) {
 	server := sinktest.StartPostgres(t)
 	for _, swapped := range []bool{false, true} {
@@ -216,7 +224,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A transaction with a snapshot from before a put sees the old rows or the new ones, whole, whenever it first looks at the table.
+// A transaction with a snapshot from before a put sees the old rows or the new ones, whole,
+// whenever it first looks at the table.
 func TestOldSnapshots(t *testing.T) {
 	eachWay(t, func(t *testing.T, swapped bool) {
 		b := newBase(t, theServer(t))
@@ -234,7 +243,9 @@ func TestOldSnapshots(t *testing.T) {
 			return tx
 		}
 		sees := func(tx pgx.Tx) (what string) {
-			if err := tx.QueryRow(t.Context(), "SELECT min(campaign) || count(*) || max(campaign) FROM "+b.schema+".installs").Scan(&what); err != nil {
+			if err := tx.QueryRow(t.Context(),
+				"SELECT min(campaign) || count(*) || max(campaign) FROM "+b.schema+".installs").Scan(&what); err !=
+				nil {
 				t.Fatal(err)
 			}
 			return what
@@ -246,7 +257,8 @@ func TestOldSnapshots(t *testing.T) {
 			t.Errorf("a snapshot from before sees %s, want %s", got, want)
 		}
 
-		// Who has read the table keeps what it saw: a swap waits for it, and lets others read meanwhile.
+		// Who has read the table keeps what it saw: a swap waits for it, and lets others read
+		// meanwhile.
 		if err := early.Rollback(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,8 @@ func locate(p sinks.Part) (at place, err error) {
 		at.end = at.first.AddYears(1)
 	case "whole":
 	default:
-		return at, fmt.Errorf("the table's period is %q; want day, week, month, quarter, year or whole", p.Schema.Period)
+		return at, fmt.Errorf("the table's period is %q; want day, week, month, quarter, year or whole",
+			p.Schema.Period)
 	}
 	if !at.first.IsValid() || (p.Schema.Period == "whole") != (at.first == sinks.Whole) {
 		return at, fmt.Errorf("%s isn't the first day of a partition in a table by %s", at.first, p.Schema.Period)
@@ -45,8 +46,8 @@ func locate(p sinks.Part) (at place, err error) {
 	return at, keeps(at, p.Schema)
 }
 
-// tableName is the name of a job's table, or of one that describes it. The latter is longer than its job's, and is cut where Postgres
-// would cut it; a digest keeps two of them apart.
+// tableName is the name of a job's table, or of one that describes it. The latter is longer than
+// its job's, and is cut where Postgres would cut it; a digest keeps two of them apart.
 func tableName(table string) string {
 	flat := sinks.Flat(table)
 	if flat == table || len(flat) <= LongestName {
@@ -56,7 +57,8 @@ func tableName(table string) string {
 	return flat[:LongestName-len(digest)] + digest
 }
 
-// child is the name of the partition as a table of its own. A job's table can't have a $ in its name, so that none is taken for it.
+// child is the name of the partition as a table of its own. A job's table can't have a $ in its
+// name, so that none is taken for it.
 func (at place) child() string {
 	return fmt.Sprintf("%s$%04d%02d%02d", at.table, at.first.Year, at.first.Month, at.first.Day)
 }
@@ -77,7 +79,8 @@ func (at place) within(on string) string {
 	return fmt.Sprintf("%s >= DATE '%s' AND %s < DATE '%s'", quote(on), at.first, quote(on), at.end)
 }
 
-// lockID is the number of an advisory lock on something of the schema, among all that the database's users may take.
+// lockID is the number of an advisory lock on something of the schema, among all that the
+// database's users may take.
 func (s *Sink) lockID(of ...string) int64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "reportferry %q %q", s.schema, of))
 	return int64(binary.BigEndian.Uint64(sum[:8]))

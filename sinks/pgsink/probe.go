@@ -11,8 +11,9 @@ import (
 // errProbed ends the transaction of a probe.
 var errProbed = errors.New("all of it works")
 
-// Probe tries what Put needs and leaves nothing behind: in a transaction that is rolled back, it makes the schema if there is none, and a
-// table, writes a row, reads it, and changes the table. A table of loads that is there must let itself be written too.
+// Probe tries what Put needs and leaves nothing behind: in a transaction that is rolled back, it
+// makes the schema if there is none, and a table, writes a row, reads it, and changes the table. A
+// table of loads that is there must let itself be written too.
 func (s *Sink) Probe(ctx context.Context) error {
 	err := s.within(ctx, func(tx pgx.Tx) error {
 		if err := s.takeTable(ctx, tx, loadsTable); err != nil { // of two that make the schema, the second waits
@@ -31,7 +32,8 @@ func (s *Sink) Probe(ctx context.Context) error {
 			return err
 		}
 		if there {
-			statements = append(statements, "DELETE FROM "+s.named(loadsTable)+" WHERE false", "UPDATE "+s.named(loadsTable)+" SET run = run WHERE false")
+			statements = append(statements, "DELETE FROM "+s.named(loadsTable)+" WHERE false",
+				"UPDATE "+s.named(loadsTable)+" SET run = run WHERE false")
 		}
 		if err := run(ctx, tx, statements); err != nil {
 			return err

@@ -12,8 +12,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Put makes the part the whole content of its partition. After an error the old rows are still there, unless the error says that
-// the outcome is unknown. Repeating a Put is harmless in every case.
+// Put makes the part the whole content of its partition. After an error the old rows are still
+// there, unless the error says that the outcome is unknown. Repeating a Put is harmless in every
+// case.
 func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	at, err := locate(p)
 	var l load
@@ -22,12 +23,14 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 		l, err = s.put(ctx, w)
 	}
 	if err != nil {
-		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s: %w", tableName(p.Table), p.Partition, s.url, s.explain(err))
+		return sinks.Receipt{}, fmt.Errorf("put %s/dt=%s to %s: %w", tableName(p.Table), p.Partition, s.url,
+			s.explain(err))
 	}
 	return sinks.Receipt{Sink: s.url, Key: at.key(), Size: p.Size, Version: l.version()}, nil
 }
 
-// A putting is one call of Put. A transaction that fails for a passing reason is followed by another of the same call.
+// A putting is one call of Put. A transaction that fails for a passing reason is followed by
+// another of the same call.
 type putting struct {
 	at   place
 	part sinks.Part
@@ -39,7 +42,8 @@ type putting struct {
 	sent []load
 }
 
-// abandonTime bounds what is done after the context of a Put has ended. A process that gets SIGTERM has 10 s.
+// abandonTime bounds what is done after the context of a Put has ended. A process that gets SIGTERM
+// has 10 s.
 const abandonTime = 5 * time.Second
 
 func (s *Sink) put(ctx context.Context, w *putting) (l load, err error) {
@@ -69,7 +73,8 @@ func (s *Sink) put(ctx context.Context, w *putting) (l load, err error) {
 	})
 	switch {
 	case unknown != nil:
-		return load{}, fmt.Errorf("%w; whether the rows were committed before that is unknown (asked again: %w): the partition holds "+
+		return load{}, fmt.Errorf("%w; whether the rows were committed before that is unknown (asked again: %w): "+
+			"the partition holds "+
 			"the old rows or the new ones, whole; repeat the put", err, s.explain(unknown))
 	case slices.Contains(w.sent, now):
 		return now, nil
@@ -145,16 +150,17 @@ func conflict(over string, now load) error {
 	return fmt.Errorf("%w: %s is there, and the put may replace %s only", sinks.ErrConflict, have, want)
 }
 
-// begin opens a transaction. A role's or a server's own limits must not end a COPY, which has the put's; a client that died
-// without a word is noticed in a minute, so that its lock goes; and who switched off that a commit waits for the disk didn't mean
-// a ledger that relies on it.
+// begin opens a transaction. A role's or a server's own limits must not end a COPY, which has the
+// put's; a client that died without a word is noticed in a minute, so that its lock goes; and who
+// switched off that a commit waits for the disk didn't mean a ledger that relies on it.
 const begin = `BEGIN;
 SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '1min';
 SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3;
 SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`
 
-// within does something in a transaction, and commits it. Before COMMIT is sent, committing is called. A COMMIT that is under way
-// isn't cut short by the end of the context, which would leave its outcome unknown.
+// within does something in a transaction, and commits it. Before COMMIT is sent, committing is
+// called. A COMMIT that is under way isn't cut short by the end of the context, which would leave
+// its outcome unknown.
 func (s *Sink) within(ctx context.Context, do func(tx pgx.Tx) error, committing ...func()) error {
 	c, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -179,7 +185,8 @@ func (s *Sink) within(ctx context.Context, do func(tx pgx.Tx) error, committing 
 	return tx.Commit(ended)
 }
 
-// commitTime bounds the wait for the answer to COMMIT, which takes milliseconds, or as long as a synchronous standby.
+// commitTime bounds the wait for the answer to COMMIT, which takes milliseconds, or as long as a
+// synchronous standby.
 const commitTime = 10 * time.Second
 
 // makeLoads makes the table of loads if it isn't there.
@@ -197,7 +204,8 @@ func (s *Sink) makeLoads(ctx context.Context) error {
 		}
 		return run(ctx, tx, []string{
 			"CREATE TABLE IF NOT EXISTS " + s.named(loadsTable) + " (" + loadsColumns + ")",
-			"COMMENT ON TABLE " + s.named(loadsTable) + " IS " + literal("What reportferry put into each partition last. Don't change it: puts go by it."),
+			"COMMENT ON TABLE " + s.named(loadsTable) + " IS " +
+				literal("What reportferry put into each partition last. Don't change it: puts go by it."),
 		})
 	})
 }

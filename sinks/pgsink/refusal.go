@@ -34,7 +34,8 @@ var passing = map[string]bool{
 	"25P03":          true, // the session was idle for too long: this process slept
 }
 
-// repeat calls until the call succeeds, or fails in a way that another try can't change. It is the only layer of retries.
+// repeat calls until the call succeeds, or fails in a way that another try can't change. It is the
+// only layer of retries.
 func (s *Sink) repeat(ctx context.Context, call func() error) error {
 	var last error
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
@@ -42,7 +43,8 @@ func (s *Sink) repeat(ctx context.Context, call func() error) error {
 			return struct{}{}, backoff.Permanent(last)
 		}
 		return struct{}{}, last
-	}, backoff.WithBackOff(sinks.Pauses(firstPause, mostPause, 0)), backoff.WithMaxTries(mostTries), backoff.WithMaxElapsedTime(0))
+	}, backoff.WithBackOff(sinks.Pauses(firstPause, mostPause, 0)), backoff.WithMaxTries(mostTries),
+		backoff.WithMaxElapsedTime(0))
 	switch ended := ctx.Err(); {
 	case err == nil || ended == nil:
 		return err
@@ -66,7 +68,8 @@ func passes(err error) bool {
 	case errors.As(err, &unknown) && unknown.IsNotFound:
 		return false
 	}
-	return errors.As(err, &dialled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+	return errors.As(err, &dialled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) ||
 		pgconn.SafeToRetry(err) && !errors.As(err, &unconnected) // which says so of a wrong certificate too
 }
@@ -109,10 +112,12 @@ var denied = map[string]bool{"28000": true, "28P01": true, "42501": true}
 func (s *Sink) advice(state string) string {
 	switch state {
 	case "28000", "28P01":
-		return "the user is in the sink's URL, or PGUSER; the password is in the URL as ${NAME} of an environment variable, in PGPASSWORD, or in " +
+		return "the user is in the sink's URL, or PGUSER; the password is in the URL as ${NAME} of an environment " +
+			"variable, in PGPASSWORD, or in " +
 			"the file that PGPASSFILE names; and pg_hba.conf of the server says who may come from where"
 	case "42501":
-		return fmt.Sprintf("the role that loads must own the job's table and %[1]s, or be a member of the role that does, and may CREATE in the schema %[2]s; "+
+		return fmt.Sprintf("the role that loads must own the job's table and %[1]s, or be a member of the role that "+
+			"does, and may CREATE in the schema %[2]s; "+
 			"ALTER TABLE ... OWNER TO hands a table over", loadsTable, s.schema)
 	case "3D000":
 		return "create the database first"

@@ -48,7 +48,8 @@ func TestRefusals(t *testing.T) {
 func TestForeignTable(t *testing.T) {
 	b := newBase(t, theServer(t))
 	s := b.open(t)
-	b.exec(t, "CREATE TABLE "+b.schema+".installs (day date NOT NULL, campaign text NOT NULL, installs bigint, cost numeric(18,6), ratio double precision)")
+	b.exec(t, "CREATE TABLE "+b.schema+".installs (day date NOT NULL, campaign text NOT NULL, installs bigint, cost "+
+		"numeric(18,6), ratio double precision)")
 	b.exec(t, "INSERT INTO "+b.schema+".installs VALUES ('2026-01-31', 'theirs', 1, 1, 1)")
 	_, err := s.Put(t.Context(), testPart("2026-01-31", "new"))
 	b.golden(t, "foreign", fmt.Sprint(err))
@@ -74,7 +75,8 @@ func (b *base) role(t *testing.T, rights ...string) (name, rawURL string) {
 	for _, right := range rights {
 		b.exec(t, "GRANT "+right+" TO "+name)
 	}
-	return name, strings.Replace(b.URL(b.Addr, b.schema), url.UserPassword(b.User, b.Password).String(), name+":right", 1)
+	return name, strings.Replace(b.URL(b.Addr, b.schema), url.UserPassword(b.User, b.Password).String(), name+":right",
+		1)
 }
 
 // Whatever permission is missing, the message says which, and errors.Is calls it one.
@@ -113,7 +115,8 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// A schema that isn't there is made by the first put, by one of several that come at the same time. A probe leaves none behind.
+// A schema that isn't there is made by the first put, by one of several that come at the same time.
+// A probe leaves none behind.
 func TestSchemaIsMade(t *testing.T) {
 	b := newBase(t, theServer(t))
 	fresh := b.schema + "_fresh"
@@ -152,7 +155,8 @@ func TestProbe(t *testing.T) {
 		if err := s.Probe(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got := b.value(t, "SELECT count(*)::text FROM information_schema.tables WHERE table_schema = '"+b.schema+"'"); got != want {
+		if got := b.value(t,
+			"SELECT count(*)::text FROM information_schema.tables WHERE table_schema = '"+b.schema+"'"); got != want {
 			t.Errorf("%s tables, want %s", got, want)
 		}
 		mustPut(t, s, testPart("2026-01-31", "new"))
@@ -173,7 +177,8 @@ func TestRefusedRows(t *testing.T) {
 	double := testPart("2026-01-31", "new")
 	double.Schema.Columns[4].Type = sinks.Decimal
 	for name, p := range map[string]sinks.Part{
-		"row_of_another_day": another, "row_count": counted, "row_nul": testPart("2026-01-31", "a\x00b"), "row_columns": columns, "row_double": double,
+		"row_of_another_day": another, "row_count": counted, "row_nul": testPart("2026-01-31", "a\x00b"),
+		"row_columns": columns, "row_double": double,
 	} {
 		if name == "row_double" {
 			p.Table = "fresh"
@@ -196,7 +201,8 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ mode, encrypted string }{
-		{"", "true"}, {"sslmode=require", "true"}, {"sslmode=verify-full&sslrootcert=" + ca, "true"}, {"sslmode=disable", "false"},
+		{"", "true"}, {"sslmode=require", "true"}, {"sslmode=verify-full&sslrootcert=" + ca, "true"},
+		{"sslmode=disable", "false"},
 	} {
 		s := b.open(t, c.mode)
 		var is string

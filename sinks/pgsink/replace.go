@@ -7,7 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// replace makes the part's rows the only ones of its partition, and returns the fingerprint that its file names.
+// replace makes the part's rows the only ones of its partition, and returns the fingerprint that
+// its file names.
 func (s *Sink) replace(ctx context.Context, tx pgx.Tx, w *putting) (fingerprint string, err error) {
 	file, err := openPart(ctx, w)
 	if err != nil {
@@ -38,17 +39,19 @@ func (s *Sink) copy(ctx context.Context, tx pgx.Tx, w *putting, table, more stri
 	case closed != nil:
 		return fmt.Errorf("%w: %w", errSource, closed)
 	case done.RowsAffected() != w.part.Rows:
-		return fmt.Errorf("%w: its file has %d rows, and the part should have %d", errSource, done.RowsAffected(), w.part.Rows)
+		return fmt.Errorf("%w: its file has %d rows, and the part should have %d", errSource, done.RowsAffected(),
+			w.part.Rows)
 	}
 	return nil
 }
 
-// swap fills a new child, and puts it into the place of the old one. Until the last statements, nothing of the table is locked:
-// readers wait for milliseconds.
+// swap fills a new child, and puts it into the place of the old one. Until the last statements,
+// nothing of the table is locked: readers wait for milliseconds.
 //
-// The rows are frozen by COPY (https://www.postgresql.org/docs/current/sql-copy.html): they are visible to whoever sees the child.
-// A transaction that began before the swap and first reads the table after it would otherwise find neither the old rows, whose
-// table is gone, nor the new ones, which are younger than its snapshot.
+// The rows are frozen by COPY (https://www.postgresql.org/docs/current/sql-copy.html): they are
+// visible to whoever sees the child. A transaction that began before the swap and first reads the
+// table after it would otherwise find neither the old rows, whose table is gone, nor the new ones,
+// which are younger than its snapshot.
 func (s *Sink) swap(ctx context.Context, tx pgx.Tx, w *putting, file *source) error {
 	table, on := s.named(w.at.table), w.part.Schema.On
 	have, err := s.facts(ctx, tx, w.at.table)
@@ -81,11 +84,13 @@ func (s *Sink) swap(ctx context.Context, tx pgx.Tx, w *putting, file *source) er
 		if err := s.exclusively(ctx, tx, w.at.table); err != nil {
 			return err
 		}
-		statements = append(statements, "ALTER TABLE "+table+" DETACH PARTITION "+s.named(w.at.child()), "DROP TABLE "+s.named(w.at.child()))
+		statements = append(statements, "ALTER TABLE "+table+" DETACH PARTITION "+s.named(w.at.child()),
+			"DROP TABLE "+s.named(w.at.child()))
 	}
 	statements = append(statements,
 		"ALTER TABLE "+s.named(fresh)+" RENAME TO "+quote(w.at.child()),
-		fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM ('%s') TO ('%s')", table, s.named(w.at.child()), w.at.first, w.at.end),
+		fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM ('%s') TO ('%s')", table, s.named(w.at.child()),
+			w.at.first, w.at.end),
 		"ALTER TABLE "+s.named(w.at.child())+" DROP CONSTRAINT reportferry_bounds",
 	)
 	if err := run(ctx, tx, statements); err != nil {
@@ -94,8 +99,9 @@ func (s *Sink) swap(ctx context.Context, tx pgx.Tx, w *putting, file *source) er
 	return nil
 }
 
-// child is the statements that make a table like the one that it is to become a part of. LIKE would lock that one against other
-// swaps while the rows are copied. The constraint saves a look at every row when it is attached.
+// child is the statements that make a table like the one that it is to become a part of. LIKE would
+// lock that one against other swaps while the rows are copied. The constraint saves a look at every
+// row when it is attached.
 func (s *Sink) child(name string, like facts, w *putting) []string {
 	made := "CREATE TABLE " + s.named(name) + " ("
 	for _, c := range like.columns {

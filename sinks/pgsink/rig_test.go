@@ -123,14 +123,16 @@ func openURL(t testing.TB, rawURL string) *Sink {
 // visible gives the suite's rows of all tables that a reader finds.
 func (b *base) visible(t *testing.T) (all []sinktest.Row) {
 	t.Helper()
-	tables, err := collect[string](b, "SELECT table_name::text FROM information_schema.tables WHERE table_schema = '"+b.schema+
-		"' AND table_name NOT LIKE '\\_%' AND table_name NOT LIKE '%$%'")
+	tables, err := collect[string](b,
+		"SELECT table_name::text FROM information_schema.tables WHERE table_schema = '"+b.schema+
+			"' AND table_name NOT LIKE '\\_%' AND table_name NOT LIKE '%$%'")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
 		day := "day::text"
-		if b.value(t, "SELECT count(*)::text FROM information_schema.columns WHERE table_schema = '"+b.schema+"' AND table_name = '"+table+"' AND column_name = 'day'") == "0" {
+		if b.value(t,
+			"SELECT count(*)::text FROM information_schema.columns WHERE table_schema = '"+b.schema+"' AND table_name = '"+table+"' AND column_name = 'day'") == "0" {
 			day = "'0001-01-01'"
 		}
 		rows, err := b.pool.Query(context.Background(), "SELECT "+day+", name, number FROM "+b.schema+"."+quote(table))
@@ -208,7 +210,8 @@ func mustPut(t testing.TB, s *Sink, parts ...sinks.Part) (r sinks.Receipt) {
 // mustHold wants these campaigns to be visible in the table.
 func (b *base) mustHold(t testing.TB, want string) {
 	t.Helper()
-	if got := b.value(t, "SELECT coalesce(string_agg(campaign, ' ' ORDER BY campaign), '') FROM "+b.schema+".installs"); got != want {
+	if got := b.value(t,
+		"SELECT coalesce(string_agg(campaign, ' ' ORDER BY campaign), '') FROM "+b.schema+".installs"); got != want {
 		t.Errorf("the table holds %q, want %q", got, want)
 	}
 }

@@ -14,11 +14,13 @@ import (
 // typeNames are the column types as format_type of Postgres writes them
 // (https://www.postgresql.org/docs/current/datatype.html).
 var typeNames = map[sinks.ColumnType]string{
-	sinks.String: "text", sinks.Date: "date", sinks.DateTime: "timestamp without time zone", sinks.Instant: "timestamp with time zone",
-	sinks.Int64: "bigint", sinks.Decimal: "numeric(18,6)", sinks.Double: "double precision",
+	sinks.String: "text", sinks.Date: "date", sinks.DateTime: "timestamp without time zone",
+	sinks.Instant: "timestamp with time zone",
+	sinks.Int64:   "bigint", sinks.Decimal: "numeric(18,6)", sinks.Double: "double precision",
 }
 
-// LongestName is the most bytes of a name. Postgres cuts longer ones without an error, so that two become one
+// LongestName is the most bytes of a name. Postgres cuts longer ones without an error, so that two
+// become one
 // (https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-IDENTIFIERS).
 const LongestName = 63
 
@@ -29,17 +31,20 @@ func TypeName(t sinks.ColumnType) string { return typeNames[t] }
 // (https://www.postgresql.org/docs/current/ddl-system-columns.html).
 var systemColumns = []string{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
 
-// Fits refuses a table that Postgres would refuse later with a less helpful message, or change silently.
+// Fits refuses a table that Postgres would refuse later with a less helpful message, or change
+// silently.
 func (*Sink) Fits(table string, schema *sinks.Schema) error {
 	return keeps(place{table: tableName(table)}, schema)
 }
 
 func keeps(at place, schema *sinks.Schema) error {
 	if len(at.table) > LongestName {
-		return fmt.Errorf("a name has at most %d bytes in Postgres, and %s has %d; give the job a shorter table", LongestName, at.table, len(at.table))
+		return fmt.Errorf("a name has at most %d bytes in Postgres, and %s has %d; give the job a shorter table",
+			LongestName, at.table, len(at.table))
 	}
 	if schema.Partitioned && len(at.child()) > LongestName {
-		return fmt.Errorf("the name of a partition, %s, is longer than the %d bytes of a name in Postgres; give the job a shorter table", at.child(), LongestName)
+		return fmt.Errorf("the name of a partition, %s, is longer than the %d bytes of a name in Postgres; give the "+
+			"job a shorter table", at.child(), LongestName)
 	}
 	has, err := schema.Check()
 	if err != nil {
@@ -50,10 +55,12 @@ func keeps(at place, schema *sinks.Schema) error {
 		case typeNames[c.Type] == "":
 			return fmt.Errorf("column %s: unknown type %q", c.Name, c.Type)
 		case len(c.Name) > LongestName:
-			return fmt.Errorf("column %s: Postgres takes names of at most %d bytes, and this one has %d; give it another name, which as: does for an event, or leave it out",
+			return fmt.Errorf("column %s: Postgres takes names of at most %d bytes, and this one has %d; give it "+
+				"another name, which as: does for an event, or leave it out",
 				c.Name, LongestName, len(c.Name))
 		case slices.Contains(systemColumns, c.Name):
-			return fmt.Errorf("column %s: Postgres has a column of that name in each table; give it another name, which as: does for an event, or leave it out", c.Name)
+			return fmt.Errorf("column %s: Postgres has a column of that name in each table; give it another name, "+
+				"which as: does for an event, or leave it out", c.Name)
 		}
 	}
 	for _, columns := range schema.Indexes {
@@ -69,8 +76,8 @@ func keeps(at place, schema *sinks.Schema) error {
 	return nil
 }
 
-// indexes are those that the table needs: by its date, unless it has a child for each, because each put deletes by it; and those
-// that the config asks for.
+// indexes are those that the table needs: by its date, unless it has a child for each, because each
+// put deletes by it; and those that the config asks for.
 func indexes(schema *sinks.Schema) [][]string {
 	wanted := slices.Clone(schema.Indexes)
 	byDate := func(columns []string) bool { return columns[0] == schema.On }
@@ -121,7 +128,8 @@ func (s *Sink) index(table string, columns []string) string {
 	return "CREATE INDEX ON " + s.named(table) + " (" + names(columns) + ")"
 }
 
-// Named is the quoted name, with its schema, of a job's table, of one that describes it, or of a view.
+// Named is the quoted name, with its schema, of a job's table, of one that describes it, or of a
+// view.
 func (s *Sink) Named(table string) string { return s.named(tableName(table)) }
 
 // named is the quoted name of a table with its schema.

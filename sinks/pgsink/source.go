@@ -23,12 +23,14 @@ const (
 // errSource marks errors of the part's file, against which another try can't help.
 var errSource = errors.New("read the part")
 
-// A source reads a part's file as the body of a COPY in Postgres's binary form: a header, rows of fields, each a length and
-// its bytes, and a trailer (https://www.postgresql.org/docs/current/sql-copy.html, Binary Format). It gives io.EOF only when
-// the file had exactly the part's size and the context hasn't ended: COPY is completed at io.EOF and not before.
+// A source reads a part's file as the body of a COPY in Postgres's binary form: a header, rows of
+// fields, each a length and its bytes, and a trailer
+// (https://www.postgresql.org/docs/current/sql-copy.html, Binary Format). It gives io.EOF only when
+// the file had exactly the part's size and the context hasn't ended: COPY is completed at io.EOF
+// and not before.
 //
-// The library's own CopyFrom can't freeze rows, and takes every value as an any: 2.1 s of CPU and 36 million allocations for a
-// million rows of ten columns, against 0.5 s and 16 thousand.
+// The library's own CopyFrom can't freeze rows, and takes every value as an any: 2.1 s of CPU and
+// 36 million allocations for a million rows of ten columns, against 0.5 s and 16 thousand.
 type source struct {
 	ctx         context.Context
 	columns     []string // of the file, in its order
@@ -71,7 +73,8 @@ func (s *source) open(w *putting) error {
 	if s.at, ok = s.file.(io.ReaderAt); !ok {
 		return fmt.Errorf("a %T can't be read here and there, as Parquet needs", s.file)
 	}
-	f, err := parquet.OpenFile(s.at, s.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(readAtOnce))
+	f, err := parquet.OpenFile(s.at, s.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
+		parquet.ReadBufferSize(readAtOnce))
 	if err != nil {
 		return err
 	}

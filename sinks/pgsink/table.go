@@ -28,7 +28,8 @@ type column struct {
 
 func (s *Sink) facts(ctx context.Context, db querier, table string) (f facts, err error) {
 	var oid uint32
-	err = db.QueryRow(ctx, "SELECT oid, relkind::text, coalesce(pg_get_partkeydef(oid), '') FROM pg_class WHERE oid = to_regclass($1)",
+	err = db.QueryRow(ctx, "SELECT oid, relkind::text, coalesce(pg_get_partkeydef(oid), '') FROM pg_class WHERE oid "+
+		"= to_regclass($1)",
 		s.named(table)).Scan(&oid, &f.kind, &f.by)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return facts{}, nil
@@ -39,11 +40,13 @@ func (s *Sink) facts(ctx context.Context, db querier, table string) (f facts, er
 	if known, err := s.exists(ctx, db, loadsTable); err != nil {
 		return f, err
 	} else if known {
-		if err := db.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+s.named(loadsTable)+" WHERE table_name = $1)", table).Scan(&f.ours); err != nil {
+		if err := db.QueryRow(ctx, "SELECT EXISTS (SELECT FROM "+s.named(loadsTable)+" WHERE table_name = $1)",
+			table).Scan(&f.ours); err != nil {
 			return f, err
 		}
 	}
-	rows, err := db.Query(ctx, `SELECT attname::text, format_type(atttypid, atttypmod), attnotnull, atthasdef OR attidentity <> ''
+	rows, err := db.Query(ctx,
+		`SELECT attname::text, format_type(atttypid, atttypmod), attnotnull, atthasdef OR attidentity <> ''
 		FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, oid)
 	if err != nil {
 		return f, err
@@ -65,7 +68,8 @@ func (s *Sink) facts(ctx context.Context, db querier, table string) (f facts, er
 	return f, err
 }
 
-// ensure makes the table, or gives it the columns and the indexes that it lacks. One that can't be brought to the schema is an error.
+// ensure makes the table, or gives it the columns and the indexes that it lacks. One that can't be
+// brought to the schema is an error.
 func (s *Sink) ensure(ctx context.Context, tx pgx.Tx, table string, schema *sinks.Schema) error {
 	have, err := s.facts(ctx, tx, table)
 	if err != nil {
@@ -112,7 +116,8 @@ func (s *Sink) changes(table string, have facts, schema *sinks.Schema) ([]string
 	}
 	var statements []string
 	for _, c := range missing { // never NOT NULL: rows that exist have no value for it
-		statements = append(statements, "ALTER TABLE "+s.named(table)+" ADD COLUMN "+definition(c.Name, typeNames[c.Type], false))
+		statements = append(statements, "ALTER TABLE "+s.named(table)+" ADD COLUMN "+definition(c.Name,
+			typeNames[c.Type], false))
 		statements = append(statements, s.describe(table, c)...)
 	}
 	for _, wanted := range indexes(schema) {
@@ -132,22 +137,26 @@ func (s *Sink) makeSchema(ctx context.Context, tx pgx.Tx) error {
 	return run(ctx, tx, []string{"CREATE SCHEMA IF NOT EXISTS " + quote(s.schema)})
 }
 
-// mayCreate says in words of its own what Postgres would say in others, when it makes a table: the role may make nothing in the schema,
-// or not even the schema, when it isn't there.
+// mayCreate says in words of its own what Postgres would say in others, when it makes a table: the
+// role may make nothing in the schema, or not even the schema, when it isn't there.
 func (s *Sink) mayCreate(ctx context.Context, db querier) (there bool, err error) {
 	var may bool
 	var role, database string
-	err = db.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL, CASE WHEN to_regnamespace($1) IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+	err = db.QueryRow(ctx,
+		`SELECT to_regnamespace($1) IS NOT NULL, CASE WHEN to_regnamespace($1) IS NULL THEN has_database_privilege(current_database(), 'CREATE')
 		ELSE has_schema_privilege(to_regnamespace($1), 'USAGE') AND has_schema_privilege(to_regnamespace($1), 'CREATE') END,
 		current_user::text, current_database()::text`, quote(s.schema)).Scan(&there, &may, &role, &database)
 	switch {
 	case err != nil || may:
 		return there, err
 	case !there:
-		return there, &sinks.Refusal{Denied: true, Text: fmt.Sprintf("the schema %s doesn't exist, and the role %s may not make it; "+
-			"CREATE SCHEMA %s AUTHORIZATION %s makes it, and GRANT CREATE ON DATABASE %s TO %s allows the role to",
-			s.schema, role, quote(s.schema), quote(role), quote(database), quote(role))}
+		return there, &sinks.Refusal{Denied: true,
+			Text: fmt.Sprintf("the schema %s doesn't exist, and the role %s may not make it; "+
+				"CREATE SCHEMA %s AUTHORIZATION %s makes it, and GRANT CREATE ON DATABASE %s TO %s allows the role to",
+				s.schema, role, quote(s.schema), quote(role), quote(database), quote(role))}
 	}
-	return there, &sinks.Refusal{Denied: true, Text: fmt.Sprintf("the role %s may not make tables in the schema %s; GRANT USAGE, CREATE ON SCHEMA %s TO %s allows it",
-		role, s.schema, quote(s.schema), quote(role))}
+	return there, &sinks.Refusal{Denied: true,
+		Text: fmt.Sprintf("the role %s may not make tables in the schema %s; GRANT USAGE, CREATE ON SCHEMA %s TO %s "+
+			"allows it",
+			role, s.schema, quote(s.schema), quote(role))}
 }

@@ -29,7 +29,8 @@ func TestTableIsDescribed(t *testing.T) {
 		for _, c := range facts.columns {
 			got = append(got, fmt.Sprint(c.name, " ", c.of, " ", c.required))
 		}
-		if want := "day date true, campaign text true, installs bigint false, cost numeric(18,6) false, ratio double precision false"; strings.Join(got, ", ") != want {
+		if want := "day date true, campaign text true, installs bigint false, cost numeric(18,6) false, ratio " +
+			"double precision false"; strings.Join(got, ", ") != want {
 			t.Errorf("columns %q", got)
 		}
 		want := map[bool]string{false: "[[campaign day] [day]]", true: "[[campaign day]]"}[swapped]
@@ -37,15 +38,20 @@ func TestTableIsDescribed(t *testing.T) {
 			t.Errorf("indexes %s, want %s", got, want)
 		}
 		table := "'" + b.schema + ".installs'::regclass"
-		if got := b.value(t, "SELECT obj_description("+table+", 'pg_class') || '; ' || col_description("+table+", 3)"); got != "What the campaigns' days brought; Installs (count)" {
+		if got := b.value(t,
+			"SELECT obj_description("+table+", 'pg_class') || '; ' || col_description("+table+", 3)"); got !=
+			"What the campaigns' days brought; Installs (count)" {
 			t.Error(got)
 		}
 		if swapped {
-			if got := b.value(t, "SELECT string_agg(c.relname || ' ' || pg_get_expr(c.relpartbound, c.oid) || ' ' || (SELECT count(*) FROM pg_index WHERE indrelid = c.oid), '; ')"+
-				" FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = "+table); got != "installs$20260131 FOR VALUES FROM ('2026-01-31') TO ('2026-02-01') 1" {
+			if got := b.value(t, "SELECT string_agg(c.relname || ' ' || pg_get_expr(c.relpartbound, c.oid) || ' ' "+
+				"|| (SELECT count(*) FROM pg_index WHERE indrelid = c.oid), '; ')"+
+				" FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = "+table); got !=
+				"installs$20260131 FOR VALUES FROM ('2026-01-31') TO ('2026-02-01') 1" {
 				t.Error(got)
 			}
-			if got := b.value(t, "SELECT count(*)::text FROM pg_constraint WHERE conname = 'reportferry_bounds'"); got != "0" {
+			if got := b.value(t,
+				"SELECT count(*)::text FROM pg_constraint WHERE conname = 'reportferry_bounds'"); got != "0" {
 				t.Errorf("%s constraints are left", got)
 			}
 		}
@@ -73,7 +79,8 @@ func TestTakes(t *testing.T) {
 			t.Error(err)
 		}
 		err := s.Takes(t.Context(), p.Table, other)
-		if err == nil || !strings.Contains(err.Error(), "column installs is bigint, and the job writes text") || !strings.Contains(err.Error(), "partitioned") {
+		if err == nil || !strings.Contains(err.Error(), "column installs is bigint, and the job writes text") ||
+			!strings.Contains(err.Error(), "partitioned") {
 			t.Errorf("another table: %v", err)
 		}
 		if f, err := s.facts(t.Context(), s.pool, "installs"); err != nil || len(f.columns) != 5 {
@@ -82,7 +89,8 @@ func TestTakes(t *testing.T) {
 	})
 }
 
-// Columns and indexes that are asked for later are added; columns that aren't any more stay, and are NULL.
+// Columns and indexes that are asked for later are added; columns that aren't any more stay, and
+// are NULL.
 func TestTableGrows(t *testing.T) {
 	eachWay(t, func(t *testing.T, swapped bool) {
 		b := newBase(t, theServer(t))
@@ -102,7 +110,8 @@ func TestTableGrows(t *testing.T) {
 			parts[i].Schema.Partitioned = swapped
 		}
 		mustPut(t, s, parts...)
-		got := b.value(t, "SELECT string_agg(day || ' ' || campaign || ' ' || coalesce(installs::text, 'NULL') || ' ' || coalesce(cost::text, 'NULL'), '; ' ORDER BY day) FROM "+b.schema+".installs")
+		got := b.value(t, "SELECT string_agg(day || ' ' || campaign || ' ' || coalesce(installs::text, 'NULL') || ' "+
+			"' || coalesce(cost::text, 'NULL'), '; ' ORDER BY day) FROM "+b.schema+".installs")
 		if want := "2026-01-30 narrow NULL NULL; 2026-01-31 wide 1 1.500000; 2026-02-01 narrow NULL NULL"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
@@ -121,7 +130,8 @@ func TestPeriods(t *testing.T) {
 		Loaded   int64  `parquet:"_loaded_at,timestamp(microsecond:utc)"`
 	}
 	for period, days := range map[string][2]string{
-		"day": {"2026-01-31", "2026-02-01"}, "week": {"2025-12-29", "2026-01-05"}, "month": {"2026-01-01", "2026-02-01"},
+		"day": {"2026-01-31", "2026-02-01"}, "week": {"2025-12-29", "2026-01-05"},
+		"month":   {"2026-01-01", "2026-02-01"},
 		"quarter": {"2025-10-01", "2026-01-01"}, "year": {"2024-01-01", "2025-01-01"},
 	} {
 		eachWay(t, func(t *testing.T, swapped bool) {
@@ -134,7 +144,8 @@ func TestPeriods(t *testing.T) {
 					end = first.Add(24 * time.Hour)
 				}
 				schema := &sinks.Schema{Period: period, On: "hour", Partitioned: swapped, Columns: []sinks.Column{
-					{Name: "hour", Type: sinks.DateTime, Required: true}, {Name: "campaign", Type: sinks.String, Required: true}, {Name: "_loaded_at", Type: sinks.Instant},
+					{Name: "hour", Type: sinks.DateTime, Required: true},
+					{Name: "campaign", Type: sinks.String, Required: true}, {Name: "_loaded_at", Type: sinks.Instant},
 				}}
 				mustPut(t, s, sinktest.FilePart(day, schema, []hourly{
 					{first.UnixMicro(), campaign, 0}, {end.Add(-time.Hour).UnixMicro(), campaign, 0},
@@ -144,7 +155,8 @@ func TestPeriods(t *testing.T) {
 			put(days[1], "b")
 			put(days[0], "c")
 			b.mustHold(t, "b b c c")
-			if got := b.value(t, "SELECT (min(hour)::date)::text || ' ' || min(_loaded_at AT TIME ZONE 'UTC') FROM "+b.schema+".installs"); got != days[0]+" 1970-01-01 00:00:00" {
+			if got := b.value(t,
+				"SELECT (min(hour)::date)::text || ' ' || min(_loaded_at AT TIME ZONE 'UTC') FROM "+b.schema+".installs"); got != days[0]+" 1970-01-01 00:00:00" {
 				t.Errorf("%s: %s", period, got)
 			}
 		})
@@ -169,7 +181,9 @@ func TestFirstPutsAtOnce(t *testing.T) {
 			}
 		}
 		puts.Wait()
-		if got := b.value(t, "SELECT count(DISTINCT day) || ' days, ' || count(*) || ' rows' FROM "+b.schema+".installs"); got != "24 days, 48 rows" {
+		if got := b.value(t,
+			"SELECT count(DISTINCT day) || ' days, ' || count(*) || ' rows' FROM "+b.schema+".installs"); got !=
+			"24 days, 48 rows" {
 			t.Error(got)
 		}
 	})
@@ -191,7 +205,8 @@ func TestDropped(t *testing.T) {
 	fresh := testPart("2026-01-31", "b")
 	fresh.Over = over
 	mustPut(t, s, fresh)
-	if list, err := s.List(t.Context(), "installs"); err != nil || len(list) != 1 || list[0].Key != "installs$20260131" {
+	if list, err := s.List(t.Context(), "installs"); err != nil || len(list) != 1 ||
+		list[0].Key != "installs$20260131" {
 		t.Errorf("%v, %v", list, err)
 	}
 	b.mustHold(t, "b")

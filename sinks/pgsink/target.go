@@ -29,10 +29,12 @@ type target struct {
 
 const urlForm = "want postgres://user@host:5432/database/schema"
 
-// connectTimeout bounds one attempt to connect. A network that drops packets would hold it for minutes.
+// connectTimeout bounds one attempt to connect. A network that drops packets would hold it for
+// minutes.
 const connectTimeout = 10 * time.Second
 
-// The modes of TLS that libpq has (https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION).
+// The modes of TLS that libpq has
+// (https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION).
 var (
 	encrypted = []string{"require", "verify-ca", "verify-full"}
 	sslmodes  = append([]string{"disable", "allow", "prefer"}, encrypted...)
@@ -42,7 +44,8 @@ var (
 func parseURL(rawURL string) (t target, config *pgxpool.Config, err error) {
 	u, err := url.Parse(rawURL)
 	if err != nil { // its text has the URL
-		return t, nil, errors.New("not a URL; " + urlForm + "; in a password, write @ / : ? # % as %40 %2F %3A %3F %23 %25")
+		return t, nil, errors.New("not a URL; " + urlForm +
+			"; in a password, write @ / : ? # % as %40 %2F %3A %3F %23 %25")
 	}
 	database, schema, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
 	query, err := url.ParseQuery(u.RawQuery)
@@ -59,12 +62,14 @@ func parseURL(rawURL string) (t target, config *pgxpool.Config, err error) {
 			return t, nil, fmt.Errorf("parameter %s: want one value", name)
 		}
 		if !slices.Contains([]string{"sslmode", "sslrootcert", "sslcert", "sslkey", "host"}, name) {
-			return t, nil, fmt.Errorf("parameter %s: unknown; known parameters are host, sslcert, sslkey, sslmode and sslrootcert", name)
+			return t, nil, fmt.Errorf("parameter %s: unknown; known parameters are host, sslcert, sslkey, sslmode "+
+				"and sslrootcert", name)
 		}
 	}
 	socket := query.Get("host")
 	if (socket == "") == (u.Hostname() == "") || socket != "" && !path.IsAbs(socket) {
-		return t, nil, errors.New("want one host in the URL, or the folder of a Unix socket by host=/folder; " + urlForm)
+		return t, nil, errors.New("want one host in the URL, or the folder of a Unix socket by host=/folder; " +
+			urlForm)
 	}
 	t = target{url: sinks.Redact(rawURL), schema: cmp.Or(schema, "public")}
 	host, port := cmp.Or(socket, strings.ToLower(u.Hostname())), cmp.Or(u.Port(), "5432")
@@ -82,20 +87,23 @@ func parseURL(rawURL string) (t target, config *pgxpool.Config, err error) {
 	}
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	config.ConnConfig.RuntimeParams["application_name"] = "reportferry"
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // a pooler in transaction mode keeps no prepared statements
+	// A pooler in transaction mode keeps no prepared statements.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	return t, config, nil
 }
 
-// connection is how to connect by these words, and by what the library takes from the environment. Rows and passwords never go
-// through a network in the clear.
+// connection is how to connect by these words, and by what the library takes from the environment.
+// Rows and passwords never go through a network in the clear.
 func connection(words map[string]string, local bool) (*pgxpool.Config, error) {
 	mode := words["sslmode"]
 	switch {
 	case mode != "" && !slices.Contains(sslmodes, mode):
 		return nil, fmt.Errorf("sslmode=%s: want one of %s", mode, strings.Join(sslmodes, ", "))
 	case mode != "" && !local && !slices.Contains(encrypted, mode):
-		return nil, fmt.Errorf("sslmode=%s would send rows, and perhaps the password, unencrypted; want at least sslmode=require, "+
-			"or verify-full, which also checks whose server it is; only a server on this machine is spoken to without", mode)
+		return nil, fmt.Errorf("sslmode=%s would send rows, and perhaps the password, unencrypted; want at least "+
+			"sslmode=require, "+
+			"or verify-full, which also checks whose server it is; only a server on this machine is spoken to without",
+			mode)
 	}
 	config, err := pgxpool.ParseConfig(keywords(words))
 	if err == nil && !local && inTheClear(config) { // nothing asked for more, or the environment for less
@@ -108,10 +116,12 @@ func connection(words map[string]string, local bool) (*pgxpool.Config, error) {
 // inTheClear reports whether a connection may be unencrypted.
 func inTheClear(config *pgxpool.Config) bool {
 	return config.ConnConfig.TLSConfig == nil ||
-		slices.ContainsFunc(config.ConnConfig.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
+		slices.ContainsFunc(config.ConnConfig.Fallbacks,
+			func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
 }
 
-// keywords writes libpq's form of key='value' pairs (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-KEYWORD-VALUE).
+// keywords writes libpq's form of key='value' pairs
+// (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-KEYWORD-VALUE).
 func keywords(words map[string]string) string {
 	var pairs []string
 	for _, key := range slices.Sorted(maps.Keys(words)) {

@@ -14,11 +14,16 @@ func TestURL(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	var got []string
 	for _, u := range []string{
-		"postgres://db.example", "postgres:///warehouse", "postgres://db.example/warehouse/adjust/installs", "postgres://db.example/warehouse?schema=adjust",
-		"postgres://db.example/warehouse?sslmode=require&sslmode=disable", "postgres://db.example/warehouse?sslmode=", "postgres://db.example/warehouse#x",
-		"postgres://db.example/warehouse?%zz", "postgres://me:se%zzcret@db.example/warehouse", "postgres://me:se/cret@db.example/warehouse", "postgres://me:se#cret@db.example/warehouse",
-		"postgres://db.example/warehouse?sslmode=disable", "postgres://db.example/warehouse?sslmode=prefer", "postgres://db.example/warehouse?sslmode=always",
-		"postgres:///warehouse?host=db.example", "postgres://db.example/warehouse?host=/var/run", "postgres://me:secret@db.example/warehouse?sslrootcert=/nowhere.pem",
+		"postgres://db.example", "postgres:///warehouse", "postgres://db.example/warehouse/adjust/installs",
+		"postgres://db.example/warehouse?schema=adjust",
+		"postgres://db.example/warehouse?sslmode=require&sslmode=disable", "postgres://db.example/warehouse?sslmode=",
+		"postgres://db.example/warehouse#x",
+		"postgres://db.example/warehouse?%zz", "postgres://me:se%zzcret@db.example/warehouse",
+		"postgres://me:se/cret@db.example/warehouse", "postgres://me:se#cret@db.example/warehouse",
+		"postgres://db.example/warehouse?sslmode=disable", "postgres://db.example/warehouse?sslmode=prefer",
+		"postgres://db.example/warehouse?sslmode=always",
+		"postgres:///warehouse?host=db.example", "postgres://db.example/warehouse?host=/var/run",
+		"postgres://me:secret@db.example/warehouse?sslrootcert=/nowhere.pem",
 	} {
 		_, err := Open(t.Context(), u)
 		if err == nil || strings.Contains(err.Error(), "cret") && strings.Contains(u, "me:") {
@@ -56,7 +61,8 @@ func TestEncrypted(t *testing.T) {
 		for _, f := range config.ConnConfig.Fallbacks {
 			plain, tls = plain || f.TLSConfig == nil, tls || f.TLSConfig != nil
 		}
-		if got := map[[2]bool]string{{true, false}: "plain", {false, true}: "encrypted", {true, true}: "either"}[[2]bool{plain, tls}]; got != want {
+		if got := map[[2]bool]string{{true, false}: "plain", {false, true}: "encrypted",
+			{true, true}: "either"}[[2]bool{plain, tls}]; got != want {
 			t.Errorf("%s: %s, want %s", u, got, want)
 		}
 		t.Setenv("PGSSLMODE", "disable")
@@ -64,20 +70,24 @@ func TestEncrypted(t *testing.T) {
 			t.Errorf("the environment took the encryption away: %v", err)
 		}
 		t.Setenv("PGSSLMODE", "verify-full")
-		if _, config, err := parseURL("postgres://db.example/w"); err != nil || config.ConnConfig.TLSConfig.InsecureSkipVerify {
+		if _, config, err := parseURL("postgres://db.example/w"); err != nil ||
+			config.ConnConfig.TLSConfig.InsecureSkipVerify {
 			t.Errorf("the environment asks for a check of the certificate: %v", err)
 		}
 	}
 }
 
-// The identity tells places apart and has neither user nor password; what is printed has none of them either.
+// The identity tells places apart and has neither user nor password; what is printed has none of
+// them either.
 func TestIdentity(t *testing.T) {
 	t.Setenv("PGPASSWORD", "fromenv")
 	a, config, err := parseURL("postgres://me:p%40ss%2Fword@DB.example/warehouse?sslmode=verify-full")
-	if err != nil || a.store != "postgres://db.example:5432/warehouse/public" || a.url != "postgres://DB.example/warehouse" || a.schema != "public" {
+	if err != nil || a.store != "postgres://db.example:5432/warehouse/public" ||
+		a.url != "postgres://DB.example/warehouse" || a.schema != "public" {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if c := config.ConnConfig; c.User != "me" || c.Password != "p@ss/word" || c.Host != "db.example" || c.Database != "warehouse" {
+	if c := config.ConnConfig; c.User != "me" || c.Password != "p@ss/word" || c.Host != "db.example" ||
+		c.Database != "warehouse" {
 		t.Errorf("connects as %s to %s/%s", c.User, c.Host, c.Database)
 	}
 	b, config, err := parseURL("postgres://you@db.example:5432/warehouse/public")

@@ -17,14 +17,15 @@ import (
 	"time"
 )
 
-// CatalogJar is the file of Apache Iceberg's own REST catalog, of Maven Central's org.apache.iceberg:iceberg-open-api, in the cache
-// folder of .ci/servers, which fetches it.
+// CatalogJar is the file of Apache Iceberg's own REST catalog, of Maven Central's
+// org.apache.iceberg:iceberg-open-api, in the cache folder of .ci/servers, which fetches it.
 const CatalogJar = "iceberg-open-api-1.10.1.jar"
 
 //go:embed testdata/RestCatalog.java
 var catalogSource []byte
 
-// A Catalog is a REST catalog of the test's own on 127.0.0.1. Its database is a file, so that what was committed outlives a crash.
+// A Catalog is a REST catalog of the test's own on 127.0.0.1. Its database is a file, so that what
+// was committed outlives a crash.
 type Catalog struct {
 	Addr      string // host:port
 	URI       string // of the server, for clients
@@ -42,15 +43,16 @@ type Catalog struct {
 // A CatalogOption is something that a catalog has in place of what StartCatalog gives it.
 type CatalogOption func(*Catalog)
 
-// CatalogOnS3 keeps the warehouse in a folder of its own in the S3 server's bucket, whose keys the catalog gives its clients with
-// each table. getenv is os.Getenv; .ci/servers sets the variables.
+// CatalogOnS3 keeps the warehouse in a folder of its own in the S3 server's bucket, whose keys the
+// catalog gives its clients with each table. getenv is os.Getenv; .ci/servers sets the variables.
 func CatalogOnS3(getenv func(string) string) CatalogOption {
 	return func(c *Catalog) {
 		c.Warehouse = fmt.Sprintf("s3://bkt/warehouse-%d-%d", runStart, places.Add(1))
 		region := "us-east-1"
 		for _, pair := range [][2]string{
 			{"s3.endpoint", "http://" + getenv("SERVERS_S3")}, {"s3.path-style-access", "true"},
-			{"s3.access-key-id", getenv("AWS_ACCESS_KEY_ID")}, {"s3.secret-access-key", getenv("AWS_SECRET_ACCESS_KEY")},
+			{"s3.access-key-id", getenv("AWS_ACCESS_KEY_ID")}, {"s3.secret-access-key",
+				getenv("AWS_SECRET_ACCESS_KEY")},
 			{"client.region", region}, {"s3.region", region}, // Java's name for it, and that of others
 		} {
 			c.properties = append(c.properties, pair[0]+"="+pair[1], "give."+pair[0]+"="+pair[1])
@@ -59,8 +61,9 @@ func CatalogOnS3(getenv func(string) string) CatalogOption {
 	}
 }
 
-// StartCatalog starts a catalog with an empty database and a warehouse in a temporary folder, until the end of the test. It takes
-// a second and a half, and a start after a crash half a second; tests of one package share a server, each with its Namespace.
+// StartCatalog starts a catalog with an empty database and a warehouse in a temporary folder, until
+// the end of the test. It takes a second and a half, and a start after a crash half a second; tests
+// of one package share a server, each with its Namespace.
 func StartCatalog(t testing.TB, options ...CatalogOption) *Catalog {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -105,8 +108,9 @@ func StartCatalog(t testing.TB, options ...CatalogOption) *Catalog {
 	return c
 }
 
-// Start starts the server and waits until it answers. One connection to the database has commits wait for each other, where SQLite
-// would refuse one of two with an error that no catalog in use gives.
+// Start starts the server and waits until it answers. One connection to the database has commits
+// wait for each other, where SQLite would refuse one of two with an error that no catalog in use
+// gives.
 func (c *Catalog) Start(t testing.TB) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(c.Addr)
@@ -151,7 +155,8 @@ func (c *Catalog) Start(t testing.TB) {
 	}
 }
 
-// Crash kills the server, whatever it is doing. Start starts it again at the same address, with all that it has committed.
+// Crash kills the server, whatever it is doing. Start starts it again at the same address, with all
+// that it has committed.
 func (c *Catalog) Crash() {
 	if c.server == nil {
 		return
@@ -171,7 +176,8 @@ func NewNamespace() string {
 func (c *Catalog) Namespace(t testing.TB) string {
 	t.Helper()
 	name := NewNamespace()
-	answer, err := http.Post(c.URI+"/v1/namespaces", "application/json", strings.NewReader(`{"namespace":["`+name+`"],"properties":{}}`))
+	answer, err := http.Post(c.URI+"/v1/namespaces", "application/json",
+		strings.NewReader(`{"namespace":["`+name+`"],"properties":{}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

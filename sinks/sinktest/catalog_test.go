@@ -23,7 +23,8 @@ import (
 // client is a client of a catalog, with a time limit for each request.
 func client(t *testing.T, uri string, limit time.Duration) *rest.Catalog {
 	t.Helper()
-	c, err := rest.NewCatalog(t.Context(), "tests", uri, rest.WithCustomTransport(&http.Transport{ResponseHeaderTimeout: limit}))
+	c, err := rest.NewCatalog(t.Context(), "tests", uri,
+		rest.WithCustomTransport(&http.Transport{ResponseHeaderTimeout: limit}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,20 +114,25 @@ func TestCatalogFaults(t *testing.T) {
 		done    bool   // whether the table has it in the end
 		answers []int  // of the catalog
 	}{
-		"refused 500":  {CatalogFault{Kind: CatalogRefused, Status: 500}, rest.ErrCommitStateUnknown, "", false, nil},
-		"refused 502":  {CatalogFault{Kind: CatalogRefused, Status: 502}, rest.ErrCommitStateUnknown, "", false, nil},
-		"refused 503":  {CatalogFault{Kind: CatalogRefused}, rest.ErrCommitStateUnknown, "", false, nil},
-		"refused 504":  {CatalogFault{Kind: CatalogRefused, Status: 504}, rest.ErrCommitStateUnknown, "", false, nil},
-		"refused 429":  {CatalogFault{Kind: CatalogRefused, Status: 429, After: "1"}, rest.ErrRESTError, "", false, nil},
-		"refused 409":  {CatalogFault{Kind: CatalogRefused, Status: 409}, rest.ErrCommitFailed, "the test refuses", false, nil},
-		"cut":          {CatalogFault{Kind: CatalogCut}, nil, "EOF", false, nil},
-		"lost":         {CatalogFault{Kind: CatalogLost}, nil, "EOF", true, []int{200}},
-		"masked 500":   {CatalogFault{Kind: CatalogMasked, Status: 500}, rest.ErrCommitStateUnknown, "", true, []int{200}},
-		"masked 504":   {CatalogFault{Kind: CatalogMasked, Status: 504}, rest.ErrCommitStateUnknown, "", true, []int{200}},
-		"late":         {CatalogFault{Kind: CatalogLate, Delay: 3 * time.Second}, nil, "EOF", true, []int{200}},
-		"held":         {CatalogFault{Kind: CatalogHeld, Delay: 4 * time.Second}, nil, "timeout", true, []int{200}},
-		"load refused": {CatalogFault{Kind: CatalogRefused, Call: CatalogLoad, Status: 429}, rest.ErrRESTError, "", false, nil},
-		"load cut":     {CatalogFault{Kind: CatalogCut, Call: CatalogLoad, Times: 9}, nil, "EOF", false, nil},
+		"refused 500": {CatalogFault{Kind: CatalogRefused, Status: 500}, rest.ErrCommitStateUnknown, "", false, nil},
+		"refused 502": {CatalogFault{Kind: CatalogRefused, Status: 502}, rest.ErrCommitStateUnknown, "", false, nil},
+		"refused 503": {CatalogFault{Kind: CatalogRefused}, rest.ErrCommitStateUnknown, "", false, nil},
+		"refused 504": {CatalogFault{Kind: CatalogRefused, Status: 504}, rest.ErrCommitStateUnknown, "", false, nil},
+		"refused 429": {CatalogFault{Kind: CatalogRefused, Status: 429, After: "1"}, rest.ErrRESTError, "", false,
+			nil},
+		"refused 409": {CatalogFault{Kind: CatalogRefused, Status: 409}, rest.ErrCommitFailed, "the test refuses",
+			false, nil},
+		"cut":  {CatalogFault{Kind: CatalogCut}, nil, "EOF", false, nil},
+		"lost": {CatalogFault{Kind: CatalogLost}, nil, "EOF", true, []int{200}},
+		"masked 500": {CatalogFault{Kind: CatalogMasked, Status: 500}, rest.ErrCommitStateUnknown, "", true,
+			[]int{200}},
+		"masked 504": {CatalogFault{Kind: CatalogMasked, Status: 504}, rest.ErrCommitStateUnknown, "", true,
+			[]int{200}},
+		"late": {CatalogFault{Kind: CatalogLate, Delay: 3 * time.Second}, nil, "EOF", true, []int{200}},
+		"held": {CatalogFault{Kind: CatalogHeld, Delay: 4 * time.Second}, nil, "timeout", true, []int{200}},
+		"load refused": {CatalogFault{Kind: CatalogRefused, Call: CatalogLoad, Status: 429}, rest.ErrRESTError, "",
+			false, nil},
+		"load cut": {CatalogFault{Kind: CatalogCut, Call: CatalogLoad, Times: 9}, nil, "EOF", false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +144,8 @@ func TestCatalogFaults(t *testing.T) {
 				t.Fatalf("the first commit: %v; want it untouched", err)
 			}
 			err := appended(t, through, numbered, 2)
-			if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
+			if err == nil || test.want != nil && !errors.Is(err, test.want) ||
+				!strings.Contains(err.Error(), test.text) {
 				t.Errorf("the second commit: %v; want %v %s", err, test.want, test.text)
 			}
 			if test.fault.Kind == CatalogLate || test.fault.Kind == CatalogHeld {
@@ -191,7 +198,8 @@ func TestLateCommitConflicts(t *testing.T) {
 	if got := front.Settle(); !slices.Equal(got, []int{0}) {
 		t.Errorf("the crashed catalog answered %d; want no answer", got)
 	}
-	if got := [3]int{front.Seen(CatalogConfig), front.Seen(CatalogLoad), front.Seen(CatalogCommit)}; got != [3]int{2, 2, 2} {
+	if got := [3]int{front.Seen(CatalogConfig), front.Seen(CatalogLoad), front.Seen(CatalogCommit)}; got != [3]int{2, 2,
+		2} {
 		t.Errorf("the front has seen %d requests for the config, loads and commits; want two of each", got)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A put whose condition isn't met any more is refused by the store, whatever the part's size, and what readers see never
-// goes back to older rows.
+// A put whose condition isn't met any more is refused by the store, whatever the part's size, and
+// what readers see never goes back to older rows.
 func testConditions(t *testing.T, p *place) {
 	for _, size := range []int{1000, 17 << 20} { // one call, and several pieces on every store
 		first, second, late := p.part(table, day, 1, size), p.part(table, day, 2, size-1), p.part(table, day, 3, size+1)
@@ -29,7 +29,8 @@ func testConditions(t *testing.T, p *place) {
 	}
 }
 
-// Several writers replace one version at the same time: one of them wins, and readers see what it put.
+// Several writers replace one version at the same time: one of them wins, and readers see what it
+// put.
 func testConditionsRace(t *testing.T, p *place) {
 	version := p.mustPut(t, p.part(table, day, 1, 5000)).Version
 	for round := range 5 {
@@ -52,7 +53,8 @@ func testConditionsRace(t *testing.T, p *place) {
 				switch {
 				case err == nil:
 					won, version = append(won, part), receipt.Version
-				case !errors.Is(err, sinks.ErrConflict) && !errors.Is(err, sinks.ErrForeign): // random bytes in a folder carry no mark of this program
+				case !errors.Is(err, sinks.ErrConflict) && !errors.Is(err,
+					sinks.ErrForeign): // random bytes in a folder carry no mark of this program
 					t.Errorf("a writer that was too late: %v", err)
 				}
 			})
@@ -83,13 +85,15 @@ func testListed(t *testing.T, p *place) {
 	}
 }
 
-// testDescribed puts parts of a table that is described: no reader of the table finds the description, which says the newest.
+// testDescribed puts parts of a table that is described: no reader of the table finds the
+// description, which says the newest.
 func testDescribed(t *testing.T, p *place) {
 	described := func(date string, seed byte, text string) *part {
 		made := p.part(table, date, seed, 1000)
 		made.Schema = &sinks.Schema{
 			Period: "day", On: "day", About: &sinks.About{Text: text, Job: table},
-			Columns: []sinks.Column{{Name: "day", Type: sinks.Date, Required: true}, {Name: "cost", Type: sinks.Decimal, Unit: "money"}},
+			Columns: []sinks.Column{{Name: "day", Type: sinks.Date, Required: true},
+				{Name: "cost", Type: sinks.Decimal, Unit: "money"}},
 		}
 		made.Warn = func(err error) {
 			if strings.Contains(err.Error(), "describe") {
@@ -98,7 +102,8 @@ func testDescribed(t *testing.T, p *place) {
 		}
 		return made
 	}
-	for _, made := range []*part{described(day, 1, "first"), described("2026-02-01", 2, "first"), described(day, 3, "second")} {
+	for _, made := range []*part{described(day, 1, "first"), described("2026-02-01", 2, "first"),
+		described(day, 3, "second")} {
 		p.mustPut(t, made)
 	}
 	objects, err := p.files.List(t.Context(), table)
@@ -146,7 +151,8 @@ func (p *place) mustRefuse(t *testing.T, late *part, over sinks.Condition, stays
 	t.Helper()
 	fresh := late.Part
 	fresh.Over = over
-	if _, err := p.Sink.Put(context.Background(), fresh); !errors.Is(err, sinks.ErrConflict) && !errors.Is(err, sinks.ErrForeign) {
+	if _, err := p.Sink.Put(context.Background(), fresh); !errors.Is(err, sinks.ErrConflict) &&
+		!errors.Is(err, sinks.ErrForeign) {
 		t.Errorf("a late put over %+v: %v", over, err)
 	}
 	if seen := p.Visible(t); len(seen) != 1 {

@@ -23,7 +23,8 @@ var runStart = time.Now().UnixNano()
 
 type inboundHost struct{}
 
-// Behind returns the same place, reached through a server of the test. wrap gets a handler that forwards to the real server.
+// Behind returns the same place, reached through a server of the test. wrap gets a handler that
+// forwards to the real server.
 func (s Server) Behind(t *testing.T, wrap func(http.Handler) http.Handler) Server {
 	t.Helper()
 	real := s.addr
@@ -52,14 +53,16 @@ func (s Server) Behind(t *testing.T, wrap func(http.Handler) http.Handler) Serve
 	return s
 }
 
-// inOrder lets one request that reads or makes a whole object reach the server at a time. versitygw 1.8 keeps the ETag beside the
-// object, and reads both by themselves: a reader who meets a writer gets the content of one version with the ETag of the next, which no
-// S3 does, and which makes of its swap a lost update.
+// inOrder lets one request that reads or makes a whole object reach the server at a time. versitygw
+// 1.8 keeps the ETag beside the object, and reads both by themselves: a reader who meets a writer
+// gets the content of one version with the ETag of the next, which no S3 does, and which makes of
+// its swap a lost update.
 func inOrder(next http.Handler) http.Handler {
 	var objects sync.Map
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		if r.Method == http.MethodGet || r.Method == http.MethodPut && !q.Has("partNumber") || r.Method == http.MethodPost && q.Has("uploadId") {
+		if r.Method == http.MethodGet || r.Method == http.MethodPut && !q.Has("partNumber") ||
+			r.Method == http.MethodPost && q.Has("uploadId") {
 			lock, _ := objects.LoadOrStore(r.URL.Path, new(sync.Mutex))
 			lock.(*sync.Mutex).Lock()
 			defer lock.(*sync.Mutex).Unlock()
@@ -68,7 +71,8 @@ func inOrder(next http.Handler) http.Handler {
 	})
 }
 
-// A Cable is a connection to a server that a test can break: a proxy of toxiproxy. It has one toxic at a time.
+// A Cable is a connection to a server that a test can break: a proxy of toxiproxy. It has one toxic
+// at a time.
 type Cable struct {
 	url string
 }
@@ -91,8 +95,8 @@ func (s Server) Cabled(t *testing.T) (Server, *Cable) {
 	return s, c
 }
 
-// Spoil adds a toxic to one direction of the cable; "upstream" is to the server. The kinds of toxics and their attributes are
-// listed at https://github.com/Shopify/toxiproxy#toxics.
+// Spoil adds a toxic to one direction of the cable; "upstream" is to the server. The kinds of
+// toxics and their attributes are listed at https://github.com/Shopify/toxiproxy#toxics.
 func (c *Cable) Spoil(t *testing.T, kind, stream string, attributes map[string]int) {
 	t.Helper()
 	call(t, http.MethodPost, c.url+"/toxics", map[string]any{
@@ -139,13 +143,14 @@ func call(t *testing.T, method, url string, body, answer any) {
 	}
 }
 
-// Busy answers the first n requests with 503, as an overloaded store does, and lets the others through. seen counts requests.
+// Busy answers the first n requests with 503, as an overloaded store does, and lets the others
+// through. seen counts requests.
 func Busy(n int64, seen func() int64) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if seen() <= n {
-				// The body is read to its end first. When an answer comes sooner, Azure's client unmaps its buffers while
-				// net/http still reads them, which ends the process.
+				// The body is read to its end first. When an answer comes sooner, Azure's client
+				// unmaps its buffers while net/http still reads them, which ends the process.
 				_, _ = io.Copy(io.Discard, r.Body)
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return

@@ -33,13 +33,15 @@ func (InMemory) Close() error { return nil }
 // FilePart is a part of the table installs with these rows, whose fields are its columns.
 func FilePart[R any](day string, schema *sinks.Schema, rows []R, options ...parquet.WriterOption) sinks.Part {
 	var b bytes.Buffer
-	if err := parquet.Write(&b, rows, append(options, parquet.KeyValueMetadata(sinks.FingerprintKey, "f1"))...); err != nil {
+	if err := parquet.Write(&b, rows, append(options, parquet.KeyValueMetadata(sinks.FingerprintKey, "f1"))...); err !=
+		nil {
 		panic(err)
 	}
 	return sinks.Part{
-		Table: "installs", Partition: Date(day), Rows: int64(len(rows)), Size: int64(b.Len()), Run: "run", Schema: schema,
-		Hash: fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))[:48],
-		Open: func() (io.ReadCloser, error) { return InMemory{bytes.NewReader(b.Bytes())}, nil },
+		Table: "installs", Partition: Date(day), Rows: int64(len(rows)), Size: int64(b.Len()), Run: "run",
+		Schema: schema,
+		Hash:   fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))[:48],
+		Open:   func() (io.ReadCloser, error) { return InMemory{bytes.NewReader(b.Bytes())}, nil },
 	}
 }
 

@@ -18,8 +18,9 @@ import (
 	"time"
 )
 
-// Behind returns the address of a server of the test that is a way to the catalog. wrap gets a handler that forwards to it. When
-// the catalog is down the client's connection ends, as it would at the catalog's own address.
+// Behind returns the address of a server of the test that is a way to the catalog. wrap gets a
+// handler that forwards to it. When the catalog is down the client's connection ends, as it would
+// at the catalog's own address.
 func (c *Catalog) Behind(t testing.TB, wrap func(http.Handler) http.Handler) (addr string) {
 	t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: c.Addr})
@@ -63,14 +64,17 @@ type CatalogFault struct {
 	After  string        // the Retry-After of refused and masked, when it isn't empty
 }
 
-// The kinds of faults. The catalog gets what is lost, masked, late or held, and nothing of what is refused or cut.
+// The kinds of faults. The catalog gets what is lost, masked, late or held, and nothing of what is
+// refused or cut.
 const (
 	CatalogRefused = "refused" // the client gets the status
 	CatalogCut     = "cut"     // the connection ends
 	CatalogLost    = "lost"    // it is done, and the connection ends in place of an answer
 	CatalogMasked  = "masked"  // it is done, and the client gets the status
 	CatalogLate    = "late"    // the connection ends at once, and the catalog gets it after the delay
-	CatalogHeld    = "held"    // the catalog gets it after the delay, though the client may have given up, and then it is answered
+	// The catalog gets it after the delay, though the client may have given up, and then it is
+	// answered.
+	CatalogHeld = "held"
 )
 
 // A Front is a way to a catalog, on which faults happen when it is told so.
@@ -128,8 +132,8 @@ func (f *Front) Seen(call CatalogCall) int {
 	return f.seen[call]
 }
 
-// Settle waits until the catalog has what is late, and returns the statuses that it gave to what the fault kept from clients. A 0
-// is of a catalog that was down.
+// Settle waits until the catalog has what is late, and returns the statuses that it gave to what
+// the fault kept from clients. A 0 is of a catalog that was down.
 func (f *Front) Settle() []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -62,7 +62,8 @@ func (r *reader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt is for sinks that look at the rows of a part. What happens at a byte happens when a read comes to it.
+// ReadAt is for sinks that look at the rows of a part. What happens at a byte happens when a read
+// comes to it.
 func (r *reader) ReadAt(b []byte, off int64) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// A Postgres is a server of the test's own on 127.0.0.1, of Debian's package postgresql, which .ci/servers installs. It runs as
-// another user when the tests run as root, which Postgres refuses.
+// A Postgres is a server of the test's own on 127.0.0.1, of Debian's package postgresql, which
+// .ci/servers installs. It runs as another user when the tests run as root, which Postgres refuses.
 type Postgres struct {
 	Addr     string // host:port
 	User     string // the superuser
@@ -34,7 +34,8 @@ type Postgres struct {
 	ended  chan struct{}
 }
 
-// StartPostgres makes a database in a temporary folder and starts its server, until the end of the test.
+// StartPostgres makes a database in a temporary folder and starts its server, until the end of the
+// test.
 func StartPostgres(t testing.TB) *Postgres {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -52,7 +53,8 @@ func StartPostgres(t testing.TB) *Postgres {
 	secret := filepath.Join(p.Dir, "secret")
 	p.write(t, secret, p.Password)
 	data := filepath.Join(p.Dir, "data")
-	if out, err := p.command("initdb", "-D", data, "-U", p.User, "--pwfile", secret, "-A", "scram-sha-256", "-E", "UTF8", "--locale=C", "--no-sync").CombinedOutput(); err != nil {
+	if out, err := p.command("initdb", "-D", data, "-U", p.User, "--pwfile", secret, "-A", "scram-sha-256", "-E",
+		"UTF8", "--locale=C", "--no-sync").CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v: %s", err, out)
 	}
 	out, err := exec.Command("openssl", "req", "-new", "-x509", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
@@ -106,14 +108,16 @@ func (p *Postgres) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Start starts the server and waits until it answers. Without fsync it is fast, and keeps all that it has written when it crashes;
-// only the machine must not.
+// Start starts the server and waits until it answers. Without fsync it is fast, and keeps all that
+// it has written when it crashes; only the machine must not.
 func (p *Postgres) Start(t testing.TB) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(p.Addr)
 	pem := filepath.Join(p.Dir, "ca.pem")
-	p.server = p.command("postgres", "-D", filepath.Join(p.Dir, "data"), "-c", "listen_addresses=127.0.0.1", "-p", port, "-c", "unix_socket_directories=",
-		"-c", "fsync=off", "-c", "ssl=on", "-c", "ssl_cert_file="+pem, "-c", "ssl_key_file="+pem, "-c", "log_min_messages=fatal")
+	p.server = p.command("postgres", "-D", filepath.Join(p.Dir, "data"), "-c", "listen_addresses=127.0.0.1", "-p", port,
+		"-c", "unix_socket_directories=",
+		"-c", "fsync=off", "-c", "ssl=on", "-c", "ssl_cert_file="+pem, "-c", "ssl_key_file="+pem, "-c",
+		"log_min_messages=fatal")
 	p.server.Stdout, p.server.Stderr = &p.log, &p.log
 	if err := p.server.Start(); err != nil {
 		t.Fatal(err)
@@ -134,7 +138,8 @@ func (p *Postgres) Start(t testing.TB) {
 	}
 }
 
-// Crash ends the server as pg_ctl stop -m immediate does: nothing is written to the end, and the next start recovers.
+// Crash ends the server as pg_ctl stop -m immediate does: nothing is written to the end, and the
+// next start recovers.
 func (p *Postgres) Crash() {
 	if p.server == nil {
 		return
@@ -144,9 +149,11 @@ func (p *Postgres) Crash() {
 	p.server = nil
 }
 
-// URL is a sink's URL of a schema at an address, which is the server's own or that of a proxy before it.
+// URL is a sink's URL of a schema at an address, which is the server's own or that of a proxy
+// before it.
 func (p *Postgres) URL(addr, schema string, parameters ...string) string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(p.User, p.Password), Host: addr, Path: "/postgres/" + schema, RawQuery: strings.Join(parameters, "&")}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(p.User, p.Password), Host: addr,
+		Path: "/postgres/" + schema, RawQuery: strings.Join(parameters, "&")}
 	return u.String()
 }
 

@@ -70,7 +70,8 @@ func testApart(t *testing.T, p *place) {
 
 // A table without periods has one partition, beside those of other tables.
 func testWhole(t *testing.T, p *place) {
-	a, b, other := p.part(table, sinks.Whole.String(), 1, 1000), p.part(table, sinks.Whole.String(), 2, 2000), p.part("sessions", day, 3, 500)
+	a, b, other := p.part(table, sinks.Whole.String(), 1, 1000), p.part(table, sinks.Whole.String(), 2, 2000),
+		p.part("sessions", day, 3, 500)
 	for _, part := range []*part{a, other, b} {
 		p.mustPut(t, part)
 	}
@@ -96,7 +97,8 @@ func testNames(t *testing.T, p *place) {
 
 // A put replaces what is read, and a part that was never put is fs.ErrNotExist.
 func testRead(t *testing.T, p *place) {
-	parts := []*part{p.part(table, day, 1, 100_000), p.part(table, day, 2, 40_000), p.part(table, sinks.Whole.String(), 3, 10)}
+	parts := []*part{p.part(table, day, 1, 100_000), p.part(table, day, 2, 40_000),
+		p.part(table, sinks.Whole.String(), 3, 10)}
 	want := map[string]bool{}
 	for _, part := range parts {
 		want[p.mustPut(t, part).Key] = true

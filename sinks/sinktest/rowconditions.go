@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// RunRowConditions runs, beside RunRows, the suite for a sink whose readers find rows and whose puts have conditions: it must have
-// ConditionOf and List.
+// RunRowConditions runs, beside RunRows, the suite for a sink whose readers find rows and whose
+// puts have conditions: it must have ConditionOf and List.
 func RunRowConditions(t *testing.T, open func(t *testing.T) RowFixture) {
 	for _, test := range []struct {
 		name string
@@ -35,10 +35,12 @@ func RunRowConditions(t *testing.T, open func(t *testing.T) RowFixture) {
 	}
 }
 
-// A put whose condition isn't met any more is refused, and what readers see never goes back to older rows.
+// A put whose condition isn't met any more is refused, and what readers see never goes back to
+// older rows.
 func rowConditions(t *testing.T, p *rowPlace, of sinks.Conditional) {
 	for i, shape := range shapes {
-		first, second, late := p.part(table, day, byte(10*i+1), shape[0], shape[1]), p.part(table, day, byte(10*i+2), 7, 10), p.part(table, day, byte(10*i+3), shape[0], shape[1])
+		first, second, late := p.part(table, day, byte(10*i+1), shape[0], shape[1]),
+			p.part(table, day, byte(10*i+2), 7, 10), p.part(table, day, byte(10*i+3), shape[0], shape[1])
 		over := p.lookRows(t, of)
 		begun := p.mustPutRows(t, first, over)
 		p.mustRefuseRows(t, late, over, first) // nothing was there when it began, or something older
@@ -52,7 +54,8 @@ func rowConditions(t *testing.T, p *rowPlace, of sinks.Conditional) {
 	}
 }
 
-// Several writers replace one version at the same time: one of them wins, and readers see what it put.
+// Several writers replace one version at the same time: one of them wins, and readers see what it
+// put.
 func rowConditionsRace(t *testing.T, p *rowPlace, _ sinks.Conditional) {
 	over := sinks.Condition{Version: p.mustPut(t, p.part(table, day, 1, 50, 10)).Version}
 	for round := range 5 {

@@ -18,8 +18,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A Row is a row of the parts that RunRows puts. Its table has the columns day (a date, which is the partition; a table without
-// periods lacks it), name (a string, required) and number (an int64).
+// A Row is a row of the parts that RunRows puts. Its table has the columns day (a date, which is
+// the partition; a table without periods lacks it), name (a string, required) and number (an
+// int64).
 type Row struct {
 	Table     string
 	Partition civil.Date // sinks.Whole in a table without periods
@@ -58,7 +59,8 @@ type wholeRow struct {
 	Number *int64 `parquet:"number,optional"`
 }
 
-// part makes a part of count rows, each with a name of width characters. The same seed gives the same rows.
+// part makes a part of count rows, each with a name of width characters. The same seed gives the
+// same rows.
 func (p *rowPlace) part(table, date string, seed byte, count, width int) *part {
 	partition, err := civil.ParseDate(date)
 	if err != nil {
@@ -69,11 +71,13 @@ func (p *rowPlace) part(table, date string, seed byte, count, width int) *part {
 	for i := range count {
 		text := make([]byte, (width+1)/2)
 		_, _ = noise.Read(text) // never fails
-		p.rows[made] = append(p.rows[made], Row{table, partition, fmt.Sprintf("%x", text), int64(seed)*1_000_000 + int64(i)})
+		p.rows[made] = append(p.rows[made], Row{table, partition, fmt.Sprintf("%x", text),
+			int64(seed)*1_000_000 + int64(i)})
 	}
 	made.content = encodeRows(p.rows[made], partition)
 	made.Part = sinks.Part{
-		Table: table, Partition: partition, Rows: int64(count), Size: int64(len(made.content)), Run: "20260201T060000.000Z-1f2e3d4c",
+		Table: table, Partition: partition, Rows: int64(count), Size: int64(len(made.content)),
+		Run:  "20260201T060000.000Z-1f2e3d4c",
 		Hash: fmt.Sprintf("%x", sha256.Sum256(made.content))[:48], Schema: rowSchema(partition), Open: made.open,
 	}
 	p.parts = append(p.parts, made)
@@ -82,11 +86,13 @@ func (p *rowPlace) part(table, date string, seed byte, count, width int) *part {
 
 func rowSchema(partition civil.Date) *sinks.Schema {
 	s := &sinks.Schema{Period: "whole", Columns: []sinks.Column{
-		{Name: "name", Type: sinks.String, Required: true, Description: "who"}, {Name: "number", Type: sinks.Int64, Description: "how many"},
+		{Name: "name", Type: sinks.String, Required: true, Description: "who"},
+		{Name: "number", Type: sinks.Int64, Description: "how many"},
 	}}
 	if partition != sinks.Whole {
 		s.Period, s.On = "day", "day"
-		s.Columns = slices.Insert(s.Columns, 0, sinks.Column{Name: "day", Type: sinks.Date, Required: true, Description: "when"})
+		s.Columns = slices.Insert(s.Columns, 0, sinks.Column{Name: "day", Type: sinks.Date, Required: true,
+			Description: "when"})
 	}
 	return s
 }
@@ -136,7 +142,8 @@ func (p *rowPlace) differ(got []Row, want ...*part) string {
 	for i < len(got) && i < len(rows) && got[i] == rows[i] {
 		i++
 	}
-	return fmt.Sprintf("%d rows are visible, want %d; from number %d on they differ: %s, want %s", len(got), len(rows), i+1,
+	return fmt.Sprintf("%d rows are visible, want %d; from number %d on they differ: %s, want %s", len(got), len(rows),
+		i+1,
 		shortRow(got[i:]), shortRow(rows[i:]))
 }
 
@@ -145,7 +152,8 @@ func shortRow(rows []Row) string {
 		return "(end)"
 	}
 	r := rows[0]
-	return strings.Join([]string{r.Table, r.Partition.String(), r.Name[:min(len(r.Name), 20)], fmt.Sprint(r.Number)}, " ")
+	return strings.Join([]string{r.Table, r.Partition.String(), r.Name[:min(len(r.Name), 20)], fmt.Sprint(r.Number)},
+		" ")
 }
 
 func (p *rowPlace) mustPut(t *testing.T, parts ...*part) (r sinks.Receipt) {

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// RunRows runs the suite for a sink whose readers find rows: the cases of Run, in terms of rows. open makes a new place for
-// every test and cleans up by t.Cleanup.
+// RunRows runs the suite for a sink whose readers find rows: the cases of Run, in terms of rows.
+// open makes a new place for every test and cleans up by t.Cleanup.
 func RunRows(t *testing.T, open func(t *testing.T) RowFixture) {
 	for _, test := range []struct {
 		name string
@@ -97,7 +97,8 @@ func rowsWhole(t *testing.T, p *rowPlace) {
 
 // A part without rows clears its partition and no other.
 func rowsNone(t *testing.T, p *rowPlace) {
-	before, on, after := p.part(table, "2026-01-30", 1, 10, 10), p.part(table, day, 2, 10, 10), p.part(table, "2026-02-01", 3, 10, 10)
+	before, on, after := p.part(table, "2026-01-30", 1, 10, 10), p.part(table, day, 2, 10, 10),
+		p.part(table, "2026-02-01", 3, 10, 10)
 	none := p.part(table, day, 4, 0, 0)
 	p.mustPut(t, none) // where nothing was
 	p.mustShow(t)
@@ -107,7 +108,8 @@ func rowsNone(t *testing.T, p *rowPlace) {
 	p.mustShow(t, before, on, after)
 }
 
-// shapes are numbers of rows and widths of names. A part of the last one has 9 MiB, so that an upload in pieces has sent some.
+// shapes are numbers of rows and widths of names. A part of the last one has 9 MiB, so that an
+// upload in pieces has sent some.
 var shapes = [][2]int{{1, 1}, {2000, 40}, {90, 105_000}}
 
 func rowsBig(t *testing.T, p *rowPlace) {
@@ -172,7 +174,8 @@ func rowsFailedRead(t *testing.T, p *rowPlace) {
 				if err == nil {
 					t.Errorf("%s, %d bytes, %s: no error", name, fresh.Size, when)
 				}
-				if (fresh.openErr != nil || fresh.closeErr != nil || strings.HasPrefix(name, "error ")) && !errors.Is(err, broken) {
+				if (fresh.openErr != nil || fresh.closeErr != nil || strings.HasPrefix(name, "error ")) &&
+					!errors.Is(err, broken) {
 					t.Errorf("%s, %d bytes, %s: %v hides the cause", name, fresh.Size, when, err)
 				}
 				p.mustShow(t, old...)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A Server is a server that .ci/servers has started, with a place of its own in its bucket, which is empty at first.
+// A Server is a server that .ci/servers has started, with a place of its own in its bucket, which
+// is empty at first.
 type Server struct {
 	Scheme string // gs, s3 or azblob
 	addr   string
@@ -20,14 +21,15 @@ type Server struct {
 
 var places atomic.Int64
 
-// EachServer runs a test on every server. getenv is os.Getenv; .ci/servers sets the variables, and without them the test
-// fails.
+// EachServer runs a test on every server. getenv is os.Getenv; .ci/servers sets the variables, and
+// without them the test fails.
 func EachServer(t *testing.T, getenv func(string) string, run func(*testing.T, Server)) {
 	t.Helper()
 	need := func(name string) string {
 		value := getenv(name)
 		if value == "" {
-			t.Fatalf("%s isn't set: with the tag servers, tests are run by .ci/servers go test -tags servers ./...", name)
+			t.Fatalf("%s isn't set: with the tag servers, tests are run by .ci/servers go test -tags servers ./...",
+				name)
 		}
 		return value
 	}
@@ -60,7 +62,8 @@ func (s Server) Elsewhere() Server {
 	return s
 }
 
-// URL returns the URL of the place, for a bucket or a sink. A gs:// URL leads there only until the end of the test.
+// URL returns the URL of the place, for a bucket or a sink. A gs:// URL leads there only until the
+// end of the test.
 func (s Server) URL(t *testing.T) string {
 	t.Helper()
 	query := url.Values{}

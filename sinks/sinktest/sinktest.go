@@ -1,14 +1,15 @@
-// Package sinktest is the suite that every sink passes. Without it, "a partition is replaced whole or not at all" would
-// mean something else in every store.
+// Package sinktest is the suite that every sink passes. Without it, "a partition is replaced whole
+// or not at all" would mean something else in every store.
 //
-// A sink's test calls Run when its readers find files, and RunRows when they find rows. It hands over a function that makes an
-// empty place and a sink that writes to it; the suite puts parts, breaks the reading of parts and the context at chosen bytes,
-// and compares what a reader finds with the parts that should be there:
+// A sink's test calls Run when its readers find files, and RunRows when they find rows. It hands
+// over a function that makes an empty place and a sink that writes to it; the suite puts parts,
+// breaks the reading of parts and the context at chosen bytes, and compares what a reader finds
+// with the parts that should be there:
 //
 //	open(t) ─ Fixture{Sink, Visible} ─ put, interrupt, race ─ Visible equals the parts, every reader of a part was closed
 //
-// With the build tag servers, EachServer runs a test against real servers of each protocol, over connections that a test can
-// break.
+// With the build tag servers, EachServer runs a test against real servers of each protocol, over
+// connections that a test can break.
 package sinktest
 
 import (
@@ -30,8 +31,9 @@ import (
 type Fixture struct {
 	Sink sinks.Sink
 
-	// Visible returns everything that a reader of the place finds, by the keys that the sink's receipts name. It includes what
-	// the sink forgot to remove. A key that vanishes while Visible reads is left out.
+	// Visible returns everything that a reader of the place finds, by the keys that the sink's
+	// receipts name. It includes what the sink forgot to remove. A key that vanishes while Visible
+	// reads is left out.
 	Visible func(t *testing.T) map[string][]byte
 }
 
@@ -41,8 +43,8 @@ type files interface {
 	sinks.Conditional
 }
 
-// Run runs the suite for a sink whose readers find files: it must have Read, ConditionOf and List. open makes a new place for every
-// test and cleans up by t.Cleanup.
+// Run runs the suite for a sink whose readers find files: it must have Read, ConditionOf and List.
+// open makes a new place for every test and cleans up by t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	for _, test := range []struct {
 		name string

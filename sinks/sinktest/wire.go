@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A Wire is a proxy before a Postgres, which breaks once when it is told so. Connections through it aren't encrypted.
+// A Wire is a proxy before a Postgres, which breaks once when it is told so. Connections through it
+// aren't encrypted.
 type Wire struct {
 	Addr string
 	to   string

@@ -1,5 +1,6 @@
-// Package apps has the commands on apps. Without it, a person could declare apps in a file and have them applied by a
-// schedule, but neither see a difference first nor look after what no file declares: SDK secrets, signatures, the vault.
+// Package apps has the commands on apps. Without it, a person could declare apps in a file and have
+// them applied by a schedule, but neither see a difference first nor look after what no file
+// declares: SDK secrets, signatures, the vault.
 //
 //	plan, apply, status      the apps that a job's file declares, through jobs/apps
 //	list, get, settings,     what the service has, asked directly
@@ -55,7 +56,8 @@ No secret is printed: neither channel setup, nor SDK secrets, nor the vault.`,
 		Args: cobra.NoArgs,
 	}
 	cmd.AddCommand(g.plan(), g.apply())
-	for _, asking := range []*cobra.Command{g.status(), g.list(), g.get(), g.settings(), g.export(), g.events(), g.signature(), g.secrets(), g.vault()} {
+	for _, asking := range []*cobra.Command{g.status(), g.list(), g.get(), g.settings(), g.export(), g.events(),
+		g.signature(), g.secrets(), g.vault()} {
 		g.AddAsking(asking)
 		cmd.AddCommand(asking)
 	}
@@ -67,7 +69,8 @@ func (g *group) addJob(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&g.job, "job", "", "`job` of the config; not needed when it has one of kind apps")
 }
 
-// declared opens the ledger and reads the apps that the job's file declares, all or those with these IDs.
+// declared opens the ledger and reads the apps that the job's file declares, all or those with
+// these IDs.
 func (g *group) declared(cmd *cobra.Command, ids []string, do func(ctx context.Context, k *apps.Kind) error) error {
 	return g.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 		c, err := wire.ChooseJob(s.Config, "apps", g.job)
@@ -89,7 +92,8 @@ func (g *group) asking(cmd *cobra.Command, do func(ctx context.Context, client *
 
 var plainToken = lazy.Regexp(`^[A-Za-z0-9-]+$`)
 
-// appToken resolves the name of an app on the command line: platform/store-ID is looked up, anything else must be a token.
+// appToken resolves the name of an app on the command line: platform/store-ID is looked up,
+// anything else must be a token.
 func appToken(ctx context.Context, client *adjust.Client, arg string) (string, error) {
 	if platform, id, ok := byStore(arg); ok {
 		return apps.Find(ctx, client, platform, id)
@@ -105,8 +109,8 @@ func byStore(arg string) (platform, id string, ok bool) {
 
 var cleanID = lazy.Regexp(`^[A-Za-z0-9._-]+$`)
 
-// checkToken refuses a text that would lead to another path of the service's interface. The error doesn't repeat the text,
-// which may be a secret that was pasted in the wrong place.
+// checkToken refuses a text that would lead to another path of the service's interface. The error
+// doesn't repeat the text, which may be a secret that was pasted in the wrong place.
 func checkToken(arg, what string) error {
 	if len(arg) > 64 || !plainToken().MatchString(arg) {
 		return fmt.Errorf("%w: the argument is not %s", ledger.ErrRefused, what)
@@ -120,7 +124,8 @@ type compared struct {
 	Error string `json:"error,omitempty"`
 }
 
-// plan makes the command apps plan. It compares the declared apps with the service and changes nothing.
+// plan makes the command apps plan. It compares the declared apps with the service and changes
+// nothing.
 func (g *group) plan() *cobra.Command {
 	var form *wire.Output
 	cmd := &cobra.Command{
@@ -157,7 +162,8 @@ what was sent before. Values of secrets aren't printed.`,
 	return cmd
 }
 
-// failedApps gives the exit code for apps that couldn't be compared. Their errors have been printed.
+// failedApps gives the exit code for apps that couldn't be compared. Their errors have been
+// printed.
 func failedApps(reports []apps.Report) error {
 	failed := 0
 	for _, r := range reports {
@@ -206,7 +212,8 @@ func writeAppsPlan(w io.Writer, reports []apps.Report) {
 			writeChange(w, c, r.Result == apps.Created)
 		}
 	}
-	fmt.Fprintf(w, "%s: %d to be created, %d to be changed, %d as declared", human.Plural(len(reports), "app"), counts[apps.Created], counts[apps.Changed], counts[apps.Unchanged])
+	fmt.Fprintf(w, "%s: %d to be created, %d to be changed, %d as declared", human.Plural(len(reports), "app"),
+		counts[apps.Created], counts[apps.Changed], counts[apps.Unchanged])
 	if failed > 0 {
 		fmt.Fprintf(w, ", %d not compared", failed)
 	}
@@ -256,19 +263,22 @@ service answered instead of a plain answer is said with the app.
 					ids = append(ids, id)
 				}
 			}
-			err := g.Run(cmd, wire.Request{Trigger: "manual", Named: true, Stop: deadline.Stop(), Jobs: func(_ context.Context, s *wire.Session) ([]jobs.Job, error) {
-				c, err := wire.ChooseJob(s.Config, "apps", g.job)
-				if err != nil {
-					return nil, err
-				}
-				k, err := wire.DeclaredApps(s, c, wire.AppsAsk{Now: true, Only: ids, Migrate: migrate, NewTicket: anew, Tell: func(r apps.Report) {
-					reports = append(reports, r)
-					if !g.JSON() && (r.Err != nil || r.Result != apps.Unchanged) {
-						fmt.Fprintf(s.Progress, "%s: %s\n", r.ID, resultOf(r))
+			err := g.Run(cmd, wire.Request{Trigger: "manual", Named: true, Stop: deadline.Stop(),
+				Jobs: func(_ context.Context, s *wire.Session) ([]jobs.Job, error) {
+					c, err := wire.ChooseJob(s.Config, "apps", g.job)
+					if err != nil {
+						return nil, err
 					}
+					k, err := wire.DeclaredApps(s, c, wire.AppsAsk{Now: true, Only: ids, Migrate: migrate,
+						NewTicket: anew,
+						Tell: func(r apps.Report) {
+							reports = append(reports, r)
+							if !g.JSON() && (r.Err != nil || r.Result != apps.Unchanged) {
+								fmt.Fprintf(s.Progress, "%s: %s\n", r.ID, resultOf(r))
+							}
+						}})
+					return []jobs.Job{wire.AppsJob(c, k)}, err
 				}})
-				return []jobs.Job{wire.AppsJob(c, k)}, err
-			}})
 			if !g.JSON() {
 				writeSections(cmd.OutOrStdout(), reports)
 			}
@@ -276,8 +286,10 @@ service answered instead of a plain answer is said with the app.
 		},
 	}
 	g.addJob(cmd)
-	cmd.Flags().BoolVar(&migrate, "migrate", false, "copy the template to the apps again, though nothing differs: after the template has changed")
-	cmd.Flags().StringArrayVar(&anew, "new-ticket", nil, "apply this `app`, and send it at once though an earlier migration isn't over; may be repeated")
+	cmd.Flags().BoolVar(&migrate, "migrate", false,
+		"copy the template to the apps again, though nothing differs: after the template has changed")
+	cmd.Flags().StringArrayVar(&anew, "new-ticket", nil,
+		"apply this `app`, and send it at once though an earlier migration isn't over; may be repeated")
 	deadline = g.AddRun(cmd)
 	return cmd
 }
@@ -312,7 +324,8 @@ func writeSections(w io.Writer, reports []apps.Report) {
 	}
 }
 
-// writeSeen writes what the service answered in place of a plain answer, and what is in danger because of that.
+// writeSeen writes what the service answered in place of a plain answer, and what is in danger
+// because of that.
 func writeSeen(w io.Writer, r apps.Report) {
 	if r.Warning != "" {
 		human.Row(w, "warning", human.Fold(r.Warning, 66))

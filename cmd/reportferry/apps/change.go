@@ -75,8 +75,10 @@ func (g *group) events() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&list, "add", nil, "create the event of this `name`, or make it count every time; may be repeated")
-	cmd.Flags().StringArrayVar(&unique, "add-unique", nil, "create the event of this `name`, or make it count once a user; may be repeated")
+	cmd.Flags().StringArrayVar(&list, "add", nil,
+		"create the event of this `name`, or make it count every time; may be repeated")
+	cmd.Flags().StringArrayVar(&unique, "add-unique", nil,
+		"create the event of this `name`, or make it count once a user; may be repeated")
 	return cmd
 }
 
@@ -85,7 +87,8 @@ func checkEvents(add []adjust.EventSpec) error {
 	seen := map[string]bool{}
 	for _, e := range add {
 		if e.Name == "" || len(e.Name) > 255 || hasControls(e.Name) || seen[e.Name] {
-			return fmt.Errorf("%w: a name of an event is empty, too long, given twice, or holds a control character", ledger.ErrRefused)
+			return fmt.Errorf("%w: a name of an event is empty, too long, given twice, or holds a control character",
+				ledger.ErrRefused)
 		}
 		seen[e.Name] = true
 	}
@@ -109,17 +112,20 @@ func showEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens 
 	return nil
 }
 
-// addEvents creates or updates the events in all the apps by one request. The error gives the exit code when some failed.
+// addEvents creates or updates the events in all the apps by one request. The error gives the exit
+// code when some failed.
 func addEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens []string, add []adjust.EventSpec) error {
 	done, err := client.SubmitEvents(ctx, tokens, add)
 	if err != nil {
 		return err
 	}
 	for _, s := range done.Successes {
-		fmt.Fprintln(w, terminal.Line(fmt.Sprintf("%s: %s is there, token %s", s.AppToken, s.Event.Name, s.Event.Token)))
+		fmt.Fprintln(w, terminal.Line(fmt.Sprintf("%s: %s is there, token %s", s.AppToken, s.Event.Name,
+			s.Event.Token)))
 	}
 	for _, f := range done.Failures {
-		fmt.Fprintln(w, terminal.Line(fmt.Sprintf("%s: %s: error: %s", f.AppToken, f.Name, cmp.Or(string(f.Details), "the service doesn't say why"))))
+		fmt.Fprintln(w, terminal.Line(fmt.Sprintf("%s: %s: error: %s", f.AppToken, f.Name,
+			cmp.Or(string(f.Details), "the service doesn't say why"))))
 	}
 	switch {
 	case len(done.Failures)+len(done.Successes) == 0:
@@ -132,7 +138,8 @@ func addEvents(ctx context.Context, w io.Writer, client *adjust.Client, tokens [
 	return nil
 }
 
-// signature makes the command apps signature, which shows the settings or, with flags, changes them.
+// signature makes the command apps signature, which shows the settings or, with flags, changes
+// them.
 func (g *group) signature() *cobra.Command {
 	var enforce bool
 	var fingerprints []string
@@ -147,7 +154,8 @@ func (g *group) signature() *cobra.Command {
 			}
 			for _, f := range fingerprints {
 				if !isFingerprint().MatchString(f) {
-					return exit.Coded(fmt.Errorf("%w: --fingerprint: want 20 bytes as hex digits with colons between", ledger.ErrRefused))
+					return exit.Coded(fmt.Errorf("%w: --fingerprint: want 20 bytes as hex digits with colons between",
+						ledger.ErrRefused))
 				}
 			}
 			change.AndroidFingerprints = fingerprints
@@ -168,7 +176,8 @@ func (g *group) signature() *cobra.Command {
 					return err
 				}
 				if now.Empty() {
-					fmt.Fprintln(cmd.OutOrStdout(), "the service took it, and its answer tells no settings; see apps signature "+args[0])
+					fmt.Fprintln(cmd.OutOrStdout(),
+						"the service took it, and its answer tells no settings; see apps signature "+args[0])
 					return nil
 				}
 				return writeMasked(cmd.OutOrStdout(), now)
@@ -176,6 +185,7 @@ func (g *group) signature() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&enforce, "enforce", false, "reject installs without a good signature; --enforce=false: don't")
-	cmd.Flags().StringSliceVar(&fingerprints, "fingerprint", nil, "SHA-1 `fingerprint` of an Android certificate; may be repeated, and replaces those that are there")
+	cmd.Flags().StringSliceVar(&fingerprints, "fingerprint", nil,
+		"SHA-1 `fingerprint` of an Android certificate; may be repeated, and replaces those that are there")
 	return cmd
 }

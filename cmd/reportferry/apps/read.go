@@ -62,7 +62,8 @@ func (g *group) list() *cobra.Command {
 	return cmd
 }
 
-// writeMasked writes an answer of the service as JSON, with everything that may be a credential masked.
+// writeMasked writes an answer of the service as JSON, with everything that may be a credential
+// masked.
 func writeMasked(w io.Writer, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -84,7 +85,8 @@ func wholeApp(d adjust.AppDetails) map[string]any {
 		info[key] = raw
 	}
 	whole := map[string]any{
-		"name": d.Name, "store_id": d.StoreID, "platform": d.Platform, "adjust_app_token": d.AppToken, "additional_info": info, "channel_setup": d.ChannelSetup,
+		"name": d.Name, "store_id": d.StoreID, "platform": d.Platform, "adjust_app_token": d.AppToken,
+		"additional_info": info, "channel_setup": d.ChannelSetup,
 	}
 	if d.BundleID != "" {
 		whole["bundle_id"] = d.BundleID
@@ -108,7 +110,8 @@ func (g *group) get() *cobra.Command {
 			platform, id, named := byStore(args[0])
 			if store != "" {
 				if err := checkToken(store, "a store type, such as huawei"); err != nil || !named {
-					return exit.Coded(cmp.Or(err, fmt.Errorf("%w: --store goes with an app such as android/com.example.game", ledger.ErrRefused)))
+					return exit.Coded(cmp.Or(err,
+						fmt.Errorf("%w: --store goes with an app such as android/com.example.game", ledger.ErrRefused)))
 				}
 			}
 			return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
@@ -131,7 +134,9 @@ func (g *group) get() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&store, "store", "", "look it up in this Android `store` too, such as huawei; the service says whether the ID is the default store's")
+	cmd.Flags().StringVar(&store, "store", "",
+		"look it up in this Android `store` too, such as huawei; the service says whether the ID is the default "+
+			"store's")
 	return cmd
 }
 
@@ -229,7 +234,8 @@ func writePrivately(path string, data []byte) error {
 	return err
 }
 
-// status makes the command apps status: the ledger's view of the declared apps, or the service's of one ticket.
+// status makes the command apps status: the ledger's view of the declared apps, or the service's of
+// one ticket.
 func (g *group) status() *cobra.Command {
 	var form *wire.Output
 	var wait bool

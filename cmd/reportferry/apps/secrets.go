@@ -42,8 +42,10 @@ func (g *group) secrets() *cobra.Command {
 	return cmd
 }
 
-// onSecrets calls change for the app that the command line names, and lists the secrets that the app has afterwards.
-func (g *group) onSecrets(cmd *cobra.Command, app string, change func(ctx context.Context, client *adjust.Client, token string) (adjust.Secrets, error)) error {
+// onSecrets calls change for the app that the command line names, and lists the secrets that the
+// app has afterwards.
+func (g *group) onSecrets(cmd *cobra.Command, app string, change func(ctx context.Context, client *adjust.Client,
+	token string) (adjust.Secrets, error)) error {
 	return g.asking(cmd, func(ctx context.Context, client *adjust.Client) error {
 		token, err := appToken(ctx, client, app)
 		if err != nil {
@@ -57,9 +59,11 @@ func (g *group) onSecrets(cmd *cobra.Command, app string, change func(ctx contex
 			fmt.Fprintln(cmd.OutOrStdout(), "the service took it, and its answer tells no secrets")
 			return nil
 		}
-		g := human.Grid{Heads: []string{"ID", "VERSION", "ACTIVE", "SCOPE", "PLATFORM", "NAME"}, Most: []int{0, 0, 0, 14, 8, 24}}
+		g := human.Grid{Heads: []string{"ID", "VERSION", "ACTIVE", "SCOPE", "PLATFORM", "NAME"},
+			Most: []int{0, 0, 0, 14, 8, 24}}
 		for _, s := range now.Combined.Secrets {
-			g.Rows = append(g.Rows, []string{string(s.ID), fmt.Sprint(s.Version), fmt.Sprint(s.Active), cmp.Or(s.Scope, "-"), cmp.Or(s.Platform, "-"), cmp.Or(s.Label, s.Name, "-")})
+			g.Rows = append(g.Rows, []string{string(s.ID), fmt.Sprint(s.Version), fmt.Sprint(s.Active),
+				cmp.Or(s.Scope, "-"), cmp.Or(s.Platform, "-"), cmp.Or(s.Label, s.Name, "-")})
 		}
 		g.Write(cmd.OutOrStdout())
 		return nil
@@ -76,7 +80,8 @@ func (g *group) revokeOutdated() *cobra.Command {
 are active, unless --force is given: installs that they sign are rejected then.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.onSecrets(cmd, args[0], func(ctx context.Context, client *adjust.Client, token string) (adjust.Secrets, error) {
+			return g.onSecrets(cmd, args[0], func(ctx context.Context, client *adjust.Client,
+				token string) (adjust.Secrets, error) {
 				now, err := client.RevokeOutdatedSecrets(ctx, token, o)
 				if n, isNumber := strconv.Atoi(string(now.Revoked)); err == nil && isNumber == nil {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s revoked\n", human.Plural(n, "secret"))
@@ -100,7 +105,8 @@ func (g *group) revoke() *cobra.Command {
 			if err := checkToken(args[1], "the ID of a secret"); err != nil {
 				return exit.Coded(err)
 			}
-			return g.onSecrets(cmd, args[0], func(ctx context.Context, client *adjust.Client, token string) (adjust.Secrets, error) {
+			return g.onSecrets(cmd, args[0], func(ctx context.Context, client *adjust.Client,
+				token string) (adjust.Secrets, error) {
 				return client.RevokeSecret(ctx, token, args[1])
 			})
 		},
@@ -123,7 +129,8 @@ func (g *group) reactivate() *cobra.Command {
 					return exit.Coded(err)
 				}
 			}
-			return g.onSecrets(cmd, args[0], func(ctx context.Context, client *adjust.Client, token string) (adjust.Secrets, error) {
+			return g.onSecrets(cmd, args[0], func(ctx context.Context, client *adjust.Client,
+				token string) (adjust.Secrets, error) {
 				return client.ReactivateSecret(ctx, token, args[1], scope)
 			})
 		},
@@ -212,7 +219,8 @@ input for -, and never from the command line, where others could see it.`,
 					return err
 				}
 				if r.Section == "" {
-					fmt.Fprintln(cmd.OutOrStdout(), "the service took it, and its answer tells no record; see apps vault list")
+					fmt.Fprintln(cmd.OutOrStdout(),
+						"the service took it, and its answer tells no record; see apps vault list")
 					return nil
 				}
 				writeVault(cmd.OutOrStdout(), []adjust.VaultRecord{r})
@@ -224,15 +232,16 @@ input for -, and never from the command line, where others could see it.`,
 	return cmd
 }
 
-// vaultData reads and checks the data. Errors repeat neither the data nor the name of the file, because somebody may have
-// written the data in place of the name.
+// vaultData reads and checks the data. Errors repeat neither the data nor the name of the file,
+// because somebody may have written the data in place of the name.
 func vaultData(stdin io.Reader, section, name string) (string, error) {
 	in, place := stdin, "standard input"
 	if name != "-" {
 		f, err := os.Open(name)
 		var path *fs.PathError
 		if errors.As(err, &path) {
-			return "", fmt.Errorf("the file that is named can't be read: %w; the data itself doesn't belong on the command line", path.Err)
+			return "", fmt.Errorf("the file that is named can't be read: %w; the data itself doesn't belong on the "+
+				"command line", path.Err)
 		} else if err != nil {
 			return "", errors.New("the file that is named can't be read")
 		}
@@ -261,12 +270,14 @@ func checkBucketKey(text string) error {
 		Secret            json.RawMessage
 	}
 	if err := json.Unmarshal([]byte(text), &key); err != nil {
-		return errors.New("the data is not a JSON object of texts; want type, bucket, key and secret") // err may repeat the data
+		// Err may repeat the data.
+		return errors.New("the data is not a JSON object of texts; want type, bucket, key and secret")
 	}
 	need := func(fields ...string) error {
 		for _, f := range fields {
 			if f == "" {
-				return fmt.Errorf("the data lacks a field that %s needs; S3: bucket, key, secret; GCS: bucket, secret", key.Type)
+				return fmt.Errorf("the data lacks a field that %s needs; S3: bucket, key, secret; GCS: bucket, secret",
+					key.Type)
 			}
 		}
 		return nil

@@ -1,5 +1,5 @@
-// Package emulate serves the emulator of the service from the command line. Without it, nobody could try the program, or
-// test against the service's faults, without an account.
+// Package emulate serves the emulator of the service from the command line. Without it, nobody
+// could try the program, or test against the service's faults, without an account.
 package emulate
 
 import (
@@ -22,7 +22,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
-// New makes the command emulator. freeHeap takes back the limit on the heap that suits the other commands.
+// New makes the command emulator. freeHeap takes back the limit on the heap that suits the other
+// commands.
 func New(p *wire.Program, freeHeap func()) *cobra.Command {
 	var addr, faults string
 	var o emulator.Options
@@ -72,14 +73,19 @@ call it by.`,
 	cmd.Flags().IntVar(&o.Burst, "burst", 100, "requests at once before a 429")
 	cmd.Flags().IntVar(&o.MaxPairs, "max-pairs", 0, "day-app pairs of a report before a 504, 0: no limit")
 	cmd.Flags().DurationVar(&o.Latency, "latency", 0, "wait before each answer")
-	cmd.Flags().StringSliceVar(&o.Readings, "reading", nil, "`topic=reading` of what the interface document leaves open;\nemulator readings lists them")
+	cmd.Flags().StringSliceVar(&o.Readings, "reading", nil,
+		"`topic=reading` of what the interface document leaves open;\nemulator readings lists them")
 	cmd.Flags().StringVar(&o.DB, "db", "", "`file` that keeps the data across restarts")
 	cmd.Flags().StringVar(&faults, "faults", "", "JSON `file` of scripted faults")
 	cmd.Flags().IntVar(&o.Bulk, "bulk", 0, "rows that every report has then, for memory tests")
-	cmd.Flags().StringToStringVar(&o.SharingTokens, "sharing-token", nil, "`token=app` that third-party sharing of the app asks for; token= is for all apps")
-	cmd.Flags().StringSliceVar(&o.SharingPartners, "sharing-partner", nil, "`partner` that sharing knows besides the thirteen of the channel setup")
-	cmd.Flags().StringToStringVar(&o.Partners, "partner", nil, "`key=network` that may post ad spend; empty: any key, any network")
-	cmd.Flags().StringVar(&o.SpendHeader, "spend-header", "", "`header` of the partner's key; empty: Authorization, as Bearer")
+	cmd.Flags().StringToStringVar(&o.SharingTokens, "sharing-token", nil,
+		"`token=app` that third-party sharing of the app asks for; token= is for all apps")
+	cmd.Flags().StringSliceVar(&o.SharingPartners, "sharing-partner", nil,
+		"`partner` that sharing knows besides the thirteen of the channel setup")
+	cmd.Flags().StringToStringVar(&o.Partners, "partner", nil,
+		"`key=network` that may post ad spend; empty: any key, any network")
+	cmd.Flags().StringVar(&o.SpendHeader, "spend-header", "",
+		"`header` of the partner's key; empty: Authorization, as Bearer")
 	cmd.Flags().BoolVar(&o.OpenSpend, "open-spend", false, "take ad spend without a key")
 	apps.flags(cmd, &o)
 	cmd.AddCommand(newEngagements(), newReadings())
@@ -139,11 +145,14 @@ type automation struct {
 
 // flags adds the flags on app automation to the command.
 func (a *automation) flags(cmd *cobra.Command, o *emulator.Options) {
-	cmd.Flags().StringToStringVar(&a.roles, "role", nil, "`token=role` of a user: Admin, Editor or Reader; others are let in no more")
+	cmd.Flags().StringToStringVar(&a.roles, "role", nil,
+		"`token=role` of a user: Admin, Editor or Reader; others are let in no more")
 	cmd.Flags().BoolVar(&o.NoAutomation, "no-automation", false, "app automation isn't enabled: 403")
 	cmd.Flags().BoolVar(&o.NoTemplate, "no-template", false, "the account has no template app")
-	cmd.Flags().DurationVar(&o.TicketStep, "ticket-step", 0, "what each step of a job takes; negative: POST /_emulator/tickets")
-	cmd.Flags().StringSliceVar(&a.fail, "fail-job", nil, "`section` that fails in jobs, or section@app of one token or store ID")
+	cmd.Flags().DurationVar(&o.TicketStep, "ticket-step", 0,
+		"what each step of a job takes; negative: POST /_emulator/tickets")
+	cmd.Flags().StringSliceVar(&a.fail, "fail-job", nil,
+		"`section` that fails in jobs, or section@app of one token or store ID")
 }
 
 // apply translates the flags into options.

@@ -32,7 +32,8 @@ from: cost_id, app, campaign, time (UTC). An emulator with the same --seed,
 			}
 			now := time.Now()
 			list := server.Engagements(now.AddDate(0, 0, 1-o.Days), now, perDay)
-			return exit.Coded(errors.Join(emulator.WriteEngagements(cmd.Context(), cmd.OutOrStdout(), list), server.Close()))
+			return exit.Coded(errors.Join(emulator.WriteEngagements(cmd.Context(), cmd.OutOrStdout(), list),
+				server.Close()))
 		},
 	}
 	accountFlags(cmd, &o)

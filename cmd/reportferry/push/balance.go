@@ -16,21 +16,23 @@ import (
 // The verdicts on what a report has of a sum.
 const isEqual, isWaiting, isMore, differs = "equal", "waiting", "more", "differs"
 
-// A balance is the spend of one day, type and currency: as it was accepted, and as the report has it. Amounts are decimals as
-// text, so that no reader of JSON rounds them.
+// A balance is the spend of one day, type and currency: as it was accepted, and as the report has
+// it. Amounts are decimals as text, so that no reader of JSON rounds them.
 type balance struct {
-	Day        string     `json:"day"`
-	Type       string     `json:"type"`
-	Currency   string     `json:"currency"`
-	Records    int64      `json:"records"`
-	Pushed     string     `json:"pushed"`
-	Report     string     `json:"report"` // empty: the report has no such row
-	Difference string     `json:"difference"`
-	Share      string     `json:"share"` // of what was pushed, in percent; empty: that was nothing, or the report has more than twice as much
-	Verdict    string     `json:"verdict"`
-	Accepted   time.Time  `json:"accepted"`        // when the last of it was, or later
-	Until      *time.Time `json:"until,omitempty"` // when it won't wait any more
-	Tags       []tagged   `json:"tags"`            // the largest first
+	Day        string `json:"day"`
+	Type       string `json:"type"`
+	Currency   string `json:"currency"`
+	Records    int64  `json:"records"`
+	Pushed     string `json:"pushed"`
+	Report     string `json:"report"` // empty: the report has no such row
+	Difference string `json:"difference"`
+	// Of what was pushed, in percent; empty: that was nothing, or the report has more than twice as
+	// much.
+	Share    string     `json:"share"`
+	Verdict  string     `json:"verdict"`
+	Accepted time.Time  `json:"accepted"`        // when the last of it was, or later
+	Until    *time.Time `json:"until,omitempty"` // when it won't wait any more
+	Tags     []tagged   `json:"tags"`            // the largest first
 
 	amount *big.Rat
 }
@@ -62,7 +64,8 @@ func pushedSums(files []outbox.File, first, last civil.Date) ([]*balance, error)
 			key.Tag = ""
 			b := byKey[key]
 			if b == nil {
-				b = &balance{Day: key.Day, Type: key.Type, Currency: strings.ToUpper(key.Currency), amount: new(big.Rat)}
+				b = &balance{Day: key.Day, Type: key.Type, Currency: strings.ToUpper(key.Currency),
+					amount: new(big.Rat)}
 				byKey[key], sums = b, append(sums, b)
 			}
 			b.add(tag, sum.Records, costOf(key.Type, sum.Amount))
@@ -75,12 +78,16 @@ func pushedSums(files []outbox.File, first, last civil.Date) ([]*balance, error)
 		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Currency, b.Currency))
 	})
 	for _, b := range sums {
-		slices.SortFunc(b.Tags, func(x, y tagged) int { return cmp.Or(y.amount.Cmp(x.amount), cmp.Compare(x.Tag, y.Tag)) })
+		slices.SortFunc(b.Tags, func(x, y tagged) int {
+			return cmp.Or(y.amount.Cmp(x.amount),
+				cmp.Compare(x.Tag, y.Tag))
+		})
 	}
 	return sums, nil
 }
 
-// costOf is what a sum of amounts should be in a report. An amount of cpm is for a thousand impressions.
+// costOf is what a sum of amounts should be in a report. An amount of cpm is for a thousand
+// impressions.
 func costOf(costType string, amount *big.Int) *big.Rat {
 	decimals := int64(spend.Decimals)
 	if costType == "cpm" {
@@ -103,8 +110,9 @@ func (b *balance) add(tag string, records int64, cost *big.Rat) {
 	t.Pushed = plain(t.amount)
 }
 
-// compare compares the report's figure with what was pushed. The service may round its figure, so a difference of up to half of
-// the figure's last decimal counts as equal. A missing figure counts as 0.
+// compare compares the report's figure with what was pushed. The service may round its figure, so a
+// difference of up to half of the figure's last decimal counts as equal. A missing figure counts
+// as 0.
 func (b *balance) compare(now time.Time, wait time.Duration, alone bool) {
 	report := new(big.Rat)
 	whole, decimals, _ := strings.Cut(b.Report, ".")
@@ -112,7 +120,8 @@ func (b *balance) compare(now time.Time, wait time.Duration, alone bool) {
 		report.SetInt64(0)
 	}
 	d := new(big.Rat).Sub(report, b.amount)
-	half := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Mul(big.NewInt(2), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(decimals))), nil)))
+	half := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Mul(big.NewInt(2),
+		new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(decimals))), nil)))
 	near := func(x, y *big.Rat) bool { return new(big.Rat).Abs(new(big.Rat).Sub(x, y)).Cmp(half) <= 0 }
 	if b.Difference = plain(d); b.amount.Sign() > 0 && d.Cmp(b.amount) <= 0 {
 		share := new(big.Rat).Mul(d, big.NewRat(100, 1))
@@ -138,7 +147,8 @@ func (b *balance) compare(now time.Time, wait time.Duration, alone bool) {
 	}
 }
 
-// plain writes a number of at most eight decimals, as amounts and the report's figures are, without zeros at the end.
+// plain writes a number of at most eight decimals, as amounts and the report's figures are, without
+// zeros at the end.
 func plain(n *big.Rat) string {
 	text := n.FloatString(spend.Decimals + 3)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")

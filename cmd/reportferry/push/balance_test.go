@@ -14,8 +14,8 @@ import (
 
 var acceptedAt = time.Date(2026, 2, 1, 3, 0, 0, 0, time.UTC)
 
-// A figure is compared as far as its decimals go; none is less, and so is one that may still come. What is more is a fault where
-// the report is of the pushed network alone.
+// A figure is compared as far as its decimals go; none is less, and so is one that may still come.
+// What is more is a fault where the report is of the pushed network alone.
 func TestSumsAreJudged(t *testing.T) {
 	for _, c := range []struct {
 		pushed                     int64 // in units of five decimals
@@ -24,19 +24,28 @@ func TestSumsAreJudged(t *testing.T) {
 		now                        time.Duration // since it was accepted
 		network                    bool
 	}{
-		{10_000_000, "100", "0", "0.0", isEqual, 0, false}, {10_000_000, "1962.763209", "1862.763209", "", isMore, 0, false},
-		{10_000_000, "99.99", "-0.01", "0.0", differs, 48 * time.Hour, false}, {10_000_000, "99.99", "-0.01", "0.0", isWaiting, 23 * time.Hour, false},
-		{10_000_000, "", "-100", "-100.0", isWaiting, time.Hour, true}, {10_000_000, "", "-100", "-100.0", differs, 24 * time.Hour, true},
-		{10_000_000, "101", "1", "1.0", differs, time.Hour, true}, {1_234_567, "12.35", "0.00433", "0.0", isEqual, 48 * time.Hour, true},
-		{1_234_567, "12.34567", "0", "0.0", isEqual, 48 * time.Hour, false}, {1_234_567, "12.345", "-0.00067", "0.0", differs, 48 * time.Hour, false},
-		{1_234_567, "12", "-0.34567", "-2.8", isEqual, 48 * time.Hour, false}, {150_000, "1", "-0.5", "-33.3", isEqual, 48 * time.Hour, false},
-		{160_000, "1", "-0.6", "-37.5", differs, 48 * time.Hour, false}, {0, "", "0", "", isEqual, 48 * time.Hour, true},
+		{10_000_000, "100", "0", "0.0", isEqual, 0, false}, {10_000_000, "1962.763209", "1862.763209", "", isMore, 0,
+			false},
+		{10_000_000, "99.99", "-0.01", "0.0", differs, 48 * time.Hour, false},
+		{10_000_000, "99.99", "-0.01", "0.0", isWaiting, 23 * time.Hour, false},
+		{10_000_000, "", "-100", "-100.0", isWaiting, time.Hour, true},
+		{10_000_000, "", "-100", "-100.0", differs, 24 * time.Hour, true},
+		{10_000_000, "101", "1", "1.0", differs, time.Hour, true}, {1_234_567, "12.35", "0.00433", "0.0", isEqual,
+			48 * time.Hour, true},
+		{1_234_567, "12.34567", "0", "0.0", isEqual, 48 * time.Hour, false},
+		{1_234_567, "12.345", "-0.00067", "0.0", differs, 48 * time.Hour, false},
+		{1_234_567, "12", "-0.34567", "-2.8", isEqual, 48 * time.Hour, false},
+		{150_000, "1", "-0.5", "-33.3", isEqual, 48 * time.Hour, false},
+		{160_000, "1", "-0.6", "-37.5", differs, 48 * time.Hour, false},
+		{0, "", "0", "", isEqual, 48 * time.Hour, true},
 	} {
 		b := balance{Report: c.report, Accepted: acceptedAt, amount: new(big.Rat)}
 		b.add("a", 1, costOf("cpi", big.NewInt(c.pushed)))
 		b.compare(acceptedAt.Add(c.now), 24*time.Hour, c.network)
-		if b.Difference != c.difference || b.Share != c.share || b.Verdict != c.verdict || (b.Until != nil) != (c.verdict == isWaiting) {
-			t.Errorf("%d and %q after %v: %s, %s, %s; want %s, %s, %s", c.pushed, c.report, c.now, b.Difference, b.Share, b.Verdict, c.difference, c.share, c.verdict)
+		if b.Difference != c.difference || b.Share != c.share || b.Verdict != c.verdict ||
+			(b.Until != nil) != (c.verdict == isWaiting) {
+			t.Errorf("%d and %q after %v: %s, %s, %s; want %s, %s, %s", c.pushed, c.report, c.now, b.Difference,
+				b.Share, b.Verdict, c.difference, c.share, c.verdict)
 		}
 	}
 }
@@ -45,15 +54,18 @@ func sumOf(records, amount int64) store.Sum {
 	return store.Sum{Records: records, Amount: big.NewInt(amount)}
 }
 
-// Sums of all files are added up, with their tags; one of an earlier version has none. The tag of which a report has nothing is
-// found where it alone explains the difference. An amount of cpm counts a thousandth.
+// Sums of all files are added up, with their tags; one of an earlier version has none. The tag of
+// which a report has nothing is found where it alone explains the difference. An amount of cpm
+// counts a thousandth.
 func TestTagsOfASum(t *testing.T) {
 	files := []outbox.File{
 		{Last: acceptedAt, Sums: map[string]store.Sum{
-			"2026-01-31 cpi eur nightly": sumOf(40, 10_000_000), "2026-01-31 cpi eur the weekend": sumOf(2, 1_250_000), "2026-01-30 cpi eur nightly": sumOf(1, 1),
+			"2026-01-31 cpi eur nightly": sumOf(40, 10_000_000), "2026-01-31 cpi eur the weekend": sumOf(2, 1_250_000),
+			"2026-01-30 cpi eur nightly": sumOf(1, 1),
 			"2026-01-31 cpm eur nightly": sumOf(3, 600_000),
 		}},
-		{Last: acceptedAt.Add(-time.Hour), Sums: map[string]store.Sum{"2026-01-31 cpi eur": sumOf(1, 50_000), "2026-01-31 cpi eur nightly": sumOf(1, 50_000)}},
+		{Last: acceptedAt.Add(-time.Hour), Sums: map[string]store.Sum{"2026-01-31 cpi eur": sumOf(1, 50_000),
+			"2026-01-31 cpi eur nightly": sumOf(1, 50_000)}},
 	}
 	day := civil.Date{Year: 2026, Month: 1, Day: 31}
 	sums, err := pushedSums(files, day, day)

@@ -34,7 +34,8 @@ names, it reads the files of the job's source that push would read. The exit
 code is 3 when rows would be refused, a file can't be read, or push would be
 refused.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return g.on(cmd, wire.PushAsk{Now: true, Files: names}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
+			return g.on(cmd, wire.PushAsk{Now: true, Files: names}, func(ctx context.Context, _ *wire.Session,
+				c config.Job, k wire.Pusher) error {
 				due, err := k.Due(ctx, time.Now())
 				if err != nil {
 					return err
@@ -84,13 +85,15 @@ func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files
 	human.Row(w, "rows", human.Count(r.Rows))
 	read()
 	writeRecords(w, checked)
-	human.Row(w, "disk", fmt.Sprintf("%s while it is pushed; %s read of what was pushed before", human.Size(r.Spool), human.Size(r.Index)))
+	human.Row(w, "disk", fmt.Sprintf("%s while it is pushed; %s read of what was pushed before", human.Size(r.Spool),
+		human.Size(r.Index)))
 	warnings := slices.DeleteFunc(slices.Clone(problems), func(p files.Problem) bool { return !p.Sent })
 	if problems = slices.DeleteFunc(problems, func(p files.Problem) bool { return p.Sent }); len(problems) > 0 {
 		writeProblems(w, problems)
 	}
 	for _, p := range warnings {
-		human.Row(w, "look at", human.Fold(fmt.Sprintf("%s, the first is %s: %s", human.Plural(int(p.Rows), "row"), human.Count(p.First), p.Reason), 66))
+		human.Row(w, "look at", human.Fold(fmt.Sprintf("%s, the first is %s: %s", human.Plural(int(p.Rows), "row"),
+			human.Count(p.First), p.Reason), 66))
 	}
 	if err != nil {
 		human.Row(w, "error", human.Fold(err.Error(), 66))
@@ -98,7 +101,8 @@ func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files
 	return err != nil || r.Refused+r.Conflicts > 0
 }
 
-// writeProblems writes why rows would be refused: as a table, or as a list when the table is wider than 80 columns.
+// writeProblems writes why rows would be refused: as a table, or as a list when the table is wider
+// than 80 columns.
 func writeProblems(w io.Writer, problems []files.Problem) {
 	g := human.Grid{Heads: []string{"  rows", "first", "field", "reason"}, Right: []bool{true, true, false, false}}
 	for _, p := range problems {

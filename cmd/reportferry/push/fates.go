@@ -37,7 +37,8 @@ func amountOf(t *files.Total) string {
 	return plain(new(big.Rat).SetFrac(&t.Amount, big.NewInt(100_000)))
 }
 
-// writeFates writes what would become of the rows, what would be sent first, and how much each of that is.
+// writeFates writes what would become of the rows, what would be sent first, and how much each of
+// that is.
 func (g *group) writeFates(w io.Writer, c files.Checked) {
 	for _, x := range []struct {
 		fate outbox.Fate
@@ -45,8 +46,10 @@ func (g *group) writeFates(w io.Writer, c files.Checked) {
 		word string
 		note string
 	}{
-		{outbox.ToSend, c.Pending + c.Unknown, "record", ""}, {outbox.SentBefore, c.Accepted, "record", "before"}, {outbox.RejectedBefore, c.Rejected, "record", "before, by the service"},
-		{outbox.IsDuplicate, c.Duplicates, "row", ""}, {outbox.IsConflict, c.Conflicts, "row", g.conflict}, {outbox.IsRefused, c.Refused, "row", ""}, {outbox.IsSkipped, c.Skipped, "row", ""},
+		{outbox.ToSend, c.Pending + c.Unknown, "record", ""}, {outbox.SentBefore, c.Accepted, "record", "before"},
+		{outbox.RejectedBefore, c.Rejected, "record", "before, by the service"},
+		{outbox.IsDuplicate, c.Duplicates, "row", ""}, {outbox.IsConflict, c.Conflicts, "row", g.conflict},
+		{outbox.IsRefused, c.Refused, "row", ""}, {outbox.IsSkipped, c.Skipped, "row", ""},
 	} {
 		if x.rows == 0 && x.fate != outbox.ToSend {
 			continue

@@ -42,12 +42,14 @@ there is never written over. What was found goes to the other of the two.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if d.into != "" {
 				if _, err := os.Lstat(d.into); err == nil {
-					return exit.Refused(fmt.Errorf("%s is there already, and isn't written over; name a new file with -o", d.into))
+					return exit.Refused(fmt.Errorf("%s is there already, and isn't written over; name a new file "+
+						"with -o", d.into))
 				}
 			}
 			var err error
 			if d.columns, err = fieldsOf("--column", columns, nil); err == nil {
-				d.constants, err = fieldsOf("--constant", constants, map[string]string{"cost_type": costType, "tag": tag})
+				d.constants, err = fieldsOf("--constant", constants,
+					map[string]string{"cost_type": costType, "tag": tag})
 			}
 			if err != nil {
 				return exit.Usage(err)
@@ -68,7 +70,8 @@ there is never written over. What was found goes to the other of the two.`,
 				return exit.Refused(fmt.Errorf("no config is written: %w", missing))
 			}
 			text := d.config().YAML()
-			if _, err := config.Parse(cmp.Or(d.into, "the config"), text, func(string) (string, bool) { return "x", true }); err != nil {
+			if _, err := config.Parse(cmp.Or(d.into, "the config"), text,
+				func(string) (string, bool) { return "x", true }); err != nil {
 				return exit.Refused(fmt.Errorf("the config that was made of %s isn't right: %w", d.path, err))
 			}
 			if d.into == "" {
@@ -85,7 +88,8 @@ there is never written over. What was found goes to the other of the two.`,
 	fs := cmd.Flags()
 	fs.StringVar(&d.into, "out", "", "`file` to write, which mustn't be there yet; default: standard output")
 	fs.StringArrayVar(&columns, "column", nil, "`field=name` of the column that a field of a record is taken from")
-	fs.StringArrayVar(&constants, "constant", nil, "`field=value` that is the same in all records, such as cost_currency=EUR")
+	fs.StringArrayVar(&constants, "constant", nil,
+		"`field=value` that is the same in all records, such as cost_currency=EUR")
 	fs.StringVar(&costType, "cost-type", "", "what is paid for: cpc, cpi, cpe or cpm")
 	fs.StringVar(&tag, "tag", "", "label for finding the records again; default: the file's name")
 	fs.StringVar(&d.baseURL, "base-url", "", "`URL` of the service's reports, where it isn't the usual one")
@@ -94,7 +98,8 @@ there is never written over. What was found goes to the other of the two.`,
 	return cmd
 }
 
-// fieldsOf reads the values of a flag that speaks of fields, beside those that have flags of their own.
+// fieldsOf reads the values of a flag that speaks of fields, beside those that have flags of their
+// own.
 func fieldsOf(flag string, said []string, own map[string]string) (map[string]string, error) {
 	fields := map[string]string{}
 	for name, value := range own {
@@ -106,7 +111,8 @@ func fieldsOf(flag string, said []string, own map[string]string) (map[string]str
 		name, value, is := strings.Cut(one, "=")
 		switch {
 		case !is || value == "" || !slices.Contains(spend.Fields(), name):
-			return nil, fmt.Errorf("%s %s: want a field and its value, such as %s=...; the fields are %s", flag, one, spend.Fields()[0], strings.Join(spend.Fields(), ", "))
+			return nil, fmt.Errorf("%s %s: want a field and its value, such as %s=...; the fields are %s", flag, one,
+				spend.Fields()[0], strings.Join(spend.Fields(), ", "))
 		case fields[name] != "":
 			return nil, fmt.Errorf("%s: %s is said twice", flag, name)
 		}

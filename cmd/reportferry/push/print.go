@@ -69,7 +69,8 @@ func (d *sketch) next(w io.Writer) {
 		config = "spend.yml"
 		saved = ", with the config saved as " + config
 	}
-	fmt.Fprintf(w, "Next%[1]s:\n  reportferry spend check --config %[2]s %[3]s\n  reportferry spend push --config %[2]s %[3]s\n", saved, config, terminal.Line(d.path))
+	fmt.Fprintf(w, "Next%[1]s:\n  reportferry spend check --config %[2]s %[3]s\n  reportferry spend push --config "+
+		"%[2]s %[3]s\n", saved, config, terminal.Line(d.path))
 }
 
 // create writes a file that isn't there yet.

@@ -1,5 +1,6 @@
-// Package push has the commands spend and sharing, which push files of records to the service. Without it, such files could
-// be pushed by a schedule only, and nobody could read a file before it is sent or see what became of its records.
+// Package push has the commands spend and sharing, which push files of records to the service.
+// Without it, such files could be pushed by a schedule only, and nobody could read a file before it
+// is sent or see what became of its records.
 //
 //	init                                    spend: the config of a job, made of a file
 //	check ── push ── status ── requeue      both kinds: jobs/outbox keeps what became of each record
@@ -30,13 +31,15 @@ type group struct {
 // command makes the kind's own command with the ones that both kinds have below it.
 func (g *group) command(short, long string) *cobra.Command {
 	cmd := &cobra.Command{Use: g.kind, Short: short, Long: long, Args: cobra.NoArgs}
-	cmd.PersistentFlags().StringVar(&g.job, "job", "", "`job` of the config; not needed when it has one of kind "+g.kind)
+	cmd.PersistentFlags().StringVar(&g.job, "job", "",
+		"`job` of the config; not needed when it has one of kind "+g.kind)
 	cmd.AddCommand(g.push(), g.check(), g.status(), g.requeue())
 	return cmd
 }
 
 // on opens the ledger, makes the job that --job names and calls do with it.
-func (g *group) on(cmd *cobra.Command, a wire.PushAsk, do func(ctx context.Context, s *wire.Session, c config.Job, k wire.Pusher) error) error {
+func (g *group) on(cmd *cobra.Command, a wire.PushAsk, do func(ctx context.Context, s *wire.Session, c config.Job,
+	k wire.Pusher) error) error {
 	return g.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 		c, err := wire.ChooseJob(s.Config, g.kind, g.job)
 		if err != nil {
@@ -53,7 +56,8 @@ func (g *group) on(cmd *cobra.Command, a wire.PushAsk, do func(ctx context.Conte
 	})
 }
 
-// push makes the command push: a run of the job with the files that are named, or those that are due.
+// push makes the command push: a run of the job with the files that are named, or those that are
+// due.
 func (g *group) push() *cobra.Command {
 	var deadline *wire.Deadline
 	var first bool
@@ -77,17 +81,20 @@ left for a person. A push that leaves any ends with 3 and says how many.
 
 ` + exit.Help(),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return g.Run(cmd, wire.Request{Trigger: "manual", Named: true, Stop: deadline.Stop(), Jobs: func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {
-				c, err := wire.ChooseJob(s.Config, g.kind, g.job)
-				if err != nil {
-					return nil, err
-				}
-				job, err := wire.Push(ctx, s, c, wire.PushAsk{Now: true, Files: files, First: first, ShowIDs: g.showIDs})
-				return []jobs.Job{job}, err
-			}})
+			return g.Run(cmd, wire.Request{Trigger: "manual", Named: true, Stop: deadline.Stop(),
+				Jobs: func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {
+					c, err := wire.ChooseJob(s.Config, g.kind, g.job)
+					if err != nil {
+						return nil, err
+					}
+					job, err := wire.Push(ctx, s, c, wire.PushAsk{Now: true, Files: files, First: first,
+						ShowIDs: g.showIDs})
+					return []jobs.Job{job}, err
+				}})
 		},
 	}
-	cmd.Flags().BoolVar(&first, "first", false, "send files that are older than a day although nothing that the job has pushed is on record")
+	cmd.Flags().BoolVar(&first, "first", false,
+		"send files that are older than a day although nothing that the job has pushed is on record")
 	deadline = g.AddRun(cmd)
 	return cmd
 }

@@ -21,10 +21,13 @@ import (
 )
 
 // costMetrics gives, for each cost type of a record, the metric in which reports show it.
-var costMetrics = map[string]string{"cpc": "click_cost", "cpm": "impression_cost", "cpi": "install_cost", "cpe": "event_cost"}
+var costMetrics = map[string]string{"cpc": "click_cost", "cpm": "impression_cost", "cpi": "install_cost",
+	"cpe": "event_cost"}
 
-// reported fills in the report's figures. Each currency takes a report of its own, because a report converts to one currency.
-func reported(ctx context.Context, client *adjust.Client, sums []*balance, first, last civil.Date, network string) error {
+// reported fills in the report's figures. Each currency takes a report of its own, because a report
+// converts to one currency.
+func reported(ctx context.Context, client *adjust.Client, sums []*balance, first, last civil.Date,
+	network string) error {
 	q := adjust.ReportQuery{
 		Dimensions: []string{"day"}, Metrics: []string{"click_cost", "impression_cost", "install_cost", "event_cost"},
 		From: first, Until: last.AddDays(1), UTCOffset: "+00:00", Parameters: config.DefaultParameters(),
@@ -48,7 +51,8 @@ func reported(ctx context.Context, client *adjust.Client, sums []*balance, first
 }
 
 // dailyFigures fetches a report by day, as cells under keys such as "2026-01-31 click_cost".
-func dailyFigures(ctx context.Context, client *adjust.Client, q adjust.ReportQuery) (figures map[string]string, err error) {
+func dailyFigures(ctx context.Context, client *adjust.Client, q adjust.ReportQuery) (figures map[string]string,
+	err error) {
 	figures = map[string]string{}
 	_, err = client.CSVReport(ctx, q, func(body io.Reader) error {
 		clear(figures) // this is another attempt, and the last one may have broken off half way
@@ -77,7 +81,8 @@ func dailyFigures(ctx context.Context, client *adjust.Client, q adjust.ReportQue
 	return figures, err
 }
 
-// writeBalances writes a row for each sum with its verdict, then what to know of those that differ, and how many have which.
+// writeBalances writes a row for each sum with its verdict, then what to know of those that differ,
+// and how many have which.
 func writeBalances(w io.Writer, sums []*balance) error {
 	g := human.Grid{
 		Heads: []string{"day", "type", "in", "pushed", "report", "difference", "share", "verdict"},
@@ -94,7 +99,8 @@ func writeBalances(w io.Writer, sums []*balance) error {
 		if b.Share != "" {
 			share = b.Share + "%"
 		}
-		g.Rows = append(g.Rows, []string{b.Day, b.Type, b.Currency, b.Pushed, cmp.Or(b.Report, "-"), b.Difference, share, b.Verdict})
+		g.Rows = append(g.Rows, []string{b.Day, b.Type, b.Currency, b.Pushed, cmp.Or(b.Report, "-"), b.Difference,
+			share, b.Verdict})
 	}
 	g.Write(w)
 	for _, b := range sums {
@@ -106,7 +112,8 @@ func writeBalances(w io.Writer, sums []*balance) error {
 		fmt.Fprintln(w)
 	}
 	var counts []string
-	for _, v := range [][2]string{{isEqual, "equal"}, {isWaiting, "waiting"}, {isMore, "with more in the report"}, {differs, "differing"}} {
+	for _, v := range [][2]string{{isEqual, "equal"}, {isWaiting, "waiting"}, {isMore, "with more in the report"},
+		{differs, "differing"}} {
 		if times[v[0]] > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", times[v[0]], v[1]))
 		}
@@ -116,7 +123,8 @@ func writeBalances(w io.Writer, sums []*balance) error {
 		fmt.Fprintf(w, "What waits may still be matched: ask again after %s.\n", until.Format("2006-01-02 15:04 MST"))
 	}
 	if times[isMore] > 0 {
-		fmt.Fprintln(w, "Where the report has more, other partners' costs may be among it, and\nwhether all that was pushed is there can't be told; --network NAME asks for the\ncosts of one network alone.")
+		fmt.Fprintln(w, "Where the report has more, other partners' costs may be among it, and\nwhether all that "+
+			"was pushed is there can't be told; --network NAME asks for the\ncosts of one network alone.")
 	}
 	return nil
 }
@@ -133,8 +141,10 @@ func (b *balance) writeTags(w io.Writer) {
 	if !strings.HasPrefix(b.Difference, "-") {
 		more = "+"
 	}
-	fmt.Fprintf(w, "\n%s %s %s differs by %s%s. Reports know no tags; pushed for it were:\n", b.Day, b.Type, b.Currency, more, b.Difference)
-	g := human.Grid{Heads: []string{"  tag", "records", "pushed", ""}, Right: []bool{false, true, true, false}, Most: []int{36}}
+	fmt.Fprintf(w, "\n%s %s %s differs by %s%s. Reports know no tags; pushed for it were:\n", b.Day, b.Type, b.Currency,
+		more, b.Difference)
+	g := human.Grid{Heads: []string{"  tag", "records", "pushed", ""}, Right: []bool{false, true, true, false},
+		Most: []int{36}}
 	for _, t := range b.Tags[:min(len(b.Tags), mostShown)] {
 		alone := ""
 		if t.Alone {
@@ -148,16 +158,19 @@ func (b *balance) writeTags(w io.Writer) {
 	}
 }
 
-// balancesCSV writes a row for each sum. What a spreadsheet would compute has an apostrophe before it.
+// balancesCSV writes a row for each sum. What a spreadsheet would compute has an apostrophe before
+// it.
 func balancesCSV(w io.Writer, sums []*balance) error {
 	out := csv.NewWriter(w)
-	rows := [][]string{{"day", "type", "currency", "records", "pushed", "report", "difference", "share", "verdict", "accepted", "tags"}}
+	rows := [][]string{{"day", "type", "currency", "records", "pushed", "report", "difference", "share", "verdict",
+		"accepted", "tags"}}
 	for _, b := range sums {
 		var tags []string
 		for _, t := range b.Tags {
 			tags = append(tags, cmp.Or(t.Tag, notOnRecord)+": "+t.Pushed)
 		}
-		rows = append(rows, []string{b.Day, b.Type, b.Currency, strconv.FormatInt(b.Records, 10), b.Pushed, b.Report, b.Difference, b.Share, b.Verdict,
+		rows = append(rows, []string{b.Day, b.Type, b.Currency, strconv.FormatInt(b.Records, 10), b.Pushed, b.Report,
+			b.Difference, b.Share, b.Verdict,
 			b.Accepted.Format(time.RFC3339), outbox.Guarded(strings.Join(tags, "; "))})
 	}
 	return out.WriteAll(rows)

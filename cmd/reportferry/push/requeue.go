@@ -20,7 +20,8 @@ func (g *group) requeue() *cobra.Command {
 on_unknown: park leaves them for a person. The next run or push sends them. A
 file is named as %s status shows it; without a name, all are meant.`, g.kind),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
+			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job,
+				k wire.Pusher) error {
 				if len(files) == 0 {
 					files = []string{""}
 				}

@@ -21,7 +21,8 @@ import (
 // Sharing makes the command sharing and those below it.
 func Sharing(p *wire.Program) *cobra.Command {
 	g := &group{Program: p, kind: "sharing", conflict: "of devices that a file of a later day has choices of"}
-	cmd := g.command("Push devices' choices on third-party sharing", `Push files of devices' choices on third-party sharing to the service. Records of
+	cmd := g.command("Push devices' choices on third-party sharing",
+		`Push files of devices' choices on third-party sharing to the service. Records of
 one device are sent in the order of the file, one at a time, and files by their
 days. A record that isn't settled holds up the later ones of its own device, and
 no others: an opt-out and the opt-in after it never change places.
@@ -74,8 +75,12 @@ Rules:
 				return exit.Usage(fmt.Errorf("explain: %w", err))
 			}
 			if len(strange) > 0 {
-				g.Note(cmd.ErrOrStderr(), human.Fold(fmt.Sprintf("Not known here, and taken for partners of their own: %s. Push sends them as they are named, "+
-					"and the service judges.%s", terminal.Line(strings.Join(strange, ", ")), likely(strange, partners)), 80))
+				g.Note(cmd.ErrOrStderr(),
+					human.Fold(fmt.Sprintf("Not known here, and taken for partners of their own: %s. Push sends "+
+						"them as they are named, "+
+						"and the service judges.%s", terminal.Line(strings.Join(strange, ", ")),
+						likely(strange, partners)),
+						80))
 			}
 			return x.write(cmd.OutOrStdout(), state, partners)
 		},
@@ -83,14 +88,16 @@ Rules:
 	cmd.Flags().StringVar(&x.choice, "sharing", "", "what the last record says of sharing: enable or disable")
 	cmd.Flags().StringVar(&x.partner, "partner", "", "only this `partner`")
 	cmd.Flags().StringVar(&x.metric, "metric", "", "only this `metric`")
-	cmd.Flags().StringSliceVar(&x.more, "partners", nil, "names or IDs of partners, or both as \"name (ID)\", beside the service's thirteen and those of the config")
+	cmd.Flags().StringSliceVar(&x.more, "partners", nil,
+		"names or IDs of partners, or both as \"name (ID)\", beside the service's thirteen and those of the config")
 	x.form = g.AddOutput(cmd, "one object for each metric and partner", sharing.Decision{})
 	return cmd
 }
 
-// read computes the sharing state of a device after records with these settings, and the partners to show it for. strange
-// are those that only the settings or --partner name.
-func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *sharing.State, asked, strange []string, err error) {
+// read computes the sharing state of a device after records with these settings, and the partners
+// to show it for. strange are those that only the settings or --partner name.
+func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *sharing.State, asked, strange []string,
+	err error) {
 	partners, err := x.partners(p)
 	if err != nil {
 		return nil, nil, nil, err
@@ -146,7 +153,8 @@ func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *
 
 // likely says which known partners the strange ones may be in truth.
 func likely(strange, partners []string) string {
-	known := slices.DeleteFunc(slices.Concat(partners, sharing.NewPartners(nil).List()), func(p string) bool { return slices.Contains(strange, p) })
+	known := slices.DeleteFunc(slices.Concat(partners, sharing.NewPartners(nil).List()),
+		func(p string) bool { return slices.Contains(strange, p) })
 	slices.Sort(known)
 	known = slices.Compact(known)
 	var text string

@@ -32,7 +32,8 @@ type sketch struct {
 	currency string // that the name or the cells of the amount's column say
 }
 
-// needs says what a field takes that no column fits, and the flag that gives it; engaged_at isn't needed.
+// needs says what a field takes that no column fits, and the flag that gives it; engaged_at isn't
+// needed.
 var needs = map[string][2]string{
 	"cost_id":       {"the ID that the click or impression was served with", "--column cost_id=NAME"},
 	"cost_type":     {"what is paid for", "--cost-type cpc, or cpi, cpe or cpm"},
@@ -48,7 +49,8 @@ func (d *sketch) find() error {
 	given := maps.Clone(d.columns)
 	for name := range d.constants {
 		if given[name] != "" {
-			return fmt.Errorf("%s is taken from column %q, and is to have one value for all records as well; want one of the two", name, given[name])
+			return fmt.Errorf("%s is taken from column %q, and is to have one value for all records as well; want "+
+				"one of the two", name, given[name])
 		}
 		given[name] = ""
 	}
@@ -64,14 +66,18 @@ func (d *sketch) find() error {
 		}
 	}
 	if by, sums := d.file.Sums(); sums && d.fields[0].Column == "" {
-		return fmt.Errorf("it has sums by %s, and no ID of a click or impression. The service takes spend for single clicks and impressions alone: "+
-			"its interface /cost wants the Cost ID of each, and has no place for the sum of a day. Ask the platform for a report or log by click or impression "+
-			"with that ID; if one of the columns is the ID, name it by --column cost_id=NAME. The columns are %s", by, d.names())
+		return fmt.Errorf("it has sums by %s, and no ID of a click or impression. The service takes spend for "+
+			"single clicks and impressions alone: "+
+			"its interface /cost wants the Cost ID of each, and has no place for the sum of a day. Ask the platform "+
+			"for a report or log by click or impression "+
+			"with that ID; if one of the columns is the ID, name it by --column cost_id=NAME. The columns are %s", by,
+			d.names())
 	}
 	if d.constants["tag"] == "" && d.fields[slices.Index(spend.Fields(), "tag")].Column == "" {
 		d.constants["tag"] = d.tag()
 	}
-	if d.currency != "" && d.constants["cost_currency"] == "" && d.fields[slices.Index(spend.Fields(), "cost_currency")].Column == "" {
+	if d.currency != "" && d.constants["cost_currency"] == "" &&
+		d.fields[slices.Index(spend.Fields(), "cost_currency")].Column == "" {
 		d.constants["cost_currency"] = d.currency
 	}
 	return nil
@@ -126,29 +132,35 @@ func (d *sketch) config() draft.Config {
 		}
 	}
 	more := []draft.Key{
-		{Name: "source", Value: d.source(), Comment: "{date} is a day such as 2026-01-31; * any characters but a slash"},
+		{Name: "source", Value: d.source(),
+			Comment: "{date} is a day such as 2026-01-31; * any characters but a slash"},
 	}
 	more = append(more, d.format()...)
-	more = append(more, draft.Key{Name: "columns", Value: columns, Comment: "Columns of the files, by the fields of a record."})
+	more = append(more, draft.Key{Name: "columns", Value: columns,
+		Comment: "Columns of the files, by the fields of a record."})
 	if constants != nil {
 		more = append(more, draft.Key{Name: "constants", Value: constants, Comment: "One value for all records."})
 	}
-	more = append(more, draft.Key{Name: "rejects", Value: "file://./rejects", Comment: "rows that weren't taken, and why"})
-	key := draft.Key{Name: "spend", Value: draft.Off{Value: []draft.Key{{Name: "token", Value: "${PARTNER_KEY}"}}}, Comment: "The partner's own key, where the service asks for one."}
+	more = append(more, draft.Key{Name: "rejects", Value: "file://./rejects",
+		Comment: "rows that weren't taken, and why"})
+	key := draft.Key{Name: "spend", Value: draft.Off{Value: []draft.Key{{Name: "token", Value: "${PARTNER_KEY}"}}},
+		Comment: "The partner's own key, where the service asks for one."}
 	if d.key != "" {
 		key.Value = []draft.Key{{Name: "token", Value: "${" + d.key + "}"}}
 	}
 	return draft.Config{
 		Comment: []string{"Spend as in " + strings.ReplaceAll(filepath.Base(d.path), "\n", " ") + "."},
 		Service: draft.Service{BaseURL: d.baseURL, More: []draft.Key{
-			{Name: "cost_url", Value: cmp.Or(d.costURL, "https://app.adjust.com"), Comment: "where spend is pushed to"}, key,
+			{Name: "cost_url", Value: cmp.Or(d.costURL, "https://app.adjust.com"), Comment: "where spend is pushed to"},
+			key,
 		}},
 		Ledger: "file://./ledger",
 		Jobs:   []draft.Job{{Name: d.job, Kind: "spend", Schedule: "30 2 * * *", More: more}},
 	}
 }
 
-// format says how the files are written, as far as a job has to be told or a person wants to see it.
+// format says how the files are written, as far as a job has to be told or a person wants to see
+// it.
 func (d *sketch) format() []draft.Key {
 	var keys []draft.Key
 	f := d.file

@@ -20,14 +20,16 @@ import (
 // Spend makes the command spend and those below it.
 func Spend(p *wire.Program) *cobra.Command {
 	g := &group{Program: p, kind: "spend", conflict: "whose cost_id an earlier row or push has with other content"}
-	cmd := g.command("Push files of ad spend, and see what became of them", `Push files of ad spend to the service, record by record. What became of each
+	cmd := g.command("Push files of ad spend, and see what became of them",
+		`Push files of ad spend to the service, record by record. What became of each
 record is in the ledger: no record is sent twice but those whose answer was
 lost, and none of a file that was stopped half way is left out.`)
 	cmd.AddCommand(g.reconcile(), g.init())
 	return cmd
 }
 
-// usualWait is how long the service may take to show spend that it accepted. Its documents name no time.
+// usualWait is how long the service may take to show spend that it accepted. Its documents name no
+// time.
 const usualWait = 24 * time.Hour
 
 // reconcile makes the command spend reconcile.
@@ -63,8 +65,10 @@ yesterday or today, in UTC.`,
 			if err != nil {
 				return err
 			}
-			write := wire.Form(form, map[string]func(io.Writer, []*balance) error{wire.Text: writeBalances, wire.JSON: human.JSONLines[*balance], "csv": balancesCSV})
-			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, s *wire.Session, c config.Job, k wire.Pusher) error {
+			write := wire.Form(form, map[string]func(io.Writer, []*balance) error{wire.Text: writeBalances,
+				wire.JSON: human.JSONLines[*balance], "csv": balancesCSV})
+			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, s *wire.Session, c config.Job,
+				k wire.Pusher) error {
 				files, err := k.Outbox().Summed(ctx)
 				if err != nil {
 					return err
@@ -74,7 +78,8 @@ yesterday or today, in UTC.`,
 					return err
 				}
 				if len(sums) == 0 && form.String() == wire.Text {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing was accepted for %s\n", c.Name, human.Range(first, last))
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing was accepted for %s\n", c.Name,
+						human.Range(first, last))
 					return nil
 				}
 				if err := reported(ctx, s.Client, sums, first, last, network); err != nil {

@@ -32,7 +32,8 @@ rows that aren't right, is there with the reason and what to do about it. The
 next push reads it again.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job, k wire.Pusher) error {
+			return g.on(cmd, wire.PushAsk{}, func(ctx context.Context, _ *wire.Session, c config.Job,
+				k wire.Pusher) error {
 				read := k.Outbox().Files
 				if form.JSON() {
 					read = k.Outbox().Summed
@@ -82,9 +83,11 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 		if f.Error != "" && !f.Begun() && f.Rejects == "" {
 			continue // its rows weren't counted to their end
 		}
-		human.Row(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", human.Count(f.Rows), human.Count(f.Accepted), human.Count(f.Duplicates)))
+		human.Row(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", human.Count(f.Rows), human.Count(f.Accepted),
+			human.Count(f.Duplicates)))
 		if n := contents[f.Name] - 1; n > 0 {
-			human.Row(w, "earlier", fmt.Sprintf("%s, accepted %s", human.Plural(n, "content"), human.Count(accepted[f.Name]-f.Accepted)))
+			human.Row(w, "earlier", fmt.Sprintf("%s, accepted %s", human.Plural(n, "content"),
+				human.Count(accepted[f.Name]-f.Accepted)))
 		}
 		if n := f.NotTaken(); n > 0 {
 			human.Row(w, "not taken", human.Count(n)+": "+runs.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts))
@@ -103,7 +106,8 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 			human.Row(w, "pending", human.Count(f.Pending))
 		}
 		if f.Unknown > 0 {
-			human.Row(w, "unknown", human.Count(f.Unknown)+"; the next run sends them again, or with on_unknown: park "+g.kind+" requeue does")
+			human.Row(w, "unknown", human.Count(f.Unknown)+"; the next run sends them again, or with on_unknown: "+
+				"park "+g.kind+" requeue does")
 		}
 		if f.Doubtful > 0 {
 			human.Row(w, "doubtful", human.Count(f.Doubtful)+" may have been sent more than once")

@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
-// readAs says what a file was taken for, and how its numbers and times are spelled when they are text.
+// readAs says what a file was taken for, and how its numbers and times are spelled when they are
+// text.
 func readAs(c config.Job, checked files.Checked) string {
 	text := checked.Read.String()
 	if c.Spend == nil || checked.Read.Kind == "Parquet" {
@@ -35,7 +36,8 @@ func readAs(c config.Job, checked files.Checked) string {
 	return human.Fold(text, 66)
 }
 
-// writeRecords writes the first records as they would be sent, and the totals of all that are right.
+// writeRecords writes the first records as they would be sent, and the totals of all that are
+// right.
 func writeRecords(w io.Writer, checked files.Checked) {
 	for i, record := range checked.First {
 		label := ""
@@ -48,7 +50,10 @@ func writeRecords(w io.Writer, checked files.Checked) {
 		}
 		human.Row(w, label, human.Fold(strings.Join(fields, " "), 66))
 	}
-	days := addUp(checked.Totals[outbox.ToSend], func(k spend.Key) string { return k.Day + "  " + k.Type + "  " + strings.ToUpper(k.Currency) })
+	days := addUp(checked.Totals[outbox.ToSend], func(k spend.Key) string {
+		return k.Day + "  " + k.Type + "  " +
+			strings.ToUpper(k.Currency)
+	})
 	for i, day := range slices.Sorted(maps.Keys(days)) {
 		label := ""
 		if i == 0 {
@@ -58,7 +63,8 @@ func writeRecords(w io.Writer, checked files.Checked) {
 			human.Row(w, "", fmt.Sprintf("and %d more days, types and currencies", len(days)-mostDays))
 			break
 		}
-		human.Row(w, label, fmt.Sprintf("%s  %s in %s", day, amountOf(days[day]), human.Plural(int(days[day].Records), "record")))
+		human.Row(w, label, fmt.Sprintf("%s  %s in %s", day, amountOf(days[day]),
+			human.Plural(int(days[day].Records), "record")))
 	}
 	if checked.Beyond > 0 {
 		human.Row(w, "", human.Plural(int(checked.Beyond), "record")+" of further days aren't in any of these sums")

@@ -18,8 +18,9 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
-// Account lists the apps that the token may see, in the order of their names. The list is nil when the service has none, which
-// its document doesn't promise. A person waits for it, so it isn't asked for long.
+// Account lists the apps that the token may see, in the order of their names. The list is nil when
+// the service has none, which its document doesn't promise. A person waits for it, so it isn't
+// asked for long.
 func account(cmd *cobra.Command, p *wire.Program, c *config.Config) (apps []adjust.Filter, err error) {
 	brief := *c
 	brief.Warnings, brief.Service.Attempts, brief.Service.Patience = nil, 2, 20*time.Second
@@ -73,7 +74,8 @@ func find(apps []adjust.Filter, name string) (token string, err error) {
 	case 1:
 		return found[0], nil
 	default:
-		return "", fmt.Errorf("%q is the name of %d apps; want the token of one: %s", name, len(found), terminal.Line(strings.Join(found, ", ")))
+		return "", fmt.Errorf("%q is the name of %d apps; want the token of one: %s", name, len(found),
+			terminal.Line(strings.Join(found, ", ")))
 	}
 	var known []string
 	for _, a := range apps[:min(len(apps), 5)] {

@@ -51,7 +51,8 @@ func (a answers) draft(s draft.Service, folder string) (draft.Config, error) {
 	for _, name := range a.presets {
 		p, ok := preset.Named(name)
 		if !ok {
-			return c, fmt.Errorf("preset: no preset %q; want %s, which init --preset list explains", name, strings.Join(presetNames(), ", "))
+			return c, fmt.Errorf("preset: no preset %q; want %s, which init --preset list explains", name,
+				strings.Join(presetNames(), ", "))
 		}
 		for _, j := range p.Jobs {
 			c.Jobs = append(c.Jobs, a.finished(j, sink))
@@ -67,7 +68,8 @@ func (a answers) draft(s draft.Service, folder string) (draft.Config, error) {
 	return c, nil
 }
 
-// text is the config as a file, and parsed is what that file says. Errors begin with the keys, or with the flags of whom to ask.
+// text is the config as a file, and parsed is what that file says. Errors begin with the keys, or
+// with the flags of whom to ask.
 func (a answers) text(p *wire.Program) ([]byte, error) {
 	s, err := p.Whom()
 	if err == nil {
@@ -101,15 +103,18 @@ func (a answers) parsed(p *wire.Program) (*config.Config, error) {
 // capitals are how people name variables. A token doesn't look like this.
 var capitals = lazy.Regexp(`^[A-Z][A-Z0-9_]{0,60}$`)
 
-// checkVariable refuses what is more likely the token than the name of its variable, because the name is written into the file.
+// checkVariable refuses what is more likely the token than the name of its variable, because the
+// name is written into the file.
 func checkVariable(p *wire.Program) error {
 	if name := missingToken(p); name != "" && !capitals().MatchString(name) {
-		return errors.New("--token-env: want the name of an environment variable that holds the token, never the token itself; no variable of this name is set")
+		return errors.New("--token-env: want the name of an environment variable that holds the token, never the " +
+			"token itself; no variable of this name is set")
 	}
 	return nil
 }
 
-// missingToken is the variable that should hold the token and doesn't; empty when nothing is missing.
+// missingToken is the variable that should hold the token and doesn't; empty when nothing is
+// missing.
 func missingToken(p *wire.Program) string {
 	name := cmp.Or(p.TokenEnv, config.DefaultTokenEnv)
 	if value, _ := p.LookupEnv(name); p.Embedded || value != "" {

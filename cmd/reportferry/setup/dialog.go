@@ -13,14 +13,16 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// A dialog asks one question at a time. It ends with the context or with the input, whichever is first.
+// A dialog asks one question at a time. It ends with the context or with the input, whichever is
+// first.
 type dialog struct {
 	ctx   context.Context
 	out   io.Writer
 	lines <-chan string // closed at the end of the input
 }
 
-// newDialog reads answers line by line. The reading goes on beside the questions, because a signal doesn't end it.
+// newDialog reads answers line by line. The reading goes on beside the questions, because a signal
+// doesn't end it.
 func newDialog(ctx context.Context, in io.Reader, out io.Writer) *dialog {
 	lines := make(chan string)
 	go func() {

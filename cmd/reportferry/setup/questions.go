@@ -23,8 +23,8 @@ const own = "own"
 // mostApps is how many apps are shown with the question for them.
 const mostApps = 15
 
-// An interview fills in the answers, question by question. Each answer is tried as soon as it is given: the config with it must
-// be a good one.
+// An interview fills in the answers, question by question. Each answer is tried as soon as it is
+// given: the config with it must be a good one.
 type interview struct {
 	*dialog
 	p   *wire.Program
@@ -48,13 +48,14 @@ func interviewed(cmd *cobra.Command, p *wire.Program, a answers) (answers, error
 
 // whom asks for the service.
 func (i *interview) whom() error {
-	err := i.ask("The real service, or the example, which is a made-up account", "real", func(answer string, _ bool) error {
-		i.p.Embedded = strings.EqualFold(answer, "example")
-		if !i.p.Embedded && !strings.EqualFold(answer, "real") {
-			return errors.New("want real or example")
-		}
-		return nil
-	})
+	err := i.ask("The real service, or the example, which is a made-up account", "real",
+		func(answer string, _ bool) error {
+			i.p.Embedded = strings.EqualFold(answer, "example")
+			if !i.p.Embedded && !strings.EqualFold(answer, "real") {
+				return errors.New("want real or example")
+			}
+			return nil
+		})
 	if err != nil || i.p.Embedded {
 		return err
 	}
@@ -159,12 +160,13 @@ func (i *interview) rest() error {
 	if err != nil {
 		return err
 	}
-	err = i.ask("Zone in which a day begins and ends, such as Europe/Berlin", "UTC", func(answer string, sure bool) error {
-		if answer == "UTC" {
-			answer = ""
-		}
-		return i.try(sure, func(next *answers) { next.timezoneID = answer })
-	})
+	err = i.ask("Zone in which a day begins and ends, such as Europe/Berlin", "UTC",
+		func(answer string, sure bool) error {
+			if answer == "UTC" {
+				answer = ""
+			}
+			return i.try(sure, func(next *answers) { next.timezoneID = answer })
+		})
 	if err != nil {
 		return err
 	}
@@ -173,7 +175,9 @@ func (i *interview) rest() error {
 		to       func(*answers) *string
 	}{
 		{"Currency of money", func(a *answers) *string { return &a.currency }},
-		{"Where to: a folder, or gs://, s3://, azblob://bucket/prefix,\n  bigquery://project/dataset,\n  postgres://user@host/database/schema,\n  or iceberg://catalog/namespace?type=rest&uri=...", func(a *answers) *string { return &a.to }},
+		{"Where to: a folder, or gs://, s3://, azblob://bucket/prefix,\n  bigquery://project/dataset,\n  " +
+			"postgres://user@host/database/schema,\n  or iceberg://catalog/namespace?type=rest&uri=...",
+			func(a *answers) *string { return &a.to }},
 		{"When to look, as cron: minute hour day month weekday", func(a *answers) *string { return &a.schedule }},
 		{"Zone of that time, such as Europe/Berlin", func(a *answers) *string { return &a.zone }},
 	} {
@@ -195,7 +199,8 @@ func (i *interview) one(question, usual string, to func(*answers) *string) error
 	})
 }
 
-// try changes the answers if the config with the change is a good one. sure: what is allowed and likely a slip is meant.
+// try changes the answers if the config with the change is a good one. sure: what is allowed and
+// likely a slip is meant.
 func (i *interview) try(sure bool, change func(*answers)) error {
 	next := i.answers
 	change(&next)

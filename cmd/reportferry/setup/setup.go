@@ -1,11 +1,12 @@
-// Package setup has the command init, which writes a config. Without it, a person's first table would begin with an empty file
-// and a page of keys.
+// Package setup has the command init, which writes a config. Without it, a person's first table
+// would begin with an empty file and a page of keys.
 //
 //	flags ──────────────┐
 //	                    ├── answers ── config/draft ── text ── config.Parse ── file ── check
 //	questions, answers ─┘   presets
 //
-// Nothing is written before all answers are there and make a good config, and no file is replaced unless that is asked for.
+// Nothing is written before all answers are there and make a good config, and no file is replaced
+// unless that is asked for.
 package setup
 
 import (
@@ -58,12 +59,14 @@ prints them. Whatever it writes is yours to change.`,
 			}
 			if len(args) == 1 {
 				if cmd.Flags().Changed("config") {
-					return exit.Usage(fmt.Errorf("init %s: --config names the file too; leave out one of them", args[0]))
+					return exit.Usage(fmt.Errorf("init %s: --config names the file too; leave out one of them",
+						args[0]))
 				}
 				p.ConfigFile = args[0]
 			}
 			w := &writer{cmd: cmd, p: p, answers: a, force: force}
-			if !slices.ContainsFunc(answering, cmd.Flags().Changed) && terminal.Is(cmd.InOrStdin()) && terminal.Is(cmd.OutOrStdout()) {
+			if !slices.ContainsFunc(answering, cmd.Flags().Changed) && terminal.Is(cmd.InOrStdin()) &&
+				terminal.Is(cmd.OutOrStdout()) {
 				w.complete = interviewed
 			}
 			return w.write()
@@ -77,11 +80,15 @@ prints them. Whatever it writes is yours to change.`,
 	fs.StringVar(&a.name, "name", "", "`name` of that table; default: its dimensions")
 	fs.StringArrayVar(&a.apps, "app", nil, "only this `app`, by token or name; repeatable")
 	fs.StringVar(&a.currency, "currency", a.currency, "`currency` of money")
-	fs.StringVar(&a.to, "to", a.to, "`folder`, or URL of a bucket or a database: gs://bucket/prefix, bigquery://project/dataset, postgres://user@host/database/schema, iceberg://catalog/namespace?type=rest&uri=...")
-	fs.StringVar(&a.start, "start", "", "first `day`: a date, or days ago such as -90d; default: what the preset says, else "+want.UsualStart)
+	fs.StringVar(&a.to, "to", a.to, "`folder`, or URL of a bucket or a database: gs://bucket/prefix, "+
+		"bigquery://project/dataset, postgres://user@host/database/schema, "+
+		"iceberg://catalog/namespace?type=rest&uri=...")
+	fs.StringVar(&a.start, "start", "",
+		"first `day`: a date, or days ago such as -90d; default: what the preset says, else "+want.UsualStart)
 	want.AddZone(fs, &a.utcOffset, &a.timezoneID)
 	fs.StringVar(&a.schedule, "schedule", a.schedule, "when to look, as `cron`")
-	fs.StringVar(&a.zone, "zone", a.zone, "`zone` of the schedule, such as Europe/Berlin; default: that of --timezone-id, else UTC")
+	fs.StringVar(&a.zone, "zone", a.zone,
+		"`zone` of the schedule, such as Europe/Berlin; default: that of --timezone-id, else UTC")
 	fs.VisitAll(func(f *pflag.Flag) { answering = append(answering, f.Name) })
 	p.AddService(cmd)
 	answering = append(answering, wire.ServiceFlags...)

@@ -25,15 +25,17 @@ type writer struct {
 	cmd *cobra.Command
 	p   *wire.Program
 	answers
-	force    bool
-	complete func(*cobra.Command, *wire.Program, answers) (answers, error) // asks for the answers; nil: flags have given them
+	force bool
+	// Asks for the answers; nil: flags have given them.
+	complete func(*cobra.Command, *wire.Program, answers) (answers, error)
 }
 
 // write gets the answers, writes the file, and does what check does on it.
 func (w *writer) write() (err error) {
 	path := w.p.ConfigFile
 	if _, err := os.Lstat(path); err == nil && !w.force {
-		return exit.Usage(fmt.Errorf("%s is there already, and stays as it is: name another file, such as reportferry init other.yml, or replace it with --force", path))
+		return exit.Usage(fmt.Errorf("%s is there already, and stays as it is: name another file, such as "+
+			"reportferry init other.yml, or replace it with --force", path))
 	}
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return exit.Usage(fmt.Errorf("%s can't be written: %w", path, err))
@@ -66,7 +68,9 @@ func (w *writer) write() (err error) {
 	}
 	w.printSummary(c)
 	if name := missingToken(w.p); name != "" {
-		fmt.Fprintf(w.cmd.OutOrStdout(), "\nThe token is still missing. Put it into the environment, then try the config:\n  export %s=...\n  reportferry check%s\n", name, w.p.Again())
+		fmt.Fprintf(w.cmd.OutOrStdout(),
+			"\nThe token is still missing. Put it into the environment, then try the config:\n  export %s=...\n  "+
+				"reportferry check%s\n", name, w.p.Again())
 		return nil
 	}
 	fmt.Fprintln(w.cmd.OutOrStdout())
@@ -75,7 +79,8 @@ func (w *writer) write() (err error) {
 	}
 	err = inspect.Config(w.cmd, w.p) // it says which command comes next
 	if err != nil {
-		fmt.Fprintf(w.cmd.OutOrStdout(), "\n%s stays as it is written. When what failed is mended: reportferry check%s\n", path, w.p.Again())
+		fmt.Fprintf(w.cmd.OutOrStdout(),
+			"\n%s stays as it is written. When what failed is mended: reportferry check%s\n", path, w.p.Again())
 	}
 	return err
 }
@@ -84,13 +89,15 @@ func (w *writer) write() (err error) {
 func (w *writer) flags() error {
 	switch {
 	case len(w.presets)+len(w.dimensions)+len(w.metrics) == 0:
-		return exit.Usage(fmt.Errorf("--preset: want one of %s, which init --preset list explains; or --dimensions and --metrics for a table of your own", strings.Join(presetNames(), ", ")))
+		return exit.Usage(fmt.Errorf("--preset: want one of %s, which init --preset list explains; or --dimensions "+
+			"and --metrics for a table of your own", strings.Join(presetNames(), ", ")))
 	case len(w.metrics) > 0 && len(w.dimensions) == 0:
 		return exit.Usage(errors.New("--dimensions: the table of your own needs one at least, such as day"))
 	case len(w.dimensions) > 0 && len(w.metrics) == 0:
 		return exit.Usage(errors.New("--metrics: the table of your own needs one at least, such as installs"))
 	case w.name != "" && len(w.dimensions) == 0:
-		return exit.Usage(errors.New("--name: of a table of your own, which needs --dimensions and --metrics; a preset's tables have names"))
+		return exit.Usage(errors.New("--name: of a table of your own, which needs --dimensions and --metrics; a " +
+			"preset's tables have names"))
 	}
 	c, err := w.parsed(w.p)
 	if err != nil {

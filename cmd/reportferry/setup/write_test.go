@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A file that has appeared since the questions began stays as it is, unless it may be replaced. Nothing is left beside it.
+// A file that has appeared since the questions began stays as it is, unless it may be replaced.
+// Nothing is left beside it.
 func TestSave(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "reportferry.yml")

@@ -26,7 +26,8 @@ type Account struct {
 	Token  transport.TokenSource // nil: none is there
 }
 
-// Account is that of a name; the empty name is the service's own. It is made when it is first needed.
+// Account is that of a name; the empty name is the service's own. It is made when it is first
+// needed.
 func (e *Engine) Account(name string) (Account, error) {
 	if name == "" {
 		return Account{e.Client, e.Token}, nil
@@ -46,7 +47,8 @@ func (e *Engine) Account(name string) (Account, error) {
 	return a, err
 }
 
-// After makes the engine press the service no harder together with one that was there before it than one of them alone.
+// After makes the engine press the service no harder together with one that was there before it
+// than one of them alone.
 func (e *Engine) After(before *Engine) {
 	e.Client.After(before.Client)
 	before.mu.Lock()
@@ -61,17 +63,20 @@ func (e *Engine) After(before *Engine) {
 	}
 }
 
-// mostAtOnce bounds the windows of all accounts that are under way, because each has files open and rows in memory.
+// mostAtOnce bounds the windows of all accounts that are under way, because each has files open and
+// rows in memory.
 const mostAtOnce = 64
 
-// Parallel is how many units are done at once: as many as the requests that all accounts of jobs may have under way.
+// Parallel is how many units are done at once: as many as the requests that all accounts of jobs
+// may have under way.
 func (e *Engine) Parallel() int {
 	units := 0
 	seen := map[string]bool{}
 	for _, c := range e.Config.Jobs {
 		if c.Account != "" && !seen[c.Account] {
 			seen[c.Account] = true
-			units += max(1, cmp.Or(e.Config.ServiceOf(c.Account).InFlight, transport.UsualInFlight)/max(1, e.Task.count))
+			units += max(1, cmp.Or(e.Config.ServiceOf(c.Account).InFlight, transport.UsualInFlight)/max(1,
+				e.Task.count))
 		}
 	}
 	return max(e.Client.InFlight(), min(units, mostAtOnce))
@@ -94,7 +99,8 @@ func (tokenless) Token(context.Context) (string, error) {
 
 func (t tokenless) Refresh(ctx context.Context) (string, error) { return t.Token(ctx) }
 
-// An Embedded service is an emulator that the first request starts, because that takes a while and many accounts may have nothing to do.
+// An Embedded service is an emulator that the first request starts, because that takes a while and
+// many accounts may have nothing to do.
 type Embedded struct {
 	options emulator.Options
 	started sync.Once
@@ -128,7 +134,8 @@ func (m *Embedded) Close() error {
 	return m.server.Close()
 }
 
-// seedOf is the seed of an embedded account, so that each has numbers of its own; 0 for the service's own.
+// seedOf is the seed of an embedded account, so that each has numbers of its own; 0 for the
+// service's own.
 func seedOf(account string) int64 {
 	if account == "" {
 		return 0
@@ -159,8 +166,9 @@ func (e *Engine) Credential(ctx context.Context, account string) error {
 	return nil
 }
 
-// Credentials reads the tokens of the jobs that ask the service. A job whose account has none that can be read has a plan that says so, and the
-// others are done. Where there is none at all, or that of the service itself is missing, the error says so.
+// Credentials reads the tokens of the jobs that ask the service. A job whose account has none that
+// can be read has a plan that says so, and the others are done. Where there is none at all, or that
+// of the service itself is missing, the error says so.
 func (s *Session) Credentials(ctx context.Context, list []jobs.Job) error {
 	of := map[string][]int{}
 	for i, j := range list {
@@ -193,7 +201,8 @@ func (s *Session) Credentials(ctx context.Context, list []jobs.Job) error {
 	return <-failed
 }
 
-// Spread says in which jobs an entry of the config stands, for those that are chosen; empty: each is a job by itself.
+// Spread says in which jobs an entry of the config stands, for those that are chosen; empty: each
+// is a job by itself.
 func Spread(chosen []config.Job) (lines []string) {
 	jobsOf := map[string][]string{}
 	var entries []string
@@ -212,7 +221,8 @@ func Spread(chosen []config.Job) (lines []string) {
 		if len(names) > 4 {
 			names, more = names[:3], fmt.Sprintf(" and %d more", len(names)-3)
 		}
-		lines = append(lines, fmt.Sprintf("%s: a job and a table of each account: %s%s", entry, strings.Join(names, ", "), more))
+		lines = append(lines, fmt.Sprintf("%s: a job and a table of each account: %s%s", entry,
+			strings.Join(names, ", "), more))
 	}
 	return lines
 }

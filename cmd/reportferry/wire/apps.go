@@ -58,8 +58,10 @@ func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 		return nil, refuse(err)
 	}
 	o := apps.Options{
-		Job: c.Name, Table: c.Table, Run: s.RunID, Client: s.watched(c.Name, s.Client), Ledger: s.Ledger, TicketWait: c.Apps.TicketWait,
-		Schedule: schedule, IgnoreSchedule: a.Now, Migrate: a.Migrate, NewTicket: a.NewTicket, Log: s.Log, Tell: a.Tell,
+		Job: c.Name, Table: c.Table, Run: s.RunID, Client: s.watched(c.Name, s.Client), Ledger: s.Ledger,
+		TicketWait: c.Apps.TicketWait,
+		Schedule:   schedule, IgnoreSchedule: a.Now, Migrate: a.Migrate, NewTicket: a.NewTicket, Log: s.Log,
+		Tell: a.Tell,
 	}
 	for _, d := range list {
 		app, err := s.resolved(d)
@@ -80,7 +82,8 @@ func DeclaredApps(s *Session, c config.Job, a AppsAsk) (*apps.Kind, error) {
 // resolved gives a declared app the secrets that its references stand for.
 func (s *Session) resolved(a declared.App) (apps.App, error) {
 	app := apps.App{
-		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, Token: a.Token, Template: a.Template, Sections: a.Sections,
+		Name: a.Name, BundleID: a.BundleID, StoreID: a.StoreID, Platform: a.Platform, Token: a.Token,
+		Template: a.Template, Sections: a.Sections,
 		Stores: a.Stores, Editors: a.Editors, Verify: a.Verify,
 	}
 	var failed []error
@@ -112,7 +115,8 @@ func (s *Session) resolved(a declared.App) (apps.App, error) {
 	return app, errors.Join(failed...)
 }
 
-// resolvedValue replaces the references in a value, at any depth, by the secrets that they stand for.
+// resolvedValue replaces the references in a value, at any depth, by the secrets that they stand
+// for.
 func (s *Session) resolvedValue(v any) (any, error) {
 	var failed []error
 	one := func(v any) any {

@@ -33,7 +33,8 @@ func (a Ask) refuseRange(c config.Job, why string) error {
 	return nil
 }
 
-// Choose returns the jobs that are named, or all of them, in the config's order. The name of an entry stands for the jobs of all its accounts.
+// Choose returns the jobs that are named, or all of them, in the config's order. The name of an
+// entry stands for the jobs of all its accounts.
 func (e *Engine) Choose(names []string) ([]config.Job, error) {
 	if len(e.Config.Jobs) == 0 {
 		return nil, exit.Usage(errors.New("the config has no jobs; this command needs at least one under jobs"))
@@ -65,7 +66,8 @@ func (e *Engine) Choose(names []string) ([]config.Job, error) {
 func (e *Engine) ChooseOne(name string) (config.Job, error) {
 	chosen, err := e.Choose([]string{name})
 	if err == nil && len(chosen) > 1 {
-		err = exit.Usage(fmt.Errorf("%s stands for a job of each of %d accounts; name one of them, such as %s", name, len(chosen), chosen[0].Name))
+		err = exit.Usage(fmt.Errorf("%s stands for a job of each of %d accounts; name one of them, such as %s", name,
+			len(chosen), chosen[0].Name))
 	}
 	if err != nil {
 		return config.Job{}, err
@@ -73,7 +75,8 @@ func (e *Engine) ChooseOne(name string) (config.Job, error) {
 	return chosen[0], nil
 }
 
-// ChooseJob finds the one job of a kind that a command is about: by its name, or because the config has no other.
+// ChooseJob finds the one job of a kind that a command is about: by its name, or because the config
+// has no other.
 func ChooseJob(c *config.Config, kind, name string) (config.Job, error) {
 	var found []config.Job
 	for _, j := range c.Jobs {

@@ -20,8 +20,8 @@ const DayWords = "a date such as 2026-01-31, days before today such as -30d, yes
 // Today is the day that it is now for a job.
 func Today(c config.Job) civil.Date { return civil.DateOf(time.Now().In(Zone(c))) }
 
-// Zone is where a job's days begin and end: the zone of its report's days, else that of its schedule, which is UTC unless the
-// config says otherwise.
+// Zone is where a job's days begin and end: the zone of its report's days, else that of its
+// schedule, which is UTC unless the config says otherwise.
 func Zone(c config.Job) *time.Location {
 	zone, err := time.LoadLocation(c.Zone)
 	if c.Report != nil {
@@ -53,8 +53,8 @@ func ParseDay(text string, today civil.Date) (civil.Date, error) {
 	return day, nil
 }
 
-// ParseRange reads the values of --from and --to on the given day: two days in order; the first isn't in the future. An
-// empty to is yesterday, the last day that is over.
+// ParseRange reads the values of --from and --to on the given day: two days in order; the first
+// isn't in the future. An empty to is yesterday, the last day that is over.
 func ParseRange(from, to string, today civil.Date) (first, last civil.Date, err error) {
 	if first, err = ParseDay(from, today); err != nil {
 		return first, last, fmt.Errorf("--from %q: %w", from, err)
@@ -66,7 +66,8 @@ func ParseRange(from, to string, today civil.Date) (first, last civil.Date, err 
 	case first.After(today.AddDays(1)): // it is tomorrow already somewhere
 		return first, last, fmt.Errorf("--from %s lies in the future; today is %s", dayText(from, first), today)
 	case last.Before(first) && to == "":
-		return first, last, fmt.Errorf("--from %s lies after yesterday, which is the last day unless --to says otherwise: add --to today", dayText(from, first))
+		return first, last, fmt.Errorf("--from %s lies after yesterday, which is the last day unless --to says "+
+			"otherwise: add --to today", dayText(from, first))
 	case last.Before(first):
 		return first, last, fmt.Errorf("--to %s lies before --from %s", dayText(to, last), dayText(from, first))
 	}
@@ -81,7 +82,8 @@ func dayText(text string, day civil.Date) string {
 	return fmt.Sprintf("%s (%s)", text, day)
 }
 
-// Range reads --from and --to of a command about the job of a name, in whose days today and -30d are counted.
+// Range reads --from and --to of a command about the job of a name, in whose days today and -30d
+// are counted.
 func (e *Engine) Range(name, from, to string) (first, last civil.Date, err error) {
 	chosen, err := e.Choose([]string{name})
 	if err != nil {

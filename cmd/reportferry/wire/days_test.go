@@ -20,7 +20,8 @@ func TestParseRange(t *testing.T) {
 		{"yesterday", "today"}:       "2026-02-28 2026-03-01",
 		{"-0d", "today"}:             "2026-03-01 2026-03-01",
 		{"0001-01-01", "-3660d"}:     "0001-01-01 2016-02-22",
-		{"today", ""}:                "--from today (2026-03-01) lies after yesterday, which is the last day unless --to says otherwise: add --to today",
+		{"today", ""}: "--from today (2026-03-01) lies after yesterday, which is the last day unless " +
+			"--to says otherwise: add --to today",
 		{"-1d", "-2d"}:               "--to -2d (2026-02-27) lies before --from -1d (2026-02-28)",
 		{"2026-03-02", "2026-03-01"}: "--to 2026-03-01 lies before --from 2026-03-02",
 		{"2026-03-03", "2026-03-04"}: "--from 2026-03-03 lies in the future; today is 2026-03-01",
@@ -46,7 +47,8 @@ func TestToday(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(23*time.Hour + 30*time.Minute)
 		for want, c := range map[string]config.Job{
-			"2000-01-01": {Zone: "Europe/Berlin", Report: &config.Report{UTCOffset: "+00:00"}}, // the schedule's zone isn't the report's
+			// The schedule's zone isn't the report's.
+			"2000-01-01": {Zone: "Europe/Berlin", Report: &config.Report{UTCOffset: "+00:00"}},
 			"2000-01-02": {Zone: "Europe/Berlin", Report: &config.Report{TimezoneID: "5"}},
 		} {
 			if got := Today(c).String(); got != want {

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ending is how long before its deadline a run is told to end, as by SIGTERM. Giving up, recording and releasing what is
-// under way takes less.
+// ending is how long before its deadline a run is told to end, as by SIGTERM. Giving up, recording
+// and releasing what is under way takes less.
 const ending = 10 * time.Second
 
 // A Deadline is the --deadline flag of commands that a platform may give a limited time.
@@ -18,15 +18,20 @@ type Deadline struct {
 	began time.Time
 }
 
-// AddRun adds the flags of every command that does a run. REPORTFERRY_DEADLINE is read when the command runs, so that a wrong
-// value is an error of this command only.
+// AddRun adds the flags of every command that does a run. REPORTFERRY_DEADLINE is read when the
+// command runs, so that a wrong value is an error of this command only.
 func (p *Program) AddRun(cmd *cobra.Command) *Deadline {
 	d := &Deadline{began: p.Began}
 	cmd.Flags().BoolVarP(&p.Quiet, "quiet", "q", false, "say nothing but warnings, errors and what is left out")
-	cmd.Flags().BoolVar(&p.NoProgress, "no-progress", false, "write a line for each unit on a terminal too, in place of bars")
-	cmd.Flags().StringVar(&p.Result, "result", "", "write what became of the run, partition by partition, into this `file`; - is standard output, and the summary then goes to standard error")
-	cmd.Flags().StringVar(&p.ResultForm, "result-format", "json", "`form` of that: json, or kestra, which is lines that Kestra reads")
-	cmd.Flags().Var(d, "deadline", "`time` that the process has from its start, such as 50m: no window is begun that would hardly be over by then, and open ones are stopped 10 s before")
+	cmd.Flags().BoolVar(&p.NoProgress, "no-progress", false,
+		"write a line for each unit on a terminal too, in place of bars")
+	cmd.Flags().StringVar(&p.Result, "result", "",
+		"write what became of the run, partition by partition, into this `file`; - is standard output, and the "+
+			"summary then goes to standard error")
+	cmd.Flags().StringVar(&p.ResultForm, "result-format", "json",
+		"`form` of that: json, or kestra, which is lines that Kestra reads")
+	cmd.Flags().Var(d, "deadline", "`time` that the process has from its start, such as 50m: no window is begun "+
+		"that would hardly be over by then, and open ones are stopped 10 s before")
 	if p.Deadline == "" {
 		return d
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// AddService adds the flags of a command that asks the service and needs neither a job nor a config, and of the commands below
-// it. Such a command uses Asking.
+// AddService adds the flags of a command that asks the service and needs neither a job nor a
+// config, and of the commands below it. Such a command uses Asking.
 func (p *Program) AddService(cmd *cobra.Command) {
 	set := cmd.PersistentFlags()
 	set.BoolVar(&p.Embedded, "embedded", false, "ask a made-up account in this process, without a config or a token")
 	set.StringVar(&p.BaseURL, "base-url", "", "`address` of the service, if not the config's")
-	set.StringVar(&p.TokenEnv, "token-env", "", "environment `variable` that holds the API token, if not where the config says")
+	set.StringVar(&p.TokenEnv, "token-env", "",
+		"environment `variable` that holds the API token, if not where the config says")
 	// The defaults are for the case without a config, so the help alone has them.
 	set.Lookup("base-url").DefValue = config.DefaultBaseURL
 	set.Lookup("token-env").DefValue = config.DefaultTokenEnv
@@ -30,7 +31,8 @@ func (p *Program) AddService(cmd *cobra.Command) {
 // AddAsking adds the flags of AddService, and the one that names an account of the config.
 func (p *Program) AddAsking(cmd *cobra.Command) {
 	p.AddService(cmd)
-	cmd.PersistentFlags().StringVar(&p.Account, "account", "", "`name` of the config's account to ask, if not the one of service")
+	cmd.PersistentFlags().StringVar(&p.Account, "account", "",
+		"`name` of the config's account to ask, if not the one of service")
 }
 
 // ServiceFlags are the names of the flags that AddService adds.
@@ -42,7 +44,8 @@ func (p *Program) Whom() (draft.Service, error) {
 	return draft.Service{Embedded: p.Embedded, BaseURL: p.BaseURL, TokenEnv: p.TokenEnv}, p.redirect(&s)
 }
 
-// Take makes c the config of the program, in place of the file, and says what is missing to ask its service.
+// Take makes c the config of the program, in place of the file, and says what is missing to ask its
+// service.
 func (p *Program) Take(c *config.Config) error {
 	p.taken = c
 	if err := p.checkToken(c, false); err != nil {
@@ -54,8 +57,9 @@ func (p *Program) Take(c *config.Config) error {
 // Taken tells whether the config is one that Take was given, and so in no file.
 func (p *Program) Taken() bool { return p.taken != nil }
 
-// Asking is WithService for commands that need no config: where there is none, the flags of AddService and their defaults say
-// whom to ask. A config that is named has to be there. Of one that is there, the flags replace what they name and nothing else.
+// Asking is WithService for commands that need no config: where there is none, the flags of
+// AddService and their defaults say whom to ask. A config that is named has to be there. Of one
+// that is there, the flags replace what they name and nothing else.
 func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) error) error {
 	c, none, err := p.asked(cmd)
 	if err != nil {
@@ -87,7 +91,8 @@ func (p *Program) asked(cmd *cobra.Command) (c *config.Config, none bool, err er
 
 var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// redirect puts what the flags say into the service. Errors don't repeat it, because somebody may have written the token there.
+// redirect puts what the flags say into the service. Errors don't repeat it, because somebody may
+// have written the token there.
 func (p *Program) redirect(s *config.Service) (err error) {
 	if p.BaseURL != "" && !p.Embedded {
 		if s.BaseURL, err = config.Address(p.BaseURL); err != nil {
@@ -99,37 +104,45 @@ func (p *Program) redirect(s *config.Service) (err error) {
 	}
 	switch {
 	case p.Embedded && p.BaseURL+p.TokenEnv != "":
-		return errors.New("--embedded asks a made-up account in this process, which has no address and takes no token; leave it out, or --base-url and --token-env")
+		return errors.New("--embedded asks a made-up account in this process, which has no address and takes no " +
+			"token; leave it out, or --base-url and --token-env")
 	case p.Embedded:
 		s.Embedded, s.BaseURL, s.Token = true, "", ""
 	case p.TokenEnv == "":
 	case s.Embedded:
-		return errors.New("--token-env: the config's service is embedded, which takes no token; add --base-url to ask another")
+		return errors.New("--token-env: the config's service is embedded, which takes no token; add --base-url to " +
+			"ask another")
 	case !variableName().MatchString(p.TokenEnv):
-		return errors.New("--token-env: want the name of an environment variable that holds the token, never the token itself")
+		return errors.New("--token-env: want the name of an environment variable that holds the token, never the " +
+			"token itself")
 	default:
 		s.Token = config.TokenOf(p.TokenEnv)
 	}
 	return nil
 }
 
-// checkToken says what to set when the environment variable isn't there that holds the token. Only the usual name is repeated:
-// somebody may have written the token itself after --token-env.
+// checkToken says what to set when the environment variable isn't there that holds the token. Only
+// the usual name is repeated: somebody may have written the token itself after --token-env.
 func (p *Program) checkToken(c *config.Config, noConfig bool) error {
 	s, usual := c.Service, config.DefaultTokenEnv
 	var message string
 	switch {
 	case s.Embedded:
 	case s.Token == "" && len(c.Accounts) > 0:
-		message = "no API token: the config's service has none of its own; name one of its accounts by --account" + c.NoAccount("")
+		message = "no API token: the config's service has none of its own; name one of its accounts by --account" +
+			c.NoAccount("")
 	case s.Token == "":
-		message = "no API token: the config names none; put the token into an environment variable, and name it by --token-env"
+		message = "no API token: the config names none; put the token into an environment variable, and name it by " +
+			"--token-env"
 	case s.BaseURL == "":
 		message = "no host to ask: the config has no service.base_url; give --base-url"
 	case s.Token == config.TokenOf(usual) && p.getenv(usual) == "":
-		message = fmt.Sprintf("no API token: the environment variable %[1]s is not set; put the token into %[1]s, or name the variable that holds it by --token-env; --embedded asks a made-up account, which needs none", usual)
+		message = fmt.Sprintf("no API token: the environment variable %[1]s is not set; put the token into %[1]s, "+
+			"or name the variable that holds it by --token-env; --embedded asks a made-up account, which needs none",
+			usual)
 	case p.TokenEnv != "" && p.getenv(p.TokenEnv) == "":
-		message = "no API token: the environment variable that --token-env names is not set; put the token into it, and never on the command line"
+		message = "no API token: the environment variable that --token-env names is not set; put the token into it, " +
+			"and never on the command line"
 	}
 	switch {
 	case message == "":
@@ -140,8 +153,9 @@ func (p *Program) checkToken(c *config.Config, noConfig bool) error {
 	return errors.New(message)
 }
 
-// Unasked says why a command that can do without the service doesn't ask it: there is no token, or the config has errors, and might
-// name another host. It is empty when Asking would ask, and when a flag says whom to ask, so that Asking says what is missing.
+// Unasked says why a command that can do without the service doesn't ask it: there is no token, or
+// the config has errors, and might name another host. It is empty when Asking would ask, and when a
+// flag says whom to ask, so that Asking says what is missing.
 func (p *Program) Unasked(cmd *cobra.Command) (why string, err error) {
 	c, _, err := p.asked(cmd)
 	switch {

@@ -43,7 +43,8 @@ type Engine struct {
 // closers are called in reverse order when their owner is closed.
 type closers []func() error
 
-// onClose has f called when the owner is closed. A session comes before its engine, though it embeds both.
+// onClose has f called when the owner is closed. A session comes before its engine, though it
+// embeds both.
 func (c *closers) onClose(f func() error) { *c = append(*c, f) }
 
 // Close closes everything that was opened. It may be called again.
@@ -72,8 +73,8 @@ func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
 	return e, nil
 }
 
-// openService makes the client of the config's service, for commands that need no ledger. Where nothing listens, a person who waits is told
-// soon.
+// openService makes the client of the config's service, for commands that need no ledger. Where
+// nothing listens, a person who waits is told soon.
 func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*Engine, error) {
 	for _, w := range c.Warnings {
 		for line := range strings.SplitSeq(w.Error(), "\n") {
@@ -93,18 +94,21 @@ func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*
 	e.Bounds = jobs.NewBounds(e.Parallel())
 	e.onClose(func() error { e.Client.CloseIdle(); return nil })
 	if most := cmp.Or(c.Service.InFlight, transport.UsualInFlight); e.Task.count > most {
-		log.Warn(fmt.Sprintf("%d tasks share %d reports at a time (in_flight), and take turns: more tasks are of no use", e.Task.count, most))
+		log.Warn(fmt.Sprintf("%d tasks share %d reports at a time (in_flight), and take turns: more tasks are of no "+
+			"use", e.Task.count, most))
 	}
 	return e, nil
 }
 
-// service makes the client of an account, or of the service's own, which is an emulator in this process when the config says so. Where nothing
-// listens it gives up after so many tries, or after as many as any request has.
+// service makes the client of an account, or of the service's own, which is an emulator in this
+// process when the config says so. Where nothing listens it gives up after so many tries, or after
+// as many as any request has.
 func (e *Engine) service(s config.Service, tries int) (a Account, err error) {
 	o := adjust.Options{
 		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID, MaxURL: s.MaxURL,
 		Options: transport.Options{
-			Rate: s.Rate, Burst: s.Burst, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts, Reach: tries, Patience: s.Patience, MaxAnswer: int64(s.MaxAnswer),
+			Rate: s.Rate, Burst: s.Burst, InFlight: s.InFlight, Share: e.Task.share(), Attempts: s.Attempts,
+			Reach: tries, Patience: s.Patience, MaxAnswer: int64(s.MaxAnswer),
 			Logger: e.Log, UserAgent: "reportferry/" + e.Version,
 		},
 	}
@@ -155,27 +159,32 @@ func (e *Engine) OpenLedger(ctx context.Context) (err error) {
 	return nil
 }
 
-// openLedger opens the ledger in a bucket or a folder. It refuses mem://, where nothing outlives the process.
+// openLedger opens the ledger in a bucket or a folder. It refuses mem://, where nothing outlives
+// the process.
 func openLedger(ctx context.Context, c *config.Config, t Task) (*ledger.Ledger, error) {
 	rawURL := c.Ledger
 	if strings.HasPrefix(rawURL, "mem:") {
-		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: file://./.reportferry")
+		return nil, errors.New("mem:// is gone when the process ends; the smallest ledger is a folder: " +
+			"file://./.reportferry")
 	}
 	b, err := bucket.Open(ctx, rawURL)
 	if err != nil {
 		return nil, err
 	}
 	name := sinks.Redact(rawURL)
-	if here, err := bucket.Folder(name); err == nil && here != b.Dir() { // relative to another folder than the working directory
+	// Relative to another folder than the working directory.
+	if here, err := bucket.Folder(name); err == nil && here != b.Dir() {
 		name = "file://" + b.Dir()
 	}
-	return ledger.Open(ledger.Options{Store: b, URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour, Lease: c.Lease, Task: t.name()}), nil
+	return ledger.Open(ledger.Options{Store: b, URL: name, KeepHistory: time.Duration(c.KeepDays) * 24 * time.Hour,
+		Lease: c.Lease, Task: t.name()}), nil
 }
 
 // NewRun begins the session of a run.
 func (e *Engine) NewRun() *Session { return e.Session(ledger.NewRunID(time.Now())) }
 
-// Session begins the session of a run by its ID, or of a command that sends and records nothing, whose ID is empty.
+// Session begins the session of a run by its ID, or of a command that sends and records nothing,
+// whose ID is empty.
 func (e *Engine) Session(run string) *Session {
 	s := &Session{Engine: e, RunID: run, Log: e.Log}
 	if run != "" {

@@ -13,7 +13,8 @@ import (
 // askTime is how long the sinks of a table may take to say what they hold.
 const askTime = 10 * time.Second
 
-// InspectSinks is Inspect for people who ask now: the sinks are asked what they hold. Where they can't be asked that is warned of.
+// InspectSinks is Inspect for people who ask now: the sinks are asked what they hold. Where they
+// can't be asked that is warned of.
 func (s *Session) InspectSinks(ctx context.Context, c config.Job, past ledger.Past) (refresh.Inspection, error) {
 	short, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -23,18 +24,22 @@ func (s *Session) InspectSinks(ctx context.Context, c config.Job, past ledger.Pa
 	}
 	in, _, err := s.Inspect(ctx, c, past)
 	if err == nil {
-		s.Log.Warn("the sinks can't be asked what they hold, so that it isn't known what was deleted there since the last run", "job", c.Name, "error", asked)
+		s.Log.Warn("the sinks can't be asked what they hold, so that it isn't known what was deleted there since "+
+			"the last run", "job", c.Name, "error", asked)
 	}
 	return in, err
 }
 
-// Inspect holds what the ledger has of a job's table against the config, and opens no sink: of those it has what the last run saw. It also
-// gives what a run would fetch now. The job's kind must be one that has partitions.
-func (s *Session) Inspect(ctx context.Context, c config.Job, past ledger.Past) (in refresh.Inspection, due []refresh.Due, err error) {
+// Inspect holds what the ledger has of a job's table against the config, and opens no sink: of
+// those it has what the last run saw. It also gives what a run would fetch now. The job's kind must
+// be one that has partitions.
+func (s *Session) Inspect(ctx context.Context, c config.Job, past ledger.Past) (in refresh.Inspection,
+	due []refresh.Due, err error) {
 	return s.inspect(ctx, c, past, true)
 }
 
-func (s *Session) inspect(ctx context.Context, c config.Job, past ledger.Past, closed bool) (in refresh.Inspection, due []refresh.Due, err error) {
+func (s *Session) inspect(ctx context.Context, c config.Job, past ledger.Past, closed bool) (in refresh.Inspection,
+	due []refresh.Due, err error) {
 	reader := s.Session("")
 	reader.ReadOnly = closed
 	defer func() { err = errors.Join(err, reader.Close()) }()

@@ -13,7 +13,8 @@ type Listener interface {
 	Begun(context.Context, *Ran) error
 	// Ended is called when its units are over, while its ledger and its sinks are open.
 	Ended(context.Context, *Ran) error
-	// Closed is called when all is closed, with the exit code and the error behind it, also of a run that could not begin.
+	// Closed is called when all is closed, with the exit code and the error behind it, also of a
+	// run that could not begin.
 	Closed(ctx context.Context, code int, err error) error
 }
 

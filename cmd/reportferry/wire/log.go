@@ -19,7 +19,8 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// Logger returns a logger to w: JSON with the names of Cloud Logging for machines, or short lines for people.
+// Logger returns a logger to w: JSON with the names of Cloud Logging for machines, or short lines
+// for people.
 func (p *Program) Logger(w io.Writer) *slog.Logger {
 	level, _ := p.level() // checked before any command
 	if p.Quiet {
@@ -29,11 +30,13 @@ func (p *Program) Logger(w io.Writer) *slog.Logger {
 		return slog.New(p.beside(logs.New(w, level).WithAttrs(p.Task.attrs()), level))
 	}
 	// People see the progress itself, so of the log they get warnings and errors only.
-	return slog.New(p.beside(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{}, debug: level < slog.LevelInfo, runs: p.Stays}, level))
+	return slog.New(p.beside(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{},
+		debug: level < slog.LevelInfo, runs: p.Stays}, level))
 }
 
-// Standard gives to the program's log what Go's own packages print, which have no other way: that an answer came that nobody asked for, or a
-// TLS handshake of a server failed. It is undone by the function that it gives.
+// Standard gives to the program's log what Go's own packages print, which have no other way: that
+// an answer came that nobody asked for, or a TLS handshake of a server failed. It is undone by the
+// function that it gives.
 func Standard(to *slog.Logger) (undo func()) {
 	flags, before := log.Flags(), log.Writer()
 	log.SetFlags(0)
@@ -41,7 +44,8 @@ func Standard(to *slog.Logger) (undo func()) {
 	return func() { log.SetFlags(flags); log.SetOutput(before) }
 }
 
-// Note tells people something beside what a command is for, in a line of text, or of the log for machines.
+// Note tells people something beside what a command is for, in a line of text, or of the log for
+// machines.
 func (p *Program) Note(w io.Writer, text string) {
 	if p.JSON() {
 		p.Logger(w).Info(text)
@@ -70,7 +74,8 @@ func (h leveled) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return leveled{h.Handler.WithAttrs(attrs), h.level}
 }
 
-// Traced gives loggers that tell in which trace a run is, and which span of it the run is. People aren't told.
+// Traced gives loggers that tell in which trace a run is, and which span of it the run is. People
+// aren't told.
 func (p *Program) Traced(ctx context.Context, log *slog.Logger) *slog.Logger {
 	at := trace.SpanContextFromContext(ctx)
 	if !p.JSON() || !at.IsValid() {
@@ -93,7 +98,8 @@ const indent = 4
 type Stamped interface{ Stamp() string }
 
 // A lineHandler writes a record as plain text: time of day, level, message, then the attributes. A
-// retry has one line, cut where it ends; other records go on in lines that are indented. The time is of the zone that the terminal is in.
+// retry has one line, cut where it ends; other records go on in lines that are indented. The time
+// is of the zone that the terminal is in.
 type lineHandler struct {
 	w     io.Writer
 	mu    *sync.Mutex

@@ -16,8 +16,8 @@ const (
 	JSON = "json"
 )
 
-// An Output is the form in which a command prints its answer: text for people, or a form that programs read. It is the value of the
-// flag --output.
+// An Output is the form in which a command prints its answer: text for people, or a form that
+// programs read. It is the value of the flag --output.
 type Output struct {
 	program *Program
 	form    string // empty: the flag wasn't given
@@ -27,9 +27,10 @@ type Output struct {
 	flags   *pflag.FlagSet
 }
 
-// AddOutput gives a command the flag --output. Object says what the JSON has: "one object a run", and answer is a value of the type that is
-// written, as JSON has it, from which the command schema makes its own. Besides text and JSON the answer has the forms in more. --format is
-// another name of the flag, and --json of --output json.
+// AddOutput gives a command the flag --output. Object says what the JSON has: "one object a run",
+// and answer is a value of the type that is written, as JSON has it, from which the command schema
+// makes its own. Besides text and JSON the answer has the forms in more. --format is another name
+// of the flag, and --json of --output json.
 func (p *Program) AddOutput(cmd *cobra.Command, object string, answer any, more ...string) *Output {
 	fs := cmd.Flags()
 	o := &Output{program: p, forms: append([]string{Text, JSON}, more...), flags: fs, object: object, answer: answer}

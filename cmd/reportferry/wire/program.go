@@ -1,5 +1,5 @@
-// Package wire opens what the config names and makes jobs of its entries. Without it, every command would open the service,
-// the ledger and the sinks in its own way, and close some of them never.
+// Package wire opens what the config names and makes jobs of its entries. Without it, every command
+// would open the service, the ledger and the sinks in its own way, and close some of them never.
 //
 //	Program  what main knows: flags, environment, the lists of kinds and sinks
 //	   │ Open
@@ -9,7 +9,8 @@
 //	   │ Kinds[entry.Kind]
 //	jobs.Job what the runner does
 //
-// A kind has one file here, which translates its entry of the config into its options, because kinds don't know the config.
+// A kind has one file here, which translates its entry of the config into its options, because
+// kinds don't know the config.
 package wire
 
 import (
@@ -37,8 +38,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A Program is what package main passes to the commands: what the command line and the environment say, the lists of kinds
-// and sinks, and how a run is begun. The exported fields are set before any command runs, and don't change then.
+// A Program is what package main passes to the commands: what the command line and the environment
+// say, the lists of kinds and sinks, and how a run is begun. The exported fields are set before any
+// command runs, and don't change then.
 type Program struct {
 	ConfigFile          string // --config
 	BaseURL, TokenEnv   string // --base-url, --token-env, of commands that need no config; empty: not given
@@ -54,8 +56,10 @@ type Program struct {
 	Began               time.Time // start of the process, from which --deadline counts
 	Version             string
 	LookupEnv           func(string) (string, bool)
-	Collected           slog.Handler           // sends what is logged to a collector, which the environment may name; nil: to none
-	Hangups             func() <-chan struct{} // from the call on, SIGHUP is told there and doesn't stop the process; nil: none will come
+	// Sends what is logged to a collector, which the environment may name; nil: to none.
+	Collected slog.Handler
+	// From the call on, SIGHUP is told there and doesn't stop the process; nil: none will come.
+	Hangups func() <-chan struct{}
 
 	Kinds map[string]Maker
 	Sinks map[string]sinks.Opener // by the scheme of the URL
@@ -74,7 +78,8 @@ type Request struct {
 	Named   bool      // a person named the jobs, who should learn by the exit code that others hold all their units
 	Stop    time.Time // when the run must begin to end; zero: never
 	Jobs    func(context.Context, *Session) ([]jobs.Job, error)
-	Over    func(ledger.Result) // called with each job as soon as it is over, from several goroutines; nil: nobody waits
+	// Called with each job as soon as it is over, from several goroutines; nil: nobody waits.
+	Over func(ledger.Result)
 }
 
 // JSON tells whether the output is for machines.
@@ -93,12 +98,14 @@ func (p *Program) Check() error {
 func (p *Program) level() (slog.Level, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(p.LogLevel)); err != nil {
-		return level, fmt.Errorf("%s: want debug, info, warn or error", p.origin("--log-level", "REPORTFERRY_LOG_LEVEL", p.LogLevel))
+		return level, fmt.Errorf("%s: want debug, info, warn or error", p.origin("--log-level", "REPORTFERRY_LOG_LEVEL",
+			p.LogLevel))
 	}
 	return level, nil
 }
 
-// origin names where a flag's value comes from: the command line, or the variable that has its default.
+// origin names where a flag's value comes from: the command line, or the variable that has its
+// default.
 func (p *Program) origin(flag, variable, value string) string {
 	if value != "" && p.getenv(variable) == value {
 		return fmt.Sprintf("the environment variable %s is %q", variable, value)
@@ -111,7 +118,8 @@ func (p *Program) DefaultConfig() string {
 	return cmp.Or(p.getenv("REPORTFERRY_CONFIG"), "reportferry.yml")
 }
 
-// Again is what a command that is suggested needs to find the same config: " --config FILE", or nothing.
+// Again is what a command that is suggested needs to find the same config: " --config FILE", or
+// nothing.
 func (p *Program) Again() string {
 	if p.ConfigFile == "" || p.ConfigFile == p.DefaultConfig() {
 		return ""
@@ -125,11 +133,14 @@ func (p *Program) getenv(name string) string {
 	return value
 }
 
-// Secret reads the token that a flag refers to, as the config's keys do. Errors don't repeat what may be the token itself.
+// Secret reads the token that a flag refers to, as the config's keys do. Errors don't repeat what
+// may be the token itself.
 func (p *Program) Secret(ctx context.Context, reference string) (string, error) {
 	if !config.RefersToToken(reference) {
-		return "", errors.New("want a reference and never the token itself, which a list of processes would show: '${NAME}' of an environment variable, " +
-			"in single quotes, because a shell fills in a text without them; '${file:/path}', or a gcpsecretmanager://, awssecretsmanager://, azurekeyvault:// or hashivault:// URL")
+		return "", errors.New("want a reference and never the token itself, which a list of processes would show: " +
+			"'${NAME}' of an environment variable, " +
+			"in single quotes, because a shell fills in a text without them; '${file:/path}', or a " +
+			"gcpsecretmanager://, awssecretsmanager://, azurekeyvault:// or hashivault:// URL")
 	}
 	source, err := transport.ParseToken(reference, p.getenv)
 	if err != nil {
@@ -138,8 +149,9 @@ func (p *Program) Secret(ctx context.Context, reference string) (string, error) 
 	return source.Token(ctx)
 }
 
-// Heartbeat tells the watcher that the config names that a run begins, and is a listener by which it hears how it ends. It is a deaf one when
-// the config names none, or can't be read, which whoever opens it says.
+// Heartbeat tells the watcher that the config names that a run begins, and is a listener by which
+// it hears how it ends. It is a deaf one when the config names none, or can't be read, which
+// whoever opens it says.
 func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) Listener {
 	c, err := p.loadConfig()
 	if err != nil || c.Heartbeat == "" {
@@ -162,8 +174,9 @@ func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) Listener {
 // A watcher hears how runs end.
 type watcher struct {
 	Deaf
-	beat  func(ctx context.Context, what string) error // nil: its address couldn't be read
-	quiet bool                                         // it hears of failures alone: of the tasks of one execution, the first sends the rest
+	beat func(ctx context.Context, what string) error // nil: its address couldn't be read
+	// It hears of failures alone: of the tasks of one execution, the first sends the rest.
+	quiet bool
 }
 
 func (w watcher) Closed(ctx context.Context, code int, _ error) error {
@@ -176,7 +189,8 @@ func (w watcher) Closed(ctx context.Context, code int, _ error) error {
 	return w.beat(ctx, strconv.Itoa(code))
 }
 
-// SenderOf reads the address of somebody whom the config names, and gives what sends messages there.
+// SenderOf reads the address of somebody whom the config names, and gives what sends messages
+// there.
 func (p *Program) SenderOf(ctx context.Context, n config.Notify) (func(context.Context, notify.Message) error, error) {
 	at, err := p.Address(ctx, n.URL)
 	if err != nil {
@@ -211,7 +225,8 @@ func (p *Program) loadConfig() (*config.Config, error) {
 	return c, nil
 }
 
-// elsewhere is the config that may be meant when the file isn't there: the only YAML file in its folder.
+// elsewhere is the config that may be meant when the file isn't there: the only YAML file in its
+// folder.
 func (p *Program) elsewhere() string {
 	names, _ := filepath.Glob(filepath.Join(filepath.Dir(p.ConfigFile), "*.y*ml"))
 	if len(names) == 1 {
@@ -220,8 +235,8 @@ func (p *Program) elsewhere() string {
 	return "one elsewhere"
 }
 
-// WithService opens the service, calls do with a session that records nothing, and closes everything again. The ledger stays
-// closed. The error has its exit code.
+// WithService opens the service, calls do with a session that records nothing, and closes
+// everything again. The ledger stays closed. The error has its exit code.
 func (p *Program) WithService(cmd *cobra.Command, do func(context.Context, *Session) error) error {
 	c, err := p.loadConfig()
 	if err != nil {
@@ -254,7 +269,8 @@ func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) err
 	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
 }
 
-// ShowConfig gives the config as it was understood, or only the jobs of these names. safe takes what may be secret out of texts.
+// ShowConfig gives the config as it was understood, or only the jobs of these names. safe takes
+// what may be secret out of texts.
 func (p *Program) ShowConfig(names []string, safe func(string) string) ([]strict.Shown, error) {
 	c, err := p.loadConfig()
 	if err != nil {

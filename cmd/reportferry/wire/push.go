@@ -26,7 +26,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A Pusher is what the commands of spend and sharing need of their kinds, which push files record by record.
+// A Pusher is what the commands of spend and sharing need of their kinds, which push files record
+// by record.
 type Pusher interface {
 	jobs.Kind
 	Due(ctx context.Context, now time.Time) ([]files.Path, error)
@@ -59,9 +60,11 @@ func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, e
 	return s.spend(ctx, c, a)
 }
 
-// pushing translates the part of an entry that both kinds have, opens its buckets, and makes the client of the host that the records go to.
-// That has a rate limit of its own and never sends the API token; host gives its address and credential.
-func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a PushAsk, host func(*adjust.Options) error) (out files.Options, client *adjust.Client, err error) {
+// pushing translates the part of an entry that both kinds have, opens its buckets, and makes the
+// client of the host that the records go to. That has a rate limit of its own and never sends the
+// API token; host gives its address and credential.
+func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a PushAsk,
+	host func(*adjust.Options) error) (out files.Options, client *adjust.Client, err error) {
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
 	out = files.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Ledger: s.Ledger,
@@ -70,7 +73,8 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 		SpoolDir: s.Spool, Log: s.Log, First: p.First || a.First, Others: map[string]files.Source{},
 	}
 	for _, other := range s.Config.Jobs {
-		if c.Spend == nil || other.Spend == nil || other.Name == c.Name || costColumn(other.Spend) != costColumn(c.Spend) {
+		if c.Spend == nil || other.Spend == nil || other.Name == c.Name ||
+			costColumn(other.Spend) != costColumn(c.Spend) {
 			continue
 		}
 		if out.Others[other.Name], err = files.ParseSource(other.Spend.Source); err != nil {
@@ -109,8 +113,9 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 	}
 	service := s.Config.Service
 	o := adjust.Options{Options: transport.Options{
-		Rate: p.Rate, InFlight: p.InFlight, Share: s.Task.share(), Attempts: service.Attempts, Patience: service.Patience,
-		Logger: s.Log, UserAgent: "reportferry/" + s.Version,
+		Rate: p.Rate, InFlight: p.InFlight, Share: s.Task.share(), Attempts: service.Attempts,
+		Patience: service.Patience,
+		Logger:   s.Log, UserAgent: "reportferry/" + s.Version,
 	}}
 	if service.Embedded {
 		o.HTTP = s.Embedded.Client()
@@ -127,7 +132,8 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 // costColumn is the column that a job takes Cost IDs from.
 func costColumn(s *config.Spend) string { return cmp.Or(s.Columns["cost_id"], "cost_id") }
 
-// buckets are the schemes of places that hold files: sources, rejects, ledgers and raw answers are such places, and not every sink is.
+// buckets are the schemes of places that hold files: sources, rejects, ledgers and raw answers are
+// such places, and not every sink is.
 var buckets = []string{"file", "gs", "s3", "azblob"}
 
 // bucket opens a bucket until the session is closed, once for all jobs that name it.
@@ -136,7 +142,8 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 		return nil, err
 	}
 	if scheme, _, _ := strings.Cut(rawURL, "://"); !slices.Contains(buckets, scheme) {
-		return nil, fmt.Errorf("%w: no bucket is opened by %s://; want one of %s", ledger.ErrRefused, scheme, strings.Join(buckets, ", "))
+		return nil, fmt.Errorf("%w: no bucket is opened by %s://; want one of %s", ledger.ErrRefused, scheme,
+			strings.Join(buckets, ", "))
 	}
 	if b := s.opened[rawURL]; b != nil {
 		return b, nil
@@ -153,8 +160,9 @@ func (s *Session) bucket(ctx context.Context, rawURL string) (*blob.Bucket, erro
 	return opened.Blob(), nil
 }
 
-// pushFile finds the file that a command line names by its path or URL. A file of the job's own source gets the name that it has
-// there, so that the ledger knows it again; any other is named by-hand/...
+// pushFile finds the file that a command line names by its path or URL. A file of the job's own
+// source gets the name that it has there, so that the ledger knows it again; any other is named
+// by-hand/...
 func (s *Session) pushFile(ctx context.Context, arg string, source files.Source, own *blob.Bucket) (files.Path, error) {
 	name, dir := arg, ""
 	if u, err := url.Parse(arg); err == nil && u.Scheme == "file" {
@@ -181,7 +189,8 @@ func (s *Session) pushFile(ctx context.Context, arg string, source files.Source,
 }
 
 // localFile finds a file by its path, as pushFile does by a URL.
-func (s *Session) localFile(ctx context.Context, name string, source files.Source, own *blob.Bucket) (files.Path, error) {
+func (s *Session) localFile(ctx context.Context, name string, source files.Source, own *blob.Bucket) (files.Path,
+	error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return files.Path{}, err
@@ -199,9 +208,10 @@ func (s *Session) localFile(ctx context.Context, name string, source files.Sourc
 	return files.Path{Name: "by-hand" + filepath.ToSlash(abs), Bucket: bucket, Key: filepath.Base(abs)}, err
 }
 
-// login reads the credential of a host now, so that a missing one is found before anything is leased or sent. key names it in
-// errors. A host without a token gets no credential at all.
-func login(ctx context.Context, l config.Login, key string, getenv func(string) string) (auth adjust.RecordAuth, err error) {
+// login reads the credential of a host now, so that a missing one is found before anything is
+// leased or sent. key names it in errors. A host without a token gets no credential at all.
+func login(ctx context.Context, l config.Login, key string, getenv func(string) string) (auth adjust.RecordAuth,
+	err error) {
 	if l.Token == "" {
 		return auth, nil
 	}

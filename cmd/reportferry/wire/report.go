@@ -24,7 +24,8 @@ import (
 func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, error) {
 	r := c.Report
 	if r.Period == "whole" && a.From.IsValid() {
-		return jobs.Job{}, fmt.Errorf("job %s: %w: its table has no periods, and a range of days would become all of it; use run --force", c.Name, ledger.ErrRefused)
+		return jobs.Job{}, fmt.Errorf("job %s: %w: its table has no periods, and a range of days would become all "+
+			"of it; use run --force", c.Name, ledger.ErrRefused)
 	}
 	rules, err := rulesOf(c, a)
 	if err != nil {
@@ -45,15 +46,21 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	o := report.Options{
 		Job: c.Name, Table: c.Table, Run: s.RunID, Account: account(s.Config.ServiceOf(c.Account)),
 		Client: client, Ledger: s.Ledger, Targets: targets,
-		Start: r.Start.On, Rules: rules, States: s.Config.States, FinalAfter: max(0, r.FinalAfter), Rebaseline: a.Rebaseline, NewColumns: a.NewColumns,
+		Start: r.Start.On, Rules: rules, States: s.Config.States, FinalAfter: max(0, r.FinalAfter),
+		Rebaseline: a.Rebaseline, NewColumns: a.NewColumns,
 		Query: adjust.ReportQuery{
-			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID, Currency: r.Currency,
+			Dimensions: r.Dimensions, Metrics: r.Metrics, UTCOffset: r.UTCOffset, TimezoneID: r.TimezoneID,
+			Currency:   r.Currency,
 			Parameters: r.Parameters, Filters: r.Filters,
 		},
-		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, Rename: r.Rename, Frozen: r.Contract == "freeze", Drop: r.Drop, OnEmpty: partition.OnEmpty(r.OnEmpty), FailText: r.BadText == "fail", Guard: float64(r.Guard), Visible: s.visible(c.Account),
+		Warehouse: tablesOf(c), NullMissing: r.OnMissingEvent == "null", Types: r.Types, Rename: r.Rename,
+		Frozen: r.Contract == "freeze", Drop: r.Drop, OnEmpty: partition.OnEmpty(r.OnEmpty),
+		FailText: r.BadText == "fail", Guard: float64(r.Guard), Visible: s.visible(c.Account),
 		Listed:    r.AppScope == "listed",
-		Reconcile: report.Reconcile(r.Reconcile.Then), Cohorts: float64(r.Reconcile.Cohorts), Drift: report.Drift(r.Drift), Probe: r.Probe,
-		Codec: r.Codec, Pages: s.Config.Parquet.Pages, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget, Raw: kept, Log: s.Log,
+		Reconcile: report.Reconcile(r.Reconcile.Then), Cohorts: float64(r.Reconcile.Cohorts),
+		Drift: report.Drift(r.Drift), Probe: r.Probe,
+		Codec: r.Codec, Pages: s.Config.Parquet.Pages, SpoolDir: s.Spool, Hold: table.HoldSmall, Budget: s.Budget,
+		Raw: kept, Log: s.Log,
 	}
 	if r.ZoneByName() {
 		o.Query.TimezoneID, o.Query.Zone = "", rules.Location
@@ -82,8 +89,8 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	return jobs.Job{Name: c.Name, Table: c.Table, Account: c.Account, Kind: kind, Targets: targets}, nil
 }
 
-// visible lists the apps that an account's token shows. The service is asked once a session, whose jobs share the answer; the one that asks
-// counts the request.
+// visible lists the apps that an account's token shows. The service is asked once a session, whose
+// jobs share the answer; the one that asks counts the request.
 func (s *Session) visible(account string) func(context.Context, *adjust.Client) ledger.Scope {
 	if s.apps == nil {
 		s.apps = map[string]*visibleApps{}
@@ -108,8 +115,9 @@ type visibleApps struct {
 func tablesOf(c config.Job) sinks.Schema {
 	w := c.Warehouse
 	return sinks.Schema{
-		ClusterBy: w.ClusterBy, RequireFilter: w.RequireFilter, Expiration: time.Duration(w.ExpireDays) * 24 * time.Hour,
-		KMSKey: w.KMSKey, Labels: w.Labels, Partitioned: c.Postgres.Partitioned, Indexes: c.Postgres.Indexes,
+		ClusterBy: w.ClusterBy, RequireFilter: w.RequireFilter,
+		Expiration: time.Duration(w.ExpireDays) * 24 * time.Hour,
+		KMSKey:     w.KMSKey, Labels: w.Labels, Partitioned: c.Postgres.Partitioned, Indexes: c.Postgres.Indexes,
 		History: time.Duration(c.Iceberg.ExpireDays) * 24 * time.Hour,
 	}
 }
@@ -122,7 +130,8 @@ func account(s config.Service) string {
 	return s.AccountID
 }
 
-// rulesOf translates the schedule and refresh options of a report job, with what the command line asks.
+// rulesOf translates the schedule and refresh options of a report job, with what the command line
+// asks.
 func rulesOf(c config.Job, a Ask) (refresh.Rules, error) {
 	r := c.Report
 	schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone)
@@ -156,11 +165,12 @@ func rulesOf(c config.Job, a Ask) (refresh.Rules, error) {
 
 // periods gives the lengths of partitions by their words in the config.
 var periods = map[string]refresh.Period{
-	"day": refresh.Day, "week": refresh.Week, "month": refresh.Month, "quarter": refresh.Quarter, "year": refresh.Year, "whole": refresh.Whole,
+	"day": refresh.Day, "week": refresh.Week, "month": refresh.Month, "quarter": refresh.Quarter, "year": refresh.Year,
+	"whole": refresh.Whole,
 }
 
-// reportZone is the zone in which the report's days begin and end. A timezone_id may be a number of the service's own, so with
-// one the job's zone counts, which is an IANA name.
+// reportZone is the zone in which the report's days begin and end. A timezone_id may be a number of
+// the service's own, so with one the job's zone counts, which is an IANA name.
 func reportZone(c config.Job) (*time.Location, error) {
 	if c.Report.TimezoneID != "" {
 		return time.LoadLocation(c.Zone)

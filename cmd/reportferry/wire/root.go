@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// checkRoot refuses to begin a ledger in a root that isn't there, or beside one in the working directory, where earlier versions had theirs:
-// a second one would begin with nothing done.
+// checkRoot refuses to begin a ledger in a root that isn't there, or beside one in the working
+// directory, where earlier versions had theirs: a second one would begin with nothing done.
 func checkRoot(c *config.Config) error {
 	written := rooted.Written(c.Ledger)
 	here, there := rooted.Folder(written), rooted.Folder(c.Ledger)
@@ -23,7 +23,8 @@ func checkRoot(c *config.Config) error {
 	if c.RootNamed {
 		_, err := os.Stat(c.Root)
 		if err != nil {
-			err = fmt.Errorf("the root of the config's relative paths: %w; make the folder, or name another by root in the config, or by REPORTFERRY_ROOT", err)
+			err = fmt.Errorf("the root of the config's relative paths: %w; make the folder, or name another by root "+
+				"in the config, or by REPORTFERRY_ROOT", err)
 		}
 		return err
 	}
@@ -32,12 +33,14 @@ func checkRoot(c *config.Config) error {
 		return nil
 	}
 	at, err := filepath.Abs(".")
-	return errors.Join(err, fmt.Errorf("%s is relative to the config's folder, so that the ledger would begin at %s, and one is there already below the "+
+	return errors.Join(err, fmt.Errorf("%s is relative to the config's folder, so that the ledger would begin at "+
+		"%s, and one is there already below the "+
 		"working directory; to go on with that one put `root: %s` into the config, or set REPORTFERRY_ROOT, or move it",
 		written, there, at))
 }
 
-// Place is where a ledger or a sink is, for people: a folder in full, and another place without what may be secret.
+// Place is where a ledger or a sink is, for people: a folder in full, and another place without
+// what may be secret.
 func Place(rawURL string) string {
 	return cmp.Or(rooted.Folder(rawURL), sinks.Redact(rawURL))
 }

@@ -15,13 +15,15 @@ import (
 // OneOf are values of the types that an answer may be of.
 type OneOf []any
 
-// AnswerSchema is the JSON Schema of what a command with an Output prints as JSON, or of a line of it.
+// AnswerSchema is the JSON Schema of what a command with an Output prints as JSON, or of a line of
+// it.
 func AnswerSchema(cmd *cobra.Command) ([]byte, error) {
 	o := cmd.Flags().Lookup("output").Value.(*Output)
 	if schema, is := o.answer.(func() ([]byte, error)); is {
 		return schema()
 	}
-	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true, Mapper: asText, AdditionalFields: asWritten}
+	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true, Mapper: asText,
+		AdditionalFields: asWritten}
 	schema := r.Reflect(o.answer)
 	if all, is := o.answer.(OneOf); is {
 		schema = &jsonschema.Schema{Version: jsonschema.Version}
@@ -36,12 +38,14 @@ func AnswerSchema(cmd *cobra.Command) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// SchemaIDs is how the $id of every schema begins: an address that no other schema has, and no page either.
+// SchemaIDs is how the $id of every schema begins: an address that no other schema has, and no page
+// either.
 const SchemaIDs = "https://github.com/reportferry/reportferry/schemas/"
 
 // Identified gives a JSON Schema its $id, which has the program's version and the schema's name.
 func (p *Program) Identified(name string, schema []byte) []byte {
-	return fmt.Appendf(nil, "{\n  \"$id\": %q,%s", SchemaIDs+p.Version+"/"+strings.ReplaceAll(name, " ", "-")+".json", schema[1:])
+	return fmt.Appendf(nil, "{\n  \"$id\": %q,%s", SchemaIDs+p.Version+"/"+strings.ReplaceAll(name, " ", "-")+".json",
+		schema[1:])
 }
 
 // asText finds types that are written as texts, and whole numbers of any size.
@@ -55,8 +59,9 @@ func asText(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// asWritten gives a struct's fields anew, with tags that say what package encoding/json does: it leaves none out that has neither omitempty
-// nor omitzero, and writes null for a list, a mapping or a pointer of nothing.
+// asWritten gives a struct's fields anew, with tags that say what package encoding/json does: it
+// leaves none out that has neither omitempty nor omitzero, and writes null for a list, a mapping or
+// a pointer of nothing.
 func asWritten(t reflect.Type) (fields []reflect.StructField) {
 	for i := range t.NumField() {
 		f := t.Field(i)

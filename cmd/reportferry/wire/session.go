@@ -24,7 +24,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-// A Session is one run of an engine, or one command. Closing it closes what its jobs opened, and leaves the engine open.
+// A Session is one run of an engine, or one command. Closing it closes what its jobs opened, and
+// leaves the engine open.
 type Session struct {
 	*Engine
 	RunID    string    // empty for a command that sends and records nothing
@@ -44,7 +45,8 @@ type Session struct {
 // Close closes what the session opened.
 func (s *Session) Close() error { return s.closers.Close() }
 
-// Jobs makes the jobs that are named, or all of them, in the config's order. The error says of each that can't be made why.
+// Jobs makes the jobs that are named, or all of them, in the config's order. The error says of each
+// that can't be made why.
 func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, error) {
 	chosen, err := s.Choose(names)
 	if err != nil {
@@ -60,7 +62,8 @@ func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, 
 	return list, errors.Join(errs...)
 }
 
-// JobsApart makes the jobs that are named. One that can't be made has a plan that says why, so that the others are done.
+// JobsApart makes the jobs that are named. One that can't be made has a plan that says why, so that
+// the others are done.
 func (s *Session) JobsApart(ctx context.Context, names []string) ([]jobs.Job, error) {
 	chosen, err := s.Choose(names)
 	if err != nil {
@@ -105,8 +108,8 @@ func (s *Session) watched(job string, c *adjust.Client) *adjust.Client {
 	return c.Watched(s.waits[job])
 }
 
-// Warn logs which of the jobs do what is allowed and probably not meant. Runs don't log this, unlike the config's own warnings,
-// because part of it depends on the day.
+// Warn logs which of the jobs do what is allowed and probably not meant. Runs don't log this,
+// unlike the config's own warnings, because part of it depends on the day.
 func (s *Session) Warn(names []string) {
 	chosen, _ := s.Choose(names) // the error was reported when the jobs were made
 	for _, c := range chosen {
@@ -114,7 +117,8 @@ func (s *Session) Warn(names []string) {
 			continue
 		}
 		if c.Report.Period == "whole" {
-			s.Log.Warn("none of the dimensions is a date, so the table is one partition: each fetch replaces all of it, and days aren't "+
+			s.Log.Warn("none of the dimensions is a date, so the table is one partition: each fetch replaces all of "+
+				"it, and days aren't "+
 				"told apart. Is that meant? If not, add day to dimensions", "job", c.Name)
 		}
 		location, err := reportZone(c)
@@ -128,8 +132,8 @@ func (s *Session) Warn(names []string) {
 	}
 }
 
-// OpenSink opens a sink by its URL until the session is closed, once for all jobs that name it: hundreds of them have no connections of
-// their own.
+// OpenSink opens a sink by its URL until the session is closed, once for all jobs that name it:
+// hundreds of them have no connections of their own.
 func (s *Session) OpenSink(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,13 +165,21 @@ func (s *Session) targets(ctx context.Context, c config.Job) ([]ledger.Target, e
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", c.Name, exit.Refused(err))
 		}
-		t := ledger.Target{Name: sinks.Redact(rawURL), Sink: sink, Store: sink.Store(), NamesMore: sinks.NamesMore(rawURL)}
-		if i := slices.IndexFunc(targets, func(other ledger.Target) bool { return s.absolute(other.Store) == s.absolute(t.Store) }); i >= 0 {
+		t := ledger.Target{Name: sinks.Redact(rawURL), Sink: sink, Store: sink.Store(),
+			NamesMore: sinks.NamesMore(rawURL)}
+		if i := slices.IndexFunc(targets, func(other ledger.Target) bool {
+			return s.absolute(other.Store) ==
+				s.absolute(t.Store)
+		}); i >= 0 {
 			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s are one place, %s; leave one of them out", c.Name,
 				ledger.ErrRefused, targets[i].Name, t.Name, t.Store)
 		}
-		if i := slices.IndexFunc(targets, func(other ledger.Target) bool { return twoLayouts(other.Sink, t.Sink, c.Table) }); i >= 0 {
-			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s put the table into one folder under two layouts (key=), so that readers of it find each row twice; "+
+		if i := slices.IndexFunc(targets, func(other ledger.Target) bool {
+			return twoLayouts(other.Sink, t.Sink,
+				c.Table)
+		}); i >= 0 {
+			return nil, fmt.Errorf("job %s: %w: the sinks %s and %s put the table into one folder under two layouts "+
+				"(key=), so that readers of it find each row twice; "+
 				"give one of them another folder", c.Name, ledger.ErrRefused, targets[i].Name, t.Name)
 		}
 		targets = append(targets, t)
@@ -181,8 +193,8 @@ func twoLayouts(one, other sinks.Sink, table string) bool {
 	return ok && both && a.Shares(b, table)
 }
 
-// absolute makes the path in the identity of a folder's store absolute, for comparisons only. Receipts keep a relative path, so
-// that a folder may move together with its ledger.
+// absolute makes the path in the identity of a folder's store absolute, for comparisons only.
+// Receipts keep a relative path, so that a folder may move together with its ledger.
 func (s *Session) absolute(store string) string {
 	where, layout, _ := strings.Cut(store, "?")
 	if dir, err := bucket.Folder(rooted.URL(s.Config.Root, where)); err == nil && dir != "" {

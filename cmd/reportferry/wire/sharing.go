@@ -23,7 +23,9 @@ func (s *Session) sharing(ctx context.Context, c config.Job, a PushAsk) (jobs.Jo
 		return jobs.Job{}, err
 	}
 	return jobs.Job{Name: c.Name, Table: c.Table, Kind: sharing.New(sharing.Options{
-		Options: p, Client: client, Columns: entry.Columns, Constants: entry.Constants, Ignore: entry.Ignore, Partners: sharing.NewPartners(entry.Partners),
-		FormObjects: entry.Settings == "form_objects", SendLate: entry.OnLate == "send", RejectMalformed: entry.OnMalformedID == "reject", ShowIDs: a.ShowIDs,
+		Options: p, Client: client, Columns: entry.Columns, Constants: entry.Constants, Ignore: entry.Ignore,
+		Partners:    sharing.NewPartners(entry.Partners),
+		FormObjects: entry.Settings == "form_objects", SendLate: entry.OnLate == "send",
+		RejectMalformed: entry.OnMalformedID == "reject", ShowIDs: a.ShowIDs,
 	})}, nil
 }

@@ -11,11 +11,13 @@ import (
 
 const spoolPrefix = "reportferry-spool-"
 
-// OpenSpool makes the folder of the session's part files, and sweeps those of runs that were killed.
+// OpenSpool makes the folder of the session's part files, and sweeps those of runs that were
+// killed.
 func (s *Session) OpenSpool() error {
 	parent := s.SpoolParent()
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return fmt.Errorf("make the folder that spool_dir names: %w; name another one, or move away what is in its place", err)
+		return fmt.Errorf("make the folder that spool_dir names: %w; name another one, or move away what is in its "+
+			"place", err)
 	}
 	sweepSpools(parent)
 	path, err := os.MkdirTemp(parent, spoolPrefix)
@@ -39,8 +41,8 @@ func (e *Engine) SpoolParent() string {
 	return os.TempDir()
 }
 
-// lockDir locks a folder until the file is closed; the lock of a killed process is gone. It refuses links to folders, and
-// doesn't wait for the other end of a pipe.
+// lockDir locks a folder until the file is closed; the lock of a killed process is gone. It refuses
+// links to folders, and doesn't wait for the other end of a pipe.
 func lockDir(path string) (*os.File, error) {
 	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -52,13 +54,15 @@ func lockDir(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// sweepSpools removes this user's folders whose process is gone: those that it can lock. A folder that can't be removed only
-// takes space. In a folder such as /tmp other users may have named a pipe or a link like a spool folder.
+// sweepSpools removes this user's folders whose process is gone: those that it can lock. A folder
+// that can't be removed only takes space. In a folder such as /tmp other users may have named a
+// pipe or a link like a spool folder.
 func sweepSpools(parent string) {
 	paths, _ := filepath.Glob(filepath.Join(parent, spoolPrefix+"*"))
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute { // its process may not have locked it yet
+		// Its process may not have locked it yet.
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute {
 			continue
 		}
 		dir, err := lockDir(path)

@@ -17,8 +17,8 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// In a folder that others write to, what is only named like a spool folder holds no start up, and nothing behind a link is
-// touched.
+// In a folder that others write to, what is only named like a spool folder holds no start up, and
+// nothing behind a link is touched.
 func TestSpoolSweepTakesFoldersOnly(t *testing.T) {
 	parent := t.TempDir()
 	named := func(name string) string { return filepath.Join(parent, spoolPrefix+name) }
@@ -63,7 +63,8 @@ func TestSpoolSweepTakesFoldersOnly(t *testing.T) {
 		t.Fatal("the start hangs")
 	}
 	for name, there := range map[string]bool{
-		"fifo": true, "file": true, "to-a-pipe": true, "to-a-folder": true, "to-nothing": true, "dead": false, "fresh": true, "held": true, "foreign": foreign,
+		"fifo": true, "file": true, "to-a-pipe": true, "to-a-folder": true, "to-nothing": true, "dead": false,
+		"fresh": true, "held": true, "foreign": foreign,
 	} {
 		if _, err := os.Lstat(named(name)); (err == nil) != there {
 			t.Errorf("%s: there is %v, want %v", name, err == nil, there)

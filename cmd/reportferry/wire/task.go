@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A Task is what the platform says about this process: which one it is of the count that do one execution together. The zero
-// Task stands for a process that no platform started.
+// A Task is what the platform says about this process: which one it is of the count that do one
+// execution together. The zero Task stands for a process that no platform started.
 type Task struct {
 	platform  string // cloudRun, kubernetes or empty
 	execution string
@@ -33,20 +33,22 @@ const (
 	kubernetes = "Kubernetes"
 )
 
-// TaskOf reads what Cloud Run (https://cloud.google.com/run/docs/container-contract#jobs-env-vars) or Kubernetes
-// (https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode) sets. Kubernetes doesn't say how many
-// there are, so the manifest does.
+// TaskOf reads what Cloud Run (https://cloud.google.com/run/docs/container-contract#jobs-env-vars)
+// or Kubernetes (https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode)
+// sets. Kubernetes doesn't say how many there are, so the manifest does.
 func TaskOf(getenv func(string) string) (t Task, err error) {
 	var index, count string
 	switch {
 	case getenv("CLOUD_RUN_EXECUTION") != "" || getenv("CLOUD_RUN_TASK_INDEX") != "":
-		t.platform, t.job, t.execution, t.project = cloudRun, getenv("CLOUD_RUN_JOB"), getenv("CLOUD_RUN_EXECUTION"), getenv("GOOGLE_CLOUD_PROJECT")
+		t.platform, t.job, t.execution, t.project = cloudRun, getenv("CLOUD_RUN_JOB"), getenv("CLOUD_RUN_EXECUTION"),
+			getenv("GOOGLE_CLOUD_PROJECT")
 		index, count = "CLOUD_RUN_TASK_INDEX", "CLOUD_RUN_TASK_COUNT"
 	case getenv("JOB_COMPLETION_INDEX") != "":
 		t.platform, t.execution = kubernetes, getenv("REPORTFERRY_EXECUTION")
 		index, count = "JOB_COMPLETION_INDEX", "REPORTFERRY_TASK_COUNT"
 		if getenv(count) == "" {
-			return Task{}, fmt.Errorf("%s is set and %s isn't: set it to the Job's completions, so that the rate is divided", index, count)
+			return Task{}, fmt.Errorf("%s is set and %s isn't: set it to the Job's completions, so that the rate is "+
+				"divided", index, count)
 		}
 	default:
 		return Task{}, nil
@@ -79,7 +81,8 @@ func (t Task) share() transport.Share {
 	return transport.Share{Index: t.index, Count: t.count}
 }
 
-// name is the same for all attempts of the task; empty: the platform doesn't say which execution this is.
+// name is the same for all attempts of the task; empty: the platform doesn't say which execution
+// this is.
 func (t Task) name() string {
 	if t.execution == "" {
 		return ""
@@ -96,7 +99,8 @@ func (t Task) lasting(rawURL string) error {
 	if t.platform != cloudRun || !strings.HasPrefix(rawURL, "file:") {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: files of a Cloud Run task are gone when it ends; name a bucket, such as gs://bucket/prefix", sinks.Redact(rawURL), ledger.ErrRefused)
+	return fmt.Errorf("%s: %w: files of a Cloud Run task are gone when it ends; name a bucket, such as "+
+		"gs://bucket/prefix", sinks.Redact(rawURL), ledger.ErrRefused)
 }
 
 // Process is what the platform calls this process, by OpenTelemetry's names
@@ -104,18 +108,22 @@ func (t Task) lasting(rawURL string) error {
 func (t Task) Process() (about []attribute.KeyValue) {
 	switch t.platform {
 	case cloudRun:
-		about = append(about, attribute.String("cloud.provider", "gcp"), attribute.String("cloud.platform", "gcp_cloud_run"),
-			attribute.String("faas.name", t.job), attribute.String("gcp.cloud_run.job.execution", t.execution), attribute.Int("gcp.cloud_run.job.task_index", t.index))
+		about = append(about, attribute.String("cloud.provider", "gcp"),
+			attribute.String("cloud.platform", "gcp_cloud_run"),
+			attribute.String("faas.name", t.job), attribute.String("gcp.cloud_run.job.execution", t.execution),
+			attribute.Int("gcp.cloud_run.job.task_index", t.index))
 		if t.project != "" {
 			about = append(about, attribute.String("cloud.account.id", t.project))
 		}
 	case kubernetes:
-		about = append(about, attribute.String("k8s.job.name", t.execution), attribute.Int("reportferry.task.index", t.index))
+		about = append(about, attribute.String("k8s.job.name", t.execution),
+			attribute.Int("reportferry.task.index", t.index))
 	}
 	return about
 }
 
-// Trace is the trace of all tasks of an execution; the zero one when nothing says which execution this is.
+// Trace is the trace of all tasks of an execution; the zero one when nothing says which execution
+// this is.
 func (t Task) Trace() (id trace.TraceID) {
 	if t.execution != "" {
 		sum := sha256.Sum256([]byte(t.execution))
@@ -124,7 +132,8 @@ func (t Task) Trace() (id trace.TraceID) {
 	return id
 }
 
-// attrs are the fields that Cloud Logging expects on every line: labels, and one trace for all lines of an execution
+// attrs are the fields that Cloud Logging expects on every line: labels, and one trace for all
+// lines of an execution
 // (https://cloud.google.com/logging/docs/agent/logging/configuration#special-fields).
 func (t Task) attrs() (attrs []slog.Attr) {
 	if t.platform == "" {
@@ -136,7 +145,8 @@ func (t Task) attrs() (attrs []slog.Attr) {
 	}
 	attrs = append(attrs, slog.Group("logging.googleapis.com/labels", labels...))
 	if t.project != "" && t.execution != "" {
-		attrs = append(attrs, slog.String("logging.googleapis.com/trace", fmt.Sprintf("projects/%s/traces/%s", t.project, t.Trace())))
+		attrs = append(attrs, slog.String("logging.googleapis.com/trace",
+			fmt.Sprintf("projects/%s/traces/%s", t.project, t.Trace())))
 	}
 	return attrs
 }

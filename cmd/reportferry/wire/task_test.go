@@ -22,7 +22,8 @@ func TestTaskOf(t *testing.T) {
 		{"", Task{}, ""},
 		{"CLOUD_RUN_EXECUTION=night-x7 CLOUD_RUN_TASK_INDEX=0 CLOUD_RUN_TASK_COUNT=1 CLOUD_RUN_TASK_ATTEMPT=0",
 			Task{platform: cloudRun, execution: "night-x7", count: 1}, ""},
-		{"CLOUD_RUN_EXECUTION=e CLOUD_RUN_TASK_INDEX=5 CLOUD_RUN_TASK_COUNT=6 CLOUD_RUN_TASK_ATTEMPT=1 GOOGLE_CLOUD_PROJECT=p",
+		{"CLOUD_RUN_EXECUTION=e CLOUD_RUN_TASK_INDEX=5 CLOUD_RUN_TASK_COUNT=6 CLOUD_RUN_TASK_ATTEMPT=1 " +
+			"GOOGLE_CLOUD_PROJECT=p",
 			Task{platform: cloudRun, execution: "e", project: "p", index: 5, count: 6, attempt: 1}, ""},
 		{"CLOUD_RUN_EXECUTION=e", Task{platform: cloudRun, execution: "e", count: 1}, ""},
 		{"JOB_COMPLETION_INDEX=2 REPORTFERRY_TASK_COUNT=3", Task{platform: kubernetes, index: 2, count: 3}, ""},
@@ -38,7 +39,8 @@ func TestTaskOf(t *testing.T) {
 			env[name] = value
 		}
 		got, err := TaskOf(func(name string) string { return env[name] })
-		if c.says == "" && (err != nil || got != c.want) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && (err != nil || got != c.want) || c.says != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %+v %v, want %+v %s", c.env, got, err, c.want, c.says)
 		}
 	}
@@ -47,7 +49,8 @@ func TestTaskOf(t *testing.T) {
 // Every line has what Cloud Logging reads, and every error the reason that alerts are made of.
 func TestLogLines(t *testing.T) {
 	var out bytes.Buffer
-	p := &Program{LogFormat: "json", LogLevel: "debug", Task: Task{platform: cloudRun, execution: "night-x7", project: "proj", index: 2, count: 6, attempt: 1}}
+	p := &Program{LogFormat: "json", LogLevel: "debug", Task: Task{platform: cloudRun, execution: "night-x7",
+		project: "proj", index: 2, count: 6, attempt: 1}}
 	log := p.Logger(&out).With("job", "installs")
 	log.Debug("a")
 	log.Info("b", "level", "shallow")
@@ -62,12 +65,15 @@ func TestLogLines(t *testing.T) {
 			Trace                                                string            `json:"logging.googleapis.com/trace"`
 		}
 		check(t, json.Unmarshal([]byte(lines[i]), &line))
-		if line.Severity != severity || line.Message != string(rune('a'+i)) || line.Job != "installs" || time.Since(line.Time) > time.Hour ||
+		if line.Severity != severity || line.Message != string(rune('a'+i)) || line.Job != "installs" ||
+			time.Since(line.Time) > time.Hour ||
 			fmt.Sprint(line.Labels) != "map[attempt:1 execution:night-x7 task:2]" ||
-			!strings.HasPrefix(line.Trace, "projects/proj/traces/") || len(line.Trace) != len("projects/proj/traces/")+32 {
+			!strings.HasPrefix(line.Trace, "projects/proj/traces/") ||
+			len(line.Trace) != len("projects/proj/traces/")+32 {
 			t.Errorf("%s", lines[i])
 		}
-		if (line.Reason == "lease_lost") != (severity == "ERROR") || strings.HasSuffix(line.Error, "lease lost") != (i >= 2) {
+		if (line.Reason == "lease_lost") != (severity == "ERROR") ||
+			strings.HasSuffix(line.Error, "lease lost") != (i >= 2) {
 			t.Errorf("reason and error: %s", lines[i])
 		}
 	}
@@ -76,11 +82,14 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-// Of what a Cloud Run task writes into a folder nothing is left, so that the ledger and the pages want a bucket.
+// Of what a Cloud Run task writes into a folder nothing is left, so that the ledger and the pages
+// want a bucket.
 func TestFoldersOfATaskAreRefused(t *testing.T) {
-	for place, c := range map[string]config.Config{"ledger": {Ledger: "file://./ledger"}, "export": {Ledger: "gs://bucket/ledger", Export: "file://./status"}} {
+	for place, c := range map[string]config.Config{"ledger": {Ledger: "file://./ledger"},
+		"export": {Ledger: "gs://bucket/ledger", Export: "file://./status"}} {
 		e := &Engine{Program: &Program{Task: Task{platform: cloudRun, count: 1}}, Config: &c}
-		if err := e.OpenLedger(t.Context()); !errors.Is(err, ledger.ErrRefused) || !strings.HasPrefix(err.Error(), place+" file:") {
+		if err := e.OpenLedger(t.Context()); !errors.Is(err, ledger.ErrRefused) ||
+			!strings.HasPrefix(err.Error(), place+" file:") {
 			t.Errorf("%s: %v", place, err)
 		}
 	}

@@ -52,8 +52,8 @@ type inner struct {
 	schema *jsonschema.Schema
 }
 
-// rows writes a row for each key. What is a mapping with keys of its own gets a table after this one. A mapping of nothing but
-// such mappings gets one table, with dotted names.
+// rows writes a row for each key. What is a mapping with keys of its own gets a table after this
+// one. A mapping of nothing but such mappings gets one table, with dotted names.
 func rows(text *strings.Builder, prefix string, s *jsonschema.Schema, within *[]*inner) {
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 		key, v := prefix+p.Key, p.Value
@@ -79,14 +79,17 @@ func rows(text *strings.Builder, prefix string, s *jsonschema.Schema, within *[]
 		if len(v.Examples) > 0 {
 			meaning += " Example: `" + p.Key + ": " + inline(v.Examples[0]) + "`."
 		}
-		fmt.Fprintf(text, "| `%s` | %s | %s | %s |\n", key, kindOfValue(v), byDefault, strings.ReplaceAll(meaning, "|", `\|`))
+		fmt.Fprintf(text, "| `%s` | %s | %s | %s |\n", key, kindOfValue(v), byDefault,
+			strings.ReplaceAll(meaning, "|", `\|`))
 	}
 }
 
 // codeWords are what stands in a document as code: names of keys, flags and variables.
-var codeWords = regexp.MustCompile(`\$\{[A-Z]+\}|--[a-z-]+|_?[a-z0-9]+(_[a-z0-9]+)+|\{date\}|[a-z0-9]+://[a-z/]*|@[a-z]+`)
+var codeWords = regexp.MustCompile(
+	`\$\{[A-Z]+\}|--[a-z-]+|_?[a-z0-9]+(_[a-z0-9]+)+|\{date\}|[a-z0-9]+://[a-z/]*|@[a-z]+`)
 
-// code marks the words of a text that are code, among them those that the value may be. What is marked already stays.
+// code marks the words of a text that are code, among them those that the value may be. What is
+// marked already stays.
 func code(text string, s *jsonschema.Schema) string {
 	parts := strings.Split(text, "`")
 	for i := 0; i < len(parts); i += 2 {

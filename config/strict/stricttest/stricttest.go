@@ -1,5 +1,5 @@
-// Package stricttest has what the tests of every file that package strict reads need. Without it, the tests of the config and
-// of the apps file would each have a copy of it.
+// Package stricttest has what the tests of every file that package strict reads need. Without it,
+// the tests of the config and of the apps file would each have a copy of it.
 package stricttest
 
 import (
@@ -33,8 +33,8 @@ func Golden(t *testing.T, path, got string, update bool) {
 	}
 }
 
-// Bad reads every file of a folder of files with a mistake each, and compares the errors with the .txt file beside it. No
-// error may repeat a text that holds S3CRET.
+// Bad reads every file of a folder of files with a mistake each, and compares the errors with the
+// .txt file beside it. No error may repeat a text that holds S3CRET.
 func Bad(t *testing.T, folder string, atLeast int, update bool, read func(path string) error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yml"))
 	if err != nil || len(files) < atLeast {
@@ -65,8 +65,8 @@ func Bad(t *testing.T, folder string, atLeast int, update bool, read func(path s
 	}
 }
 
-// Compile gives the compiled form of a schema, by a validator that shares no code with the one that wrote it. err is what
-// writing the schema gave.
+// Compile gives the compiled form of a schema, by a validator that shares no code with the one that
+// wrote it. err is what writing the schema gave.
 func Compile(t testing.TB, text []byte, err error) *jsonschema.Schema {
 	t.Helper()
 	if err != nil {
@@ -124,7 +124,8 @@ func Examples(t *testing.T, o strict.Object, env strict.Env) {
 			continue
 		}
 		one := strict.Object{What: o.What, Fields: []strict.Field{f}}
-		if _, err := strict.Read([]byte(f.Key+": "+f.Example), one, strict.Options{File: "example", Env: env}); err != nil {
+		if _, err := strict.Read([]byte(f.Key+": "+f.Example), one, strict.Options{File: "example", Env: env}); err !=
+			nil {
 			t.Errorf("the example of %s in %s: %v", f.Key, o.What, err)
 		}
 	}

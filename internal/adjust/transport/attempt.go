@@ -39,8 +39,8 @@ type failure struct {
 
 func (f *failure) Error() string { return outcome(f.status, f.code, f.message, f.err) }
 
-// send sends the request once and reads its answer; nil means that the answer was accepted. A kept connection that
-// turns out to be closed is replaced by net/http itself, within the attempt.
+// send sends the request once and reads its answer; nil means that the answer was accepted. A kept
+// connection that turns out to be closed is replaced by net/http itself, within the attempt.
 func (x *exchange) send(secret string) *failure {
 	if x.may != nil {
 		if err := x.may(x.ctx); err != nil {
@@ -51,7 +51,8 @@ func (x *exchange) send(secret string) *failure {
 	defer end()
 	connected := false
 	if x.record() {
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
+		ctx = httptrace.WithClientTrace(ctx,
+			&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	}
 	address, content := x.content(secret)
 	req, err := http.NewRequestWithContext(ctx, cmp.Or(x.Method, http.MethodGet), address, content)
@@ -90,7 +91,8 @@ func (x *exchange) sign(req *http.Request, secret string) {
 	}
 }
 
-// content is the address and the body of the next attempt. One of them has the secret where a parameter carries it.
+// content is the address and the body of the next attempt. One of them has the secret where a
+// parameter carries it.
 func (x *exchange) content(secret string) (address string, body io.Reader) {
 	parameter := ""
 	if x.Credential != nil && x.Credential.Parameter != "" && secret != "" {
@@ -102,8 +104,8 @@ func (x *exchange) content(secret string) (address string, body io.Reader) {
 	return x.URL, strings.NewReader(x.Body + parameter)
 }
 
-// bounded is the context of one attempt. A record's answer is a word, and has to be there in time; of a report the first
-// byte has to, and then each further piece, which the watch sees to.
+// bounded is the context of one attempt. A record's answer is a word, and has to be there in time;
+// of a report the first byte has to, and then each further piece, which the watch sees to.
 func (x *exchange) bounded() (ctx context.Context, w *watch, end func()) {
 	first := x.firstByte
 	if x.FirstByte > 0 {
@@ -184,7 +186,8 @@ func (x *exchange) answered(ctx context.Context, resp *http.Response, sent time.
 func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *failure {
 	if err := checkType(resp, x.Types); err != nil {
 		f, text := &failure{status: http.StatusOK}, errorText(b)
-		if !x.Private || isHTML(nil, []byte(text)) || tellsError([]byte(text), false) { // pages and errors hold nothing of what was asked for
+		// Pages and errors hold nothing of what was asked for.
+		if !x.Private || isHTML(nil, []byte(text)) || tellsError([]byte(text), false) {
 			f = x.errorIn(http.StatusOK, text)
 		}
 		f.err, f.odd = x.veil.scrubError(err), true
@@ -226,7 +229,8 @@ func (x *exchange) accepted(resp *http.Response) {
 	})
 }
 
-// broken is an attempt without an answer, or with half of one. Without a connection, nothing can have taken effect.
+// broken is an attempt without an answer, or with half of one. Without a connection, nothing can
+// have taken effect.
 func (x *exchange) broken(attempt context.Context, status int, err error, connected bool) *failure {
 	if cause := context.Cause(attempt); cause != nil {
 		err = Ended(x.ctx, cause)
@@ -271,12 +275,13 @@ func timedOut(err error) bool {
 
 var errRedirect = errors.New("redirect not followed")
 
-// checkRedirect lets a redirect to another host through, but bare: neither the credential nor the account goes along, and
-// the host that was left gets them no more when the chain comes back. net/http alone would still send the token to
-// subdomains.
+// checkRedirect lets a redirect to another host through, but bare: neither the credential nor the
+// account goes along, and the host that was left gets them no more when the chain comes back.
+// net/http alone would still send the token to subdomains.
 func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	if via[0].Method != http.MethodGet {
-		// Whoever follows it sends twice, or to a stranger, or asks a page for people whether it was taken.
+		// Whoever follows it sends twice, or to a stranger, or asks a page for people whether it
+		// was taken.
 		return http.ErrUseLastResponse
 	}
 	if len(via) >= 10 {

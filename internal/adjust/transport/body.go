@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A watch ends an attempt when the service keeps it waiting: for the first byte, then between two pieces of the body.
-// The time that the reader itself takes doesn't count.
+// A watch ends an attempt when the service keeps it waiting: for the first byte, then between two
+// pieces of the body. The time that the reader itself takes doesn't count.
 type watch struct {
 	first, idle *time.Timer
 	pause       time.Duration
@@ -33,7 +33,8 @@ func newWatch(end context.CancelCauseFunc, firstByte, idle time.Duration) *watch
 
 func (w *watch) stop() { w.first.Stop(); w.idle.Stop() }
 
-// A body is the decoded body of one answer. It remembers what broke it, whatever its reader makes of that.
+// A body is the decoded body of one answer. It remembers what broke it, whatever its reader makes
+// of that.
 type body struct {
 	from   io.Reader
 	watch  *watch
@@ -59,10 +60,11 @@ func openBody(resp *http.Response, w *watch) *body {
 	return b
 }
 
-// checkEnd refuses an answer whose end can't be told from a cut: HTTP/1 without length, chunks or the trailer that
-// gzip brings, or the last block of Zstandard.
+// checkEnd refuses an answer whose end can't be told from a cut: HTTP/1 without length, chunks or
+// the trailer that gzip brings, or the last block of Zstandard.
 func checkEnd(resp *http.Response) error {
-	if resp.ProtoMajor == 1 && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && resp.Header.Get("Content-Encoding") == "" {
+	if resp.ProtoMajor == 1 && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 &&
+		resp.Header.Get("Content-Encoding") == "" {
 		return errors.New("the answer has neither length nor chunks, so that a cut would not be noticed")
 	}
 	return nil
@@ -85,7 +87,8 @@ func (b *body) Read(p []byte) (int, error) {
 		b.count.Add(int64(n))
 	}
 	if b.long = b.most > 0 && b.n > b.most; b.long {
-		b.broken = fmt.Errorf("the answer is longer than %d bytes unpacked (service.max_answer); ask for less at once, such as by a shorter page", b.most)
+		b.broken = fmt.Errorf("the answer is longer than %d bytes unpacked (service.max_answer); ask for less at "+
+			"once, such as by a shorter page", b.most)
 		return 0, b.broken
 	}
 	if err != nil && err != io.EOF {
@@ -98,8 +101,8 @@ func (b *body) Read(p []byte) (int, error) {
 // shownBytes is how much of an answer that isn't what was asked for is shown.
 const shownBytes = 160
 
-// feed gives the whole of b to read, once its beginning looks like what was asked for. An error of b, also one that
-// shows up only behind what read took, is in b.broken.
+// feed gives the whole of b to read, once its beginning looks like what was asked for. An error of
+// b, also one that shows up only behind what read took, is in b.broken.
 func (b *body) feed(never string, private bool, read func(io.Reader) error) error {
 	buffered := bufio.NewReader(b)
 	head, err := buffered.Peek(1)
@@ -136,7 +139,8 @@ func (b *body) hasError(from *bufio.Reader) bool {
 	return b.told != ""
 }
 
-// checkType compares the Content-Type with those that fit. Without one, the body must speak for itself.
+// checkType compares the Content-Type with those that fit. Without one, the body must speak for
+// itself.
 func checkType(resp *http.Response, want []string) error {
 	header := resp.Header.Get("Content-Type")
 	if header == "" {
@@ -154,8 +158,8 @@ func checkType(resp *http.Response, want []string) error {
 
 const errorBodyLimit = 64 << 10
 
-// errorText reads as much of an error's body as anybody will want to see. When the end is missing, so is the last word:
-// it may be half a token, which nothing would recognize.
+// errorText reads as much of an error's body as anybody will want to see. When the end is missing,
+// so is the last word: it may be half a token, which nothing would recognize.
 func errorText(b *body) string {
 	raw, err := io.ReadAll(io.LimitReader(b, errorBodyLimit))
 	return wholeWords(string(raw), err)

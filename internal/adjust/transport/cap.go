@@ -9,25 +9,30 @@ import (
 )
 
 const (
-	// fewReports is how many reports are under way at first. Twelve of one token made the service answer 500 TimeoutError, six worked, and
-	// three are safe, say authors of other clients.
+	// fewReports is how many reports are under way at first. Twelve of one token made the service
+	// answer 500 TimeoutError, six worked, and three are safe, say authors of other clients.
 	fewReports = 3
 
-	// growAfter is after how many answers without overload, and the one of the report that was tried, one more may be under way.
+	// growAfter is after how many answers without overload, and the one of the report that was
+	// tried, one more may be under way.
 	growAfter = 9
 
-	// briefly is the part of the time of the report that is tried for which the cap has to be exceeded.
+	// briefly is the part of the time of the report that is tried for which the cap has to be
+	// exceeded.
 	briefly = 100
 
-	// turnTime is how long a task may begin reports, of several that share fewer reports than they are.
+	// turnTime is how long a task may begin reports, of several that share fewer reports than they
+	// are.
 	turnTime = 5 * time.Second
 
-	// mostTurns is how many turns may go round, when reports that outlast their turns overload the service: twice as many after each time.
+	// mostTurns is how many turns may go round, when reports that outlast their turns overload the
+	// service: twice as many after each time.
 	mostTurns = 100
 )
 
-// A reportCap bounds how many reports are under way at once. After about ten answers one more is tried alone; when it is answered, too, the
-// cap is higher by one. It halves when the service is overloaded. All clients of one account in the process share it.
+// A reportCap bounds how many reports are under way at once. After about ten answers one more is
+// tried alone; when it is answered, too, the cap is higher by one. It halves when the service is
+// overloaded. All clients of one account in the process share it.
 type reportCap struct {
 	free *semaphore.Weighted
 	turn turn
@@ -62,7 +67,8 @@ type place struct {
 	tried bool      // it is beyond the cap
 }
 
-// enter waits until another report may be under way. The caller says when it is sent, and leaves with what became of it.
+// enter waits until another report may be under way. The caller says when it is sent, and leaves
+// with what became of it.
 func (c *reportCap) enter(ctx context.Context) (*place, error) {
 	if err := c.free.Acquire(ctx, 1); err != nil {
 		return nil, context.Cause(ctx)
@@ -123,7 +129,8 @@ func (c *reportCap) answered(tried bool) {
 	}
 }
 
-// pass gives the place of a report that has ended to the next one, unless there are too many, and more when there are too few.
+// pass gives the place of a report that has ended to the next one, unless there are too many, and
+// more when there are too few.
 func (c *reportCap) pass() {
 	may := c.now
 	if c.tries {
@@ -139,8 +146,9 @@ func (c *reportCap) pass() {
 	}
 }
 
-// reduce halves the cap. As many as were under way are too many for the rest of the run; when that is only probable, because a query may be
-// slow for itself, as many as at first may be all the same.
+// reduce halves the cap. As many as were under way are too many for the rest of the run; when that
+// is only probable, because a query may be slow for itself, as many as at first may be all the
+// same.
 func (c *reportCap) reduce(under int, certain bool) {
 	less := max(1, under-1)
 	if !certain {

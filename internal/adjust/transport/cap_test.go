@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A busyService works on some reports at a time. One more is refused after as long as an answer takes.
+// A busyService works on some reports at a time. One more is refused after as long as an answer
+// takes.
 type busyService struct {
 	mu                             sync.Mutex
 	works, under, most, refused, n int
@@ -36,7 +37,8 @@ func (s *busyService) report(took time.Duration) *failure {
 	return nil
 }
 
-// However many reports a service works on, it gets three at first, then one more after each ten answers, and hardly any that it refuses.
+// However many reports a service works on, it gets three at first, then one more after each ten
+// answers, and hardly any that it refuses.
 func TestReportCap(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
@@ -71,16 +73,20 @@ func TestReportCap(t *testing.T) {
 				t.Errorf("seed %d: %d reports at once, the service works on %d", seed, s.most, s.works)
 			}
 			if limit := map[bool]int{true: 8, false: 2}[s.works < fewReports]; s.refused > limit {
-				t.Errorf("seed %d: a service that works on %d at a time refuses %d of %d", seed, s.works, s.refused, s.n)
+				t.Errorf("seed %d: a service that works on %d at a time refuses %d of %d", seed, s.works, s.refused,
+					s.n)
 			}
-			if want := min(UsualInFlight, s.works); c.now < want && s.refused == 0 || c.now > want || c.under != 0 || c.now > c.most {
-				t.Errorf("seed %d: after %d reports of a service that works on %d, %d may be under way, %d are", seed, s.n, s.works, c.now, c.under)
+			if want := min(UsualInFlight, s.works); c.now < want && s.refused == 0 || c.now > want || c.under != 0 ||
+				c.now > c.most {
+				t.Errorf("seed %d: after %d reports of a service that works on %d, %d may be under way, %d are", seed,
+					s.n, s.works, c.now, c.under)
 			}
 		})
 	}
 }
 
-// A query that is slow for itself takes no place for good: after 504s as many reports as at first are under way again.
+// A query that is slow for itself takes no place for good: after 504s as many reports as at first
+// are under way again.
 func TestReportCapAfterSlowQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newReportCap(fewReports, UsualInFlight, Share{})
@@ -105,7 +111,8 @@ func TestReportCapAfterSlowQueries(t *testing.T) {
 	})
 }
 
-// What may be under way at first, and at most, is divided among the tasks; each may have one, in its turn where they are more.
+// What may be under way at first, and at most, is divided among the tasks; each may have one, in
+// its turn where they are more.
 func TestReportCapIsShared(t *testing.T) {
 	for tasks := 1; tasks <= 20; tasks++ {
 		now, most, turns := 0, 0, map[turn]int{}
@@ -125,8 +132,8 @@ func TestReportCapIsShared(t *testing.T) {
 	}
 }
 
-// Tasks that are more than the reports of the account take turns: no more than twice as many are under way where one turn ends and
-// another begins, and each task gets its turn.
+// Tasks that are more than the reports of the account take turns: no more than twice as many are
+// under way where one turn ends and another begins, and each task gets its turn.
 func TestReportCapOfTasks(t *testing.T) {
 	for _, tasks := range []int{2, 3, 4, 7, 20} {
 		synctest.Test(t, func(t *testing.T) {

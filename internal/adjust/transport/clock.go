@@ -9,23 +9,26 @@ import (
 	"time"
 )
 
-// How far this machine's clock may be from another's. Dates of reports are made from it, and leases are safe without it.
+// How far this machine's clock may be from another's. Dates of reports are made from it, and leases
+// are safe without it.
 const (
 	ClockWarns   = 5 * time.Minute // what Kerberos and AWS's signatures allow is as much or three times that
 	ClockRefuses = time.Hour       // a snapshot or a day may then be the wrong one
 )
 
-// ErrClock means that this machine's clock is far from another's. Nothing that depends on today's date can be right.
+// ErrClock means that this machine's clock is far from another's. Nothing that depends on today's
+// date can be right.
 var ErrClock = errors.New("this machine's clock is wrong, or the other one; set it, for example by NTP")
 
-// CheckClock compares this machine's clock with another's, whose is said: an error when they are far apart, and a warning
-// when they are somewhat apart, which is empty otherwise.
+// CheckClock compares this machine's clock with another's, whose is said: an error when they are
+// far apart, and a warning when they are somewhat apart, which is empty otherwise.
 func CheckClock(whose string, theirs, ours time.Time) (warning string, err error) {
 	apart, how := theirs.Sub(ours), "behind"
 	if apart < 0 {
 		apart, how = -apart, "ahead"
 	}
-	text := fmt.Sprintf("%s is %s, and this machine's %s, %v %s", whose, theirs.UTC().Format(time.RFC3339), ours.UTC().Format(time.RFC3339),
+	text := fmt.Sprintf("%s is %s, and this machine's %s, %v %s", whose, theirs.UTC().Format(time.RFC3339),
+		ours.UTC().Format(time.RFC3339),
 		apart.Round(time.Second), how)
 	switch {
 	case apart > ClockRefuses:
@@ -53,8 +56,9 @@ func (c *Client) ClockWarning() string {
 	return c.clock.warning
 }
 
-// checkDate compares the Date of an answer with the time between the request and the answer's header. taken says that the
-// answer was to a record, which is taken by then: a wrong clock is only a warning.
+// checkDate compares the Date of an answer with the time between the request and the answer's
+// header. taken says that the answer was to a record, which is taken by then: a wrong clock is only
+// a warning.
 func (c *Client) checkDate(h http.Header, sent time.Time, taken bool) error {
 	theirs, err := http.ParseTime(h.Get("Date"))
 	if err != nil {

@@ -11,11 +11,12 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// accepted are the codings of answers that are asked for, the one first that takes the least work to undo: Zstandard takes a third of
-// what gzip does.
+// accepted are the codings of answers that are asked for, the one first that takes the least work
+// to undo: Zstandard takes a third of what gzip does.
 const accepted = "zstd, gzip"
 
-// largestWindow is how far back a Zstandard frame may refer: what RFC 9659 grants to a content coding.
+// largestWindow is how far back a Zstandard frame may refer: what RFC 9659 grants to a content
+// coding.
 const largestWindow = 8 << 20
 
 // gzips are readers that were used before. Each has tables of tens of kilobytes.
@@ -36,7 +37,8 @@ func unpack(coding string, from io.Reader) (io.Reader, func(), error) {
 		}
 		return z, func() { gzips.Put(z) }, nil
 	case "zstd":
-		z, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(largestWindow))
+		z, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(largestWindow))
 		if err != nil {
 			return nil, nil, fmt.Errorf("unpack the answer: %w", err)
 		}

@@ -11,14 +11,15 @@ import (
 var (
 	// ErrAuth means that the service answered 401 or 403.
 	ErrAuth = errors.New("check service.token, service.account_id and the rights of the token's user")
-	// ErrUnknown means that a record of ad spend or of third-party sharing was sent and may have been taken: no answer
-	// came, or none that says so.
+	// ErrUnknown means that a record of ad spend or of third-party sharing was sent and may have
+	// been taken: no answer came, or none that says so.
 	ErrUnknown = errors.New("it isn't known whether the record was taken")
-	// ErrTooSlow means twice a 504 or a time-out, or an answer that is longer than MaxAnswer, on a request that its caller can split. The cure
-	// is a smaller question.
+	// ErrTooSlow means twice a 504 or a time-out, or an answer that is longer than MaxAnswer, on a
+	// request that its caller can split. The cure is a smaller question.
 	ErrTooSlow = errors.New("the query takes too long, ask for less at once")
-	// ErrAway means that other requests would fare no better now: nothing listens there, a proxy doesn't lead there, or the service asks for
-	// a pause that can't be waited out. It is in no message.
+	// ErrAway means that other requests would fare no better now: nothing listens there, a proxy
+	// doesn't lead there, or the service asks for a pause that can't be waited out. It is in no
+	// message.
 	ErrAway = errors.New("the service isn't there")
 )
 
@@ -39,7 +40,9 @@ type Error struct {
 	AnyDays  bool     // the refusal is about a part of the query that is the same for all days
 	Attempts int
 	Elapsed  time.Duration // from the first slot to the end
-	Err      error         // ErrAuth, ErrTooSlow, ErrUnknown, an endpoint's verdict, the context's error, what broke the connection, the reader's own error
+	// ErrAuth, ErrTooSlow, ErrUnknown, an endpoint's verdict, the context's error, what broke the
+	// connection, the reader's own error.
+	Err error
 }
 
 func (e *Error) Error() string {
@@ -63,7 +66,8 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ") + e.elsewhere()
 }
 
-// elsewhere says that the address is likely not the service's: nothing listens there, there is no such host, or a web site answers.
+// elsewhere says that the address is likely not the service's: nothing listens there, there is no
+// such host, or a web site answers.
 func (e *Error) elsewhere() string {
 	var refused *proxyError
 	switch {
@@ -80,7 +84,8 @@ func (e *Error) elsewhere() string {
 		if e.At != "" {
 			there = "at " + e.At + ", where a redirect led"
 		}
-		return "; a web site answers " + there + ": check the address of the service in the config, which for reports is mostly https://automate.adjust.com"
+		return "; a web site answers " + there +
+			": check the address of the service in the config, which for reports is mostly https://automate.adjust.com"
 	}
 	return ""
 }
@@ -115,7 +120,8 @@ func (t *timeout) Error() string { return fmt.Sprintf("%s within %v", t.what, Ro
 
 func (t *timeout) Timeout() bool { return true }
 
-// A ValidationError is what the service has against the data that it was sent: the error_desc_details of a 422.
+// A ValidationError is what the service has against the data that it was sent: the
+// error_desc_details of a 422.
 type ValidationError struct {
 	Fields []Field // none when the service doesn't tell
 }
@@ -128,7 +134,8 @@ type Field struct {
 
 const fieldsShown = 50
 
-// Error names every field: "channel_setup.facebook.app_id: Field required; platform: Field required".
+// Error names every field: "channel_setup.facebook.app_id: Field required; platform: Field
+// required".
 func (e *ValidationError) Error() string {
 	var parts []string
 	for i, f := range e.Fields {

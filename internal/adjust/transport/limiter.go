@@ -17,9 +17,10 @@ const (
 	lowest       = 1.0 / 16 // of the configured rate: below four halvings waiting gets longer than it is worth
 )
 
-// A limiter is the token bucket that all requests of the process share. A 429 halves its rate, at most once a second;
-// every quiet second gives back a twentieth of the configured rate. A pause holds everybody back; it is as long as the service
-// asks for, and no longer than the patience of one request, so that one answer can't stop a process that stays.
+// A limiter is the token bucket that all requests of the process share. A 429 halves its rate, at
+// most once a second; every quiet second gives back a twentieth of the configured rate. A pause
+// holds everybody back; it is as long as the service asks for, and no longer than the patience of
+// one request, so that one answer can't stop a process that stays.
 type limiter struct {
 	mu     sync.Mutex
 	bucket *rate.Limiter
@@ -111,7 +112,8 @@ func (l *limiter) hold(now time.Time, pause time.Duration, status int) {
 	}
 	if l.until.After(now) {
 		l.raised = l.until // the quiet of a pause is no proof that the service can take more
-		// A paused bucket doesn't fill: one request goes at the end of the pause, the others at the bucket's pace.
+		// A paused bucket doesn't fill: one request goes at the end of the pause, the others at the
+		// bucket's pace.
 		if n := int(l.bucket.TokensAt(l.until)) - 1; n > 0 {
 			l.bucket.ReserveN(l.until, n)
 		}

@@ -43,7 +43,8 @@ func TestBucket(t *testing.T) {
 	})
 }
 
-// By default the rate is a ceiling over any second, from the first one on, also after a quiet time, and a minute has as many as before.
+// By default the rate is a ceiling over any second, from the first one on, also after a quiet time,
+// and a minute has as many as before.
 func TestTheRateIsACeiling(t *testing.T) {
 	for _, rate := range []float64{1, 10, 50} {
 		synctest.Test(t, func(t *testing.T) {
@@ -99,7 +100,8 @@ func TestHalving(t *testing.T) {
 		for _, step := range []struct {
 			rest time.Duration
 			want float64
-		}{{sec - 1, 0.5}, {1, 0.9}, {sec, 1.3}, {3*sec + sec/2, 2.5}, {sec / 2, 2.9}, {12 * sec, 7.7}, {sec, 8}, {time.Hour, 8}} {
+		}{{sec - 1, 0.5}, {1, 0.9}, {sec, 1.3}, {3*sec + sec/2, 2.5}, {sec / 2, 2.9}, {12 * sec, 7.7}, {sec, 8},
+			{time.Hour, 8}} {
 			time.Sleep(step.rest)
 			check(t, "the bucket is full", times(t, l, 1), 0)
 			pace(step.want)
@@ -113,8 +115,8 @@ func TestPause(t *testing.T) {
 		l.throttled(time.Now(), 10*sec)
 		time.Sleep(2 * sec)
 		l.throttled(time.Now(), 3*sec) // a shorter pause doesn't shorten the longer one, but its 429 halves again
-		// The bucket of 20 doesn't pour out when the pause ends: one goes, the others follow at 1 a second; at 11 s the
-		// first quiet second is over (raise by 0.2).
+		// The bucket of 20 doesn't pour out when the pause ends: one goes, the others follow at 1 a
+		// second; at 11 s the first quiet second is over (raise by 0.2).
 		got := times(t, l, 3)
 		check(t, "after the pause", got, 8*sec, 9*sec, 9*sec+833333333)
 	})
@@ -160,7 +162,8 @@ func TestTokenGivenBack(t *testing.T) {
 	})
 }
 
-// Two clients of one process, an old one that still works and a new one, press as hard as one when they want the same rate.
+// Two clients of one process, an old one that still works and a new one, press as hard as one when
+// they want the same rate.
 func TestAClientAfterAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made := func(rate float64, inFlight int) *Client {
@@ -184,7 +187,8 @@ func TestAClientAfterAnother(t *testing.T) {
 		if same.slots != old.slots || other.slots == old.slots || other.limiter == old.limiter {
 			t.Error("the in-flight cap isn't one of both, or a client of another rate has it too")
 		}
-		if apart, later := old.Apart(2), made(2, 2); apart.limiter != old.limiter || cap(apart.slots) != 2 || apart.reports == old.reports {
+		if apart, later := old.Apart(2), made(2, 2); apart.limiter != old.limiter || cap(apart.slots) != 2 ||
+			apart.reports == old.reports {
 			t.Error("another account has another limiter, or the same in-flight cap")
 		} else if later.After(old); later.limiter != old.limiter || later.slots == old.slots {
 			t.Error("a client of the same rate and another in-flight cap has another limiter, or the same cap")

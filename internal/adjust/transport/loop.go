@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// The wait before retry n is drawn evenly from [0, min(backoffCeiling, backoffBase·2ⁿ⁻¹)): full jitter, see
-// aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter. Eight attempts wait a minute in the mean, two at most.
+// The wait before retry n is drawn evenly from [0, min(backoffCeiling, backoffBase·2ⁿ⁻¹)): full
+// jitter, see aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter. Eight attempts wait
+// a minute in the mean, two at most.
 const (
 	backoffBase    = time.Second
 	backoffCeiling = time.Minute
@@ -38,10 +39,11 @@ type exchange struct {
 	more      int  // retries since that had the same one
 }
 
-// Do sends r until an answer is accepted, the patience or ctx ends, or another attempt can't help. All errors are an
-// *Error.
+// Do sends r until an answer is accepted, the patience or ctx ends, or another attempt can't help.
+// All errors are an *Error.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	x := exchange{Client: c, Request: r, veil: veil{c.secrets, r.Hidden, cmp.Or(r.Blot, "[secret]")}, ctx: ctx, left: c.patience, warned: -1}
+	x := exchange{Client: c, Request: r, veil: veil{c.secrets, r.Hidden, cmp.Or(r.Blot, "[secret]")}, ctx: ctx,
+		left: c.patience, warned: -1}
 	f := x.run()
 	if x.alone {
 		x.reach.leave(f == nil || !f.unreached)
@@ -57,7 +59,8 @@ func (x *exchange) run() *failure {
 	for try := 1; ; try++ {
 		f := x.once()
 		if f == nil && x.more > 0 {
-			x.log.WarnContext(x.ctx, fmt.Sprintf("%s: attempt %d of %d was answered", x.Op, x.answer.Attempts, x.attempts))
+			x.log.WarnContext(x.ctx, fmt.Sprintf("%s: attempt %d of %d was answered", x.Op, x.answer.Attempts,
+				x.attempts))
 		}
 		if f == nil || f.final {
 			return f
@@ -71,7 +74,8 @@ func (x *exchange) run() *failure {
 			wait = x.Draw(min(backoffCeiling, backoffBase<<min(x.step, 10)))
 			x.step++
 		}
-		// The limiter holds everybody back for a pause, which uses up no patience. One that all attempts together can't wait out ends the request.
+		// The limiter holds everybody back for a pause, which uses up no patience. One that all
+		// attempts together can't wait out ends the request.
 		f.gone = f.gone || f.pause > x.patience && (try >= most || f.pause > x.patience*time.Duration(most))
 		if try >= most || f.gone && f.pause > 0 || f.pause == 0 && wait > x.left {
 			return f
@@ -97,8 +101,8 @@ func (x *exchange) rest(f *failure, d time.Duration) error {
 	return Sleep(x.ctx, d)
 }
 
-// once makes one attempt, from the slot to the end of reading: two when the credential has changed. It decides whether
-// another may follow.
+// once makes one attempt, from the slot to the end of reading: two when the credential has changed.
+// It decides whether another may follow.
 func (x *exchange) once() *failure {
 	release, err := x.admit()
 	if err != nil {
@@ -138,7 +142,8 @@ func (x *exchange) once() *failure {
 	return f
 }
 
-// spend takes the time of an attempt off the patience, and ends the attempt with it. A record's is bounded by itself.
+// spend takes the time of an attempt off the patience, and ends the attempt with it. A record's is
+// bounded by itself.
 func (x *exchange) spend() (end func()) {
 	began, cancel := time.Now(), func() {}
 	x.budget = x.ctx
@@ -148,8 +153,8 @@ func (x *exchange) spend() (end func()) {
 	return func() { cancel(); x.left -= time.Since(began) }
 }
 
-// admit waits for a slot and for the limiter. The wait uses up no patience: neither a queue in front of this client nor a pause that all
-// are asked for is the fault of the request.
+// admit waits for a slot and for the limiter. The wait uses up no patience: neither a queue in
+// front of this client nor a pause that all are asked for is the fault of the request.
 func (x *exchange) admit() (release func(*failure), err error) {
 	if x.ctx.Err() != nil {
 		return nil, context.Cause(x.ctx)
@@ -200,7 +205,8 @@ func (x *exchange) limit() error {
 	return x.limiter.wait(x.ctx, one)
 }
 
-// refresh reads the credential again after a 401. One that has changed is tried at once, and another 401 then stands.
+// refresh reads the credential again after a 401. One that has changed is tried at once, and
+// another 401 then stands.
 func (x *exchange) refresh(old string, f *failure) *failure {
 	x.refreshed = true
 	secret, err := x.Credential.newer(x.budget, old)
@@ -216,8 +222,9 @@ func (x *exchange) refresh(old string, f *failure) *failure {
 
 const warnEvery = int64(time.Second)
 
-// warn logs a retry; of records a line a second at most, because thousands of them may meet the same 429. Of retries in a row with the same
-// status the first is a warning, and how the last one ended.
+// warn logs a retry; of records a line a second at most, because thousands of them may meet the
+// same 429. Of retries in a row with the same status the first is a warning, and how the last one
+// ended.
 func (x *exchange) warn(f *failure, wait time.Duration) {
 	if x.record() {
 		now, last := time.Now().UnixNano(), x.Client.warned.Load()
@@ -231,12 +238,14 @@ func (x *exchange) warn(f *failure, wait time.Duration) {
 	} else {
 		x.warned, x.more = f.status, 0
 	}
-	x.log.Log(x.ctx, level, fmt.Sprintf("%s: attempt %d of %d failed: %v", x.Op, x.answer.Attempts, x.attempts, f), "wait", wait, "status", f.status)
+	x.log.Log(x.ctx, level, fmt.Sprintf("%s: attempt %d of %d failed: %v", x.Op, x.answer.Attempts, x.attempts, f),
+		"wait", wait, "status", f.status)
 }
 
 // explain makes the error for people of the last failure.
 func (x *exchange) explain(f *failure) error {
-	e := &Error{Op: x.Op, Status: f.status, Code: f.code, Message: f.message, At: f.at, Attempts: x.answer.Attempts, Err: f.err}
+	e := &Error{Op: x.Op, Status: f.status, Code: f.code, Message: f.message, At: f.at, Attempts: x.answer.Attempts,
+		Err: f.err}
 	if !x.start.IsZero() {
 		e.Elapsed = time.Since(x.start)
 	}

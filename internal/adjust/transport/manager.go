@@ -19,21 +19,25 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// managers read secrets from stores that gocloud has no variables for, by the scheme of their addresses.
+// managers read secrets from stores that gocloud has no variables for, by the scheme of their
+// addresses.
 var managers = map[string]func(ctx context.Context, at string, getenv func(string) string) (string, error){
 	"azurekeyvault": keyVault,
 	"hashivault":    hashiVault,
 }
 
 var (
-	// A vault's name is below a domain of Azure's, of any of its clouds; https://learn.microsoft.com/azure/key-vault/general/about-keys-secrets-certificates.
-	keyVaultForm = lazy.Regexp(`^azurekeyvault://([0-9A-Za-z-]+\.(vault\.azure\.net|vault\.azure\.cn|vault\.usgovcloudapi\.net)/secrets/[0-9A-Za-z-]+(?:/[0-9A-Za-z]+)?)$`)
+	// A vault's name is below a domain of Azure's, of any of its clouds;
+	// https://learn.microsoft.com/azure/key-vault/general/about-keys-secrets-certificates.
+	keyVaultForm = lazy.Regexp(
+		`^azurekeyvault://([0-9A-Za-z-]+\.(vault\.azure\.net|vault\.azure\.cn|vault\.usgovcloudapi\.net)/secrets/[0-9A-Za-z-]+(?:/[0-9A-Za-z]+)?)$`)
 	// A path has no escapes, and no segment that begins with a dot, which could lead elsewhere.
-	hashiVaultForm = lazy.Regexp(`^hashivault://([\w-][\w.-]*(?:/[\w-][\w.-]*)*/data(?:/[\w-][\w.-]*)+)\?field=([\w.-]+)$`)
+	hashiVaultForm = lazy.Regexp(
+		`^hashivault://([\w-][\w.-]*(?:/[\w-][\w.-]*)*/data(?:/[\w-][\w.-]*)+)\?field=([\w.-]+)$`)
 )
 
-// keyVault reads a secret of Azure by the identity that its buckets have, too. The token is asked for the vault's own domain, so that no
-// other host could use it.
+// keyVault reads a secret of Azure by the identity that its buckets have, too. The token is asked
+// for the vault's own domain, so that no other host could use it.
 func keyVault(ctx context.Context, at string, _ func(string) string) (string, error) {
 	m := keyVaultForm().FindStringSubmatch(at)
 	if m == nil {
@@ -45,25 +49,30 @@ func keyVault(ctx context.Context, at string, _ func(string) string) (string, er
 	}
 	own, err := identity.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{"https://" + m[2] + "/.default"}})
 	if err != nil { // which has paragraphs
-		return "", fmt.Errorf("find credentials for Azure: %s; log in by az login, or run under a managed identity", strings.Join(strings.Fields(err.Error()), " "))
+		return "", fmt.Errorf("find credentials for Azure: %s; log in by az login, or run under a managed identity",
+			strings.Join(strings.Fields(err.Error()), " "))
 	}
 	var secret struct{ Value string }
-	err = getSecret(ctx, "https://"+m[1], "?api-version=7.4", http.Header{"Authorization": {"Bearer " + own.Token}}, &secret, map[int]string{
-		http.StatusUnauthorized: "log in to the tenant that the vault is of, by AZURE_TENANT_ID or az login",
-		http.StatusForbidden:    "give the identity the role Key Vault Secrets User on the secret, and let this machine through the vault's firewall",
-		http.StatusNotFound:     "az keyvault secret list says which there are",
-	})
+	err = getSecret(ctx, "https://"+m[1], "?api-version=7.4", http.Header{"Authorization": {"Bearer " + own.Token}},
+		&secret, map[int]string{
+			http.StatusUnauthorized: "log in to the tenant that the vault is of, by AZURE_TENANT_ID or az login",
+			http.StatusForbidden: "give the identity the role Key Vault Secrets User on the secret, and let this " +
+				"machine through the vault's firewall",
+			http.StatusNotFound: "az keyvault secret list says which there are",
+		})
 	if err == nil && secret.Value == "" {
 		err = errNoSecret
 	}
 	return secret.Value, err
 }
 
-// hashiVault reads a field of a secret from version 2 of Vault's KV engine, with what its own program takes from the environment.
+// hashiVault reads a field of a secret from version 2 of Vault's KV engine, with what its own
+// program takes from the environment.
 func hashiVault(ctx context.Context, at string, getenv func(string) string) (string, error) {
 	m := hashiVaultForm().FindStringSubmatch(at)
 	if m == nil {
-		return "", errors.New("its address isn't understood, want hashivault://MOUNT/data/PATH?field=NAME, the path as policies name it")
+		return "", errors.New("its address isn't understood, want hashivault://MOUNT/data/PATH?field=NAME, the path " +
+			"as policies name it")
 	}
 	server, err := url.Parse(getenv("VAULT_ADDR"))
 	if err != nil || server.Host == "" || server.Scheme != "https" && server.Scheme != "http" {
@@ -77,14 +86,17 @@ func hashiVault(ctx context.Context, at string, getenv func(string) string) (str
 		}
 		own = string(kept)
 	}
-	header := http.Header{"X-Vault-Token": {strings.TrimSpace(own)}, "X-Vault-Request": {"true"}} // Vault's agent may want the second
+	// Vault's agent may want the second.
+	header := http.Header{"X-Vault-Token": {strings.TrimSpace(own)}, "X-Vault-Request": {"true"}}
 	if namespace := getenv("VAULT_NAMESPACE"); namespace != "" {
 		header.Set("X-Vault-Namespace", namespace)
 	}
 	var secret struct{ Data struct{ Data map[string]any } }
 	err = getSecret(ctx, server.JoinPath("v1", m[1]).Redacted(), "", header, &secret, map[int]string{
-		http.StatusForbidden:          fmt.Sprintf("its token needs a policy with read on %q, in the namespace of VAULT_NAMESPACE; if it has expired, vault login makes another", m[1]),
-		http.StatusNotFound:           "there is none, or its newest version was deleted, or the engine is of version 1: see vault kv get",
+		http.StatusForbidden: fmt.Sprintf("its token needs a policy with read on %q, in the namespace of "+
+			"VAULT_NAMESPACE; if it has expired, vault login makes another", m[1]),
+		http.StatusNotFound: "there is none, or its newest version was deleted, or the engine is of " +
+			"version 1: see vault kv get",
 		http.StatusServiceUnavailable: "vault status says what it waits for, and vault operator unseal unseals it",
 		http.StatusTemporaryRedirect:  "set VAULT_ADDR to the active node",
 	})
@@ -96,11 +108,15 @@ func hashiVault(ctx context.Context, at string, getenv func(string) string) (str
 }
 
 // managerHTTP follows no redirect: it would carry a token elsewhere.
-var managerHTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var managerHTTP = &http.Client{CheckRedirect: func(*http.Request,
+	[]*http.Request) error {
+	return http.ErrUseLastResponse
+}}
 
 var errNoSecret = errors.New("what came back isn't a secret; something else may answer at that address")
 
-// getSecret asks a store for a secret. What to do about a status is advice. Errors have nothing of an answer but the reasons of a refusal.
+// getSecret asks a store for a secret. What to do about a status is advice. Errors have nothing of
+// an answer but the reasons of a refusal.
 func getSecret(ctx context.Context, at, query string, header http.Header, secret any, advice map[int]string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+query, nil)
 	if err != nil {
@@ -121,7 +137,8 @@ func getSecret(ctx context.Context, at, query string, header http.Header, secret
 			Error  struct{ Code, Message string } // Azure's
 		}
 		_ = json.Unmarshal(body, &said) // a proxy answers otherwise
-		why := cmp.Or(strings.Join(said.Errors, ", "), strings.TrimPrefix(said.Error.Code+": "+said.Error.Message, ": "))
+		why := cmp.Or(strings.Join(said.Errors, ", "), strings.TrimPrefix(said.Error.Code+": "+said.Error.Message,
+			": "))
 		text := fmt.Sprintf("GET %s: answered %s", at, answer.Status)
 		if why != "" {
 			text += ": " + strings.Join(strings.Fields(why), " ")

@@ -10,7 +10,8 @@ import (
 
 func TestDefaults(t *testing.T) {
 	o := withDefaults(Options{})
-	if o.Rate != 10 || o.Burst != 1 || o.InFlight != 8 || o.Reports != 3 || o.Attempts != 8 || o.Patience != 15*time.Minute ||
+	if o.Rate != 10 || o.Burst != 1 || o.InFlight != 8 || o.Reports != 3 || o.Attempts != 8 ||
+		o.Patience != 15*time.Minute ||
 		o.FirstByte != 5*time.Minute || o.Idle != 2*time.Minute || o.HTTP == nil || o.Rand == nil || o.Logger == nil {
 		t.Errorf("%+v", o)
 	}
@@ -25,14 +26,16 @@ func TestTimedOut(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want bool
-	}{{late, true}, {&net.OpError{Op: "read", Err: late}, true}, {&net.OpError{Op: "dial", Err: late}, false}, {io.ErrUnexpectedEOF, false}} {
+	}{{late, true}, {&net.OpError{Op: "read", Err: late}, true}, {&net.OpError{Op: "dial", Err: late}, false},
+		{io.ErrUnexpectedEOF, false}} {
 		if timedOut(tt.err) != tt.want {
 			t.Errorf("%#v: %v", tt.err, !tt.want)
 		}
 	}
 }
 
-// A header is there for other requests only when its secret is known: what the service answers to them may repeat it.
+// A header is there for other requests only when its secret is known: what the service answers to
+// them may repeat it.
 func TestASecretIsKnownBeforeItIsSent(t *testing.T) {
 	c, known := &Credential{Header: "Authorization"}, &secrets{}
 	known.mu.Lock() // the request that makes the header comes no further
@@ -63,7 +66,8 @@ func TestRetryAfter(t *testing.T) {
 		want        time.Duration
 	}{
 		{"", "", 0}, {"5", "", 5 * time.Second}, {"-5", "", 0}, {"1.5", "", 0}, {"99999999999", "", 1e6 * time.Second},
-		{"99999999999999999999999", "", 1e6 * time.Second}, {" 7 ", "", 7 * time.Second}, {"-99999999999999999999999", "", 0},
+		{"99999999999999999999999", "", 1e6 * time.Second}, {" 7 ", "", 7 * time.Second},
+		{"-99999999999999999999999", "", 0},
 		{"Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 02 Jan 2040 10:00:00 GMT", 1e6 * time.Second},
 		{at, "Mon, 02 Jan 2040 10:00:00 GMT", 30 * time.Second}, // by the server's clock, however wrong ours is
 		{at, "Mon, 02 Jan 2040 10:01:00 GMT", 0}, {"Mon, 02 Jan 1990 10:00:30 GMT", "", 0},
@@ -77,7 +81,8 @@ func TestRetryAfter(t *testing.T) {
 
 // What isn't hidden stays as it is.
 func TestBlotRuns(t *testing.T) {
-	if got := blotRuns("cost_amount: not a number, 50% off", "3P4OXS8dMAQbqn4Y", "[cost_id]"); got != "cost_amount: not a number, 50% off" {
+	if got := blotRuns("cost_amount: not a number, 50% off", "3P4OXS8dMAQbqn4Y",
+		"[cost_id]"); got != "cost_amount: not a number, 50% off" {
 		t.Error(got)
 	}
 	if got := blotRuns("a 3p4oxs8dMAQbqn4y b", "3P4OXS8dMAQbqn4Y", "[cost_id]"); got != "a [cost_id] b" {

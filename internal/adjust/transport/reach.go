@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// A reach knows whether anything listens where requests go. Where nothing does, and nothing has for as long as the patience, one request
-// goes on trying, and the others wait for what comes of that. When it is given up, each of them is tried once.
+// A reach knows whether anything listens where requests go. Where nothing does, and nothing has for
+// as long as the patience, one request goes on trying, and the others wait for what comes of that.
+// When it is given up, each of them is tried once.
 type reach struct {
 	attempts int // of the request that tries
 
@@ -56,8 +57,8 @@ func (x *exchange) await() error {
 	}
 }
 
-// listens says how often the request may be tried in all, after an attempt that met nobody, and whether others would fare no better. It may
-// wait for what comes of another's attempts.
+// listens says how often the request may be tried in all, after an attempt that met nobody, and
+// whether others would fare no better. It may wait for what comes of another's attempts.
 func (x *exchange) listens() (most int, gone bool) {
 	met := func() bool { return time.Since(x.reach.heard) < x.patience }
 	x.reach.mu.Lock()
@@ -88,19 +89,23 @@ func unreached(err error) bool {
 	return errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect") || errors.As(err, new(*proxyError))
 }
 
-// A proxyError is the answer of a proxy that makes no connection to the service. The service itself has said nothing.
+// A proxyError is the answer of a proxy that makes no connection to the service. The service itself
+// has said nothing.
 type proxyError struct {
 	proxy, to string
 	status    int
 }
 
 func (e *proxyError) Error() string {
-	return fmt.Sprintf("the proxy %s makes no connection to %s: %d %s", e.proxy, e.to, e.status, http.StatusText(e.status))
+	return fmt.Sprintf("the proxy %s makes no connection to %s: %d %s", e.proxy, e.to, e.status,
+		http.StatusText(e.status))
 }
 
-// final tells whether the proxy won't connect later either: it asks for a password, or doesn't allow the address.
+// final tells whether the proxy won't connect later either: it asks for a password, or doesn't
+// allow the address.
 func (e *proxyError) final() bool {
-	return e.status < http.StatusInternalServerError && e.status != http.StatusRequestTimeout && e.status != http.StatusTooManyRequests
+	return e.status < http.StatusInternalServerError && e.status != http.StatusRequestTimeout &&
+		e.status != http.StatusTooManyRequests
 }
 
 // tunnel looks at the answer of a proxy that was asked for a connection.

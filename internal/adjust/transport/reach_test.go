@@ -32,7 +32,8 @@ func (a *address) RoundTrip(r *http.Request) (*http.Response, error) {
 	if at < a.from || at >= a.until {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
-	return &http.Response{StatusCode: 200, Request: r, ProtoMajor: 2, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("a"))}, nil
+	return &http.Response{StatusCode: 200, Request: r, ProtoMajor: 2, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader("a"))}, nil
 }
 
 // ask sends n requests side by side, and gives their errors and when the last was over.
@@ -42,8 +43,9 @@ func (a *address) ask(t *testing.T, c *Client, n int) (errs []error, took time.D
 	began := time.Now()
 	for i := range n {
 		wg.Go(func() {
-			_, errs[i] = c.Do(t.Context(), Request{Op: "ask", URL: "http://service.test/", Types: []string{"text/csv"}, Report: i%2 == 0,
-				Read: func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }})
+			_, errs[i] = c.Do(t.Context(), Request{Op: "ask", URL: "http://service.test/", Types: []string{"text/csv"},
+				Report: i%2 == 0,
+				Read:   func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }})
 		})
 	}
 	wg.Wait()
@@ -69,7 +71,8 @@ func asking(t *testing.T, a *address, o Options) *Client {
 	return c
 }
 
-// Where nothing listens one request is tried as often as it may be, and each of the others once: a person learns it after seconds.
+// Where nothing listens one request is tried as often as it may be, and each of the others once: a
+// person learns it after seconds.
 func TestNothingListens(t *testing.T) {
 	for name, c := range map[string]struct {
 		reach, tries int
@@ -84,7 +87,8 @@ func TestNothingListens(t *testing.T) {
 				client := asking(t, a, Options{Reach: c.reach})
 				errs, took := a.ask(t, client, 6)
 				for _, err := range errs {
-					if !errors.Is(err, ErrAway) || !strings.Contains(err.Error(), "connection refused; check the network") {
+					if !errors.Is(err, ErrAway) || !strings.Contains(err.Error(),
+						"connection refused; check the network") {
 						t.Errorf("error %v", err)
 					}
 				}
@@ -103,18 +107,21 @@ func TestNothingListens(t *testing.T) {
 	}
 }
 
-// What begins to listen a minute later is found by the request that tries, and by the others at once after it.
+// What begins to listen a minute later is found by the request that tries, and by the others at
+// once after it.
 func TestListensLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &address{began: time.Now(), from: 20 * time.Second, until: time.Hour}
 		errs, took := a.ask(t, asking(t, a, Options{}), 6)
-		if err := errors.Join(errs...); err != nil || took < 31*time.Second || took > 33*time.Second { // which one tries is chance
+		// Which one tries is chance.
+		if err := errors.Join(errs...); err != nil || took < 31*time.Second || took > 33*time.Second {
 			t.Errorf("it took %v: %v", took, err)
 		}
 	})
 }
 
-// A service that has answered just now is there: a connection that fails then is tried again as any other failure is, by each request.
+// A service that has answered just now is there: a connection that fails then is tried again as any
+// other failure is, by each request.
 func TestAShortGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &address{began: time.Now(), until: time.Second}
@@ -131,9 +138,11 @@ func TestAShortGap(t *testing.T) {
 	})
 }
 
-// A proxy that makes no connection is named, with its own status: it isn't the service that denies anything.
+// A proxy that makes no connection is named, with its own status: it isn't the service that denies
+// anything.
 func TestAProxyThatRefuses(t *testing.T) {
-	for status, tries := range map[string]int{"403 Forbidden": 1, "407 Proxy Authentication Required": 1, "502 Bad Gateway": 3} {
+	for status, tries := range map[string]int{"403 Forbidden": 1, "407 Proxy Authentication Required": 1,
+		"502 Bad Gateway": 3} {
 		synctest.Test(t, func(t *testing.T) {
 			c, err := New(Options{Attempts: 3})
 			if err != nil {
@@ -151,9 +160,12 @@ func TestAProxyThatRefuses(t *testing.T) {
 				}()
 				return here, nil
 			}
-			_, err = c.Do(t.Context(), Request{Op: "ask", URL: "https://service.test/", Types: []string{"text/csv"}, Read: func(io.Reader) error { return nil }})
-			want := "the proxy proxy.test:3128 makes no connection to service.test:443: " + status + "; check HTTPS_PROXY"
-			if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrAuth) || !errors.Is(err, ErrAway) || strings.Contains(err.Error(), "secret") || n != tries {
+			_, err = c.Do(t.Context(), Request{Op: "ask", URL: "https://service.test/", Types: []string{"text/csv"},
+				Read: func(io.Reader) error { return nil }})
+			want := "the proxy proxy.test:3128 makes no connection to service.test:443: " + status +
+				"; check HTTPS_PROXY"
+			if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrAuth) ||
+				!errors.Is(err, ErrAway) || strings.Contains(err.Error(), "secret") || n != tries {
 				t.Errorf("%d attempts, want %d: %v", n, tries, err)
 			}
 		})

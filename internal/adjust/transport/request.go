@@ -11,18 +11,20 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// Repeat says what may be done when an answer was lost: a connection that broke, a time-out, a 5xx other than 503, a page
-// of HTML. Nobody knows then whether the request took effect.
+// Repeat says what may be done when an answer was lost: a connection that broke, a time-out, a 5xx
+// other than 503, a page of HTML. Nobody knows then whether the request took effect.
 type Repeat int
 
 const (
-	// Harmless requests are sent again, and nothing of the lost attempt matters: reads, and writes that set what they name
-	// or find what an earlier attempt has made.
+	// Harmless requests are sent again, and nothing of the lost attempt matters: reads, and writes
+	// that set what they name or find what an earlier attempt has made.
 	Harmless Repeat = iota
-	// Doubtful requests are sent again, and their error is ErrUnknown unless a later answer settles what became of them.
+	// Doubtful requests are sent again, and their error is ErrUnknown unless a later answer settles
+	// what became of them.
 	Doubtful
-	// Once is for requests that must not take effect twice: a lost answer ends them with ErrUnknown. What surely left no
-	// trace is sent again: after 429, 503, and a connection that never came about.
+	// Once is for requests that must not take effect twice: a lost answer ends them with
+	// ErrUnknown. What surely left no trace is sent again: after 429, 503, and a connection that
+	// never came about.
 	Once
 )
 
@@ -41,15 +43,17 @@ type Request struct {
 	Blot    string   // stands for them; default [secret]
 	Private bool     // what a 200 holds is in no error either, unless it is a page of HTML or an error
 
-	// Verdict may know what an answer other than an accepted one means, by its status and the service's words: the
-	// request then ends with that error, as soon as the credential isn't to blame (ErrAuth). Nil: it knows none.
+	// Verdict may know what an answer other than an accepted one means, by its status and the
+	// service's words: the request then ends with that error, as soon as the credential isn't to
+	// blame (ErrAuth). Nil: it knows none.
 	Verdict func(status int, words string) error
 
 	// Taken are statuses beside 200 that say that a record was taken; only without Read.
 	Taken []int
 
-	// Read reads the content of a 200, and is called anew for each attempt: what it made of an earlier call is void. Its
-	// error ends the request, unless the answer broke. Nil: any 200 is accepted that isn't a page of HTML.
+	// Read reads the content of a 200, and is called anew for each attempt: what it made of an
+	// earlier call is void. Its error ends the request, unless the answer broke. Nil: any 200 is
+	// accepted that isn't a page of HTML.
 	Read       func(io.Reader) error
 	Types      []string // media types that Read takes, the one for people first
 	Never      string   // bytes that the content can't begin with
@@ -75,7 +79,8 @@ type Answer struct {
 // A Credential is how the caller proves itself at one host.
 type Credential struct {
 	Header string // canonical; of Authorization the secret is a Bearer token, of any other it is the whole value
-	// Parameter carries the secret in place of Header, beside the others of the form, or of the query where there is no form.
+	// Parameter carries the secret in place of Header, beside the others of the form, or of the
+	// query where there is no form.
 	Parameter string
 	Source    TokenSource // of the secret; nil: none is sent
 	Denied    error       // what a 401 or 403 means, such as "check the partner's key"; it is an ErrAuth
@@ -83,7 +88,8 @@ type Credential struct {
 	last atomic.Pointer[provedHeader]
 }
 
-// A provedHeader is the header of every record that is sent with one secret. It is made once, because nothing writes to it.
+// A provedHeader is the header of every record that is sent with one secret. It is made once,
+// because nothing writes to it.
 type provedHeader struct {
 	secret string
 	header http.Header
@@ -126,7 +132,8 @@ func (c *Credential) set(h http.Header, secret string) {
 	h.Set(c.Header, secret)
 }
 
-// newer reads the secret again, unless another request that was denied with the old one has done so already.
+// newer reads the secret again, unless another request that was denied with the old one has done so
+// already.
 func (c *Credential) newer(ctx context.Context, old string) (string, error) {
 	secret, err := c.Source.Token(ctx)
 	if err != nil || secret != old {

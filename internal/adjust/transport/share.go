@@ -2,8 +2,8 @@ package transport
 
 import "time"
 
-// A Share is one process's part of Rate and InFlight, when several processes ask the service at once. The zero Share is
-// all of it.
+// A Share is one process's part of Rate and InFlight, when several processes ask the service at
+// once. The zero Share is all of it.
 type Share struct {
 	Index int // of this process, from 0
 	Count int // of processes
@@ -30,9 +30,9 @@ func (s Share) part(n int) int {
 	return part
 }
 
-// turns are the moments at which one process of several may send. Each has its own, by the wall clock, so that the
-// processes together keep the rate in every second and not in the mean only, whenever each began. Clocks that run apart
-// by d make a second hold what belongs into one and d.
+// turns are the moments at which one process of several may send. Each has its own, by the wall
+// clock, so that the processes together keep the rate in every second and not in the mean only,
+// whenever each began. Clocks that run apart by d make a second hold what belongs into one and d.
 type turns struct {
 	pitch, offset time.Duration // 0: any moment
 	last          time.Time

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Processes that begin at any moment keep to the rate together, in every second wherever it begins, and use nearly all
-// of it.
+// Processes that begin at any moment keep to the rate together, in every second wherever it begins,
+// and use nearly all of it.
 func TestSharesAddUpToTheRate(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,8 @@ func TestSharesAddUpToTheRate(t *testing.T) {
 			most := max(1, int(perSecond))
 			for i := range at[:len(at)-most] {
 				if d := at[i+most].Sub(at[i]); perSecond >= 1 && d < time.Second-time.Microsecond {
-					t.Fatalf("seed %d: %d requests within %v of %v a second by %d processes", seed, most+1, d, perSecond, count)
+					t.Fatalf("seed %d: %d requests within %v of %v a second by %d processes", seed, most+1, d,
+						perSecond, count)
 				}
 			}
 			took, want := at[len(at)-1].Sub(at[0]).Seconds(), float64(count*each)/perSecond

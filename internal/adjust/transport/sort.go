@@ -94,11 +94,14 @@ func (x *exchange) denied(f *failure, resp *http.Response) error {
 	return ErrAuth
 }
 
-// errUnauthorized is a 401. Authors of other clients saw the same words, "It is impossible to check account ownership!", for each of the three.
-var errUnauthorized = &Refusal{"the service says so of an unknown token, of another account and of foreign app tokens: " +
+// errUnauthorized is a 401. Authors of other clients saw the same words, "It is impossible to check
+// account ownership!", for each of the three.
+var errUnauthorized = &Refusal{"the service says so of an unknown token, of another account and of foreign app " +
+	"tokens: " +
 	"check service.token, service.account_id and app_token__in", ErrAuth}
 
-// throttled takes note of a 429 or a 503 and of the pause that it asks for. A 503 says nothing of the rate.
+// throttled takes note of a 429 or a 503 and of the pause that it asks for. A 503 says nothing of
+// the rate.
 func (x *exchange) throttled(f *failure, h http.Header) {
 	if f.pause = retryAfter(h); f.pause > 0 {
 		f.err = fmt.Errorf("Retry-After asks to wait %v", Round(f.pause))
@@ -115,7 +118,8 @@ func (x *exchange) throttled(f *failure, h http.Header) {
 // longestPause is what a longer one is taken for, also one that no number holds.
 const longestPause = 1e6 * time.Second
 
-// retryAfter reads both forms of the header (RFC 9110, section 10.2.3). A date counts from the server's own clock.
+// retryAfter reads both forms of the header (RFC 9110, section 10.2.3). A date counts from the
+// server's own clock.
 func retryAfter(h http.Header) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	s, err := strconv.ParseInt(v, 10, 64) // of a number that is too large, the largest, with its sign

@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
 
-// attempt sends the request once, as a step of its own. Records are counted and have none: a file has as many of them as a trace
-// has room for in all.
+// attempt sends the request once, as a step of its own. Records are counted and have none: a file
+// has as many of them as a trace has room for in all.
 func (x *exchange) attempt(secret string) *failure {
 	if !step.Recorded(x.ctx) {
 		return x.send(secret)
@@ -101,10 +101,12 @@ func port(at *url.URL) int {
 	return map[string]int{"http": 80}[at.Scheme] + map[string]int{"https": 443}[at.Scheme]
 }
 
-// harmless are the parameters whose values say nothing of a customer. Filters name apps and campaigns, and metrics name events.
+// harmless are the parameters whose values say nothing of a customer. Filters name apps and
+// campaigns, and metrics name events.
 var harmless = map[string]bool{"date_period": true, "utc_offset": true, "currency": true}
 
-// address is where the request went. Of other parameters only the names are shown, as the conventions have it for what is sensitive.
+// address is where the request went. Of other parameters only the names are shown, as the
+// conventions have it for what is sensitive.
 func (x *exchange) address() string {
 	at, err := url.Parse(x.URL)
 	if err != nil {

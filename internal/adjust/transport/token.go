@@ -29,7 +29,8 @@ type TokenSource interface {
 var (
 	envSpec  = lazy.Regexp(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 	fileSpec = lazy.Regexp(`^\$\{file:(.+)\}$`)
-	// b64token of RFC 6750, section 2.1. Nothing in it needs escaping in a header, and little elsewhere.
+	// b64token of RFC 6750, section 2.1. Nothing in it needs escaping in a header, and little
+	// elsewhere.
 	bearer = lazy.Regexp(`^[A-Za-z0-9._~+/-]+=*$`)
 )
 
@@ -44,9 +45,10 @@ func ParseAddress(spec string, getenv func(string) string) (TokenSource, error) 
 
 const secretWait = 30 * time.Second // a secret manager that takes longer is down
 
-// ParseToken turns the config's token into a source: "${ENV}", "${file:/path}", the address of a gocloud runtime
-// variable such as "gcpsecretmanager://projects/p/secrets/s?decoder=string", or one that managers has. Nothing is read yet. Errors never repeat
-// spec, since a literal token is the likeliest mistake.
+// ParseToken turns the config's token into a source: "${ENV}", "${file:/path}", the address of a
+// gocloud runtime variable such as "gcpsecretmanager://projects/p/secrets/s?decoder=string", or one
+// that managers has. Nothing is read yet. Errors never repeat spec, since a literal token is the
+// likeliest mistake.
 func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 	if m := envSpec().FindStringSubmatch(spec); m != nil {
 		return &source{place: "environment variable " + m[1], read: func(context.Context) (string, error) {
@@ -72,9 +74,14 @@ func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 		}}, nil
 	}
 	if ok && runtimevar.DefaultURLMux().ValidVariableScheme(scheme) {
-		return &source{place: scheme + ":// variable", read: func(ctx context.Context) (string, error) { return readVariable(ctx, spec) }}, nil
+		return &source{place: scheme + ":// variable", read: func(ctx context.Context) (string,
+			error) {
+			return readVariable(ctx, spec)
+		}}, nil
 	}
-	return nil, errors.New("token: want ${ENV}, ${file:/path} or the address of a secret manager (gcpsecretmanager://..., awssecretsmanager://..., azurekeyvault://..., hashivault://..., file://...); a token itself doesn't belong here")
+	return nil, errors.New("token: want ${ENV}, ${file:/path} or the address of a secret manager " +
+		"(gcpsecretmanager://..., awssecretsmanager://..., azurekeyvault://..., hashivault://..., file://...); a " +
+		"token itself doesn't belong here")
 }
 
 // source keeps what read found. It prints as its place.
@@ -103,7 +110,8 @@ func (s *source) Refresh(ctx context.Context) (string, error) {
 	}
 	token = strings.TrimSpace(token)
 	if !s.address && !bearer().MatchString(token) {
-		return "", fmt.Errorf("read token from %s: what is there isn't a bearer token (letters, digits and ._~+/- only)", s.place)
+		return "", fmt.Errorf("read token from %s: what is there isn't a bearer token (letters, digits and ._~+/- "+
+			"only)", s.place)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +122,8 @@ func (s *source) Refresh(ctx context.Context) (string, error) {
 func (s *source) String() string   { return s.place }
 func (s *source) GoString() string { return s.place }
 
-// readVariable opens the variable anew each time: only so is a secret's new version certain to be seen at once.
+// readVariable opens the variable anew each time: only so is a secret's new version certain to be
+// seen at once.
 func readVariable(ctx context.Context, at string) (token string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, secretWait)
 	defer cancel()

@@ -1,23 +1,29 @@
-// Package transport sends requests to the service and repeats them; without it every endpoint would pace, repeat, time and
-// check its requests by itself, and one broken answer would be taken for a whole one.
+// Package transport sends requests to the service and repeats them; without it every endpoint would
+// pace, repeat, time and check its requests by itself, and one broken answer would be taken for a
+// whole one.
 //
-// It knows HTTP, and nothing of what the service's endpoints mean. An endpoint describes a [Request]; [Client.Do] sends it
-// until one answer is accepted, the patience ends, or another attempt can't help:
+// It knows HTTP, and nothing of what the service's endpoints mean. An endpoint describes a
+// [Request]; [Client.Do] sends it until one answer is accepted, the patience ends, or another
+// attempt can't help:
 //
 //	Do ─ slot ─ limiter ─ credential ─ attempt ─┬─ accepted ─────────────────────────── Answer
 //	       ▲                                    ├─ 401, and the credential has changed ─ attempt
 //	       │                                    ├─ final ─────────────────────────────── *Error
 //	       └──── full jitter, or Retry-After ───┴─ anything that another attempt may mend
 //
-// This is the only place that repeats requests: whoever calls Do never repeats what came back. [Repeat] says what an
-// endpoint allows after an answer was lost, when nobody knows whether the request took effect.
+// This is the only place that repeats requests: whoever calls Do never repeats what came back.
+// [Repeat] says what an endpoint allows after an answer was lost, when nobody knows whether the
+// request took effect.
 //
-// Of reports there are three under way at first, and one more after each ten answers. A 504, a 500 that speaks of a time-out and a time-out of
-// our own halve that number; it doesn't grow again to where it happened.
+// Of reports there are three under way at first, and one more after each ten answers. A 504, a 500
+// that speaks of a time-out and a time-out of our own halve that number; it doesn't grow again to
+// where it happened.
 //
-// Retry-After, of a 429 or a 503, holds back all requests of the process, for as long as the patience of one at most, and then again. Only a
-// pause that all attempts of a request can't wait out ends it. Where nothing listens, one request goes on trying, and the others wait for what
-// comes of that; see reach. An answer whose Date is more than an hour from this machine's clock is [ErrClock].
+// Retry-After, of a 429 or a 503, holds back all requests of the process, for as long as the
+// patience of one at most, and then again. Only a pause that all attempts of a request can't wait
+// out ends it. Where nothing listens, one request goes on trying, and the others wait for what
+// comes of that; see reach. An answer whose Date is more than an hour from this machine's clock is
+// [ErrClock].
 package transport
 
 import (
@@ -37,25 +43,32 @@ import (
 
 // Options say how hard the service is pressed. Zero values stand for the defaults named below.
 type Options struct {
-	Rate      float64       // requests a second; default 10
-	Burst     int           // size of the token bucket; default 1, with which no second has more requests than Rate
-	InFlight  int           // requests between sending and the end of reading; default 8
-	Reports   int           // how many of these may be reports at first, and after answers without overload up to InFlight; default 3
-	Share     Share         // this process's part of Rate and InFlight; default: all
-	Attempts  int           // attempts of one request, the first included; default 8
-	Reach     int           // attempts of the request that tries whether anything listens; default Attempts
-	Patience  time.Duration // time of one request's attempts and of its waits between them, but for turns and pauses; default 15 minutes
+	Rate     float64 // requests a second; default 10
+	Burst    int     // size of the token bucket; default 1, with which no second has more requests than Rate
+	InFlight int     // requests between sending and the end of reading; default 8
+	// How many of these may be reports at first, and after answers without overload up to InFlight;
+	// default 3.
+	Reports  int
+	Share    Share // this process's part of Rate and InFlight; default: all
+	Attempts int   // attempts of one request, the first included; default 8
+	Reach    int   // attempts of the request that tries whether anything listens; default Attempts
+	// Time of one request's attempts and of its waits between them, but for turns and pauses;
+	// default 15 minutes.
+	Patience  time.Duration
 	FirstByte time.Duration // from sending to the first byte of the answer; default 5 minutes
 	Idle      time.Duration // between two pieces of the answer; default 2 minutes
 	MaxAnswer int64         // bytes of a report's answer, unpacked; default 1 GiB
-	HTTP      *http.Client  // transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its own
-	Rand      *rand.Rand    // source of the jitter, guarded by the client; default: a random seed
-	Logger    *slog.Logger  // gets every retry; default: discards
-	UserAgent string        // default "reportferry"
+	// Transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its
+	// own.
+	HTTP      *http.Client
+	Rand      *rand.Rand   // source of the jitter, guarded by the client; default: a random seed
+	Logger    *slog.Logger // gets every retry; default: discards
+	UserAgent string       // default "reportferry"
 }
 
-// Client sends requests. Its limiter belongs to all clients derived from it, and its in-flight cap to those derived by Metered, Watched and
-// Asking. It is safe for concurrent use. A Read function given to it must not ask through the same client: it holds a slot.
+// Client sends requests. Its limiter belongs to all clients derived from it, and its in-flight cap
+// to those derived by Metered, Watched and Asking. It is safe for concurrent use. A Read function
+// given to it must not ask through the same client: it holds a slot.
 type Client struct {
 	http      *http.Client
 	limiter   *limiter
@@ -86,14 +99,16 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("rate %v is not a number of requests a second", o.Rate)
 	case o.Share != Share{} && (o.Share.Index < 0 || o.Share.Index >= o.Share.Count):
 		return nil, fmt.Errorf("share %d of %d doesn't exist", o.Share.Index, o.Share.Count)
-	case o.Burst < 0, o.InFlight < 0, o.Reports < 0, o.Attempts < 0, o.Reach < 0, o.Patience < 0, o.MaxAnswer < 0, o.FirstByte < 0, o.Idle < 0:
+	case o.Burst < 0, o.InFlight < 0, o.Reports < 0, o.Attempts < 0, o.Reach < 0, o.Patience < 0, o.MaxAnswer < 0,
+		o.FirstByte < 0, o.Idle < 0:
 		return nil, errors.New("burst, in-flight cap, attempts and times must not be negative")
 	}
 	o = withDefaults(o).divided()
 	c := &Client{
 		options: o, limiter: newLimiter(o.Rate, o.Burst, newTurns(o.Share, o.Rate)),
 		secrets: &secrets{}, draw: guarded(o.Rand),
-		attempts: o.Attempts, reach: &reach{attempts: o.Reach}, patience: o.Patience, firstByte: o.FirstByte, idle: o.Idle, maxAnswer: o.MaxAnswer, agent: o.UserAgent,
+		attempts: o.Attempts, reach: &reach{attempts: o.Reach}, patience: o.Patience, firstByte: o.FirstByte,
+		idle: o.Idle, maxAnswer: o.MaxAnswer, agent: o.UserAgent,
 		log: o.Logger, warned: &atomic.Int64{}, meter: &Meter{}, clock: &clock{},
 	}
 	hc := *o.HTTP
@@ -102,20 +117,23 @@ func New(o Options) (*Client, error) {
 	return c.Apart(0), nil
 }
 
-// Apart is the same client, with the same limiter and transport, and an in-flight cap of its own, which is that of the options when inFlight
-// is 0: whoever limits by address counts requests of all accounts, and each account has its own load to bear.
+// Apart is the same client, with the same limiter and transport, and an in-flight cap of its own,
+// which is that of the options when inFlight is 0: whoever limits by address counts requests of all
+// accounts, and each account has its own load to bear.
 func (c *Client) Apart(inFlight int) *Client {
 	d, o := *c, c.options
 	most := cmp.Or(inFlight, o.InFlight)
-	d.slots, d.reports = make(chan struct{}, max(1, o.Share.part(most))), newReportCap(min(o.Reports, most), most, o.Share)
+	d.slots, d.reports = make(chan struct{}, max(1, o.Share.part(most))),
+		newReportCap(min(o.Reports, most), most, o.Share)
 	return &d
 }
 
 // InFlight is how many requests may be under way at once.
 func (c *Client) InFlight() int { return cap(c.slots) }
 
-// After makes the client take turns with one that was there before it in this process: they have one limiter, when both want the same rate,
-// and then one in-flight cap, when both want the same one. It is called before anything is asked.
+// After makes the client take turns with one that was there before it in this process: they have
+// one limiter, when both want the same rate, and then one in-flight cap, when both want the same
+// one. It is called before anything is asked.
 func (c *Client) After(before *Client) {
 	if c.limiter.full != before.limiter.full {
 		return
@@ -136,15 +154,17 @@ func (c *Client) Metered(m *Meter) *Client {
 	return &d
 }
 
-// Watched is the same client, with the same limiter and transport, that shows in w what it waits for.
+// Watched is the same client, with the same limiter and transport, that shows in w what it waits
+// for.
 func (c *Client) Watched(w *Waits) *Client {
 	d := *c
 	d.waits = w
 	return &d
 }
 
-// Asking is the same client, with the same limiter and transport, that asks may before each attempt leaves the process,
-// after all waiting. An error of may ends the request, and nothing of that attempt is sent.
+// Asking is the same client, with the same limiter and transport, that asks may before each attempt
+// leaves the process, after all waiting. An error of may ends the request, and nothing of that
+// attempt is sent.
 func (c *Client) Asking(may func(context.Context) error) *Client {
 	d := *c
 	d.may = may
@@ -154,7 +174,8 @@ func (c *Client) Asking(may func(context.Context) error) *Client {
 // Draw is an even draw from [0, n), of the client's own jitter.
 func (c *Client) Draw(n time.Duration) time.Duration { return time.Duration(c.draw(int64(n))) }
 
-// UsualInFlight is more than the six reports at a time that worked, and less than the twelve that didn't.
+// UsualInFlight is more than the six reports at a time that worked, and less than the twelve that
+// didn't.
 const UsualInFlight = 8
 
 func withDefaults(o Options) Options {
@@ -201,7 +222,8 @@ func guarded(r *rand.Rand) func(int64) int64 {
 	}
 }
 
-// Meter counts what one job costs the service and what it waits for. It may be read while requests run.
+// Meter counts what one job costs the service and what it waits for. It may be read while requests
+// run.
 type Meter struct {
 	Requests atomic.Int64 // attempts sent
 	Retries  atomic.Int64 // attempts after the first one of their request
@@ -212,5 +234,6 @@ type Meter struct {
 
 // Totals are what m has counted so far.
 func (m *Meter) Totals() (requests, retries, bytes int64, limiter, backoff time.Duration) {
-	return m.Requests.Load(), m.Retries.Load(), m.Bytes.Load(), time.Duration(m.Limiter.Load()), time.Duration(m.Backoff.Load())
+	return m.Requests.Load(), m.Retries.Load(), m.Bytes.Load(), time.Duration(m.Limiter.Load()),
+		time.Duration(m.Backoff.Load())
 }

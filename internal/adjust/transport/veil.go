@@ -35,8 +35,8 @@ func (v veil) scrub(text string) string {
 
 const errorLimit = 2000 // bytes: no error of anybody is that long unless a server's answer is in it
 
-// scrubError keeps err as it is unless its text shows what it mustn't or has no end. Then only the text is left, and
-// errors.Is.
+// scrubError keeps err as it is unless its text shows what it mustn't or has no end. Then only the
+// text is left, and errors.Is.
 func (v veil) scrubError(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -64,15 +64,18 @@ type scrubbed struct {
 func (e *scrubbed) Error() string        { return e.text }
 func (e *scrubbed) Is(target error) bool { return errors.Is(e.was, target) }
 
-// longestRun is how many characters of a hidden value in a row may be seen: a service that shortens it shows no more.
+// longestRun is how many characters of a hidden value in a row may be seen: a service that shortens
+// it shows no more.
 const longestRun = 7
 
-// blotRuns blots out every piece of id that is longer than longestRun, or all of it, whatever case or escapes it is in.
+// blotRuns blots out every piece of id that is longer than longestRun, or all of it, whatever case
+// or escapes it is in.
 func blotRuns(text, id, blot string) string {
 	if id == "" {
 		return text
 	}
-	for plain, level := text, 0; level < 3 && strings.ContainsAny(plain, `%\&`); level++ { // JSON in JSON, and once more
+	// JSON in JSON, and once more.
+	for plain, level := text, 0; level < 3 && strings.ContainsAny(plain, `%\&`); level++ {
 		plain = unescaped(plain)
 		if clean := blotPlain(plain, id, blot); clean != plain {
 			text, plain = clean, clean
@@ -87,7 +90,8 @@ var (
 	slashes  = strings.NewReplacer(`\"`, `"`, `\/`, "/", `\\`, `\`)
 )
 
-// unescaped undoes what URLs, JSON and HTML do to a text, wherever in it and whatever else is there.
+// unescaped undoes what URLs, JSON and HTML do to a text, wherever in it and whatever else is
+// there.
 func unescaped(text string) string {
 	text = percents().ReplaceAllStringFunc(text, func(s string) string {
 		out, err := url.PathUnescape(s)
@@ -162,7 +166,8 @@ func (s *secrets) add(token string) {
 	s.blots = strings.NewReplacer(pairs...)
 }
 
-// unescape undoes what JSON, URLs and HTML do to the three characters of a token that aren't always left alone.
+// unescape undoes what JSON, URLs and HTML do to the three characters of a token that aren't always
+// left alone.
 var unescape = strings.NewReplacer(
 	`\u002b`, "+", `\u002B`, "+", "%2b", "+", "%2B", "+", "&#43;", "+", "&#x2b;", "+", "&#x2B;", "+",
 	`\u002f`, "/", `\u002F`, "/", "%2f", "/", "%2F", "/", "&#47;", "/", "&#x2f;", "/", "&#x2F;", "/", `\/`, "/",

@@ -20,8 +20,9 @@ type wait struct {
 	why   string // empty: for its turn at the limiter
 }
 
-// Now gives the longest wait for the limiter that is left, and the longest back-off with its reason: a status or a few words.
-// A pause that the service asks for is a back-off of all requests that it holds back.
+// Now gives the longest wait for the limiter that is left, and the longest back-off with its
+// reason: a status or a few words. A pause that the service asks for is a back-off of all requests
+// that it holds back.
 func (w *Waits) Now() (limiter, backoff time.Duration, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

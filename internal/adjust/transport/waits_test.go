@@ -29,14 +29,16 @@ func TestWaitsAreSeen(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
-			client, err := New(Options{HTTP: &http.Client{Transport: answers(func(r *http.Request) (*http.Response, error) {
+			client, err := New(Options{HTTP: &http.Client{Transport: answers(func(r *http.Request) (*http.Response,
+				error) {
 				if tries++; tries > 1 {
 					return &http.Response{StatusCode: 200, Request: r, Header: http.Header{}, Body: http.NoBody}, nil
 				}
 				if c.status == 0 {
 					return nil, io.ErrUnexpectedEOF
 				}
-				return &http.Response{StatusCode: c.status, Request: r, Header: http.Header{"Retry-After": {c.after}}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+				return &http.Response{StatusCode: c.status, Request: r, Header: http.Header{"Retry-After": {c.after}},
+					Body: io.NopCloser(strings.NewReader("{}"))}, nil
 			})}})
 			if err != nil {
 				t.Fatal(err)
@@ -44,7 +46,8 @@ func TestWaitsAreSeen(t *testing.T) {
 			client.draw = func(n int64) int64 { return n }
 			var w, others Waits
 			go func() {
-				_, err := client.Watched(&w).Do(t.Context(), Request{Op: "ask", URL: "http://service.test/", Method: http.MethodPost, Repeat: Doubtful})
+				_, err := client.Watched(&w).Do(t.Context(), Request{Op: "ask", URL: "http://service.test/",
+					Method: http.MethodPost, Repeat: Doubtful})
 				if err != nil {
 					t.Error(c.name, err)
 				}
@@ -61,7 +64,8 @@ func TestWaitsAreSeen(t *testing.T) {
 	}
 }
 
-// A queue at the limiter is as long as the wait of its last request; a wait that is given up is none.
+// A queue at the limiter is as long as the wait of its last request; a wait that is given up is
+// none.
 func TestQueueIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(1, 1, turns{})

@@ -11,7 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// errorBody is the service's ErrorResponseModel, and the other forms in which services tell an error.
+// errorBody is the service's ErrorResponseModel, and the other forms in which services tell an
+// error.
 type errorBody struct {
 	Code    string  `json:"error_code"`
 	Desc    string  `json:"error_desc"`
@@ -30,8 +31,8 @@ type wrong struct {
 	Msg string `json:"msg"`
 }
 
-// Text is a string of an answer. Where the service sends anything else, and its documents don't say what, it is that
-// value's JSON; of null it is empty.
+// Text is a string of an answer. Where the service sends anything else, and its documents don't say
+// what, it is that value's JSON; of null it is empty.
 type Text string
 
 // UnmarshalJSON takes any value.
@@ -50,9 +51,9 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 
 const messageLimit = 400 // runes: enough for the longest sentence seen, short enough for a log line
 
-// words draws the code, the message and the fields that are wrong out of an error's body, in whichever form it is; text
-// that has none of them is shown as it is. What was escaped is scrubbed after unescaping, and before half of it is cut
-// away.
+// words draws the code, the message and the fields that are wrong out of an error's body, in
+// whichever form it is; text that has none of them is shown as it is. What was escaped is scrubbed
+// after unescaping, and before half of it is cut away.
 func words(body string, scrub func(string) string) (code, message string, fields []Field) {
 	if strings.HasPrefix(strings.TrimSpace(body), "<") {
 		return "", pageOf(body, scrub), nil
@@ -116,8 +117,9 @@ func pageOf(body string, scrub func(string) string) string {
 	return page + ": " + text
 }
 
-// tellsError tells a body that is an error's, although its status says that all went well: an object with nothing but an
-// error in it. Only the answer to a record can have the error's own status beside it, because jobs have one too.
+// tellsError tells a body that is an error's, although its status says that all went well: an
+// object with nothing but an error in it. Only the answer to a record can have the error's own
+// status beside it, because jobs have one too.
 func tellsError(body []byte, record bool) bool {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(body, &all) != nil {
@@ -131,7 +133,8 @@ func tellsError(body []byte, record bool) bool {
 			found = found || !empty
 		case "detail":
 			found = found || !empty && len(all) == 1 // beside others it may tell anything
-		case "error_desc_details", "error_description", "message", "code", "success", "timestamp", "path", "correlation_id":
+		case "error_desc_details", "error_description", "message", "code", "success", "timestamp", "path",
+			"correlation_id":
 		case "status":
 			if !record && bytes.HasPrefix(value, []byte(`"`)) {
 				return false

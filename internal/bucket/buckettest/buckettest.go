@@ -1,7 +1,8 @@
-// Package buckettest is the suite that every bucket passes. Without it a lost race would mean something else on every store.
+// Package buckettest is the suite that every bucket passes. Without it a lost race would mean
+// something else on every store.
 //
-// A test calls Run with a function that opens clients of a new, empty place; the suite writes, swaps, races and lists, and breaks the
-// reading of files half way.
+// A test calls Run with a function that opens clients of a new, empty place; the suite writes,
+// swaps, races and lists, and breaks the reading of files half way.
 package buckettest
 
 import (
@@ -34,7 +35,8 @@ func Open(t *testing.T, rawURL string) *bucket.Bucket {
 	return b
 }
 
-// Run runs the suite. open opens another client of one place, which is empty at first; place makes such a place.
+// Run runs the suite. open opens another client of one place, which is empty at first; place makes
+// such a place.
 func Run(t *testing.T, place func(t *testing.T) (open func() *bucket.Bucket)) {
 	for _, test := range []struct {
 		name string
@@ -45,7 +47,10 @@ func Run(t *testing.T, place func(t *testing.T) (open func() *bucket.Bucket)) {
 		{"files too, in one call and in pieces", testFiles},
 		{"a file that can't be read to its end isn't put", testBrokenFiles},
 		{"an ended context writes nothing", testEnded},
-		{"one of many creates", func(t *testing.T, open func() *bucket.Bucket) { testRace(t, open, bucket.Condition{Absent: true}) }},
+		{"one of many creates", func(t *testing.T, open func() *bucket.Bucket) {
+			testRace(t, open,
+				bucket.Condition{Absent: true})
+		}},
 		{"one of many creates a file in pieces", testRaceFiles},
 		{"many count together", testCount},
 		{"no version comes back", testVersions},
@@ -79,7 +84,8 @@ func put(t *testing.T, b *bucket.Bucket, key, text string, on bucket.Condition) 
 // refused puts what must not succeed. A store may say of a key that is gone that nothing is known.
 func refused(t *testing.T, b *bucket.Bucket, key string, on bucket.Condition, also error) {
 	t.Helper()
-	if _, err := b.Put(t.Context(), key, []byte("late"), on); !errors.Is(err, bucket.ErrConflict) && (also == nil || !errors.Is(err, also)) {
+	if _, err := b.Put(t.Context(), key, []byte("late"), on); !errors.Is(err, bucket.ErrConflict) &&
+		(also == nil || !errors.Is(err, also)) {
 		t.Errorf("a late put of %s on %+v: %v", key, on, err)
 	}
 }
@@ -88,7 +94,8 @@ func refused(t *testing.T, b *bucket.Bucket, key string, on bucket.Condition, al
 func holds(t *testing.T, b *bucket.Bucket, key, text, version string) {
 	t.Helper()
 	data, now, err := b.Get(t.Context(), key)
-	if text == "" && !errors.Is(err, fs.ErrNotExist) || text != "" && err != nil || string(data) != text || now != version {
+	if text == "" && !errors.Is(err, fs.ErrNotExist) || text != "" && err != nil || string(data) != text ||
+		now != version {
 		t.Errorf("%s holds %.40q, version %q (%v); want %.40q, version %q", key, data, now, err, text, version)
 	}
 }
@@ -130,7 +137,8 @@ func file(text string, size int, broken error) bucket.File {
 	if broken != nil {
 		r = io.MultiReader(r, failing{broken})
 	}
-	return bucket.File{Size: int64(size), ContentType: "text/plain", Metadata: map[string]string{"mark": "m"}, Open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
+	return bucket.File{Size: int64(size), ContentType: "text/plain", Metadata: map[string]string{"mark": "m"},
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
 }
 
 type failing struct{ err error }
@@ -161,7 +169,8 @@ func testFiles(t *testing.T, open func() *bucket.Bucket) {
 			t.Errorf("%d bytes, late: %v", size, err)
 		}
 		time.Sleep(time.Millisecond) // a folder's clock
-		two, err := b.PutFile(t.Context(), key, file(strings.Repeat("2", size+1), size+1, nil), bucket.Condition{Version: one})
+		two, err := b.PutFile(t.Context(), key, file(strings.Repeat("2", size+1), size+1, nil),
+			bucket.Condition{Version: one})
 		check(t, err)
 		if _, err := putFile("l", bucket.Condition{Version: one}); !errors.Is(err, bucket.ErrConflict) || two == one {
 			t.Errorf("%d bytes, late: %v", size, err)
@@ -187,10 +196,13 @@ func testBrokenFiles(t *testing.T, open func() *bucket.Bucket) {
 			f    bucket.File
 			want error
 		}{
-			"an error": {file(half, size, broken), broken}, "an early end": {file(half, size, nil), io.ErrUnexpectedEOF},
-			"one byte more": {file(half+"m", size/2, nil), nil}, "no": {unopened, broken}, "a change of mind": {last, broken},
+			"an error": {file(half, size, broken), broken}, "an early end": {file(half, size, nil),
+				io.ErrUnexpectedEOF},
+			"one byte more": {file(half+"m", size/2, nil), nil}, "no": {unopened, broken},
+			"a change of mind": {last, broken},
 		} {
-			if _, err := b.PutFile(t.Context(), "k", c.f, bucket.Condition{}); err == nil || c.want != nil && !errors.Is(err, c.want) {
+			if _, err := b.PutFile(t.Context(), "k", c.f, bucket.Condition{}); err == nil || c.want != nil &&
+				!errors.Is(err, c.want) {
 				t.Errorf("%d bytes, %s: %v", size, name, err)
 			}
 			holds(t, b, "k", "old", version)
@@ -207,7 +219,8 @@ func testEnded(t *testing.T, open func() *bucket.Bucket) {
 	ctx, cancel := context.WithCancel(t.Context())
 	half := file(strings.Repeat("h", pieces), pieces, nil)
 	half.Open = func() (io.ReadCloser, error) {
-		return io.NopCloser(io.MultiReader(strings.NewReader(strings.Repeat("h", pieces/2)), cancelling{cancel}, strings.NewReader(strings.Repeat("h", pieces)))), nil
+		return io.NopCloser(io.MultiReader(strings.NewReader(strings.Repeat("h", pieces/2)), cancelling{cancel},
+			strings.NewReader(strings.Repeat("h", pieces)))), nil
 	}
 	half.Size = pieces/2 + pieces
 	if _, err := b.PutFile(ctx, "k", half, bucket.Condition{}); !errors.Is(err, context.Canceled) {
@@ -257,8 +270,8 @@ func testRace(t *testing.T, open func() *bucket.Bucket, on bucket.Condition) {
 	}
 }
 
-// testRaceFiles lets several create a file that is sent in pieces: a store that looks at the condition when the first piece comes, and not
-// when the last one does, lets two of them win.
+// testRaceFiles lets several create a file that is sent in pieces: a store that looks at the
+// condition when the first piece comes, and not when the last one does, lets two of them win.
 func testRaceFiles(t *testing.T, open func() *bucket.Bucket) {
 	const writers = 3
 	var all sync.WaitGroup
@@ -284,7 +297,8 @@ func testRaceFiles(t *testing.T, open func() *bucket.Bucket) {
 	}
 }
 
-// testCount lets many add to one object, each by reading it, changing it and writing it on the version that was read.
+// testCount lets many add to one object, each by reading it, changing it and writing it on the
+// version that was read.
 func testCount(t *testing.T, open func() *bucket.Bucket) {
 	const each = 5
 	var all sync.WaitGroup
@@ -342,14 +356,17 @@ func testList(t *testing.T, open func() *bucket.Bucket) {
 		versions[key] = put(t, b, key, key, bucket.Condition{})
 	}
 	for prefix, want := range map[string]string{
-		"": "t.json t/a.json t/b.json t/c-e.json t/c/d.json ta/x.json u", "t/": "t/a.json t/b.json t/c-e.json t/c/d.json", "t": "t.json t/a.json t/b.json t/c-e.json t/c/d.json ta/x.json",
+		"":    "t.json t/a.json t/b.json t/c-e.json t/c/d.json ta/x.json u",
+		"t/":  "t/a.json t/b.json t/c-e.json t/c/d.json",
+		"t":   "t.json t/a.json t/b.json t/c-e.json t/c/d.json ta/x.json",
 		"t/c": "t/c-e.json t/c/d.json", "v": "",
 	} {
 		objects, err := open().List(t.Context(), prefix)
 		var keys []string
 		for _, o := range objects {
 			keys = append(keys, o.Key)
-			if age := o.Modified.Sub(before); o.Version != versions[o.Key] || o.Size != int64(len(o.Key)) || age < -time.Minute || age > time.Hour {
+			if age := o.Modified.Sub(before); o.Version != versions[o.Key] || o.Size != int64(len(o.Key)) ||
+				age < -time.Minute || age > time.Hour {
 				t.Errorf("%+v, want version %s", o, versions[o.Key])
 			}
 		}
@@ -366,7 +383,8 @@ func testNames(t *testing.T, open func() *bucket.Bucket) {
 		version := put(t, b, key, name, bucket.Condition{Absent: true})
 		version = put(t, b, key, name+"2", bucket.Condition{Version: version})
 		holds(t, b, key, name+"2", version)
-		if objects, err := b.List(t.Context(), name+"/"); err != nil || len(objects) != 1 || objects[0].Key != key || objects[0].Version != version {
+		if objects, err := b.List(t.Context(), name+"/"); err != nil || len(objects) != 1 || objects[0].Key != key ||
+			objects[0].Version != version {
 			t.Errorf("%s: %+v %v", name, objects, err)
 		}
 		check(t, b.Delete(t.Context(), key))

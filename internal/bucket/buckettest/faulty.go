@@ -14,11 +14,15 @@ type Fate struct {
 	Delay time.Duration // until the store gets the call. When the caller gives up before that, the store doesn't get it
 	Slow  time.Duration // until the caller gets the answer of what the store has done
 	Never bool          // the store doesn't get the call, but for Later
-	Err   error         // what the caller gets instead of the store's answer. With Never and without Err it waits until it gives up
-	Twice bool          // the store gets it twice, and the second answer counts: the store's client has sent it again by itself
+	// What the caller gets instead of the store's answer. With Never and without Err it waits until
+	// it gives up.
+	Err error
+	// The store gets it twice, and the second answer counts: the store's client has sent it again
+	// by itself.
+	Twice bool
 
-	// Later is given a function that makes the store do the call, once more or, with Never, at all. It is called whenever the test
-	// likes, for example when the caller is long gone.
+	// Later is given a function that makes the store do the call, once more or, with Never, at all.
+	// It is called whenever the test likes, for example when the caller is long gone.
 	Later func(apply func())
 }
 
@@ -29,8 +33,9 @@ type faulty struct {
 	mu     sync.Mutex
 }
 
-// NewFaulty opens a store in memory over a bad network. What happens there is what decide says of each call, and nothing is left to
-// chance; decide is asked by one goroutine at a time. Each process of a test may have a network of its own to the same Memory.
+// NewFaulty opens a store in memory over a bad network. What happens there is what decide says of
+// each call, and nothing is left to chance; decide is asked by one goroutine at a time. Each
+// process of a test may have a network of its own to the same Memory.
 func NewFaulty(m *bucket.Memory, decide func(c bucket.Call) Fate) *bucket.Bucket {
 	return bucket.New("mem://", &faulty{Memory: m, decide: decide})
 }

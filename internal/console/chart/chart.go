@@ -1,9 +1,10 @@
-// Package chart draws the numbers of periods as bars. Without it a table of numbers would be all there is, and nobody would see the
-// day that is half of the others.
+// Package chart draws the numbers of periods as bars. Without it a table of numbers would be all
+// there is, and nobody would see the day that is half of the others.
 //
 //	bars ─ Draw ─▶ paths, one for each kind of bar, that a page puts into an SVG and a style sheet colours
 //
-// A period is ten units wide, and the whole is a hundred high, so that a browser stretches it as it likes.
+// A period is ten units wide, and the whole is a hundred high, so that a browser stretches it as it
+// likes.
 package chart
 
 import (

@@ -4,10 +4,12 @@ import "testing"
 
 func TestDraw(t *testing.T) {
 	p := Draw([]Bar{
-		{Value: 50, Before: 50}, {Value: 100, Before: 80, Open: true}, {Hole: true, Value: 7}, {Value: 0, Before: 0}, {Value: 0.001, Before: 0.001}, {Value: 25, Before: 10, New: true},
+		{Value: 50, Before: 50}, {Value: 100, Before: 80, Open: true}, {Hole: true, Value: 7}, {Value: 0, Before: 0},
+		{Value: 0.001, Before: 0.001}, {Value: 25, Before: 10, New: true},
 	})
 	want := Picture{
-		Width: 60, Final: "M2 100V50h6V100zM42 100V99h6V100zM52 100V75h6V100z", Open: "M12 100V0h6V100z", Before: "M10 100V20h10V100z", Holes: "M20 0V100h10V0z",
+		Width: 60, Final: "M2 100V50h6V100zM42 100V99h6V100zM52 100V75h6V100z", Open: "M12 100V0h6V100z",
+		Before: "M10 100V20h10V100z", Holes: "M20 0V100h10V0z",
 		High: 100,
 	}
 	if p != want {

@@ -1,8 +1,9 @@
-// Package timeline lays the units of a run out as bars on one axis. Without it a run that took an hour would be a column of
-// numbers, and nobody would see that it waited for one unit.
+// Package timeline lays the units of a run out as bars on one axis. Without it a run that took an
+// hour would be a column of numbers, and nobody would see that it waited for one unit.
 //
-// Lengths are in percent of the axis, so that a browser draws them as wide as it likes. What a unit's time went into is drawn in
-// the order of Phases: the ledger knows how long each took, and not when.
+// Lengths are in percent of the axis, so that a browser draws them as wide as it likes. What a
+// unit's time went into is drawn in the order of Phases: the ledger knows how long each took, and
+// not when.
 package timeline
 
 import (
@@ -16,7 +17,8 @@ type Phase struct{ Class, Text string }
 
 // Phases are the phases in the order in which they are drawn.
 var Phases = []Phase{
-	{"limiter", "waiting on the limiter"}, {"backoff", "backing off"}, {"fetch", "fetching"}, {"convert", "converting"}, {"put", "putting"},
+	{"limiter", "waiting on the limiter"}, {"backoff", "backing off"}, {"fetch", "fetching"}, {"convert", "converting"},
+	{"put", "putting"},
 }
 
 // A Bar is one unit.
@@ -82,7 +84,8 @@ type Tick struct {
 var steps = []time.Duration{
 	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
-	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 24 * time.Hour,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour,
+	2 * time.Hour, 6 * time.Hour, 24 * time.Hour,
 }
 
 // Axis are at most six marks on an axis of a length, from 0 on.

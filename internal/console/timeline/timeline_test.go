@@ -10,7 +10,8 @@ import (
 
 var began = time.Date(2026, 1, 12, 4, 30, 0, 0, time.UTC)
 
-// A bar begins where its unit did, is as long as that took, and is parted by what the time went into.
+// A bar begins where its unit did, is as long as that took, and is parted by what the time went
+// into.
 func TestBars(t *testing.T) {
 	s := time.Second
 	for _, c := range []struct {
@@ -18,10 +19,12 @@ func TestBars(t *testing.T) {
 		unit ledger.Timing
 		want string
 	}{
-		{"parted", ledger.Timing{Begun: began.Add(10 * s), Took: 50 * s, Limiter: 5 * s, Backoff: 10 * s, Convert: 5 * s, Put: 10 * s},
+		{"parted", ledger.Timing{Begun: began.Add(10 * s), Took: 50 * s, Limiter: 5 * s, Backoff: 10 * s,
+			Convert: 5 * s, Put: 10 * s},
 			"limiter 10+5 backoff 15+10 fetch 25+20 convert 45+5 put 50+10"},
 		{"only fetching", ledger.Timing{Begun: began, Took: 100 * s}, "fetch 0+100"},
-		{"two requests waited at once", ledger.Timing{Begun: began, Took: 30 * s, Limiter: 60 * s, Put: 15 * s}, "limiter 0+24 put 24+6"},
+		{"two requests waited at once", ledger.Timing{Begun: began, Took: 30 * s, Limiter: 60 * s, Put: 15 * s},
+			"limiter 0+24 put 24+6"},
 		{"short, at the end", ledger.Timing{Begun: began.Add(100 * s), Took: time.Millisecond}, "fetch 99.7+0.3"},
 		{"by a clock that was set", ledger.Timing{Begun: began.Add(-5 * s), Took: 200 * s}, "fetch 0+100"},
 		{"no time at all", ledger.Timing{Begun: began}, ""},

@@ -49,7 +49,8 @@ func prepared(t *testing.T, s *emulator.Server) (app, ticket string, secret int)
 // Who may call: the same at every endpoint.
 func TestAutomationAccess(t *testing.T) {
 	t.Parallel()
-	tokens := map[string]emulator.Role{"adm": emulator.RoleAdmin, "edi": emulator.RoleEditor, "rea": emulator.RoleReader}
+	tokens := map[string]emulator.Role{"adm": emulator.RoleAdmin, "edi": emulator.RoleEditor,
+		"rea": emulator.RoleReader}
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Tokens: tokens, Token: "x"})
 	off := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, NoAutomation: true})
 	calls := everyCall(prepared(t, s))
@@ -105,7 +106,8 @@ func TestAutomationAccess(t *testing.T) {
 // A reset token is refused from then on, the new one has the same user's role.
 func TestTokenReset(t *testing.T) {
 	t.Parallel()
-	for _, o := range []emulator.Options{{Token: "old"}, {}, {Tokens: map[string]emulator.Role{"old": emulator.RoleEditor, "rea": emulator.RoleReader}}} {
+	for _, o := range []emulator.Options{{Token: "old"}, {},
+		{Tokens: map[string]emulator.Role{"old": emulator.RoleEditor, "rea": emulator.RoleReader}}} {
 		o.Now, o.Apps, o.Days = emutest.AtNoon, 2, 2
 		s := emutest.Open(t, o)
 		as := func(token, path string) int {
@@ -113,7 +115,8 @@ func TestTokenReset(t *testing.T) {
 		}
 		reset := func(old string) (int, string) {
 			w := adminCall(s, "POST", "reset-token", fmt.Sprintf(`{"token":%q}`, old), "")
-			return w.Code, strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(w.Body.String()), `{"token":"`), `"}`)
+			return w.Code, strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(w.Body.String()), `{"token":"`),
+				`"}`)
 		}
 		if got := as("old", "apps/list"); got != 200 {
 			t.Errorf("%d at first", got)

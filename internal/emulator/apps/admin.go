@@ -29,7 +29,8 @@ func (s *Service) ManagedApps() (out []Managed, err error) {
 			return err
 		}
 		for _, a := range apps {
-			m := Managed{a.Token, a.Name, a.BundleID, a.StoreID, a.Platform, append([]string{}, a.Editors...), []string{}}
+			m := Managed{a.Token, a.Name, a.BundleID, a.StoreID, a.Platform, append([]string{}, a.Editors...),
+				[]string{}}
 			tickets, err := readTickets(tx, "app=?", a.Token)
 			if err != nil {
 				return err

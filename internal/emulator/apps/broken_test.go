@@ -15,7 +15,8 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// callsOf asks each endpoint something that it would answer, of the account's first app and a ticket.
+// callsOf asks each endpoint something that it would answer, of the account's first app and a
+// ticket.
 func callsOf(token, ticket string) [][3]any {
 	return [][3]any{
 		{"POST", "app", garden("store_id", "com.broken")},
@@ -35,8 +36,8 @@ func callsOf(token, ticket string) [][3]any {
 	}
 }
 
-// A database that fails is told of, by every call that needs it: no call says that what isn't kept is done, nor that what
-// can't be read isn't there.
+// A database that fails is told of, by every call that needs it: no call says that what isn't kept
+// is done, nor that what can't be read isn't there.
 func TestABrokenDatabaseIsSaid(t *testing.T) {
 	t.Parallel()
 	is := func(parts ...string) func(string) bool {
@@ -51,16 +52,21 @@ func TestABrokenDatabaseIsSaid(t *testing.T) {
 		statement string
 		fine      func(call string) bool // needs nothing of what is broken
 	}{
-		"no apps":                         {"DROP TABLE account_apps", is(" vault ", " status/")},
-		"records of apps that aren't any": {"UPDATE account_apps SET record = '{'", is(" vault ", " status/", "com.broken")},
-		"no tickets":                      {"DROP TABLE tickets", is("nothing")},
-		"no vault":                        {"DROP TABLE vault", isNot(" vault ")},
-		"no new apps":                     {"CREATE TRIGGER full BEFORE INSERT ON account_apps BEGIN SELECT RAISE(ABORT, 'full'); END", is("GET ", " vault ")},
-		"no new tickets":                  {"CREATE TRIGGER full BEFORE INSERT ON tickets BEGIN SELECT RAISE(ABORT, 'full'); END", isNot("POST app ")},
-		"no more in the vault":            {"CREATE TRIGGER full BEFORE INSERT ON vault BEGIN SELECT RAISE(ABORT, 'full'); END", isNot("POST vault ")},
+		"no apps": {"DROP TABLE account_apps", is(" vault ", " status/")},
+		"records of apps that aren't any": {"UPDATE account_apps SET record = '{'",
+			is(" vault ", " status/", "com.broken")},
+		"no tickets": {"DROP TABLE tickets", is("nothing")},
+		"no vault":   {"DROP TABLE vault", isNot(" vault ")},
+		"no new apps": {"CREATE TRIGGER full BEFORE INSERT ON account_apps BEGIN SELECT " +
+			"RAISE(ABORT, 'full'); END", is("GET ", " vault ")},
+		"no new tickets": {"CREATE TRIGGER full BEFORE INSERT ON tickets BEGIN SELECT RAISE(ABORT, " +
+			"'full'); END", isNot("POST app ")},
+		"no more in the vault": {"CREATE TRIGGER full BEFORE INSERT ON vault BEGIN SELECT RAISE(ABORT, " +
+			"'full'); END", isNot("POST vault ")},
 	} {
 		t.Run(what, func(t *testing.T) {
-			o := emulator.Options{Apps: 2, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1, Now: emutest.AtNoon}
+			o := emulator.Options{Apps: 2, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1,
+				Now: emutest.AtNoon}
 			s := emutest.Open(t, o)
 			made := create(t, s, garden())
 			callOK[object](t, s, "GET", "status/"+made.Ticket, nil)
@@ -77,7 +83,8 @@ func TestABrokenDatabaseIsSaid(t *testing.T) {
 				if c.fine(fmt.Sprint(method, " ", path, " ", call[2])) {
 					continue
 				}
-				if w := send(t, s, method, path, call[2]); w.Code != 500 || !strings.Contains(w.Body.String(), `"service_error"`) {
+				if w := send(t, s, method, path, call[2]); w.Code != 500 ||
+					!strings.Contains(w.Body.String(), `"service_error"`) {
 					t.Errorf("%s %s: %d %.200s, want 500", method, path, w.Code, w.Body)
 				}
 			}
@@ -85,14 +92,16 @@ func TestABrokenDatabaseIsSaid(t *testing.T) {
 	}
 }
 
-// What a request is refused for is refused under every reading: another form of an answer is none of an error.
+// What a request is refused for is refused under every reading: another form of an answer is none
+// of an error.
 func TestRefusalsStayRefusalsUnderEveryReading(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	for _, topic := range reading.Topics() {
 		for _, r := range topic.Readings {
 			choice := topic.Name + "=" + r.Name
-			s := emutest.Open(t, emulator.Options{Apps: 1, Days: 2, Rate: -1, Now: emutest.AtNoon, Readings: []string{choice}})
+			s := emutest.Open(t, emulator.Options{Apps: 1, Days: 2, Rate: -1, Now: emutest.AtNoon,
+				Readings: []string{choice}})
 			w := send(t, s, "POST", "app", garden())
 			made := map[string]any{}
 			if w.Code/100 != 2 || json.Unmarshal(w.Body.Bytes(), &made) != nil || made["adjust_app_token"] == nil {

@@ -20,8 +20,9 @@ type channel struct {
 	params []channelParam
 }
 
-// channels are the partners that need values of the app's own, in the order of the interface document, which calls them
-// partner_1 to partner_13. Source of the slugs: the service's page about channel setup.
+// channels are the partners that need values of the app's own, in the order of the interface
+// document, which calls them partner_1 to partner_13. Source of the slugs: the service's page about
+// channel setup.
 var channels = []channel{
 	{"applovin", []channelParam{{name: "sdk_keys", kind: "texts"}}},
 	{"chartboost", []channelParam{{name: "app_id"}, {name: "token"}}},
@@ -105,7 +106,8 @@ func (c channel) read(f fields) map[string]any {
 	return out
 }
 
-// channelOf is what the app's setup says of a partner, with the defaults in place; nil when it says nothing.
+// channelOf is what the app's setup says of a partner, with the defaults in place; nil when it says
+// nothing.
 func (a *accountApp) channelOf(slug string) map[string]any {
 	for name, values := range a.Channels {
 		c, _ := findChannel(name)

@@ -8,7 +8,8 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// partnersOfDocument is the interface document's table of channel setup, in its order, with the real slugs.
+// partnersOfDocument is the interface document's table of channel setup, in its order, with the
+// real slugs.
 var partnersOfDocument = []struct {
 	slug     string
 	complete object
@@ -17,16 +18,21 @@ var partnersOfDocument = []struct {
 	defaults object
 }{
 	{"applovin", object{"sdk_keys": []any{"k1", "k2"}}, []string{"sdk_keys"}, object{"sdk_keys": "k1"}, nil},
-	{"chartboost", object{"app_id": "a", "token": "t"}, []string{"app_id", "token"}, object{"app_id": 1, "token": true}, nil},
-	{"facebook", object{"app_id": "a", "adimpression_forwarding": true}, []string{"app_id"}, object{"app_id": 1, "adimpression_forwarding": "true"}, object{"adimpression_forwarding": false}},
+	{"chartboost", object{"app_id": "a", "token": "t"}, []string{"app_id", "token"}, object{"app_id": 1, "token": true},
+		nil},
+	{"facebook", object{"app_id": "a", "adimpression_forwarding": true}, []string{"app_id"},
+		object{"app_id": 1, "adimpression_forwarding": "true"}, object{"adimpression_forwarding": false}},
 	{"gameanalytics", object{"key": "k"}, []string{"key"}, object{"key": []any{}}, nil},
 	{"google", object{"link_id": "l"}, []string{"link_id"}, object{"link_id": 1}, nil},
-	{"inmobi", object{"property_id": "p", "advertiser_id": "a"}, []string{"property_id", "advertiser_id"}, object{"property_id": 1, "advertiser_id": 2}, nil},
-	{"ironsource", object{"advertiser_id": "a", "password": "w"}, []string{"advertiser_id", "password"}, object{"advertiser_id": 1, "password": 2}, nil},
+	{"inmobi", object{"property_id": "p", "advertiser_id": "a"}, []string{"property_id", "advertiser_id"},
+		object{"property_id": 1, "advertiser_id": 2}, nil},
+	{"ironsource", object{"advertiser_id": "a", "password": "w"}, []string{"advertiser_id", "password"},
+		object{"advertiser_id": 1, "password": 2}, nil},
 	{"mintegral", object{"enabled": true}, []string{"enabled"}, object{"enabled": "true"}, nil},
 	{"snapchat", object{"snap_app_id": "s"}, []string{"snap_app_id"}, object{"snap_app_id": 1}, nil},
 	{"tapjoy", object{"app_id": "a"}, []string{"app_id"}, object{"app_id": object{}}, nil},
-	{"tiktok", object{"app_id": "a", "enabled": false}, []string{"app_id"}, object{"app_id": 1, "enabled": 1}, object{"enabled": true}},
+	{"tiktok", object{"app_id": "a", "enabled": false}, []string{"app_id"}, object{"app_id": 1, "enabled": 1},
+		object{"enabled": true}},
 	{"unityads", object{"game_id": "g"}, []string{"game_id"}, object{"game_id": 1}, nil},
 	{"vungle", object{"app_id": "a"}, []string{"app_id"}, object{"app_id": 1}, nil},
 }
@@ -60,17 +66,22 @@ func TestChannelSetupOfEveryPartner(t *testing.T) {
 				if kind == "" {
 					kind = "string"
 				}
-				refused("wrong "+param, apps.Merged(p.complete, object{param: value}), "."+param+": Input should be a valid "+kind)
+				refused("wrong "+param, apps.Merged(p.complete, object{param: value}),
+					"."+param+": Input should be a valid "+kind)
 			}
 			if text := p.required[0]; kinds[text] == "" {
-				refused("empty "+text, apps.Merged(p.complete, object{text: ""}), "."+text+": String should have at least 1 character")
-				refused("header in "+text, apps.Merged(p.complete, object{text: "x\r\nAuthorization: y"}), "."+text+": String should not contain control characters")
+				refused("empty "+text, apps.Merged(p.complete, object{text: ""}),
+					"."+text+": String should have at least 1 character")
+				refused("header in "+text, apps.Merged(p.complete, object{text: "x\r\nAuthorization: y"}),
+					"."+text+": String should not contain control characters")
 			}
 			refused("a list", []any{}, ": Input should be a valid dictionary")
 			refused("null", nil, ": Input should be a valid dictionary")
 
-			// Complete, with a parameter more than there is: read back as sent, in the settings under the slug.
-			app := create(t, s, garden("store_id", "com."+name, "channel_setup", object{name: apps.Merged(p.complete, object{"note": "x"})}))
+			// Complete, with a parameter more than there is: read back as sent, in the settings
+			// under the slug.
+			app := create(t, s, garden("store_id", "com."+name, "channel_setup",
+				object{name: apps.Merged(p.complete, object{"note": "x"})}))
 			details := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil)
 			if got, want := asJSON(t, details.Channels), asJSON(t, object{name: p.complete}); got != want {
 				t.Errorf("%s: kept %s, want %s", name, got, want)
@@ -91,7 +102,8 @@ func TestChannelSetupOfEveryPartner(t *testing.T) {
 				delete(least, param)
 			}
 			app = create(t, s, garden("store_id", "com.least."+name, "channel_setup", object{name: least}))
-			if got := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil).Channels; asJSON(t, got) != asJSON(t, object{name: least}) {
+			if got := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil).Channels; asJSON(t, got) != asJSON(t,
+				object{name: least}) {
 				t.Errorf("%s: least kept as %v", name, got)
 			}
 			got := item(t, settingsOf(t, s, app.Token), "partners", p.slug)["channel_setup"]
@@ -100,27 +112,32 @@ func TestChannelSetupOfEveryPartner(t *testing.T) {
 			}
 		}
 	}
-	for name, want := range map[string]string{"partner_0": "", "partner_14": "", "partner_01": "", "Facebook": "", "all": "", "x\r\ny": ""} {
+	for name, want := range map[string]string{"partner_0": "", "partner_14": "", "partner_01": "", "Facebook": "",
+		"all": "", "x\r\ny": ""} {
 		got := refusal(t, send(t, s, "POST", "app", garden("channel_setup", object{name: object{"app_id": "x"}})))
 		if got != "422 validation_error body.channel_setup."+name+": Unknown partner"+want {
 			t.Errorf("%q: %s", name, got)
 		}
 	}
-	got := refusal(t, send(t, s, "POST", "app", garden("channel_setup", object{"partner_3": object{"app_id": "x"}, "facebook": object{"app_id": "y"}})))
+	got := refusal(t, send(t, s, "POST", "app", garden("channel_setup",
+		object{"partner_3": object{"app_id": "x"}, "facebook": object{"app_id": "y"}})))
 	if got != "422 validation_error body.channel_setup.partner_3: The partner is there under its other name too" {
 		t.Error(got)
 	}
-	got = refusal(t, send(t, s, "POST", "app", garden("channel_setup", object{"applovin": object{"sdk_keys": []any{}}})))
+	got = refusal(t, send(t, s, "POST", "app", garden("channel_setup",
+		object{"applovin": object{"sdk_keys": []any{}}})))
 	if got != "422 validation_error body.channel_setup.applovin.sdk_keys: List should have at least 1 item" {
 		t.Error(got)
 	}
-	got = refusal(t, send(t, s, "POST", "app", garden("channel_setup", object{"applovin": object{"sdk_keys": []any{"k", 1}}})))
+	got = refusal(t, send(t, s, "POST", "app", garden("channel_setup",
+		object{"applovin": object{"sdk_keys": []any{"k", 1}}})))
 	if got != "422 validation_error body.channel_setup.applovin.sdk_keys.1: Input should be a valid string" {
 		t.Error(got)
 	}
 }
 
-// Values of earlier requests are never merged: what a request leaves out is gone. Another name is no change.
+// Values of earlier requests are never merged: what a request leaves out is gone. Another name is
+// no change.
 func TestChannelSetupIsNeverMerged(t *testing.T) {
 	t.Parallel()
 	s := atOnce(t)
@@ -152,11 +169,14 @@ func TestChannelSetupIsNeverMerged(t *testing.T) {
 		return app.Ticket
 	}
 	second := after(first.Ticket, garden("channel_setup", object{"vungle": vungle}), object{"vungle": vungle})
-	third := after(second, garden("channel_setup", object{"vungle": vungle, "tapjoy": tapjoy}), object{"vungle": vungle, "tapjoy": tapjoy})
-	if got := after("same", garden("channel_setup", object{"vungle": vungle, "partner_10": tapjoy}), object{"vungle": vungle, "partner_10": tapjoy}); got != third {
+	third := after(second, garden("channel_setup", object{"vungle": vungle, "tapjoy": tapjoy}),
+		object{"vungle": vungle, "tapjoy": tapjoy})
+	if got := after("same", garden("channel_setup", object{"vungle": vungle, "partner_10": tapjoy}),
+		object{"vungle": vungle, "partner_10": tapjoy}); got != third {
 		t.Error("another name of the same partner queued a job")
 	}
-	fourth := after(third, garden("force_update", true, "channel_setup", object{"tapjoy": object{"app_id": "9"}}), object{"tapjoy": object{"app_id": "9"}})
+	fourth := after(third, garden("force_update", true, "channel_setup", object{"tapjoy": object{"app_id": "9"}}),
+		object{"tapjoy": object{"app_id": "9"}})
 	fifth := after(fourth, garden(), object{})
 	if got := after("same", garden(), object{}); got != fifth {
 		t.Error("the same request queued a job")

@@ -34,8 +34,10 @@ func readApp(f fields, platform string) appRequest {
 	if platform != "" {
 		text = f.optionalText
 	}
-	q := appRequest{name: text("name"), bundleID: text("bundle_id"), storeID: text("store_id"), platform: text("platform"),
-		template: f.optionalText("template_app_token"), sections: readSections(f), force: f.boolean("force_update", false),
+	q := appRequest{name: text("name"), bundleID: text("bundle_id"), storeID: text("store_id"),
+		platform: text("platform"),
+		template: f.optionalText("template_app_token"), sections: readSections(f),
+		force:     f.boolean("force_update", false),
 		overrides: readOverrides(f), secret: f.optionalText("ios_pv_shared_secret")}
 	if q.platform != "" && q.platform != android && q.platform != ios {
 		f.wrong("platform", "Input should be 'android' or 'ios'")
@@ -193,7 +195,8 @@ func (c *call) updateApp(a *accountApp, q appRequest, template string) (any, err
 		return nil, err
 	}
 	token, err := c.newestTicket(a.Token)
-	if err == nil && (token == "" || q.force || before != a.jobReason() || c.s.opts.Readings.Is(reading.TicketIdle, "new-job")) {
+	if err == nil && (token == "" || q.force || before != a.jobReason() ||
+		c.s.opts.Readings.Is(reading.TicketIdle, "new-job")) {
 		token, err = c.queueTicket(a, template, q.sections)
 	}
 	if err != nil {

@@ -34,20 +34,23 @@ func postOver(t *testing.T, url, body string) string {
 	if err == nil {
 		err = json.Unmarshal(text, &e)
 	}
-	return fmt.Sprintf("%d %s%s", resp.StatusCode, e.Desc, map[bool]string{true: "", false: fmt.Sprint(err)}[err == nil])
+	return fmt.Sprintf("%d %s%s", resp.StatusCode, e.Desc, map[bool]string{true: "",
+		false: fmt.Sprint(err)}[err == nil])
 }
 
 // Each field of POST /app, absent and wrong: what is said, and that nothing is kept.
 func TestCreateAppFields(t *testing.T) {
 	t.Parallel()
 	s := atOnce(t)
-	const text, empty, control = "Input should be a valid string", "String should have at least 1 character", "String should not contain control characters"
+	const text, empty, control = "Input should be a valid string", "String should have at least 1 character",
+		"String should not contain control characters"
 	for _, c := range []struct {
 		name string
 		body object
 		want string // after "422 validation_error "
 	}{
-		{"nothing", object{}, "body.bundle_id: Field required; body.name: Field required; body.platform: Field required; body.store_id: Field required"},
+		{"nothing", object{}, "body.bundle_id: Field required; body.name: Field required; body.platform: Field " +
+			"required; body.store_id: Field required"},
 		{"no name", garden("name", nil), "body.name: Field required"},
 		{"no bundle_id", garden("bundle_id", nil), "body.bundle_id: Field required"},
 		{"no store_id", garden("store_id", nil), "body.store_id: Field required"},
@@ -62,46 +65,72 @@ func TestCreateAppFields(t *testing.T) {
 		{"platform empty", garden("platform", ""), "body.platform: " + empty},
 		{"platform windows", garden("platform", "windows"), "body.platform: Input should be 'android' or 'ios'"},
 		{"platform in capitals", garden("platform", "Android"), "body.platform: Input should be 'android' or 'ios'"},
-		{"store_id of letters on ios", iosGarden("store_id", "com.example.x"), "body.store_id: Input should be the number that the app has in the App Store"},
-		{"store_id of digits and a letter on ios", iosGarden("store_id", "12x"), "body.store_id: Input should be the number that the app has in the App Store"},
+		{"store_id of letters on ios", iosGarden("store_id", "com.example.x"),
+			"body.store_id: Input should be the number that the app has in the App Store"},
+		{"store_id of digits and a letter on ios", iosGarden("store_id", "12x"),
+			"body.store_id: Input should be the number that the app has in the App Store"},
 		{"a header in name", garden("name", "x\r\nX-Evil: 1"), "body.name: " + control},
 		{"a header in bundle_id", garden("bundle_id", "x\nEvil: 1"), "body.bundle_id: " + control},
 		{"a header in store_id", garden("store_id", "x\rEvil: 1"), "body.store_id: " + control},
 		{"NUL in store_id", garden("store_id", "x\x00y"), "body.store_id: " + control},
 		{"template_app_token 1", garden("template_app_token", 1), "body.template_app_token: " + text},
-		{"template_app_token unknown", garden("template_app_token", "nosuchtoken1"), "body.template_app_token: The template app was not found"},
+		{"template_app_token unknown", garden("template_app_token", "nosuchtoken1"),
+			"body.template_app_token: The template app was not found"},
 		{"sections text", garden("sections", "events"), "body.sections: Input should be a valid list"},
 		{"sections of numbers", garden("sections", []any{"events", 1}), "body.sections.1: " + text},
 		{"sections unknown", garden("sections", []any{"partners", "event", "s2s"}), "body.sections.1: Unknown section"},
-		{"sections app_info", garden("sections", []any{"app_info"}), "body.sections.0: app_info is read-only and can't be migrated"},
+		{"sections app_info", garden("sections", []any{"app_info"}),
+			"body.sections.0: app_info is read-only and can't be migrated"},
 		{"force_update text", garden("force_update", "true"), "body.force_update: Input should be a valid boolean"},
-		{"channel_setup list", garden("channel_setup", []any{}), "body.channel_setup: Input should be a valid dictionary"},
-		{"override_settings text", garden("override_settings", "{}"), "body.override_settings: Input should be a valid dictionary"},
-		{"overrides of app_info", garden("override_settings", object{"app_info": object{}}), "body.override_settings.app_info: app_info is read-only and can't be overridden"},
-		{"overrides unknown", garden("override_settings", object{"ios_14": object{}}), "body.override_settings.ios_14: Unknown section"},
-		{"overrides: object for a list", garden("override_settings", object{"events": object{}}), "body.override_settings.events: Input should be a valid list"},
-		{"overrides: list for an object", garden("override_settings", object{"s2s": []any{}}), "body.override_settings.s2s: Input should be a valid dictionary"},
-		{"overrides: texts in a list", garden("override_settings", object{"partners": []any{"x"}}), "body.override_settings.partners.0: Input should be a valid dictionary"},
-		{"overrides: no name", garden("override_settings", object{"trackers": []any{object{"name": "a"}, object{"token": "b"}}}), "body.override_settings.trackers.1.name: Field required"},
-		{"overrides: no id", garden("override_settings", object{"callbacks": []any{object{"name": "global"}}}), "body.override_settings.callbacks.0.id: Field required"},
+		{"channel_setup list", garden("channel_setup", []any{}),
+			"body.channel_setup: Input should be a valid dictionary"},
+		{"override_settings text", garden("override_settings", "{}"),
+			"body.override_settings: Input should be a valid dictionary"},
+		{"overrides of app_info", garden("override_settings", object{"app_info": object{}}),
+			"body.override_settings.app_info: app_info is read-only and can't be overridden"},
+		{"overrides unknown", garden("override_settings", object{"ios_14": object{}}),
+			"body.override_settings.ios_14: Unknown section"},
+		{"overrides: object for a list", garden("override_settings", object{"events": object{}}),
+			"body.override_settings.events: Input should be a valid list"},
+		{"overrides: list for an object", garden("override_settings", object{"s2s": []any{}}),
+			"body.override_settings.s2s: Input should be a valid dictionary"},
+		{"overrides: texts in a list", garden("override_settings", object{"partners": []any{"x"}}),
+			"body.override_settings.partners.0: Input should be a valid dictionary"},
+		{"overrides: no name", garden("override_settings",
+			object{"trackers": []any{object{"name": "a"}, object{"token": "b"}}}),
+			"body.override_settings.trackers.1.name: Field required"},
+		{"overrides: no id", garden("override_settings", object{"callbacks": []any{object{"name": "global"}}}),
+			"body.override_settings.callbacks.0.id: Field required"},
 		{"editors text", garden("editors", "a@example.com"), "body.editors: Input should be a valid list"},
 		{"editors of numbers", garden("editors", []any{1}), "body.editors.0: " + text},
-		{"editors without @", garden("editors", []any{"a@example.com", "b"}), "body.editors.1: Input should be a valid email address"},
-		{"a header in editors", garden("editors", []any{"a@example.com\r\nBcc: b@example.com"}), "body.editors.0: " + control},
+		{"editors without @", garden("editors", []any{"a@example.com", "b"}),
+			"body.editors.1: Input should be a valid email address"},
+		{"a header in editors", garden("editors", []any{"a@example.com\r\nBcc: b@example.com"}),
+			"body.editors.0: " + control},
 		{"secret number", garden("ios_pv_shared_secret", 5), "body.ios_pv_shared_secret: " + text},
 		{"verification text", garden("verification", "yes"), "body.verification: Input should be a valid boolean"},
-		{"stores list", garden("additional_stores", []any{}), "body.additional_stores: Input should be a valid dictionary"},
-		{"stores text", garden("additional_stores", object{"amazon": "B00"}), "body.additional_stores.amazon: Input should be a valid dictionary"},
-		{"stores null", garden("additional_stores", object{"amazon": nil}), "body.additional_stores.amazon: Input should be a valid dictionary"},
-		{"stores without ID", garden("additional_stores", object{"amazon": object{}}), "body.additional_stores.amazon.store_id: Field required"},
-		{"a header in a store", garden("additional_stores", object{"amazon": object{"store_id": "a\r\nb"}}), "body.additional_stores.amazon.store_id: " + control},
-		{"a store's type", garden("additional_stores", object{"Amazon Store": object{"store_id": "B0"}}), "body.additional_stores.Amazon Store: A store type is of a-z, 0-9 and _"},
+		{"stores list", garden("additional_stores", []any{}),
+			"body.additional_stores: Input should be a valid dictionary"},
+		{"stores text", garden("additional_stores", object{"amazon": "B00"}),
+			"body.additional_stores.amazon: Input should be a valid dictionary"},
+		{"stores null", garden("additional_stores", object{"amazon": nil}),
+			"body.additional_stores.amazon: Input should be a valid dictionary"},
+		{"stores without ID", garden("additional_stores", object{"amazon": object{}}),
+			"body.additional_stores.amazon.store_id: Field required"},
+		{"a header in a store", garden("additional_stores", object{"amazon": object{"store_id": "a\r\nb"}}),
+			"body.additional_stores.amazon.store_id: " + control},
+		{"a store's type", garden("additional_stores", object{"Amazon Store": object{"store_id": "B0"}}),
+			"body.additional_stores.Amazon Store: A store type is of a-z, 0-9 and _"},
 		{"a store's long type", garden("additional_stores", object{strings.Repeat("a", 65): object{"store_id": "B0"}}),
 			"body.additional_stores." + strings.Repeat("a", 65) + ": A store type is of a-z, 0-9 and _"},
-		{"the default store", garden("additional_stores", object{"google_play": object{"store_id": "x"}}), "body.additional_stores.google_play: This is the default store: its ID is store_id"},
-		{"stores on ios", iosGarden("additional_stores", object{"amazon": object{"store_id": "x"}}), "body.additional_stores: Only Android apps have additional stores"},
-		{"all at once", garden("name", nil, "platform", "x", "sections", []any{"x"}, "channel_setup", object{"tapjoy": object{}}),
-			"body.channel_setup.tapjoy.app_id: Field required; body.name: Field required; body.platform: Input should be 'android' or 'ios'; body.sections.0: Unknown section"},
+		{"the default store", garden("additional_stores", object{"google_play": object{"store_id": "x"}}),
+			"body.additional_stores.google_play: This is the default store: its ID is store_id"},
+		{"stores on ios", iosGarden("additional_stores", object{"amazon": object{"store_id": "x"}}),
+			"body.additional_stores: Only Android apps have additional stores"},
+		{"all at once", garden("name", nil, "platform", "x", "sections", []any{"x"}, "channel_setup",
+			object{"tapjoy": object{}}),
+			"body.channel_setup.tapjoy.app_id: Field required; body.name: Field required; body.platform: Input " +
+				"should be 'android' or 'ios'; body.sections.0: Unknown section"},
 	} {
 		if got := refusal(t, send(t, s, "POST", "app", c.body)); got != "422 validation_error "+c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
@@ -117,7 +146,8 @@ func TestCreateAppFields(t *testing.T) {
 		t.Errorf("%+v", app)
 	}
 	body := asJSON(t, garden())
-	body = body[:len(body)-1] + `,"sections":null,"channel_setup":null,"editors":null,"force_update":null,"additional_stores":null,"template_app_token":null}`
+	body = body[:len(body)-1] +
+		`,"sections":null,"channel_setup":null,"editors":null,"force_update":null,"additional_stores":null,"template_app_token":null}`
 	if got := refusal(t, send(t, s, "POST", "app", body)); got != "200" {
 		t.Errorf("nulls: %s", got)
 	}
@@ -129,7 +159,8 @@ func TestCreatedApp(t *testing.T) {
 	s := atOnce(t)
 	got := callOK[object](t, s, "POST", "app", garden())
 	token, ticket := got["adjust_app_token"], got["ticket_token"]
-	want := fmt.Sprintf(`{"adjust_app_token":%q,"bundle_id":"com.example.garden2","name":"Sky Garden 2","sk_app_id":null,"store_id":"com.example.garden2","ticket_token":%q}`, token, ticket)
+	want := fmt.Sprintf(
+		`{"adjust_app_token":%q,"bundle_id":"com.example.garden2","name":"Sky Garden 2","sk_app_id":null,"store_id":"com.example.garden2","ticket_token":%q}`, token, ticket)
 	if asJSON(t, got) != want {
 		t.Errorf("%s\nwant %s", asJSON(t, got), want)
 	}
@@ -163,9 +194,12 @@ func TestAppsAreMadeOnce(t *testing.T) {
 	if android.Token == ios.Token {
 		t.Error("one app on two platforms")
 	}
-	create(t, s, garden("store_id", "longest", "additional_stores", object{strings.Repeat("a", 64): object{"store_id": "B0"}})) // 65 are refused
+	// 65 are refused.
+	create(t, s, garden("store_id", "longest", "additional_stores",
+		object{strings.Repeat("a", 64): object{"store_id": "B0"}}))
 	renamed := create(t, s, garden("store_id", "4711", "name", "Other", "bundle_id", "com.other"))
-	if renamed.Token != android.Token || renamed.Name != "Other" || renamed.BundleID != "com.other" || renamed.Ticket != android.Ticket {
+	if renamed.Token != android.Token || renamed.Name != "Other" || renamed.BundleID != "com.other" ||
+		renamed.Ticket != android.Ticket {
 		t.Errorf("%+v after %+v", renamed, android)
 	}
 }
@@ -177,7 +211,8 @@ func TestMadeUpAppsBecomeManaged(t *testing.T) {
 	for i, a := range s.Apps() {
 		stores := settingsOf(t, s, a.Token)["app_info"].(object)
 		platform := stores["default_platform"].(string)
-		store := stores["stores"].(object)[map[string]string{"android": "google_play", "ios": "app_store"}[platform]].(object)["store_id"].(string)
+		store := stores["stores"].(object)[map[string]string{"android": "google_play",
+			"ios": "app_store"}[platform]].(object)["store_id"].(string)
 		query := "app?platform=" + platform + "&store_id=" + store
 		if got := refusal(t, send(t, s, "GET", query, nil)); got != "400 request_error App not found" {
 			t.Errorf("%s before: %s", a.Token, got)
@@ -211,16 +246,19 @@ func TestWithoutTemplate(t *testing.T) {
 		t.Error(got)
 	}
 	app := create(t, s, garden("template_app_token", token))
-	if got := statusOf(t, s, app.Ticket); got.Status != "completed" || len(got.Result["events"].Successes) != len(s.Apps()[1].Events) {
+	if got := statusOf(t, s, app.Ticket); got.Status != "completed" ||
+		len(got.Result["events"].Successes) != len(s.Apps()[1].Events) {
 		t.Errorf("%+v", got)
 	}
 	s = emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 2, Template: token})
 	app = create(t, s, garden("sections", []any{"events"}))
-	if got := statusOf(t, s, app.Ticket).Result["events"].Successes; len(got) != len(s.Apps()[1].Events) || got[0] != s.Apps()[1].Events[0].Name {
+	if got := statusOf(t, s, app.Ticket).Result["events"].Successes; len(got) != len(s.Apps()[1].Events) ||
+		got[0] != s.Apps()[1].Events[0].Name {
 		t.Errorf("%v", got)
 	}
 	s = emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 2, Template: "nosuchtoken1"})
-	if got := refusal(t, send(t, s, "POST", "app", garden())); got != "422 validation_error body.template_app_token: The template app was not found" {
+	if got := refusal(t, send(t, s, "POST", "app", garden())); got !=
+		"422 validation_error body.template_app_token: The template app was not found" {
 		t.Error(got)
 	}
 }
@@ -230,7 +268,8 @@ func TestAFullAccount(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 999})
 	create(t, s, garden())
-	if got := refusal(t, send(t, s, "POST", "app", iosGarden())); got != "400 request_error The account holds at most 1000 apps" {
+	if got := refusal(t, send(t, s, "POST", "app", iosGarden())); got !=
+		"400 request_error The account holds at most 1000 apps" {
 		t.Error(got)
 	}
 	create(t, s, garden("name", "Another name"))

@@ -45,7 +45,8 @@ func (j *jobScript) next(a *accountApp, section string) *Fault {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i, f := range j.faults {
-		if f.Section == section && (f.App == "" || f.App == a.Token || f.App == a.StoreID) && (f.Times == 0 || j.struck[i] < f.Times) {
+		if f.Section == section && (f.App == "" || f.App == a.Token || f.App == a.StoreID) &&
+			(f.Times == 0 || j.struck[i] < f.Times) {
 			j.struck[i]++
 			f.Detail = cmp.Or(f.Detail, "The migration of this item has failed")
 			return &f

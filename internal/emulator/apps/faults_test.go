@@ -23,13 +23,16 @@ func TestAutomationFaults(t *testing.T) {
 		done  bool
 		waits time.Duration
 	}{
-		{emulator.Fault{Kind: emulator.FaultStatus, Status: 500}, `500  {"error_code":"service_error","error_desc":"Internal Server Error (scripted)"}`, false, 0},
-		{emulator.Fault{Kind: emulator.FaultStatus, Status: 429, RetryAfter: 3}, `429 3 {"error_code":"request_error","error_desc":"Too Many Requests (scripted)"}`, false, 0},
+		{emulator.Fault{Kind: emulator.FaultStatus, Status: 500},
+			`500  {"error_code":"service_error","error_desc":"Internal Server Error (scripted)"}`, false, 0},
+		{emulator.Fault{Kind: emulator.FaultStatus, Status: 429, RetryAfter: 3},
+			`429 3 {"error_code":"request_error","error_desc":"Too Many Requests (scripted)"}`, false, 0},
 		{emulator.Fault{Kind: emulator.FaultStatus, Status: 503}, `503  {"error_code":"service_error"`, false, 0},
 		{emulator.Fault{Kind: emulator.FaultStatus, Status: 401}, `401  {"error_code":"auth_error"`, false, 0},
 		{emulator.Fault{Kind: emulator.FaultStatus, Status: 422}, `422  {"error_code":"validation_error"`, false, 0},
 		{emulator.Fault{Kind: emulator.FaultLost}, "broken", true, 0},
-		{emulator.Fault{Kind: emulator.FaultLost, Status: 504}, `504  {"error_code":"service_error","error_desc":"Gateway Timeout (scripted)"}`, true, 0},
+		{emulator.Fault{Kind: emulator.FaultLost, Status: 504},
+			`504  {"error_code":"service_error","error_desc":"Gateway Timeout (scripted)"}`, true, 0},
 		{emulator.Fault{Kind: emulator.FaultReset}, "broken", false, 0},
 		{emulator.Fault{Kind: emulator.FaultCut, AfterBytes: 1}, "200 ", true, 0},
 		{emulator.Fault{Kind: emulator.FaultEmpty}, "200  ", true, 0},
@@ -63,11 +66,13 @@ func TestAutomationFaults(t *testing.T) {
 				if log := s.Requests(); log[len(log)-1].Fault != c.fault.String() {
 					t.Errorf("%s: log %+v", what, log[len(log)-1])
 				}
-				changes := one.method != "GET" && !strings.HasSuffix(one.path, "/revoke_outdated") // which finds nothing outdated here
+				// Which finds nothing outdated here.
+				changes := one.method != "GET" && !strings.HasSuffix(one.path, "/revoke_outdated")
 				if changed := stateOf(t, file) != before; changed != (c.done && changes) {
 					t.Errorf("%s: done %t", what, changed)
 				}
-				if got := overClient(t, s, one.method, one.path, one.body); !strings.HasPrefix(got, "200  ") || strings.HasSuffix(got, ", broken") {
+				if got := overClient(t, s, one.method, one.path, one.body); !strings.HasPrefix(got, "200  ") ||
+					strings.HasSuffix(got, ", broken") {
 					t.Errorf("%s: afterwards %.120s", what, got)
 				}
 			}
@@ -81,7 +86,8 @@ func TestAutomationFaults(t *testing.T) {
 // stateOf is all that app automation keeps in a file.
 func stateOf(t *testing.T, file string) (out string) {
 	t.Helper()
-	emutest.Scan(t, file, `SELECT (SELECT group_concat(record) FROM account_apps) || (SELECT count(*) FROM tickets) || (SELECT count(*) FROM vault)`, &out)
+	emutest.Scan(t, file,
+		`SELECT (SELECT group_concat(record) FROM account_apps) || (SELECT count(*) FROM tickets) || (SELECT count(*) FROM vault)`, &out)
 	return out
 }
 

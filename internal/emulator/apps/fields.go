@@ -14,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// maxJSON is the longest body that is read. What is longer is swallowed as far as drained, so that its sender gets to
-// read the answer.
+// maxJSON is the longest body that is read. What is longer is swallowed as far as drained, so that
+// its sender gets to read the answer.
 const (
 	maxJSON = 1 << 20
 	drained = 64 << 20
@@ -35,7 +35,8 @@ func (e *fieldErrors) err() error {
 	if len(e.list) == 0 {
 		return nil
 	}
-	return &wire.Error{Status: http.StatusUnprocessableEntity, Code: wire.CodeValidation, Desc: "Request validation failed", Details: e.list}
+	return &wire.Error{Status: http.StatusUnprocessableEntity, Code: wire.CodeValidation,
+		Desc: "Request validation failed", Details: e.list}
 }
 
 // invalid is the error of one thing that is wrong.
@@ -45,8 +46,8 @@ func invalid(msg string, at ...any) error {
 	return e.err()
 }
 
-// fields is a JSON object of a request. Its readers note what is wrong in errs and return what zero means then; a null
-// counts as absent.
+// fields is a JSON object of a request. Its readers note what is wrong in errs and return what zero
+// means then; a null counts as absent.
 type fields struct {
 	values map[string]any
 	at     []any
@@ -155,7 +156,8 @@ func textAt(value any, errs *fieldErrors, at []any) string {
 	case s == "":
 		errs.add(at, "String should have at least 1 character")
 	case strings.ContainsFunc(s, unicode.IsControl):
-		errs.add(at, "String should not contain control characters") // these values go into headers and files of partners
+		// These values go into headers and files of partners.
+		errs.add(at, "String should not contain control characters")
 	default:
 		return s
 	}

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// migrate copies one section from the job's template, the app's own values in place, and notes what came of it.
+// migrate copies one section from the job's template, the app's own values in place, and notes what
+// came of it.
 func (r *jobRun) migrate(t *ticket, name string) error {
 	if name == "partners" && slices.Contains(t.Failed, "events") { // partners' links name events
 		t.Failed = append(t.Failed, name)
@@ -23,7 +24,8 @@ func (r *jobRun) migrate(t *ticket, name string) error {
 		return fmt.Errorf("app: %w", err)
 	}
 	def, _ := findSection(name)
-	m := &migration{s: r.call.s, tx: r.call.tx, app: a, section: def, fault: r.call.s.jobs.next(a, name), result: sectionResult{[]string{}, []itemFailure{}}}
+	m := &migration{s: r.call.s, tx: r.call.tx, app: a, section: def, fault: r.call.s.jobs.next(a, name),
+		result: sectionResult{[]string{}, []itemFailure{}}}
 	wanted := def.overridden(template.Settings[name], a.Overrides[name])
 	if list, ok := wanted.([]map[string]any); ok {
 		m.items(list)
@@ -91,7 +93,8 @@ func (m *migration) items(wanted []map[string]any) {
 		m.app.Settings[m.section.name] = own
 	}
 	if m.fault != nil && len(m.result.Failures) == 0 {
-		m.result.Failures = append(m.result.Failures, itemFailure{m.fault.named(), m.fault.Detail}) // it has no such item
+		// It has no such item.
+		m.result.Failures = append(m.result.Failures, itemFailure{m.fault.named(), m.fault.Detail})
 	}
 }
 

@@ -12,10 +12,12 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-var sectionOrder = strings.Fields(`events partners trackers attribution_privacy_model attribution_settings callbacks csv_upload_settings
+var sectionOrder = strings.Fields(
+	`events partners trackers attribution_privacy_model attribution_settings callbacks csv_upload_settings
 	external_data_forwarding fraud_prevention_settings purchase_verification signature sdk_secrets skad_network_v4 preview_link_settings s2s`)
 
-// A job takes its sections one by one, events first, then partners; each is in the result, and in the app, once it is done.
+// A job takes its sections one by one, events first, then partners; each is in the result, and in
+// the app, once it is done.
 func TestSectionsInOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -28,7 +30,8 @@ func TestSectionsInOrder(t *testing.T) {
 		{garden(), []any{}, []string{"attribution_privacy_model", "skad_network_v4"}},
 		{garden(), []any{"s2s", "partners", "events", "partners"}, []string{"all but", "s2s", "partners", "events"}},
 		{garden(), []any{"skad_network_v4", "trackers"}, []string{"all but", "trackers"}},
-		{iosGarden(), []any{"skad_network_v4", "attribution_privacy_model", "signature"}, []string{"all but", "skad_network_v4", "attribution_privacy_model"}},
+		{iosGarden(), []any{"skad_network_v4", "attribution_privacy_model", "signature"},
+			[]string{"all but", "skad_network_v4", "attribution_privacy_model"}},
 		{iosGarden(), []any{"signature"}, []string{"all but"}},
 	} {
 		var want []string
@@ -53,7 +56,8 @@ func TestSectionsInOrder(t *testing.T) {
 			open := advance(t, s, 1)
 			last := i == max(len(want), 1)-1
 			got := statusOf(t, s, app.Ticket)
-			if status := map[bool]string{true: "completed", false: "opened"}[last]; got.Status != status || open != map[bool]int{true: 0, false: 1}[last] {
+			if status := map[bool]string{true: "completed", false: "opened"}[last]; got.Status != status ||
+				open != map[bool]int{true: 0, false: 1}[last] {
 				t.Errorf("%v: after section %d: %s, %d open", c.chosen, i+1, got.Status, open)
 			}
 			var done []string
@@ -82,7 +86,8 @@ func TestWhatIsCopied(t *testing.T) {
 	set := settingsOf(t, s, app.Token)
 	res := statusOf(t, s, app.Ticket).Result
 	for _, list := range []string{"events", "partners", "trackers"} {
-		if got, want := names(set, list), names(template, list); len(want) < 5 || !slices.Equal(got, want) || !slices.Equal(res[list].Successes, want) {
+		if got, want := names(set, list), names(template, list); len(want) < 5 || !slices.Equal(got, want) ||
+			!slices.Equal(res[list].Successes, want) {
 			t.Errorf("%s: %v, template %v, result %v", list, got, want, res[list].Successes)
 		}
 	}
@@ -95,26 +100,31 @@ func TestWhatIsCopied(t *testing.T) {
 	seen := map[any]bool{}
 	for _, name := range names(template, "events") {
 		was, is := item(t, template, "events", name), item(t, set, "events", name)
-		if is["unique"] != was["unique"] || is["token"] == was["token"] || is["id"] == was["id"] || is["app_token"] != app.Token || len(is["token"].(string)) != 6 || seen[is["token"]] {
+		if is["unique"] != was["unique"] || is["token"] == was["token"] || is["id"] == was["id"] ||
+			is["app_token"] != app.Token || len(is["token"].(string)) != 6 || seen[is["token"]] {
 			t.Errorf("event %v of %v", is, was)
 		}
 		seen[is["token"]] = true
 	}
 	for _, name := range names(template, "partners") {
-		if was, is := item(t, template, "partners", name), item(t, set, "partners", name); asJSON(t, was) != asJSON(t, is) {
+		if was, is := item(t, template, "partners", name), item(t, set, "partners", name); asJSON(t, was) != asJSON(t,
+			is) {
 			t.Errorf("partner %v of %v", is, was)
 		}
 	}
-	if a, b := item(t, set, "trackers", "facebook_installs"), item(t, template, "trackers", "facebook_installs"); a["token"] == b["token"] {
+	if a, b := item(t, set, "trackers", "facebook_installs"), item(t, template, "trackers",
+		"facebook_installs"); a["token"] == b["token"] {
 		t.Errorf("tracker %v", a)
 	}
-	for _, object := range []string{"attribution_settings", "fraud_prevention_settings", "signature", "callbacks", "s2s"} {
+	for _, object := range []string{"attribution_settings", "fraud_prevention_settings", "signature", "callbacks",
+		"s2s"} {
 		if asJSON(t, set[object]) != asJSON(t, template[object]) {
 			t.Errorf("%s: %v, template %v", object, set[object], template[object])
 		}
 	}
 	// An app's own events, trackers' and events' tokens stay, also when all is copied again.
-	callOK[object](t, s, "POST", "events", object{"app_tokens": []any{app.Token}, "events": []any{object{"name": "own"}}})
+	callOK[object](t, s, "POST", "events", object{"app_tokens": []any{app.Token},
+		"events": []any{object{"name": "own"}}})
 	create(t, s, garden("force_update", true))
 	again := settingsOf(t, s, app.Token)
 	for _, name := range names(set, "events") {
@@ -128,7 +138,8 @@ func TestWhatIsCopied(t *testing.T) {
 	}
 	// Links of partners without the events: only those that the app has.
 	lone := create(t, s, garden("store_id", "com.lone", "sections", []any{"partners"}))
-	if links := item(t, settingsOf(t, s, lone.Token), "partners", "google")["events_linking"].(object); len(links) != 0 {
+	if links := item(t, settingsOf(t, s, lone.Token), "partners", "google")["events_linking"].(object); len(links) !=
+		0 {
 		t.Errorf("links %v", links)
 	}
 	if got := settingsOf(t, s, lone.Token); len(got["events"].([]any)) != 0 || len(got["s2s"].(object)) != 0 {
@@ -143,20 +154,26 @@ func TestFailingSections(t *testing.T) {
 	app := create(t, s, garden())
 	advance(t, s, 3)
 	got := statusOf(t, s, app.Ticket)
-	if b := got.Result["partners"]; got.Status != "opened" || b.Section != "partners" || b.Detail != "Could not be started because events section has failed" || b.Successes != nil || b.Failures != nil {
+	if b := got.Result["partners"]; got.Status != "opened" || b.Section != "partners" ||
+		b.Detail != "Could not be started because events section has failed" || b.Successes != nil ||
+		b.Failures != nil {
 		t.Errorf("%+v", got)
 	}
-	if raw := asJSON(t, callOK[object](t, s, "GET", "status/"+app.Ticket, nil)["result"].(object)["partners"]); raw != `{"detail":"Could not be started because events section has failed","section":"partners"}` {
+	if raw := asJSON(t, callOK[object](t, s, "GET", "status/"+app.Ticket, nil)["result"].(object)["partners"]); raw !=
+		`{"detail":"Could not be started because events section has failed","section":"partners"}` {
 		t.Error(raw)
 	}
 	advance(t, s, 100)
 	got = statusOf(t, s, app.Ticket)
 	events := got.Result["events"]
-	if got.Status != "failed" || len(got.Result) != 13 || len(events.Successes) != 0 || len(events.Failures) != len(s.Apps()[0].Events) || events.Failures[0] != (apps.ItemFailure{Name: s.Apps()[0].Events[0].Name, Detail: "no room"}) {
+	if got.Status != "failed" || len(got.Result) != 13 || len(events.Successes) != 0 ||
+		len(events.Failures) != len(s.Apps()[0].Events) ||
+		events.Failures[0] != (apps.ItemFailure{Name: s.Apps()[0].Events[0].Name, Detail: "no room"}) {
 		t.Errorf("%+v", got)
 	}
 	set := settingsOf(t, s, app.Token)
-	if len(set["events"].([]any)) != 0 || len(set["partners"].([]any)) != 0 || len(set["trackers"].([]any)) == 0 || len(set["s2s"].(object)) == 0 {
+	if len(set["events"].([]any)) != 0 || len(set["partners"].([]any)) != 0 || len(set["trackers"].([]any)) == 0 ||
+		len(set["s2s"].(object)) == 0 {
 		t.Errorf("settings after a failed job %v", set)
 	}
 	// The same request again tells of the failed job; force_update makes a new one.
@@ -165,7 +182,8 @@ func TestFailingSections(t *testing.T) {
 	}
 	forced := create(t, s, garden("force_update", true))
 	advance(t, s, 100)
-	if got := statusOf(t, s, forced.Ticket); got.Status != "completed" || len(settingsOf(t, s, app.Token)["partners"].([]any)) == 0 {
+	if got := statusOf(t, s, forced.Ticket); got.Status != "completed" ||
+		len(settingsOf(t, s, app.Token)["partners"].([]any)) == 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -181,11 +199,16 @@ func TestFailingItems(t *testing.T) {
 		failed   apps.ItemFailure
 		partners bool // are done
 	}{
-		{emulator.JobFault{Section: "events", Item: event}, nil, apps.ItemFailure{Name: event, Detail: "The migration of this item has failed"}, false},
-		{emulator.JobFault{Section: "partners", Item: "facebook", Detail: "no"}, nil, apps.ItemFailure{Name: "facebook", Detail: "no"}, true},
-		{emulator.JobFault{Section: "s2s", Item: "enabled", Detail: "no"}, nil, apps.ItemFailure{Name: "enabled", Detail: "no"}, true},
-		{emulator.JobFault{Section: "s2s", Item: "nothing of the name", Detail: "no"}, nil, apps.ItemFailure{Name: "nothing of the name", Detail: "no"}, true},
-		{emulator.JobFault{Section: "events"}, []any{"partners"}, apps.ItemFailure{}, true}, // not in this job: nothing is blocked
+		{emulator.JobFault{Section: "events", Item: event}, nil, apps.ItemFailure{Name: event,
+			Detail: "The migration of this item has failed"}, false},
+		{emulator.JobFault{Section: "partners", Item: "facebook", Detail: "no"}, nil,
+			apps.ItemFailure{Name: "facebook", Detail: "no"}, true},
+		{emulator.JobFault{Section: "s2s", Item: "enabled", Detail: "no"}, nil,
+			apps.ItemFailure{Name: "enabled", Detail: "no"}, true},
+		{emulator.JobFault{Section: "s2s", Item: "nothing of the name", Detail: "no"}, nil,
+			apps.ItemFailure{Name: "nothing of the name", Detail: "no"}, true},
+		// Not in this job: nothing is blocked.
+		{emulator.JobFault{Section: "events"}, []any{"partners"}, apps.ItemFailure{}, true},
 	} {
 		for _, whose := range []string{"", "token", "com.example.garden2", "another"} {
 			s := atOnce(t)
@@ -201,7 +224,8 @@ func TestFailingItems(t *testing.T) {
 			got := statusOf(t, s, create(t, s, body).Ticket)
 			strikes := whose != "another" && c.failed.Name != ""
 			r := got.Result[c.fault.Section]
-			if (got.Status == "failed") != strikes || strikes && (len(r.Failures) != 1 || r.Failures[0] != c.failed || len(r.Successes) == 0 || slices.Contains(r.Successes, c.failed.Name)) {
+			if (got.Status == "failed") != strikes || strikes && (len(r.Failures) != 1 || r.Failures[0] != c.failed ||
+				len(r.Successes) == 0 || slices.Contains(r.Successes, c.failed.Name)) {
 				t.Errorf("%+v: %+v", c.fault, got)
 			}
 			if done := len(got.Result["partners"].Successes) > 0; done != (c.partners || !strikes) {
@@ -216,14 +240,16 @@ func TestFailingItems(t *testing.T) {
 	}
 }
 
-// Overrides replace what they name, are saved, and come again with every later job until others are sent.
+// Overrides replace what they name, are saved, and come again with every later job until others are
+// sent.
 func TestOverrides(t *testing.T) {
 	t.Parallel()
 	s := atOnce(t)
 	template := settingsOf(t, s, s.Apps()[0].Token)
 	event := s.Apps()[0].Events[0].Name
 	own := object{
-		"events":               []any{object{"name": event, "unique": true, "archived": true}, object{"name": "only here"}},
+		"events": []any{object{"name": event, "unique": true, "archived": true},
+			object{"name": "only here"}},
 		"partners":             []any{object{"name": "google", "revenue_forwarding": "special"}},
 		"callbacks":            []any{object{"id": "global", "url": "https://test.example.com"}},
 		"attribution_settings": object{"click_device_matching": object{"window": 86400}, "inactivity_days": 30},
@@ -238,13 +264,16 @@ func TestOverrides(t *testing.T) {
 			t.Errorf("%s: saved %s", when, got)
 		}
 		set := settingsOf(t, s, app.Token)
-		e, g, c, a := item(t, set, "events", event), item(t, set, "partners", "google"), item(t, set, "callbacks", "global"), set["attribution_settings"].(object)
+		e, g, c, a := item(t, set, "events", event), item(t, set, "partners", "google"),
+			item(t, set, "callbacks", "global"), set["attribution_settings"].(object)
 		window := a["click_device_matching"].(object)
-		if (g["revenue_forwarding"] == "special") != applied || (c["url"] == "https://test.example.com") != applied || (e["archived"] == true) != applied ||
+		if (g["revenue_forwarding"] == "special") != applied || (c["url"] == "https://test.example.com") != applied ||
+			(e["archived"] == true) != applied ||
 			(window["window"] == 86400.) != applied || (a["inactivity_days"] == 30.) != applied {
 			t.Errorf("%s: %v %v %v %v", when, e, g, c, a)
 		}
-		if window["enabled"] != true || len(a) != len(template["attribution_settings"].(object)) || len(g) != len(item(t, template, "partners", "google")) ||
+		if window["enabled"] != true || len(a) != len(template["attribution_settings"].(object)) ||
+			len(g) != len(item(t, template, "partners", "google")) ||
 			asJSON(t, item(t, set, "callbacks", "install")) != asJSON(t, item(t, template, "callbacks", "install")) {
 			t.Errorf("%s: more than what was named has changed: %v %v", when, a, g)
 		}
@@ -273,7 +302,8 @@ func TestOverrides(t *testing.T) {
 	// An override by POST /app/{token}, of one section, replaces all that were saved.
 	one := object{"s2s": object{"enabled": true}}
 	callOK[createdApp](t, s, "POST", "app/"+app.Token, object{"override_settings": one})
-	if got := asJSON(t, callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil).Info.Overrides); got != asJSON(t, one) {
+	if got := asJSON(t, callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil).Info.Overrides); got != asJSON(t,
+		one) {
 		t.Error(got)
 	}
 	if got := settingsOf(t, s, app.Token)["s2s"].(object)["enabled"]; got != true {
@@ -290,7 +320,8 @@ func TestListsOfSettingsHaveKeys(t *testing.T) {
 	t.Parallel()
 	s := atOnce(t)
 	settings := settingsOf(t, s, s.Apps()[0].Token)
-	for section, key := range map[string]string{"events": "name", "partners": "name", "trackers": "name", "callbacks": "id", "external_data_forwarding": "name"} {
+	for section, key := range map[string]string{"events": "name", "partners": "name", "trackers": "name",
+		"callbacks": "id", "external_data_forwarding": "name"} {
 		seen := map[string]bool{}
 		for _, v := range settings[section].([]any) {
 			name, _ := v.(object)[key].(string)
@@ -303,14 +334,16 @@ func TestListsOfSettingsHaveKeys(t *testing.T) {
 			t.Errorf("%s: %d items", section, len(seen))
 		}
 	}
-	for i, slug := range strings.Fields("applovin chartboost facebook gameanalytics google inmobi ironsource mintegral snapchat tapjoy tiktok unityads vungle") {
+	for i, slug := range strings.Fields("applovin chartboost facebook gameanalytics google inmobi ironsource " +
+		"mintegral snapchat tapjoy tiktok unityads vungle") {
 		partner, tracker := settings["partners"].([]any)[i].(object), settings["trackers"].([]any)[i].(object)
 		if partner["name"] != slug || tracker["partner"] != slug || len(tracker["token"].(string)) != 6 {
 			t.Errorf("%s: partner %v, tracker %v", slug, partner["name"], tracker)
 		}
 	}
 	for i, e := range s.Apps()[0].Events {
-		if got := settings["events"].([]any)[i].(object); got["name"] != e.Name || got["token"] != e.Token || got["app_token"] != s.Apps()[0].Token {
+		if got := settings["events"].([]any)[i].(object); got["name"] != e.Name || got["token"] != e.Token ||
+			got["app_token"] != s.Apps()[0].Token {
 			t.Errorf("event %v, want %+v", got, e)
 		}
 	}
@@ -322,9 +355,10 @@ func TestShapesOfSettings(t *testing.T) {
 	s := atOnce(t)
 	settings := settingsOf(t, s, s.Apps()[0].Token)
 	for section, want := range map[string]string{
-		"events":                    "app_token archived autogenerated id name token unique",
-		"trackers":                  "name partner token",
-		"attribution_settings":      "click_device_matching click_fingerprinting impression_device_matching inactivity_days reattribution",
+		"events":   "app_token archived autogenerated id name token unique",
+		"trackers": "name partner token",
+		"attribution_settings": "click_device_matching click_fingerprinting impression_device_matching " +
+			"inactivity_days reattribution",
 		"callbacks":                 "id url",
 		"csv_upload_settings":       "credentials enabled interval",
 		"external_data_forwarding":  "enabled name",
@@ -345,7 +379,8 @@ func TestShapesOfSettings(t *testing.T) {
 		}
 	}
 	for name, v := range settings["attribution_settings"].(object) {
-		if window, ok := v.(object); ok && (window["enabled"] != true || window["window"].(float64) < 86400 || int(window["window"].(float64))%86400 != 0) {
+		if window, ok := v.(object); ok && (window["enabled"] != true || window["window"].(float64) < 86400 ||
+			int(window["window"].(float64))%86400 != 0) {
 			t.Errorf("%s: %v, want whole days", name, window)
 		}
 	}

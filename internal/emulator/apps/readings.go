@@ -12,19 +12,21 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// An otherForm is how an endpoint's answer looks under another reading of the document. The endpoint has done its work.
+// An otherForm is how an endpoint's answer looks under another reading of the document. The
+// endpoint has done its work.
 type otherForm func(c *call, value any, err error) (any, error)
 
-// forms are the readings that change nothing but answers: for each topic its endpoints, and the forms by the reading's
-// name. A reading without a form leaves the answer as it is.
+// forms are the readings that change nothing but answers: for each topic its endpoints, and the
+// forms by the reading's name. A reading without a form leaves the answer as it is.
 var forms = []struct {
 	topic     string
 	endpoints []string // method and path
 	by        map[string]otherForm
 }{
 	{reading.AppAbsent, []string{"GET app", "GET app/{app_token}"}, map[string]otherForm{
-		"400-words":    absent(nil, wire.BadRequest("No such application in this account")),
-		"404":          absent(nil, &wire.Error{Status: http.StatusNotFound, Code: wire.CodeRequest, Desc: "App not found"}),
+		"400-words": absent(nil, wire.BadRequest("No such application in this account")),
+		"404": absent(nil, &wire.Error{Status: http.StatusNotFound, Code: wire.CodeRequest,
+			Desc: "App not found"}),
 		"403":          absent(nil, wire.Forbidden("Access to this app is not permitted")),
 		"204":          absent(noContent, nil),
 		"422":          absent(nil, invalid("Input should be an app of this account", "query", "store_id")),
@@ -32,7 +34,8 @@ var forms = []struct {
 		"empty-list":   absent([]any{}, nil),
 		"null":         absent(nil, nil),
 	}},
-	{reading.AppAnswer, []string{"GET app"}, map[string]otherForm{"list": found(listed), "app": found(under("app")), "apps": found(func(v any) any { return under("apps")(listed(v)) })}},
+	{reading.AppAnswer, []string{"GET app"}, map[string]otherForm{"list": found(listed), "app": found(under("app")),
+		"apps": found(func(v any) any { return under("apps")(listed(v)) })}},
 	{reading.AppsList, []string{"GET apps/list"}, map[string]otherForm{
 		"apps": done(under("apps")),
 		"data": done(under("data")),
@@ -50,7 +53,8 @@ var forms = []struct {
 		"upper": done(func(v any) any { return statusBy(v, strings.ToUpper) }),
 		"words": done(func(v any) any {
 			return statusBy(v, func(own string) string {
-				return map[string]string{ticketNew: "queued", ticketOpened: "processing", ticketCompleted: ticketCompleted, ticketFailed: "error"}[own]
+				return map[string]string{ticketNew: "queued", ticketOpened: "processing",
+					ticketCompleted: ticketCompleted, ticketFailed: "error"}[own]
 			})
 		}),
 	}},
@@ -59,7 +63,8 @@ var forms = []struct {
 		"empty":  idle(func(o map[string]any) { o["ticket_token"] = "" }),
 		"absent": idle(func(o map[string]any) { delete(o, "ticket_token") }),
 	}},
-	{reading.UpdateAnswer, []string{"POST app/{app_token}"}, map[string]otherForm{"details": updated, "wrapped": done(under("app")), "empty-object": done(nothing), "204": done(none)}},
+	{reading.UpdateAnswer, []string{"POST app/{app_token}"}, map[string]otherForm{"details": updated,
+		"wrapped": done(under("app")), "empty-object": done(nothing), "204": done(none)}},
 	{reading.EventsAnswer, []string{"POST events"}, map[string]otherForm{
 		"list": done(func(v any) any {
 			both := plain(v).(map[string]any)
@@ -68,12 +73,18 @@ var forms = []struct {
 		"empty-object": unlessFailed(nothing),
 		"204":          unlessFailed(none),
 	}},
-	{reading.SettingsAnswer, []string{"GET app/{app_token}/settings"}, map[string]otherForm{"settings": done(under("settings")), "data": done(under("data"))}},
-	{reading.SecretsAnswer, []string{"POST app/{app_token}/secrets/revoke_outdated", "POST app/{app_token}/secrets/{secret_id}/revoke", "POST app/{app_token}/secrets/{secret_id}/reactivate"},
-		map[string]otherForm{"bare": done(at("combined_secrets")), "list": done(at("combined_secrets", "secrets")), "empty-object": done(nothing), "204": done(none)}},
-	{reading.VaultAnswer, []string{"POST vault"}, map[string]otherForm{"wrapped": done(under("record")), "empty-object": done(nothing), "204": done(none)}},
-	{reading.VaultAnswer, []string{"GET vault"}, map[string]otherForm{"wrapped": done(under("records")), "204": done(emptyAsNone)}},
-	{reading.SignatureAnswer, []string{"PATCH app/{app_token}/signature"}, map[string]otherForm{"wrapped": done(under("signature")), "empty-object": done(nothing), "204": done(none)}},
+	{reading.SettingsAnswer, []string{"GET app/{app_token}/settings"},
+		map[string]otherForm{"settings": done(under("settings")), "data": done(under("data"))}},
+	{reading.SecretsAnswer, []string{"POST app/{app_token}/secrets/revoke_outdated",
+		"POST app/{app_token}/secrets/{secret_id}/revoke", "POST app/{app_token}/secrets/{secret_id}/reactivate"},
+		map[string]otherForm{"bare": done(at("combined_secrets")), "list": done(at("combined_secrets", "secrets")),
+			"empty-object": done(nothing), "204": done(none)}},
+	{reading.VaultAnswer, []string{"POST vault"}, map[string]otherForm{"wrapped": done(under("record")),
+		"empty-object": done(nothing), "204": done(none)}},
+	{reading.VaultAnswer, []string{"GET vault"}, map[string]otherForm{"wrapped": done(under("records")),
+		"204": done(emptyAsNone)}},
+	{reading.SignatureAnswer, []string{"PATCH app/{app_token}/signature"},
+		map[string]otherForm{"wrapped": done(under("signature")), "empty-object": done(nothing), "204": done(none)}},
 }
 
 // read gives an answer the forms of the chosen readings.

@@ -24,7 +24,8 @@ type additionalInfo struct {
 
 // details are the app as answers have it.
 func (a *accountApp) details() appDetails {
-	return appDetails{a.Name, a.StoreID, a.Platform, a.Token, additionalInfo{merged(a.Overrides, nil), a.Stores}, merged(a.Channels, nil)}
+	return appDetails{a.Name, a.StoreID, a.Platform, a.Token, additionalInfo{merged(a.Overrides, nil), a.Stores},
+		merged(a.Channels, nil)}
 }
 
 // managed refuses an app that wasn't made or updated through app automation.

@@ -15,23 +15,30 @@ import (
 func TestAdditionalStores(t *testing.T) {
 	t.Parallel()
 	s := atOnce(t)
-	app := create(t, s, garden("additional_stores", object{"amazon": object{"store_id": "B01"}, "huawei": object{"store_id": "C1"}}))
+	app := create(t, s, garden("additional_stores", object{"amazon": object{"store_id": "B01"},
+		"huawei": object{"store_id": "C1"}}))
 	post := func(body object) {
 		t.Helper()
-		if got := callOK[createdApp](t, s, "POST", "app/"+app.Token, body); got.StoreID != "com.example.garden2" || got.BundleID != "com.example.garden2" || got.Ticket != app.Ticket {
+		if got := callOK[createdApp](t, s, "POST", "app/"+app.Token, body); got.StoreID != "com.example.garden2" ||
+			got.BundleID != "com.example.garden2" || got.Ticket != app.Ticket {
 			t.Errorf("%+v", got)
 		}
 	}
-	post(object{"additional_stores": object{"amazon": object{"store_id": "B02", "note": "x"}, "samsung_app_store": object{"store_id": "S1"}}})
+	post(object{"additional_stores": object{"amazon": object{"store_id": "B02", "note": "x"},
+		"samsung_app_store": object{"store_id": "S1"}}})
 	post(object{})
 	post(object{"store_id": "com.example.garden2", "platform": "android"})
 	details := callOK[object](t, s, "GET", "app/"+app.Token, nil)
-	stores := object{"amazon": object{"store_id": "B02"}, "huawei": object{"store_id": "C1"}, "samsung_app_store": object{"store_id": "S1"}}
-	if details["store_id"] != "com.example.garden2" || asJSON(t, details["additional_info"]) != asJSON(t, object{"overrides": object{}, "additional_stores": stores}) {
+	stores := object{"amazon": object{"store_id": "B02"}, "huawei": object{"store_id": "C1"},
+		"samsung_app_store": object{"store_id": "S1"}}
+	if details["store_id"] != "com.example.garden2" || asJSON(t, details["additional_info"]) != asJSON(t,
+		object{"overrides": object{}, "additional_stores": stores}) {
 		t.Errorf("%v", details)
 	}
 	info := settingsOf(t, s, app.Token)["app_info"].(object)
-	if asJSON(t, info["stores"]) != asJSON(t, apps.Merged(stores, object{"google_play": object{"store_id": "com.example.garden2"}})) || info["bundle_id"] != "com.example.garden2" {
+	if asJSON(t, info["stores"]) != asJSON(t, apps.Merged(stores,
+		object{"google_play": object{"store_id": "com.example.garden2"}})) ||
+		info["bundle_id"] != "com.example.garden2" {
 		t.Errorf("%v", info)
 	}
 	for query, want := range map[string]string{
@@ -44,10 +51,14 @@ func TestAdditionalStores(t *testing.T) {
 		"store_id=com.example.garden2&platform=android&store=amazon":      "200",
 		"store_id=com.example.garden2&platform=android&store=xiaomi":      "400 request_error App not found",
 		"store_id=com.example.garden2&platform=ios":                       "400 request_error App not found",
-		"store_id=com.example.garden2&platform=windows":                   "422 validation_error query.platform: Input should be 'android' or 'ios'",
-		"store_id=com.example.garden2":                                    "422 validation_error query.platform: Field required",
-		"platform=android":                                                "422 validation_error query.store_id: Field required",
-		"":                                                                "422 validation_error query.platform: Field required; query.store_id: Field required",
+		"store_id=com.example.garden2&platform=windows": "422 validation_error query.platform: " +
+			"Input should be 'android' or 'ios'",
+		"store_id=com.example.garden2": "422 validation_error query.platform: " +
+			"Field required",
+		"platform=android": "422 validation_error query.store_id: " +
+			"Field required",
+		"": "422 validation_error query.platform: " +
+			"Field required; query.store_id: Field required",
 	} {
 		w := send(t, s, "GET", "app?"+query, nil)
 		if got := refusal(t, w); got != want {
@@ -74,7 +85,8 @@ func TestUpdateByToken(t *testing.T) {
 	}{
 		{object{"store_id": "com.other"}, "body.store_id: An app's default store ID can't be changed"},
 		{object{"platform": "ios"}, "body.platform: An app's platform can't be changed"},
-		{object{"platform": "x"}, "body.platform: An app's platform can't be changed; body.platform: Input should be 'android' or 'ios'"},
+		{object{"platform": "x"}, "body.platform: An app's platform can't be changed; body.platform: Input should " +
+			"be 'android' or 'ios'"},
 		{object{"name": ""}, "body.name: String should have at least 1 character"},
 		{object{"sections": []any{"app_info"}}, "body.sections.0: app_info is read-only and can't be migrated"},
 		{object{"channel_setup": object{"tapjoy": object{}}}, "body.channel_setup.tapjoy.app_id: Field required"},
@@ -91,14 +103,17 @@ func TestUpdateByToken(t *testing.T) {
 	if got != (createdApp{app.Token, "New", "com.new", app.StoreID, app.Ticket, nil}) {
 		t.Errorf("%+v", got)
 	}
-	if got := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil); got.Name != "New" || asJSON(t, got.Channels) != asJSON(t, setup) {
+	if got := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil); got.Name != "New" ||
+		asJSON(t, got.Channels) != asJSON(t, setup) {
 		t.Errorf("%+v: what a part of an update leaves out stays", got)
 	}
 	got = callOK[createdApp](t, s, "POST", "app/"+app.Token, object{"channel_setup": object{}})
-	if d := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil); got.Ticket == app.Ticket || len(d.Channels) != 0 {
+	if d := callOK[apps.AppDetails](t, s, "GET", "app/"+app.Token, nil); got.Ticket == app.Ticket ||
+		len(d.Channels) != 0 {
 		t.Errorf("%+v %+v", got, d)
 	}
-	if again := callOK[createdApp](t, s, "POST", "app/"+app.Token, object{"force_update": true}); again.Ticket == got.Ticket {
+	if again := callOK[createdApp](t, s, "POST", "app/"+app.Token, object{"force_update": true}); again.Ticket ==
+		got.Ticket {
 		t.Error("force_update queued no job")
 	}
 	// A made-up app comes under management by it.
@@ -108,7 +123,9 @@ func TestUpdateByToken(t *testing.T) {
 	}
 	callOK[apps.AppDetails](t, s, "GET", "app/"+made.Token, nil)
 	ios := create(t, s, iosGarden())
-	if got := refusal(t, send(t, s, "POST", "app/"+ios.Token, object{"additional_stores": object{"amazon": object{"store_id": "x"}}})); got != "422 validation_error body.additional_stores: Only Android apps have additional stores" {
+	if got := refusal(t, send(t, s, "POST", "app/"+ios.Token,
+		object{"additional_stores": object{"amazon": object{"store_id": "x"}}})); got !=
+		"422 validation_error body.additional_stores: Only Android apps have additional stores" {
 		t.Error(got)
 	}
 }
@@ -124,8 +141,10 @@ func TestListApps(t *testing.T) {
 		tokens = append(tokens, create(t, s, garden("store_id", fmt.Sprint("com.a", n))).Token)
 	}
 	create(t, s, garden("store_id", "com.a2", "force_update", true)) // an update changes no place
-	callOK[object](t, s, "POST", "events", object{"app_tokens": []any{s.Apps()[0].Token}, "events": []any{object{"name": "x"}}})
-	for query, want := range map[string][]string{"": tokens, "?limit=3": tokens[:3], "?limit=3&offset=5": tokens[5:], "?offset=2": tokens[2:],
+	callOK[object](t, s, "POST", "events", object{"app_tokens": []any{s.Apps()[0].Token},
+		"events": []any{object{"name": "x"}}})
+	for query, want := range map[string][]string{"": tokens, "?limit=3": tokens[:3], "?limit=3&offset=5": tokens[5:],
+		"?offset=2": tokens[2:],
 		"?offset=9": {}, "?limit=0": {}} {
 		got := []string{}
 		for _, a := range callOK[[]apps.AppDetails](t, s, "GET", "apps/list"+query, nil) {
@@ -136,13 +155,15 @@ func TestListApps(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{"?limit=x": "query.limit", "?offset=-1": "query.offset"} {
-		if got := refusal(t, send(t, s, "GET", "apps/list"+query, nil)); got != "422 validation_error "+want+": Input should be a whole number that isn't negative" {
+		if got := refusal(t, send(t, s, "GET", "apps/list"+query, nil)); got !=
+			"422 validation_error "+want+": Input should be a whole number that isn't negative" {
 			t.Errorf("%s: %s", query, got)
 		}
 	}
 	// The fields of the document, and no other.
 	one := callOK[object](t, s, "GET", "app/"+tokens[0], nil)
-	if got, want := asJSON(t, one), `{"additional_info":{"overrides":{}},"adjust_app_token":"`+tokens[0]+`","channel_setup":{},"name":"Sky Garden 2","platform":"android","store_id":"com.a0"}`; got != want {
+	if got, want := asJSON(t, one),
+		`{"additional_info":{"overrides":{}},"adjust_app_token":"`+tokens[0]+`","channel_setup":{},"name":"Sky Garden 2","platform":"android","store_id":"com.a0"}`; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if list := callOK[[]object](t, s, "GET", "apps/list?limit=1", nil); asJSON(t, list[0]) != asJSON(t, one) {
@@ -159,7 +180,8 @@ func TestSettingsBySection(t *testing.T) {
 		whole := settingsOf(t, s, token)
 		platform := whole["app_info"].(object)["default_platform"]
 		for _, name := range all {
-			only := map[string]any{"attribution_privacy_model": "ios", "skad_network_v4": "ios", "signature": "android"}[name]
+			only := map[string]any{"attribution_privacy_model": "ios", "skad_network_v4": "ios",
+				"signature": "android"}[name]
 			has := only == nil || only == platform
 			got := callOK[object](t, s, "GET", "app/"+token+"/settings?sections="+name, nil)
 			want := object{}
@@ -173,7 +195,8 @@ func TestSettingsBySection(t *testing.T) {
 		if len(whole) != len(all)-1-map[any]int{"android": 1, "ios": 0}[platform] {
 			t.Errorf("%s: %d sections", platform, len(whole))
 		}
-		if got := callOK[object](t, s, "GET", "app/"+token+"/settings?sections=events&sections=partners", nil); len(got) != 2 {
+		if got := callOK[object](t, s, "GET", "app/"+token+"/settings?sections=events&sections=partners",
+			nil); len(got) != 2 {
 			t.Errorf("two sections: %v", got)
 		}
 	}
@@ -182,7 +205,8 @@ func TestSettingsBySection(t *testing.T) {
 		t.Error(got)
 	}
 	event := settingsOf(t, s, s.Apps()[0].Token)["events"].([]any)[0].(object)
-	if e := s.Apps()[0].Events[0]; event["name"] != e.Name || event["token"] != e.Token || event["app_token"] != s.Apps()[0].Token {
+	if e := s.Apps()[0].Events[0]; event["name"] != e.Name || event["token"] != e.Token ||
+		event["app_token"] != s.Apps()[0].Token {
 		t.Errorf("%v is not %+v", event, e)
 	}
 }
@@ -190,12 +214,15 @@ func TestSettingsBySection(t *testing.T) {
 func TestSettingsCSV(t *testing.T) {
 	t.Parallel()
 	s := atOnce(t)
-	app := create(t, s, garden("name", `A "quoted", name`, "additional_stores", object{"amazon": object{"store_id": "B01"}}, "channel_setup", object{"applovin": object{"sdk_keys": []any{"a", "b"}}})).Token
+	app := create(t, s, garden("name", `A "quoted", name`, "additional_stores",
+		object{"amazon": object{"store_id": "B01"}}, "channel_setup",
+		object{"applovin": object{"sdk_keys": []any{"a", "b"}}})).Token
 	export := func(query string) [][]string {
 		t.Helper()
 		w := send(t, s, "GET", "settings/csv?"+query, nil)
 		rows, err := csv.NewReader(w.Body).ReadAll()
-		if err != nil || w.Code != 200 || w.Header().Get("Content-Type") != wire.CSV || strings.Join(rows[0], ",") != "app_token,app_name,section,setting,value" {
+		if err != nil || w.Code != 200 || w.Header().Get("Content-Type") != wire.CSV ||
+			strings.Join(rows[0], ",") != "app_token,app_name,section,setting,value" {
 			t.Fatalf("%s: %d %v %v", query, w.Code, w.Header(), err)
 		}
 		return rows[1:]
@@ -208,10 +235,14 @@ func TestSettingsCSV(t *testing.T) {
 		values[row[2]+" "+row[3]] = row[4]
 	}
 	for at, want := range map[string]string{
-		"app_info name": `A "quoted", name`, "app_info stores.amazon.store_id": "B01", "app_info stores.google_play.store_id": "com.example.garden2",
-		"attribution_settings click_device_matching.window": "604800", "attribution_settings click_device_matching.enabled": "true",
-		"callbacks global.url": "https://callbacks.example.com/all", "signature android_fingerprints": "[]",
-		"partners applovin.channel_setup.sdk_keys": `["a","b"]`, "events Purchase.archived": "false", "trackers tapjoy_installs.partner": "tapjoy",
+		"app_info name": `A "quoted", name`, "app_info stores.amazon.store_id": "B01",
+		"app_info stores.google_play.store_id":               "com.example.garden2",
+		"attribution_settings click_device_matching.window":  "604800",
+		"attribution_settings click_device_matching.enabled": "true",
+		"callbacks global.url":                               "https://callbacks.example.com/all",
+		"signature android_fingerprints":                     "[]",
+		"partners applovin.channel_setup.sdk_keys":           `["a","b"]`, "events Purchase.archived": "false",
+		"trackers tapjoy_installs.partner": "tapjoy",
 	} {
 		if values[at] != want {
 			t.Errorf("%s: %q, want %q", at, values[at], want)
@@ -233,7 +264,8 @@ func TestSettingsCSV(t *testing.T) {
 	if rows := export("sections=skad_network_v4&app_tokens=" + app); len(rows) != 0 {
 		t.Errorf("of another platform: %q", rows)
 	}
-	for query, want := range map[string]string{"app_tokens=nosuchtoken1": "400 request_error App not found", "sections=x": "422 validation_error query.sections.0: Unknown section"} {
+	for query, want := range map[string]string{"app_tokens=nosuchtoken1": "400 request_error App not found",
+		"sections=x": "422 validation_error query.sections.0: Unknown section"} {
 		if got := refusal(t, send(t, s, "GET", "settings/csv?"+query, nil)); got != want {
 			t.Errorf("%s: %s", query, got)
 		}
@@ -243,7 +275,8 @@ func TestSettingsCSV(t *testing.T) {
 		C struct{ Secrets []apps.SDKSecret } `json:"combined_secrets"`
 	}](t, s, "POST", "app/"+other+"/secrets/revoke_outdated", object{"min_active_version": 1}).C.Secrets {
 		for _, value := range secret.Value {
-			if text := send(t, s, "GET", "settings/csv?app_tokens="+url.QueryEscape(other), nil).Body.String() + asJSON(t, settingsOf(t, s, other)); strings.Contains(text, value) {
+			if text := send(t, s, "GET", "settings/csv?app_tokens="+url.QueryEscape(other),
+				nil).Body.String() + asJSON(t, settingsOf(t, s, other)); strings.Contains(text, value) {
 				t.Errorf("secret %d is in the settings", secret.ID)
 			}
 		}

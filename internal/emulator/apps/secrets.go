@@ -8,7 +8,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// sdkSecret is a secret that an app's SDK signs with. Source of the fields: an example on the service's page about them.
+// sdkSecret is a secret that an app's SDK signs with. Source of the fields: an example on the
+// service's page about them.
 type sdkSecret struct {
 	ID        int      `json:"id"`
 	Name      string   `json:"name,omitempty"` // versions 1 and 2
@@ -30,13 +31,15 @@ var secretsMadeAt = time.Date(2024, 1, 15, 9, 0, 0, 0, time.UTC)
 // newSecret makes a secret of a version; the same app always gets the same one.
 func (s *Service) newSecret(a *accountApp, version int) sdkSecret {
 	r := s.streamOf("secret", a.Token, strconv.Itoa(version))
-	out := sdkSecret{ID: 10_000 + r.Below(1_000_000_000), Active: true, Version: version, CreatedAt: stamp(secretsMadeAt), UpdatedAt: stamp(secretsMadeAt)}
+	out := sdkSecret{ID: 10_000 + r.Below(1_000_000_000), Active: true, Version: version,
+		CreatedAt: stamp(secretsMadeAt), UpdatedAt: stamp(secretsMadeAt)}
 	if version < 3 {
 		out.Name, out.Internal = "SDK secret "+strconv.Itoa(version), version
 		out.Value = []string{r.Token(16), r.Token(16), strconv.Itoa(r.Below(1 << 31)), strconv.Itoa(r.Below(1 << 31))}
 		return out
 	}
-	out.Platform, out.Label, out.Scope, out.Algorithm, out.Internal = a.Platform, "default", "all-traffic", "adj1", "3.47.0"
+	out.Platform, out.Label, out.Scope, out.Algorithm, out.Internal = a.Platform, "default", "all-traffic", "adj1",
+		"3.47.0"
 	return out
 }
 
@@ -45,7 +48,8 @@ func (a *accountApp) combinedSecrets() map[string]any {
 	return map[string]any{"enforce_install_signing": a.enforcesSigning(), "secrets": a.Secrets}
 }
 
-// revokeOutdated answers POST secrets/revoke_outdated: it revokes what is older than min_active_version.
+// revokeOutdated answers POST secrets/revoke_outdated: it revokes what is older than
+// min_active_version.
 func (c *call) revokeOutdated() (any, error) {
 	least, force := c.body.count("min_active_version", 3), c.body.boolean("force", false)
 	if err := c.body.errs.err(); err != nil {
@@ -101,7 +105,8 @@ func (c *call) revokeSecret() (any, error) {
 	return map[string]any{"combined_secrets": a.combinedSecrets()}, c.save(a)
 }
 
-// reactivateSecret answers POST secrets/{secret_id}/reactivate, which can change the secret's scope.
+// reactivateSecret answers POST secrets/{secret_id}/reactivate, which can change the secret's
+// scope.
 func (c *call) reactivateSecret() (any, error) {
 	scope := c.body.optionalText("scope")
 	if err := c.body.errs.err(); err != nil {

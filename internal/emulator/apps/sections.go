@@ -5,15 +5,17 @@ import (
 	"slices"
 )
 
-// section is a part of an app's settings that is copied from the template. Source: the interface document's list.
+// section is a part of an app's settings that is copied from the template. Source: the interface
+// document's list.
 type section struct {
 	name     string
 	key      string // names the items of a list; "" when the section is an object
 	platform string // the only one that has it; "": both
 }
 
-// allSections is the order in which a job takes them: events before partners, whose links name events, then trackers, whose
-// names are partners'. app_info isn't among them: it can't be migrated.
+// allSections is the order in which a job takes them: events before partners, whose links name
+// events, then trackers, whose names are partners'. app_info isn't among them: it can't be
+// migrated.
 var allSections = []section{
 	{"events", "name", ""},
 	{"partners", "name", ""},
@@ -93,7 +95,8 @@ func readOverrides(f fields) map[string]any {
 	return o.values
 }
 
-// overridden is the template's section with the app's own values in place. An item that the template hasn't got is added.
+// overridden is the template's section with the app's own values in place. An item that the
+// template hasn't got is added.
 func (s section) overridden(template, override any) any {
 	if s.key == "" {
 		object, _ := template.(map[string]any)
@@ -115,7 +118,8 @@ func (s section) overridden(template, override any) any {
 	return out
 }
 
-// merged is base with what own names put in place, objects within objects likewise. Neither is changed.
+// merged is base with what own names put in place, objects within objects likewise. Neither is
+// changed.
 func merged(base, own map[string]any) map[string]any {
 	out := make(map[string]any, len(base)+len(own))
 	for k, v := range base {

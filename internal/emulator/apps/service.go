@@ -1,13 +1,14 @@
-// Package apps answers the emulated service's app automation: apps made or updated from a template, jobs that copy its
-// settings, secrets, signatures and the vault. Without it the apps file of a config could only be tried on a real account,
-// where an app can't be deleted again.
+// Package apps answers the emulated service's app automation: apps made or updated from a template,
+// jobs that copy its settings, secrets, signatures and the vault. Without it the apps file of a
+// config could only be tried on a real account, where an app can't be deleted again.
 //
 //	POST app ── the app's record ── ticket ──┬── new ── opened ── a section a step ── completed
 //	                                         └──────────────────────────────────── failed
 //
-// A request runs alone, in one transaction: an error undoes all that it wrote. What it says of apps' names and events is
-// declared to the world within it, which reports, spend and sharing go by. Jobs have no goroutine; before a request,
-// those steps are taken that the data's clock says are due.
+// A request runs alone, in one transaction: an error undoes all that it wrote. What it says of
+// apps' names and events is declared to the world within it, which reports, spend and sharing go
+// by. Jobs have no goroutine; before a request, those steps are taken that the data's clock says
+// are due.
 package apps
 
 import (
@@ -37,7 +38,8 @@ type Options struct {
 	Logger     *slog.Logger
 }
 
-// Service answers what is under /app-automation/ and keeps the apps, jobs and vault that come of it.
+// Service answers what is under /app-automation/ and keeps the apps, jobs and vault that come of
+// it.
 type Service struct {
 	opts  Options
 	world *facts.World
@@ -53,7 +55,8 @@ func New(w *facts.World, o Options) (*Service, error) {
 	return s, s.openVault()
 }
 
-// endpoint is a way to call app automation. It runs in one transaction, alone, and its error undoes all it wrote.
+// endpoint is a way to call app automation. It runs in one transaction, alone, and its error undoes
+// all it wrote.
 type endpoint struct {
 	method, path string // "{...}" stands for any one element
 	body         bool   // JSON is required
@@ -172,7 +175,8 @@ func findEndpoint(r *http.Request) (endpoint, []string, error) {
 	return endpoint{}, nil, wire.NotFound(r)
 }
 
-// matchPath compares a path with a pattern, element by element, and returns what stood for each "{...}".
+// matchPath compares a path with a pattern, element by element, and returns what stood for each
+// "{...}".
 func matchPath(pattern, parts []string) (path []string, ok bool) {
 	if len(pattern) != len(parts) {
 		return nil, false

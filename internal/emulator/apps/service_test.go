@@ -18,7 +18,8 @@ import (
 type object = map[string]any
 
 // send calls app automation; body is JSON as text, or what becomes it, or nil.
-func send(t testing.TB, s *emulator.Server, method, path string, body any, header ...string) *httptest.ResponseRecorder {
+func send(t testing.TB, s *emulator.Server, method, path string, body any,
+	header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	text, ok := body.(string)
 	if !ok && body != nil {
@@ -55,7 +56,8 @@ func callOK[T any](t testing.TB, s *emulator.Server, method, path string, body a
 	return out
 }
 
-// refusal is an error as text: "422 validation_error body.name: Field required; ..." or "400 request_error App not found".
+// refusal is an error as text: "422 validation_error body.name: Field required; ..." or "400
+// request_error App not found".
 func refusal(t testing.TB, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	var e struct {
@@ -91,9 +93,11 @@ func refusal(t testing.TB, w *httptest.ResponseRecorder) string {
 	return out + strings.Join(parts, "; ")
 }
 
-// garden is a request that makes an app, with more fields in pairs of name and value; a nil takes a field out.
+// garden is a request that makes an app, with more fields in pairs of name and value; a nil takes a
+// field out.
 func garden(more ...any) object {
-	o := object{"name": "Sky Garden 2", "bundle_id": "com.example.garden2", "store_id": "com.example.garden2", "platform": "android"}
+	o := object{"name": "Sky Garden 2", "bundle_id": "com.example.garden2", "store_id": "com.example.garden2",
+		"platform": "android"}
 	for i := 0; i < len(more); i += 2 {
 		o[more[i].(string)] = more[i+1]
 		if more[i+1] == nil {
@@ -219,7 +223,8 @@ func TestAutomationPaths(t *testing.T) {
 		{"GET", "apps", "404 request_error Not found: /app-automation/apps"},
 		{"GET", "", "404 request_error Not found: /app-automation/"},
 		{"GET", "app//settings", "404 request_error Not found: /app-automation/app//settings"},
-		{"GET", "app/" + app.Token + "/channels", "404 request_error Not found: /app-automation/app/" + app.Token + "/channels"},
+		{"GET", "app/" + app.Token + "/channels", "404 request_error Not found: /app-automation/app/" + app.Token +
+			"/channels"},
 		{"GET", "app/nosuchtoken1", "400 request_error App not found"},
 		{"GET", "app/nosuchtoken1/settings", "400 request_error App not found"},
 		{"GET", "status/nosuchticket", "400 request_error Ticket not found"},
@@ -249,21 +254,28 @@ func TestAutomationBodies(t *testing.T) {
 		{"JSON", "application/json", good, "200"},
 		{"with its letters' set", "application/json; charset=utf-8", good, "200"},
 		{"no type", "", good, "200"},
-		{"a form", "application/x-www-form-urlencoded", good, "422 validation_error body: Content-Type should be application/json"},
+		{"a form", "application/x-www-form-urlencoded", good,
+			"422 validation_error body: Content-Type should be application/json"},
 		{"a type that isn't one", "?;;", good, "422 validation_error body: Content-Type should be application/json"},
 		{"empty", "application/json", "", "422 validation_error body: Field required"},
 		{"blank", "application/json", " \n", "422 validation_error body: Field required"},
 		{"cut off", "application/json", good[:len(good)-1], "422 validation_error body: JSON decode error"},
 		{"two", "application/json", good + good, "422 validation_error body: JSON decode error"},
-		{"not UTF-8", "application/json", strings.Replace(good, "Sky", "\xff", 1), "422 validation_error body: JSON decode error"},
-		{"a list", "application/json", "[" + good + "]", "422 validation_error body: Input should be a valid dictionary"},
+		{"not UTF-8", "application/json", strings.Replace(good, "Sky", "\xff", 1),
+			"422 validation_error body: JSON decode error"},
+		{"a list", "application/json", "[" + good + "]",
+			"422 validation_error body: Input should be a valid dictionary"},
 		{"null", "application/json", "null", "422 validation_error body: Input should be a valid dictionary"},
 		{"deep", "application/json", strings.Repeat("[", 200_000), "422 validation_error body: JSON decode error"},
-		{"65 objects in each other", "application/json", good[:len(good)-1] + `,"x":` + strings.Repeat(`{"x":`, 64) + "1" + strings.Repeat("}", 65), "422 validation_error body: Input is nested too deeply"},
-		{"64 objects in each other", "application/json", good[:len(good)-1] + `,"x":` + strings.Repeat(`{"x":`, 63) + "1" + strings.Repeat("}", 64), "200"},
+		{"65 objects in each other", "application/json", good[:len(good)-1] + `,"x":` + strings.Repeat(`{"x":`,
+			64) + "1" + strings.Repeat("}", 65), "422 validation_error body: Input is nested too deeply"},
+		{"64 objects in each other", "application/json", good[:len(good)-1] + `,"x":` + strings.Repeat(`{"x":`,
+			63) + "1" + strings.Repeat("}", 64), "200"},
 		{"1 MiB", "application/json", good[:len(good)-1] + strings.Repeat(" ", 1<<20-len(good)) + "}", "200"},
-		{"1 MiB and a byte", "application/json", good[:len(good)-1] + strings.Repeat(" ", 1<<20+1-len(good)) + "}", "400 request_error The request body is longer than 1 MiB"},
-		{"10 MB", "application/json", `{"name":"` + strings.Repeat("x", 10_000_000) + `"}`, "400 request_error The request body is longer than 1 MiB"},
+		{"1 MiB and a byte", "application/json", good[:len(good)-1] + strings.Repeat(" ", 1<<20+1-len(good)) + "}",
+			"400 request_error The request body is longer than 1 MiB"},
+		{"10 MB", "application/json", `{"name":"` + strings.Repeat("x", 10_000_000) + `"}`,
+			"400 request_error The request body is longer than 1 MiB"},
 	} {
 		s := s
 		if c.want == "200" {
@@ -285,10 +297,12 @@ func TestTicketTokensAndAppTokens(t *testing.T) {
 	seen := map[string]bool{}
 	for n := range 30 {
 		app := create(t, s, garden("store_id", fmt.Sprint("com.example.a", n)))
-		if len(app.Token) != 12 || strings.Trim(app.Token, "abcdefghijklmnopqrstuvwxyz0123456789") != "" || seen[app.Token] || seen[app.Ticket] {
+		if len(app.Token) != 12 || strings.Trim(app.Token, "abcdefghijklmnopqrstuvwxyz0123456789") != "" ||
+			seen[app.Token] || seen[app.Ticket] {
 			t.Errorf("%+v", app)
 		}
-		if p := strings.Split(app.Ticket, "-"); len(app.Ticket) != 36 || len(p) != 5 || len(p[0]) != 8 || p[2][0] != '4' || !strings.Contains("89ab", p[3][:1]) {
+		if p := strings.Split(app.Ticket, "-"); len(app.Ticket) != 36 || len(p) != 5 || len(p[0]) != 8 ||
+			p[2][0] != '4' || !strings.Contains("89ab", p[3][:1]) {
 			t.Errorf("ticket %q is no UUID", app.Ticket)
 		}
 		seen[app.Token], seen[app.Ticket] = true, true
@@ -307,7 +321,8 @@ func TestLongBodyOverAConnection(t *testing.T) {
 	defer server.Close()
 	for range 3 {
 		start := time.Now()
-		w := postOver(t, server.URL+"/app-automation/vault", `{"section":"trackers","data":"`+strings.Repeat("x", 10_000_000)+`"}`)
+		w := postOver(t, server.URL+"/app-automation/vault", `{"section":"trackers","data":"`+strings.Repeat("x",
+			10_000_000)+`"}`)
 		if w != "400 The request body is longer than 1 MiB" {
 			t.Errorf("%s after %v", w, time.Since(start))
 		}

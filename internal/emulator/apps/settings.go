@@ -18,7 +18,8 @@ func (a *accountApp) view(name string) any {
 		for kind, o := range a.Stores {
 			stores[kind] = o
 		}
-		return map[string]any{"id": a.ID, "name": a.Name, "app_token": a.Token, "bundle_id": a.BundleID, "default_platform": a.Platform, "stores": stores}
+		return map[string]any{"id": a.ID, "name": a.Name, "app_token": a.Token, "bundle_id": a.BundleID,
+			"default_platform": a.Platform, "stores": stores}
 	case "sdk_secrets":
 		object, _ := a.Settings[name].(map[string]any)
 		secrets := make([]sdkSecret, 0, len(a.Secrets))
@@ -69,7 +70,8 @@ func (c *call) getSettings() (any, error) {
 	return out, nil
 }
 
-// exportSettings writes a line for every value: nested ones are named by the way to them, items of lists by their key.
+// exportSettings writes a line for every value: nested ones are named by the way to them, items of
+// lists by their key.
 func (c *call) exportSettings() (any, error) {
 	chosen, err := c.shownSections()
 	if err != nil {

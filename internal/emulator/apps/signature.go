@@ -35,7 +35,8 @@ func readSignature(f fields) map[string]any {
 	for i, text := range f.texts("android_fingerprints") {
 		text = strings.ToUpper(text)
 		if text != "" && !fingerprint().MatchString(text) {
-			f.errs.add(f.loc("android_fingerprints", i), "Input should be 20 bytes in hexadecimal, with colons between them")
+			f.errs.add(f.loc("android_fingerprints", i),
+				"Input should be 20 bytes in hexadecimal, with colons between them")
 		}
 		prints = append(prints, text)
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Schema keeps what app automation made, each thing as a line of JSON: position is its place in the order of
-// making. account_apps has the apps that were made, and those made-up ones whose settings were changed. In vault, data is
-// sealed and store may be empty.
+// Schema keeps what app automation made, each thing as a line of JSON: position is its place in the
+// order of making. account_apps has the apps that were made, and those made-up ones whose settings
+// were changed. In vault, data is sealed and store may be empty.
 const Schema = `
 CREATE TABLE account_apps (position INTEGER PRIMARY KEY, token TEXT UNIQUE, store_id TEXT, platform TEXT, record TEXT,
 	UNIQUE (store_id, platform));
@@ -117,7 +117,8 @@ func (s *Service) keptApp(tx *sql.Tx, where string, args ...any) (*accountApp, e
 	return a, nil
 }
 
-// apps lists the account's apps: the made-up ones, then those that were made, or the managed ones in order of making.
+// apps lists the account's apps: the made-up ones, then those that were made, or the managed ones
+// in order of making.
 func (c *call) apps(managed bool) (out []*accountApp, err error) {
 	if !managed {
 		for i := range c.s.madeUp() {
@@ -166,7 +167,8 @@ func (c *call) save(a *accountApp) error {
 	return c.account.Declare(context.Background(), d, facts.DayOf(c.s.opts.Now()))
 }
 
-// streamOf is a stream of its own for whatever the parts name, so that the same calls make the same tokens.
+// streamOf is a stream of its own for whatever the parts name, so that the same calls make the same
+// tokens.
 func (s *Service) streamOf(parts ...string) *facts.Random {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q", s.world.Seed, parts))
 	r := facts.Random(binary.LittleEndian.Uint64(sum[:]))

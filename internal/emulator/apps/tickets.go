@@ -22,8 +22,8 @@ const (
 	ticketFailed    = "failed"
 )
 
-// ticket is a job that copies sections from the template into an app. It takes one step to be opened, and one for each
-// section.
+// ticket is a job that copies sections from the template into an app. It takes one step to be
+// opened, and one for each section.
 type ticket struct {
 	Token    string
 	App      string // its token
@@ -66,8 +66,10 @@ func (c *call) queueTicket(a *accountApp, template string, chosen []string) (str
 	}
 	r := c.s.streamOf("ticket", a.Token, fmt.Sprint(made))
 	hi, lo := r.Next(), r.Next()
-	t := &ticket{App: a.Token, Template: template, Sections: chosenSections(chosen, a.Platform), Status: ticketNew, At: c.now, Result: map[string]any{},
-		Token: fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xfff, 0x8000|lo>>48&0x3fff, lo&0xffffffffffff)}
+	t := &ticket{App: a.Token, Template: template, Sections: chosenSections(chosen, a.Platform), Status: ticketNew,
+		At: c.now, Result: map[string]any{},
+		Token: fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xfff, 0x8000|lo>>48&0x3fff,
+			lo&0xffffffffffff)}
 	return t.Token, t.save(c.tx)
 }
 
@@ -146,8 +148,8 @@ func (s *Service) settleTickets() error {
 	return err
 }
 
-// AdvanceTickets makes jobs take so many steps, whatever the clock says: all that are open, or that of one ticket. It
-// returns how many are still open then.
+// AdvanceTickets makes jobs take so many steps, whatever the clock says: all that are open, or that
+// of one ticket. It returns how many are still open then.
 func (s *Service) AdvanceTickets(steps int, token string) (open int, err error) {
 	taken := map[string]int{}
 	where, args := "open", []any{}
@@ -165,8 +167,8 @@ func (s *Service) AdvanceTickets(steps int, token string) (open int, err error) 
 	}, args...)
 }
 
-// stepTickets lets open jobs take steps as long as due says so, an app's one after the other, and tells how many are open
-// after it.
+// stepTickets lets open jobs take steps as long as due says so, an app's one after the other, and
+// tells how many are open after it.
 func (s *Service) stepTickets(where string, due func(*ticket) bool, args ...any) (open int, err error) {
 	err = s.world.Change(context.Background(), func(e *facts.Edit) error {
 		tx := e.Tx

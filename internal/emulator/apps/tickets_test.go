@@ -14,7 +14,8 @@ import (
 // What queues a job, and what doesn't.
 func TestWhatQueuesAJob(t *testing.T) {
 	t.Parallel()
-	all := garden("channel_setup", object{"tapjoy": object{"app_id": "1"}}, "override_settings", object{"s2s": object{"enabled": true}},
+	all := garden("channel_setup", object{"tapjoy": object{"app_id": "1"}}, "override_settings",
+		object{"s2s": object{"enabled": true}},
 		"editors", []any{"a@example.com"}, "ios_pv_shared_secret", "abc")
 	for _, c := range []struct {
 		name string
@@ -89,7 +90,8 @@ func TestTicketsOnAClock(t *testing.T) {
 					t.Errorf("%d %s", w.Code, w.Body)
 				}
 			}
-			for ticket, want := range map[string]string{first.Ticket: step.first, second.Ticket: step.second, other.Ticket: step.other} {
+			for ticket, want := range map[string]string{first.Ticket: step.first, second.Ticket: step.second,
+				other.Ticket: step.other} {
 				st := statusOf(t, s, ticket)
 				if got := fmt.Sprint(st.Status, " ", len(st.Result)); got != want {
 					t.Errorf("after %v more: %s, want %s", step.wait, got, want)

@@ -111,8 +111,9 @@ func (c *call) putVault() (any, error) {
 	return r, nil
 }
 
-// readCloud reads the account's access to its cloud storage: what of it isn't secret goes into apps' settings. What is
-// wrong is told without a word of the data. Source: the service's page about the vault.
+// readCloud reads the account's access to its cloud storage: what of it isn't secret goes into
+// apps' settings. What is wrong is told without a word of the data. Source: the service's page
+// about the vault.
 func readCloud(data string, body fields) map[string]any {
 	var value any
 	if json.Unmarshal([]byte(data), &value) != nil {
@@ -163,8 +164,9 @@ func (c *call) listVault() (_ any, err error) {
 	return out, rows.Err()
 }
 
-// vaultKey seals what the vault holds, by AES-256 in GCM. With Options.DB the key is in a file beside it that only its
-// owner may read, made when something is first sealed; else it is gone with the process.
+// vaultKey seals what the vault holds, by AES-256 in GCM. With Options.DB the key is in a file
+// beside it that only its owner may read, made when something is first sealed; else it is gone with
+// the process.
 type vaultKey struct {
 	file string // "" keeps nothing
 
@@ -186,7 +188,8 @@ func (s *Service) openVault() error {
 			_, err = s.vault.open(r)
 		}
 		if err != nil {
-			return fmt.Errorf("its vault was sealed with the key in %s, which must stay beside it: %w", s.vault.file, err)
+			return fmt.Errorf("its vault was sealed with the key in %s, which must stay beside it: %w", s.vault.file,
+				err)
 		}
 		return nil
 	})

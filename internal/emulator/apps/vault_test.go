@@ -32,7 +32,8 @@ type vaultAnswer struct {
 func TestVaultFields(t *testing.T) {
 	t.Parallel()
 	s := atOnce(t)
-	const text, empty, control, list = "Input should be a valid string", "String should have at least 1 character", "String should not contain control characters", "body.data."
+	const text, empty, control, list = "Input should be a valid string", "String should have at least 1 character",
+		"String should not contain control characters", "body.data."
 	csvUpload := func(data any) object { return object{"section": "csv_upload_settings", "data": data} }
 	for _, c := range []struct {
 		body object
@@ -42,23 +43,28 @@ func TestVaultFields(t *testing.T) {
 		{object{"section": "trackers"}, "body.data: Field required"},
 		{object{"section": 1, "data": "x"}, "body.section: " + text},
 		{object{"section": "", "data": "x"}, "body.section: " + empty},
-		{object{"section": "trackers", "data": object{"plain": "secret"}}, "body.data: Input should be a valid string that isn't empty"},
+		{object{"section": "trackers", "data": object{"plain": "secret"}},
+			"body.data: Input should be a valid string that isn't empty"},
 		{object{"section": "trackers", "data": ""}, "body.data: Input should be a valid string that isn't empty"},
 		{object{"section": "app_info", "data": "x"}, "body.section: The vault takes nothing for this section"},
 		{object{"section": "signature", "data": "x"}, "body.section: The vault takes nothing for this section"},
 		{object{"section": "plain secret", "data": "x"}, "body.section: Unknown section"},
 		{object{"section": "purchase_verification", "store": 1, "data": "x"}, "body.store: " + text},
 		{object{"section": "purchase_verification", "store": "a\r\nb", "data": "x"}, "body.store: " + control},
-		{object{"section": "csv_upload_settings", "store": "google", "data": s3Data}, "body.store: The account has one record for this section: leave the store out"},
+		{object{"section": "csv_upload_settings", "store": "google", "data": s3Data},
+			"body.store: The account has one record for this section: leave the store out"},
 		{csvUpload("plain secret"), "body.data: Input should be JSON"},
 		{csvUpload("[]"), "body.data: Input should be a valid dictionary"},
 		{csvUpload("null"), "body.data: Input should be a valid dictionary"},
 		{csvUpload("{}"), list + "bucket: Field required; " + list + "type: Field required"},
 		{csvUpload(`{"type":"FTP","bucket":"b"}`), list + "type: Input should be 'S3' or 'GCS'"},
-		{csvUpload(`{"type":"S3"}`), list + "bucket: Field required; " + list + "key: Field required; " + list + "secret: Field required"},
-		{csvUpload(`{"type":"S3","bucket":"b","key":"k","secret":{"plain":"secret"},"region":1}`), list + "region: " + text + "; " + list + "secret: " + text},
+		{csvUpload(`{"type":"S3"}`), list + "bucket: Field required; " + list + "key: Field required; " + list +
+			"secret: Field required"},
+		{csvUpload(`{"type":"S3","bucket":"b","key":"k","secret":{"plain":"secret"},"region":1}`),
+			list + "region: " + text + "; " + list + "secret: " + text},
 		{csvUpload(`{"type":"GCS"}`), list + "bucket: Field required; " + list + "secret: Field required"},
-		{csvUpload(`{"type":"GCS","bucket":"b","secret":"plain secret"}`), list + "secret: Input should be a valid dictionary"},
+		{csvUpload(`{"type":"GCS","bucket":"b","secret":"plain secret"}`),
+			list + "secret: Input should be a valid dictionary"},
 	} {
 		w := send(t, s, "POST", "vault", c.body)
 		if got := refusal(t, w); got != "422 validation_error "+c.want {
@@ -86,7 +92,9 @@ func TestVaultRecords(t *testing.T) {
 	amazon := put(object{"section": "purchase_verification", "store": "amazon", "data": "plain amazon key"})
 	s.Shift(time.Hour)
 	again := put(object{"section": "csv_upload_settings", "data": gcsData})
-	if again.ID != cloud.ID || again.Created != cloud.Created || again.Updated != apps.Stamp(emutest.Noon.Add(time.Hour)) || cloud.Updated != apps.Stamp(emutest.Noon) || again.Data == cloud.Data {
+	if again.ID != cloud.ID || again.Created != cloud.Created ||
+		again.Updated != apps.Stamp(emutest.Noon.Add(time.Hour)) || cloud.Updated != apps.Stamp(emutest.Noon) ||
+		again.Data == cloud.Data {
 		t.Errorf("%+v after %+v", again, cloud)
 	}
 	if cloud.Store != nil || *google.Store != "google" || *amazon.Store != "amazon" || google.ID == amazon.ID {
@@ -98,11 +106,13 @@ func TestVaultRecords(t *testing.T) {
 	}
 	for _, r := range append(list, cloud) {
 		sealed, err := base64.StdEncoding.DecodeString(r.Data)
-		if err != nil || len(sealed) < 12+16 || bytes.Contains(sealed, []byte("plain")) || bytes.Contains(sealed, []byte("bucket")) {
+		if err != nil || len(sealed) < 12+16 || bytes.Contains(sealed, []byte("plain")) ||
+			bytes.Contains(sealed, []byte("bucket")) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	if got := put(object{"section": "purchase_verification", "store": "amazon", "data": "plain amazon key"}); got.Data == amazon.Data {
+	if got := put(object{"section": "purchase_verification", "store": "amazon",
+		"data": "plain amazon key"}); got.Data == amazon.Data {
 		t.Error("the same data looks the same when sealed")
 	}
 }
@@ -117,9 +127,11 @@ func TestJobsUseTheVault(t *testing.T) {
 		t.Error(got)
 	}
 	callOK[object](t, s, "POST", "vault", object{"section": "csv_upload_settings", "data": s3Data})
-	callOK[object](t, s, "POST", "vault", object{"section": "purchase_verification", "store": "google", "data": "plain key"})
+	callOK[object](t, s, "POST", "vault", object{"section": "purchase_verification", "store": "google",
+		"data": "plain key"})
 	create(t, s, garden("force_update", true))
-	if got := upload(app); got != `{"bucket":"exports-bucket","credentials":true,"enabled":true,"interval":"hourly","region":"eu-west-1","type":"S3"}` {
+	if got := upload(app); got !=
+		`{"bucket":"exports-bucket","credentials":true,"enabled":true,"interval":"hourly","region":"eu-west-1","type":"S3"}` {
 		t.Error(got)
 	}
 	callOK[object](t, s, "POST", "vault", object{"section": "csv_upload_settings", "data": gcsData})
@@ -139,24 +151,28 @@ func TestJobsUseTheVault(t *testing.T) {
 		t.Errorf("%s %s", purchase(app), purchase(ios))
 	}
 	for _, path := range []string{"settings/csv", "app/" + ios, "apps/list", "app/" + ios + "/settings", "vault"} {
-		if got := send(t, s, "GET", path, nil); got.Code != 200 || strings.Contains(got.Body.String(), "plain") || strings.Contains(got.Body.String(), "AKIA") {
+		if got := send(t, s, "GET", path, nil); got.Code != 200 || strings.Contains(got.Body.String(), "plain") ||
+			strings.Contains(got.Body.String(), "AKIA") {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)
 		}
 	}
 }
 
-// At rest: nothing of the vault can be read in the files, and without its key the file isn't opened.
+// At rest: nothing of the vault can be read in the files, and without its key the file isn't
+// opened.
 func TestVaultAtRest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := emutest.With(emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Rate: -1, DB: filepath.Join(dir, "kept.db")})
+	o := emutest.With(emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, Rate: -1,
+		DB: filepath.Join(dir, "kept.db")})
 	var log bytes.Buffer
 	s, stop := emutest.Start(t, o)
 	if _, err := os.Stat(o.DB + ".key"); !os.IsNotExist(err) {
 		t.Errorf("a key that nobody needs: %v", err)
 	}
 	first := callOK[vaultAnswer](t, s, "POST", "vault", object{"section": "csv_upload_settings", "data": s3Data})
-	callOK[vaultAnswer](t, s, "POST", "vault", object{"section": "purchase_verification", "store": "google", "data": "plain play key"})
+	callOK[vaultAnswer](t, s, "POST", "vault", object{"section": "purchase_verification", "store": "google",
+		"data": "plain play key"})
 	create(t, s, iosGarden("ios_pv_shared_secret", "plain shared secret"))
 	create(t, s, garden("store_id", "marker.in.the.file"))
 	scan := func(when string) {
@@ -172,7 +188,8 @@ func TestVaultAtRest(t *testing.T) {
 				t.Fatal(err)
 			}
 			found = found || bytes.Contains(content, []byte("marker.in.the.file"))
-			for _, secret := range []string{"AKIA-PLAIN-KEY", "plain", base64.StdEncoding.EncodeToString([]byte(s3Data))[:20]} {
+			for _, secret := range []string{"AKIA-PLAIN-KEY", "plain",
+				base64.StdEncoding.EncodeToString([]byte(s3Data))[:20]} {
 				if bytes.Contains(content, []byte(secret)) {
 					t.Errorf("%s: %s holds %q", when, e.Name(), secret)
 				}
@@ -217,7 +234,8 @@ func TestVaultAtRest(t *testing.T) {
 		if err == nil {
 			_ = s.Close()
 			t.Errorf("opened with key %q", c.content)
-		} else if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "open emulator database "+o.DB+": its vault was sealed with the key in "+o.DB+".key") {
+		} else if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(),
+			"open emulator database "+o.DB+": its vault was sealed with the key in "+o.DB+".key") {
 			t.Errorf("key %q: %v", c.content, err)
 		}
 	}

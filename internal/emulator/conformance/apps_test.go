@@ -27,7 +27,8 @@ func automation(t *testing.T, s *emulator.Server, method, path, token string, bo
 
 type fields = map[string]any
 
-// androidApp is what POST /app asks for, and more, a field's name and its value by turns; nil takes a field away.
+// androidApp is what POST /app asks for, and more, a field's name and its value by turns; nil takes
+// a field away.
 func androidApp(more ...any) fields {
 	app := fields{"name": "New game", "bundle_id": "com.new.game", "store_id": "com.new.game", "platform": "android"}
 	for i := 0; i < len(more); i += 2 {
@@ -103,7 +104,8 @@ func TestDocumentAppDetails(t *testing.T) {
 	app := made(t, s, sent)
 	details := detailsOf(t, s, app)
 	for field, want := range map[string]any{"name": sent["name"], "store_id": sent["store_id"], "platform": "android",
-		"adjust_app_token": app["adjust_app_token"], "additional_info": fields{"overrides": overrides}, "channel_setup": channels} {
+		"adjust_app_token": app["adjust_app_token"], "additional_info": fields{"overrides": overrides},
+		"channel_setup": channels} {
 		t.Run(field, func(t *testing.T) {
 			if got := details[field]; same(t, got) != same(t, want) {
 				t.Errorf("%s is %v, want %v", field, got, want)
@@ -125,7 +127,8 @@ func same(t *testing.T, v any) string {
 	return string(data)
 }
 
-// migrated makes an app with the sections and gives those that its ticket tells of, which must all have succeeded.
+// migrated makes an app with the sections and gives those that its ticket tells of, which must all
+// have succeeded.
 func migrated(t *testing.T, s *emulator.Server, app fields) []string {
 	t.Helper()
 	ticket := read(t, s, "/status/"+made(t, s, app)["ticket_token"].(string))
@@ -141,11 +144,14 @@ func migrated(t *testing.T, s *emulator.Server, app fields) []string {
 	return slices.Sorted(maps.Keys(result))
 }
 
-var documentSections = []string{"app_info", "attribution_privacy_model", "attribution_settings", "callbacks", "csv_upload_settings", "events",
-	"external_data_forwarding", "fraud_prevention_settings", "partners", "purchase_verification", "signature", "sdk_secrets", "skad_network_v4",
+var documentSections = []string{"app_info", "attribution_privacy_model", "attribution_settings", "callbacks",
+	"csv_upload_settings", "events",
+	"external_data_forwarding", "fraud_prevention_settings", "partners", "purchase_verification", "signature",
+	"sdk_secrets", "skad_network_v4",
 	"preview_link_settings", "s2s", "trackers"}
 
-// Each section can be chosen alone, is read back with the settings, and is migrated when none is chosen.
+// Each section can be chosen alone, is read back with the settings, and is migrated when none is
+// chosen.
 func TestDocumentSections(t *testing.T) {
 	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
@@ -156,7 +162,8 @@ func TestDocumentSections(t *testing.T) {
 			app := androidApp("store_id", "com.only."+section, "sections", []string{section})
 			platform := "android"
 			if ios {
-				app, platform = iosApp("store_id", "99"+strings.Repeat("1", len(section)), "sections", []string{section}), "ios"
+				app, platform = iosApp("store_id", "99"+strings.Repeat("1", len(section)), "sections",
+					[]string{section}), "ios"
 			}
 			if section == "app_info" {
 				c := automation(t, s, "POST", "/app", "x", app)
@@ -176,7 +183,8 @@ func TestDocumentSections(t *testing.T) {
 					t.Errorf("not migrated when none is chosen: %v", all[platform])
 				}
 			}
-			if ios && slices.Contains(all["android"], section) || section == "signature" && slices.Contains(all["ios"], section) {
+			if ios && slices.Contains(all["android"], section) || section == "signature" &&
+				slices.Contains(all["ios"], section) {
 				t.Error("an app of the other platform has it")
 			}
 			details := read(t, s, "/app?store_id="+app["store_id"].(string)+"&platform="+platform)
@@ -197,7 +205,8 @@ func TestDocumentSections(t *testing.T) {
 		}
 	})
 	t.Run("unknown", func(t *testing.T) {
-		if c := automation(t, s, "POST", "/app", "x", androidApp("store_id", "com.unknown", "sections", []string{"moon"})); c.status != 422 {
+		if c := automation(t, s, "POST", "/app", "x", androidApp("store_id", "com.unknown", "sections",
+			[]string{"moon"})); c.status != 422 {
 			t.Errorf("%d %s", c.status, c.body)
 		}
 	})
@@ -241,7 +250,8 @@ func TestDocumentMigrationStatus(t *testing.T) {
 	t.Run("result", func(t *testing.T) {
 		for section, v := range good["result"].(fields) {
 			r := v.(fields)
-			if len(texts(t, r["successes"])) == 0 && (section == "events" || section == "partners") || len(r["failures"].([]any)) > 0 || len(r) != 2 {
+			if len(texts(t, r["successes"])) == 0 && (section == "events" || section == "partners") ||
+				len(r["failures"].([]any)) > 0 || len(r) != 2 {
 				t.Errorf("%s: %v", section, r)
 			}
 		}
@@ -256,8 +266,8 @@ func TestDocumentMigrationStatus(t *testing.T) {
 	})
 }
 
-// documentChannels are the rows of the document's table: parameters with a good value, whether they are required, and one
-// of another type.
+// documentChannels are the rows of the document's table: parameters with a good value, whether they
+// are required, and one of another type.
 var documentChannels = []struct {
 	partner, slug, param string
 	good                 any
@@ -321,8 +331,10 @@ func TestDocumentChannelSetup(t *testing.T) {
 			for _, key := range []string{c.partner, c.slug} {
 				store := "com." + key + "." + c.param
 				whole := channelOf(c.partner)
-				details := detailsOf(t, s, made(t, s, androidApp("store_id", store, "channel_setup", fields{key: whole})))
-				if got := same(t, details["channel_setup"]); got != same(t, fields{key: whole}) && got != same(t, fields{c.slug: whole}) {
+				details := detailsOf(t, s, made(t, s, androidApp("store_id", store, "channel_setup",
+					fields{key: whole})))
+				if got := same(t, details["channel_setup"]); got != same(t, fields{key: whole}) &&
+					got != same(t, fields{c.slug: whole}) {
 					t.Errorf("%s: read back as %s, want %s", key, got, same(t, fields{key: whole}))
 				}
 				without := channelOf(c.partner)
@@ -330,14 +342,17 @@ func TestDocumentChannelSetup(t *testing.T) {
 				other := channelOf(c.partner)
 				other[c.param] = c.wrong
 				for name, setup := range map[string]fields{"without it": without, "of another type": other} {
-					answer := automation(t, s, "POST", "/app", "x", androidApp("store_id", store, "channel_setup", fields{key: setup}))
+					answer := automation(t, s, "POST", "/app", "x", androidApp("store_id", store, "channel_setup",
+						fields{key: setup}))
 					if name == "without it" && !c.required {
-						if got, want := channelInForce(t, s, answer, c.slug)[c.param], !c.good.(bool); got != want { // good is not the default
+						// Good is not the default.
+						if got, want := channelInForce(t, s, answer, c.slug)[c.param], !c.good.(bool); got != want {
 							t.Errorf("%s without what is optional: %v, want %t", key, got, want)
 						}
 						continue
 					}
-					if details := detail(t, answer); answer.status != 422 || !strings.Contains(details, `["body","channel_setup","`+key+`","`+c.param+`"]`) {
+					if details := detail(t, answer); answer.status != 422 ||
+						!strings.Contains(details, `["body","channel_setup","`+key+`","`+c.param+`"]`) {
 						t.Errorf("%s, %s: %d %s", key, name, answer.status, answer.body)
 					}
 				}
@@ -345,7 +360,8 @@ func TestDocumentChannelSetup(t *testing.T) {
 		})
 	}
 	t.Run("rule 1", func(t *testing.T) { // complete each time, never merged
-		first := made(t, s, androidApp("store_id", "com.rule1", "channel_setup", fields{"google": channelOf("partner_5"), "vungle": channelOf("partner_13")}))
+		first := made(t, s, androidApp("store_id", "com.rule1", "channel_setup",
+			fields{"google": channelOf("partner_5"), "vungle": channelOf("partner_13")}))
 		made(t, s, androidApp("store_id", "com.rule1", "channel_setup", fields{"vungle": fields{"app_id": "other"}}))
 		if got := same(t, detailsOf(t, s, first)["channel_setup"]); got != `{"vungle":{"app_id":"other"}}` {
 			t.Errorf("after a second request: %s", got)
@@ -356,7 +372,8 @@ func TestDocumentChannelSetup(t *testing.T) {
 		}
 	})
 	t.Run("rule 2", func(t *testing.T) {
-		answer := automation(t, s, "POST", "/app", "x", androidApp("store_id", "com.rule2", "channel_setup", fields{"partner_14": fields{"app_id": "a"}}))
+		answer := automation(t, s, "POST", "/app", "x", androidApp("store_id", "com.rule2", "channel_setup",
+			fields{"partner_14": fields{"app_id": "a"}}))
 		if answer.status != 422 || !strings.Contains(detail(t, answer), "partner_14") {
 			t.Errorf("an unknown partner: %d %s", answer.status, answer.body)
 		}

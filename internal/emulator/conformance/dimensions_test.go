@@ -14,7 +14,8 @@ import (
 // reported are the rows of a report of the account of twelve apps, on two days, without the header.
 func reported(t *testing.T, s *emulator.Server, dimensions, more string) [][]string {
 	t.Helper()
-	c := call(s, "GET", "/reports-service/csv_report?dimensions="+dimensions+"&metrics=installs&date_period=2026-03-02:2026-03-03"+more, "x", "", "")
+	c := call(s, "GET", "/reports-service/csv_report?dimensions="+dimensions+"&metrics=installs"+
+		"&date_period=2026-03-02:2026-03-03"+more, "x", "", "")
 	if c.status == 204 {
 		return nil
 	}
@@ -28,21 +29,24 @@ func reported(t *testing.T, s *emulator.Server, dimensions, more string) [][]str
 	return rows[:len(rows)-1]
 }
 
-// The account as people know it, written down here and not read from the emulator: its apps, where users come from, and
-// what each of them is called. A report must say the same in each dimension.
+// The account as people know it, written down here and not read from the emulator: its apps, where
+// users come from, and what each of them is called. A report must say the same in each dimension.
 var (
-	accountApps = []string{"Bakery Rush", "Chess Club 2", "Fit+Walk: Steps", "Idle Harbor", `Puzzle "Quest", Deluxe`, "Sky Garden", "Très Chic – Mode",
+	accountApps = []string{"Bakery Rush", "Chess Club 2", "Fit+Walk: Steps", "Idle Harbor", `Puzzle "Quest", Deluxe`,
+		"Sky Garden", "Très Chic – Mode",
 		"Word, Word & Word", "unknown signals", "Кошки и кофе", "مدينة الألعاب", "毎日パズル"}
 	// network, partner_name, partner, partner_id, channel
 	accountNetworks = [][]string{
 		{"AppLovin", "AppLovin", "applovin", "20034", "AppLovin"},
-		{"Disabled Third Party Sharing Before Install", "unknown", "unknown", "unknown", "Disabled Third Party Sharing Before Install"},
+		{"Disabled Third Party Sharing Before Install", "unknown", "unknown", "unknown",
+			"Disabled Third Party Sharing Before Install"},
 		{"Expired Attributions", "unknown", "unknown", "unknown", "Expired Attributions"},
 		{"Facebook Installs", "Facebook", "facebook", "34", "Facebook"},
 		{"Google Ads ACI", "Google Ads", "google", "254", "Google Ads"},
 		{"Instagram Installs", "Facebook", "facebook", "34", "Facebook"},
 		{"Kooperation München", "Direkt & Partner", "direkt_partner", "20417", "Direkt & Partner"},
-		{"Measurement Consent Updated Before Install", "unknown", "unknown", "unknown", "Measurement Consent Updated Before Install"},
+		{"Measurement Consent Updated Before Install", "unknown", "unknown", "unknown",
+			"Measurement Consent Updated Before Install"},
 		{`Newsletter, May "best of"`, "unknown", "unknown", "unknown", `Newsletter, May "best of"`},
 		{"Organic", "Organic", "organic", "-300", "Organic"},
 		{"TikTok for Business", "TikTok for Business", "tiktok", "1678", "TikTok for Business"},
@@ -55,28 +59,39 @@ var (
 	}
 	// country, country_code, region
 	accountCountries = [][]string{
-		{"Brazil", "BR", "LATAM"}, {"France", "FR", "EMEA"}, {"Germany", "DE", "EMEA"}, {"India", "IN", "APAC"}, {"Japan", "JP", "APAC"},
-		{"Mexico", "MX", "LATAM"}, {"Türkiye", "TR", "EMEA"}, {"United Kingdom", "GB", "EMEA"}, {"United States of America", "US", "AMER"},
+		{"Brazil", "BR", "LATAM"}, {"France", "FR", "EMEA"}, {"Germany", "DE", "EMEA"}, {"India", "IN", "APAC"},
+		{"Japan", "JP", "APAC"},
+		{"Mexico", "MX", "LATAM"}, {"Türkiye", "TR", "EMEA"}, {"United Kingdom", "GB", "EMEA"},
+		{"United States of America", "US", "AMER"},
 		{"unknown", "unknown", "unknown"},
 	}
 	// os_name, device_type, store_type, platform
 	accountDevices = [][]string{
-		{"android", "phone", "google_play", "mobile_app"}, {"android", "phone", "huawei", "mobile_app"}, {"android", "phone", "samsung_app_store", "mobile_app"},
-		{"android", "tablet", "google_play", "mobile_app"}, {"android", "tablet", "huawei", "mobile_app"}, {"android", "tablet", "samsung_app_store", "mobile_app"},
+		{"android", "phone", "google_play", "mobile_app"}, {"android", "phone", "huawei", "mobile_app"},
+		{"android", "phone", "samsung_app_store", "mobile_app"},
+		{"android", "tablet", "google_play", "mobile_app"}, {"android", "tablet", "huawei", "mobile_app"},
+		{"android", "tablet", "samsung_app_store", "mobile_app"},
 		{"fire-tv", "tv", "amazon", "mobile_app"},
-		{"ios", "ipod", "app_store", "mobile_app"}, {"ios", "phone", "app_store", "mobile_app"}, {"ios", "tablet", "app_store", "mobile_app"},
+		{"ios", "ipod", "app_store", "mobile_app"}, {"ios", "phone", "app_store", "mobile_app"},
+		{"ios", "tablet", "app_store", "mobile_app"},
 		{"unknown", "unknown", "unknown", "undefined"},
-		{"windows", "pc", "microsoft_store", "web"}, {"windows", "pc", "web", "web"}, {"windows", "tablet", "microsoft_store", "web"}, {"windows", "tablet", "web", "web"},
+		{"windows", "pc", "microsoft_store", "web"}, {"windows", "pc", "web", "web"},
+		{"windows", "tablet", "microsoft_store", "web"}, {"windows", "tablet", "web", "web"},
 	}
-	accountCampaigns = []string{" padded ", `"Always on"`, "-1 day", "100%_x'y", "=cmd()", "Brand, broad", "Expired Attributions", "Größe & Maß", "Summer Sale", "US | iOS | LAL 1%",
-		"a,\"b\"\n,c", "line one\nline two", "null", "retargeting_30d", "tab\there", "unknown", "Über-Kampagne; Q1/Q2", "Лето, скидки", "حملة الصيف", "夏のセール", "🚀 launch"}
+	accountCampaigns = []string{" padded ", `"Always on"`, "-1 day", "100%_x'y", "=cmd()", "Brand, broad",
+		"Expired Attributions", "Größe & Maß", "Summer Sale", "US | iOS | LAL 1%",
+		"a,\"b\"\n,c", "line one\nline two", "null", "retargeting_30d", "tab\there", "unknown", "Über-Kampagne; Q1/Q2",
+		"Лето, скидки", "حملة الصيف", "夏のセール", "🚀 launch"}
 	accountAdgroups  = []string{"AG_01", "Broad, 18+", "Lookalike 1%", `interest="puzzle"`, "unknown", "リターゲ"}
-	accountCreatives = []string{"Banner 320x50", "Playable: level 3", "Vidéo été, 30 s", "carousel\t4", "unknown", "video_15s.mp4"}
+	accountCreatives = []string{"Banner 320x50", "Playable: level 3", "Vidéo été, 30 s", "carousel\t4", "unknown",
+		"video_15s.mp4"}
 	// source_network, source_id_network
-	accountSources = [][]string{{"Audience Network", "7003"}, {"Feed", "7001"}, {"Stories", "7002"}, {"unknown", "unknown"}}
+	accountSources = [][]string{{"Audience Network", "7003"}, {"Feed", "7001"}, {"Stories", "7002"},
+		{"unknown", "unknown"}}
 )
 
-// column is what a dimension says of some rows that were written down: each value once, in a report's order.
+// column is what a dimension says of some rows that were written down: each value once, in a
+// report's order.
 func column(rows [][]string, i int) (values []string) {
 	for _, r := range rows {
 		values = append(values, r[i])
@@ -92,12 +107,16 @@ func accountValues() map[string][]string {
 		hours = append(hours, fmt.Sprintf("2026-03-%02dT%02d:00:00", 2+h/24, h%24))
 	}
 	return map[string][]string{
-		"hour": hours, "day": {"2026-03-02", "2026-03-03"}, "week": {"2026-03-01 - 2026-03-07"}, "month": {"2026-03"}, "year": {"2026"}, "quarter": {"Q1 2026"},
-		"os_name": column(accountDevices, 0), "device_type": column(accountDevices, 1), "store_type": column(accountDevices, 2), "platform": column(accountDevices, 3),
+		"hour": hours, "day": {"2026-03-02", "2026-03-03"}, "week": {"2026-03-01 - 2026-03-07"}, "month": {"2026-03"},
+		"year": {"2026"}, "quarter": {"Q1 2026"},
+		"os_name": column(accountDevices, 0), "device_type": column(accountDevices, 1),
+		"store_type": column(accountDevices, 2), "platform": column(accountDevices, 3),
 		"app": accountApps, "currency": {"US Dollar"}, "currency_code": {"USD"},
-		"network": column(accountNetworks, 0), "partner_name": column(accountNetworks, 1), "partner": column(accountNetworks, 2),
+		"network": column(accountNetworks, 0), "partner_name": column(accountNetworks, 1),
+		"partner":    column(accountNetworks, 2),
 		"partner_id": column(accountNetworks, 3), "channel": column(accountNetworks, 4),
-		"country": column(accountCountries, 0), "country_code": column(accountCountries, 1), "region": column(accountCountries, 2),
+		"country": column(accountCountries, 0), "country_code": column(accountCountries, 1),
+		"region":           column(accountCountries, 2),
 		"campaign_network": accountCampaigns, "adgroup_network": accountAdgroups, "creative_network": accountCreatives,
 		"source_network": column(accountSources, 0), "source_id_network": column(accountSources, 1),
 	}
@@ -138,7 +157,8 @@ func TestDocumentDimensions(t *testing.T) {
 		}
 	})
 	t.Run("store_id", func(t *testing.T) {
-		forms := map[string]string{"google_play": "com.example.", "huawei": "com.example.", "samsung_app_store": "com.example.", "amazon": "B0",
+		forms := map[string]string{"google_play": "com.example.", "huawei": "com.example.",
+			"samsung_app_store": "com.example.", "amazon": "B0",
 			"microsoft_store": "B0", "app_store": "1", "web": "missing", "unknown": "missing"}
 		for _, r := range reported(t, s, "store_type,store_id,app", "") {
 			if form, ok := forms[r[0]]; !ok || !strings.HasPrefix(r[1], form) {
@@ -146,9 +166,11 @@ func TestDocumentDimensions(t *testing.T) {
 			}
 		}
 	})
-	// What a network bought, at each level: its name, its ID, and both as Adjust shows them. Organic users have none.
+	// What a network bought, at each level: its name, its ID, and both as Adjust shows them.
+	// Organic users have none.
 	for _, level := range []string{"campaign", "adgroup", "creative"} {
-		names := map[string][]string{"campaign": accountCampaigns, "adgroup": accountAdgroups, "creative": accountCreatives}[level]
+		names := map[string][]string{"campaign": accountCampaigns, "adgroup": accountAdgroups,
+			"creative": accountCreatives}[level]
 		for i, dimension := range []string{level, level + "_id_network"} {
 			t.Run(dimension, func(t *testing.T) {
 				for _, r := range reported(t, s, level+","+level+"_id_network,"+level+"_network,network", "") {
@@ -162,7 +184,8 @@ func TestDocumentDimensions(t *testing.T) {
 					if r[2] == "unknown" {
 						want = "unknown"
 					}
-					if r[i] != want || !slices.Contains(names, r[2]) || r[3] == "Organic" && want != "unknown" || strings.Trim(r[1], "0123456789") != "" && want != "unknown" {
+					if r[i] != want || !slices.Contains(names, r[2]) || r[3] == "Organic" && want != "unknown" ||
+						strings.Trim(r[1], "0123456789") != "" && want != "unknown" {
 						t.Errorf("%s of %q, want %q", dimension, r, want)
 					}
 				}
@@ -173,7 +196,8 @@ func TestDocumentDimensions(t *testing.T) {
 		accounts := map[string]string{}
 		for _, r := range reported(t, s, "ad_account_id,app,network", "") {
 			reports := func(n []string) bool {
-				return n[0] == r[2] && (n[1] != "unknown" || n[0] == "unknown") && n[0] != "Organic" && n[0] != "Unity Ads" && n[0] != "Kooperation München"
+				return n[0] == r[2] && (n[1] != "unknown" || n[0] == "unknown") && n[0] != "Organic" &&
+					n[0] != "Unity Ads" && n[0] != "Kooperation München"
 			}
 			known := slices.ContainsFunc(accountNetworks, reports)
 			if known == (r[0] == "unknown") || known && accounts[r[1]+r[2]] != "" {
@@ -204,10 +228,13 @@ func TestDocumentFilters(t *testing.T) {
 			for dimension, all := range values {
 				whole := all[len(all)/2]
 				runes := []rune(whole)
-				sent := map[string]string{"in": whole, "not_in": whole, "contains": string(runes[len(runes)/3 : len(runes)-len(runes)/3]),
-					"exclude":     string(runes[len(runes)/3 : len(runes)-len(runes)/3]),
-					"starts_with": string(runes[:len(runes)-len(runes)/2]), "not_starts_with": string(runes[:len(runes)-len(runes)/2]),
-					"ends_with": string(runes[len(runes)/2:]), "not_ends_with": string(runes[len(runes)/2:])}[operator]
+				sent := map[string]string{"in": whole, "not_in": whole,
+					"contains":        string(runes[len(runes)/3 : len(runes)-len(runes)/3]),
+					"exclude":         string(runes[len(runes)/3 : len(runes)-len(runes)/3]),
+					"starts_with":     string(runes[:len(runes)-len(runes)/2]),
+					"not_starts_with": string(runes[:len(runes)-len(runes)/2]),
+					"ends_with":       string(runes[len(runes)/2:]),
+					"not_ends_with":   string(runes[len(runes)/2:])}[operator]
 				if strings.HasSuffix(operator, "in") && strings.Contains(sent, ",") {
 					continue // a list can't name it
 				}
@@ -218,7 +245,8 @@ func TestDocumentFilters(t *testing.T) {
 							want = append(want, v)
 						}
 					}
-					if got := column(reported(t, s, dimension, "&"+dimension+"__"+operator+"="+url.QueryEscape(sent)), 0); !slices.Equal(got, want) {
+					if got := column(reported(t, s, dimension, "&"+dimension+"__"+operator+"="+url.QueryEscape(sent)),
+						0); !slices.Equal(got, want) {
 						t.Errorf("%s__%s=%s: %q\nwant %q", dimension, operator, sent, got, want)
 					}
 				}
@@ -233,14 +261,17 @@ func TestDocumentFilters(t *testing.T) {
 		{"partner_name", "partner_id__in", "-300,34", "Facebook|Organic"},
 		{"network", "partner_name__starts_with", "face", "Facebook Installs|Instagram Installs"},
 		{"network", "channel__ends_with", `"best of"`, `Newsletter, May "best of"`},
-		{"partner", "network__not_in", "organic,applovin,google ads aci,kooperation münchen", "facebook|tiktok|unityads|unknown"},
-		{"country_code", "country__not_ends_with", "A", "BR|DE|FR|GB|JP|MX|TR|unknown"}, // without India and the United States of America
+		{"partner", "network__not_in", "organic,applovin,google ads aci,kooperation münchen",
+			"facebook|tiktok|unityads|unknown"},
+		// Without India and the United States of America.
+		{"country_code", "country__not_ends_with", "A", "BR|DE|FR|GB|JP|MX|TR|unknown"},
 		{"region", "country_code__not_starts_with", "u", "APAC|EMEA|LATAM"},
 		{"os_name", "store_type__exclude", "o", "android|windows"},
 		{"device_type", "os_names", "ios,fire-tv", "ipod|phone|tablet|tv"},
 	} {
 		want := strings.Split(c.want, "|")
-		if got := column(reported(t, s, c.dimension, "&"+c.filter+"="+url.QueryEscape(c.value)), 0); !slices.Equal(got, want) {
+		if got := column(reported(t, s, c.dimension, "&"+c.filter+"="+url.QueryEscape(c.value)), 0); !slices.Equal(got,
+			want) {
 			t.Errorf("%s of %s=%s: %q, want %q", c.dimension, c.filter, c.value, got, want)
 		}
 	}

@@ -26,7 +26,8 @@ func TestDocumentAppEndpoints(t *testing.T) {
 	}
 	secrets := func(t *testing.T) (list []any) {
 		t.Helper()
-		return ok(t, "GET", "/app/"+token+"/settings?sections=sdk_secrets", nil)["sdk_secrets"].(fields)["secrets"].([]any)
+		return ok(t, "GET", "/app/"+token+"/settings?sections=sdk_secrets",
+			nil)["sdk_secrets"].(fields)["secrets"].([]any)
 	}
 	t.Run("POST /app", func(t *testing.T) {
 		again := made(t, s, androidApp("name", "Renamed", "force_update", true))
@@ -47,39 +48,47 @@ func TestDocumentAppEndpoints(t *testing.T) {
 		got := ok(t, "POST", "/app/"+token, fields{"name": "By token", "override_settings": overrides,
 			"additional_stores": fields{"amazon": fields{"store_id": "B00AMAZON1"}}})
 		details := detailsOf(t, s, app)
-		if got["adjust_app_token"] != token || details["name"] != "By token" || same(t, details["additional_info"].(fields)["overrides"]) != same(t, overrides) {
+		if got["adjust_app_token"] != token || details["name"] != "By token" ||
+			same(t, details["additional_info"].(fields)["overrides"]) != same(t, overrides) {
 			t.Errorf("%v, then %v", got, details)
 		}
 	})
 	t.Run("PATCH /app/{app_token}/signature", func(t *testing.T) {
 		print := strings.TrimSuffix(strings.Repeat("C4:BD:07:91:", 5), ":")
-		got := ok(t, "PATCH", "/app/"+token+"/signature", fields{"enforce_install_signing": true, "android_fingerprints": []string{print}})
+		got := ok(t, "PATCH", "/app/"+token+"/signature", fields{"enforce_install_signing": true,
+			"android_fingerprints": []string{print}})
 		kept := ok(t, "GET", "/app/"+token+"/settings?sections=signature", nil)["signature"]
 		if same(t, got) != same(t, kept) || !strings.Contains(same(t, kept), print) {
 			t.Errorf("%v, then %v", got, kept)
 		}
 	})
 	t.Run("GET /app", func(t *testing.T) {
-		for query, want := range map[string]bool{"store_id=com.new.game&platform=android": true, "store_id=com.new.game&platform=android&store=google_play": true,
-			"store_id=B00AMAZON1&platform=android&store=amazon": false, "store_id=com.new.game&platform=android&store=amazon": true,
-			"store_id=com.new.game&platform=android&store=huawei": false,
-			"store_id=com.new.game&platform=ios":                  false} {
+		for query, want := range map[string]bool{"store_id=com.new.game&platform=android": true,
+			"store_id=com.new.game&platform=android&store=google_play": true,
+			"store_id=B00AMAZON1&platform=android&store=amazon":        false,
+			"store_id=com.new.game&platform=android&store=amazon":      true,
+			"store_id=com.new.game&platform=android&store=huawei":      false,
+			"store_id=com.new.game&platform=ios":                       false} {
 			c := automation(t, s, "GET", "/app?"+query, "x", nil)
-			if want != (c.status == 200 && object[fields](t, c)["adjust_app_token"] == token) || !want && c.status != 400 {
+			if want != (c.status == 200 && object[fields](t, c)["adjust_app_token"] == token) || !want &&
+				c.status != 400 {
 				t.Errorf("%s: %d %s", query, c.status, c.body)
 			}
 		}
 	})
 	t.Run("GET /app/{app_token}", func(t *testing.T) {
-		if got := ok(t, "GET", "/app/"+token, nil); got["adjust_app_token"] != token || got["store_id"] != "com.new.game" {
+		if got := ok(t, "GET", "/app/"+token, nil); got["adjust_app_token"] != token ||
+			got["store_id"] != "com.new.game" {
 			t.Errorf("%v", got)
 		}
 	})
 	t.Run("GET /app/{app_token}/settings", func(t *testing.T) {
-		if got := ok(t, "GET", "/app/"+other+"/settings", nil); len(got) < 10 || got["app_info"].(fields)["app_token"] != other {
+		if got := ok(t, "GET", "/app/"+other+"/settings", nil); len(got) < 10 ||
+			got["app_info"].(fields)["app_token"] != other {
 			t.Errorf("an app that wasn't made through this API: %v", got)
 		}
-		if got := ok(t, "GET", "/app/"+token+"/settings?sections=events&sections=partners", nil); len(got) != 2 || got["events"] == nil || got["partners"] == nil {
+		if got := ok(t, "GET", "/app/"+token+"/settings?sections=events&sections=partners", nil); len(got) != 2 ||
+			got["events"] == nil || got["partners"] == nil {
 			t.Errorf("two sections: %v", got)
 		}
 	})
@@ -95,12 +104,14 @@ func TestDocumentAppEndpoints(t *testing.T) {
 	})
 	t.Run("GET /status/{ticket_token}", func(t *testing.T) {
 		got := ok(t, "GET", "/status/"+ticket, nil)
-		if got["status"] != "completed" || got["kind"] != "migration" || got["result"].(fields)["events"].(fields)["successes"] == nil {
+		if got["status"] != "completed" || got["kind"] != "migration" ||
+			got["result"].(fields)["events"].(fields)["successes"] == nil {
 			t.Errorf("%v", got)
 		}
 	})
 	t.Run("POST /events", func(t *testing.T) {
-		send := fields{"app_tokens": []string{token, other}, "events": []fields{{"name": "level done", "unique": true}, {"name": "bought"}}}
+		send := fields{"app_tokens": []string{token, other}, "events": []fields{{"name": "level done", "unique": true},
+			{"name": "bought"}}}
 		first, second := ok(t, "POST", "/events", send), ok(t, "POST", "/events", send)
 		if len(first["successes"].([]any)) != 4 || same(t, first["successes"]) != same(t, second["successes"]) {
 			t.Errorf("created %v, then updated %v", first, second)
@@ -137,14 +148,16 @@ func TestDocumentAppEndpoints(t *testing.T) {
 	t.Run("POST /app/{app_token}/secrets/{secret_id}/reactivate", func(t *testing.T) {
 		id := same(t, secrets(t)[0].(fields)["id"])
 		got := ok(t, "POST", "/app/"+token+"/secrets/"+id+"/reactivate", fields{"scope": "all-traffic"})
-		if !strings.Contains(same(t, got["combined_secrets"]), `"active":true`) || !strings.Contains(same(t, secrets(t)), `"active":true`) {
+		if !strings.Contains(same(t, got["combined_secrets"]), `"active":true`) ||
+			!strings.Contains(same(t, secrets(t)), `"active":true`) {
 			t.Errorf("%v", got)
 		}
 	})
 	t.Run("POST /app/{app_token}/secrets/{secret_id}/revoke", func(t *testing.T) {
 		id := same(t, secrets(t)[0].(fields)["id"])
 		got := ok(t, "POST", "/app/"+token+"/secrets/"+id+"/revoke", nil)
-		if strings.Contains(same(t, got["combined_secrets"]), `"active":true`) || strings.Contains(same(t, secrets(t)), `"active":true`) {
+		if strings.Contains(same(t, got["combined_secrets"]), `"active":true`) ||
+			strings.Contains(same(t, secrets(t)), `"active":true`) {
 			t.Errorf("%v", got)
 		}
 		if c := automation(t, s, "POST", "/app/"+token+"/secrets/999999/revoke", "x", nil); c.status != 400 {
@@ -160,7 +173,8 @@ func TestDocumentAppEndpoints(t *testing.T) {
 		}
 		ok(t, "POST", "/vault", fields{"section": "purchase_verification", "store": "google", "data": plain})
 		for _, section := range []string{"app_info", "signature", "moon"} {
-			if c := automation(t, s, "POST", "/vault", "x", fields{"section": section, "data": plain}); c.status != 422 {
+			if c := automation(t, s, "POST", "/vault", "x", fields{"section": section, "data": plain}); c.status !=
+				422 {
 				t.Errorf("%s: %d %s", section, c.status, c.body)
 			}
 		}
@@ -188,7 +202,8 @@ func TestDocumentWhichAppsAreReturned(t *testing.T) {
 	if store == "" {
 		t.Fatalf("an app without a store: %v", info)
 	}
-	if c := automation(t, s, "POST", "/events", "x", fields{"app_tokens": []string{token}, "events": []fields{{"name": "bought"}}}); c.status != 200 {
+	if c := automation(t, s, "POST", "/events", "x", fields{"app_tokens": []string{token},
+		"events": []fields{{"name": "bought"}}}); c.status != 200 {
 		t.Fatalf("%d %s", c.status, c.body) // events don't make it one of this API's apps
 	}
 	for _, path := range []string{"/app/" + token, "/app?store_id=" + store + "&platform=" + platform} {
@@ -216,9 +231,11 @@ func TestDocumentWhichAppsAreReturned(t *testing.T) {
 func TestDocumentAdditionalStores(t *testing.T) {
 	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
-	for _, stores := range []fields{{"amazon": fields{"store_id": "B00AMAZON1"}}, {"amazon": fields{"store_id": "B00AMAZON2"}, "huawei": fields{"store_id": "C100"}}} {
+	for _, stores := range []fields{{"amazon": fields{"store_id": "B00AMAZON1"}},
+		{"amazon": fields{"store_id": "B00AMAZON2"}, "huawei": fields{"store_id": "C100"}}} {
 		app := made(t, s, androidApp("additional_stores", stores))
-		if app["store_id"] != "com.new.game" || app["bundle_id"] != "com.new.game" || detailsOf(t, s, app)["store_id"] != "com.new.game" {
+		if app["store_id"] != "com.new.game" || app["bundle_id"] != "com.new.game" ||
+			detailsOf(t, s, app)["store_id"] != "com.new.game" {
 			t.Errorf("with %v: %v", stores, app)
 		}
 		info := read(t, s, "/app/"+app["adjust_app_token"].(string)+"/settings?sections=app_info")["app_info"].(fields)
@@ -228,12 +245,14 @@ func TestDocumentAdditionalStores(t *testing.T) {
 			}
 		}
 	}
-	if c := automation(t, s, "POST", "/app", "x", iosApp("additional_stores", fields{"amazon": fields{"store_id": "B00AMAZON1"}})); c.status != 422 {
+	if c := automation(t, s, "POST", "/app", "x", iosApp("additional_stores",
+		fields{"amazon": fields{"store_id": "B00AMAZON1"}})); c.status != 422 {
 		t.Errorf("of an iOS app: %d %s", c.status, c.body)
 	}
 }
 
-// An override replaces the template's value for its app, is saved, and is applied again by later migrations.
+// An override replaces the template's value for its app, is saved, and is applied again by later
+// migrations.
 func TestDocumentOverrides(t *testing.T) {
 	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
@@ -243,7 +262,8 @@ func TestDocumentOverrides(t *testing.T) {
 	}
 	plain := made(t, s, androidApp("store_id", "com.plain"))
 	read(t, s, "/status/"+plain["ticket_token"].(string))
-	ours := androidApp("store_id", "com.ours", "override_settings", fields{"attribution_settings": fields{"click_device_matching": fields{"window": 86400, "enabled": true}}})
+	ours := androidApp("store_id", "com.ours", "override_settings",
+		fields{"attribution_settings": fields{"click_device_matching": fields{"window": 86400, "enabled": true}}})
 	app := made(t, s, ours)
 	read(t, s, "/status/"+app["ticket_token"].(string))
 	if got := window(app); !strings.Contains(got, `"window":86400`) || got == window(plain) {
@@ -252,7 +272,8 @@ func TestDocumentOverrides(t *testing.T) {
 	delete(ours, "override_settings")
 	ours["force_update"] = true
 	again := made(t, s, ours)
-	if read(t, s, "/status/"+again["ticket_token"].(string)); again["ticket_token"] == app["ticket_token"] || !strings.Contains(window(again), `"window":86400`) {
+	if read(t, s, "/status/"+again["ticket_token"].(string)); again["ticket_token"] == app["ticket_token"] ||
+		!strings.Contains(window(again), `"window":86400`) {
 		t.Errorf("after a later migration: %s", window(again))
 	}
 	if got := same(t, detailsOf(t, s, app)["additional_info"]); !strings.Contains(got, "86400") {

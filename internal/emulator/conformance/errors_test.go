@@ -12,7 +12,8 @@ import (
 // App automation answers with each status that the document names, in its error body.
 func TestDocumentAppStatuses(t *testing.T) {
 	t.Parallel()
-	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2, Tokens: map[string]emulator.Role{"admin": emulator.RoleAdmin, "editor": emulator.RoleEditor, "reader": emulator.RoleReader}})
+	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2, Tokens: map[string]emulator.Role{"admin": emulator.RoleAdmin,
+		"editor": emulator.RoleEditor, "reader": emulator.RoleReader}})
 	cases := []struct {
 		status, method, path, token string
 		body                        any
@@ -29,7 +30,8 @@ func TestDocumentAppStatuses(t *testing.T) {
 		{"403", "POST", "/app", "reader", androidApp(), "auth_error", nil},
 		{"422", "POST", "/app", "admin", androidApp("platform", "palm"), "validation_error", nil},
 		{"422", "POST", "/app", "admin", fields{}, "validation_error", nil},
-		{"500", "GET", "/apps/list", "admin", nil, "service_error", &emulator.Fault{Kind: emulator.FaultStatus, Status: 500}},
+		{"500", "GET", "/apps/list", "admin", nil, "service_error", &emulator.Fault{Kind: emulator.FaultStatus,
+			Status: 500}},
 	}
 	for _, status := range []string{"200", "400", "401", "403", "422", "500"} {
 		t.Run(status, func(t *testing.T) {
@@ -44,7 +46,9 @@ func TestDocumentAppStatuses(t *testing.T) {
 				got := automation(t, s, c.method, c.path, c.token, c.body)
 				if strconv.Itoa(got.status) != status {
 					t.Errorf("%s %s by %q: %d %s", c.method, c.path, c.token, got.status, got.body)
-				} else if e := object[fields](t, got); c.code != "" && (e["error_code"] != c.code || e["error_desc"] == "" || (e["error_desc_details"] != nil) != (status == "422")) {
+				} else if e := object[fields](t, got); c.code != "" &&
+					(e["error_code"] != c.code || e["error_desc"] == "" ||
+						(e["error_desc_details"] != nil) != (status == "422")) {
 					t.Errorf("%s %s: %s, want %s", c.method, c.path, got.body, c.code)
 				}
 			}
@@ -58,7 +62,8 @@ func TestDocumentValidationErrors(t *testing.T) {
 	s := serviceOf(t, emulator.Options{Apps: 2, Days: 2})
 	for _, field := range []string{"name", "bundle_id", "store_id", "platform"} {
 		c := automation(t, s, "POST", "/app", "x", androidApp(field, nil))
-		if want := `[{"loc":["body","` + field + `"],"msg":"Field required"}]`; c.status != 422 || detail(t, c) != want {
+		if want := `[{"loc":["body","` + field + `"],"msg":"Field required"}]`; c.status != 422 ||
+			detail(t, c) != want {
 			t.Errorf("without %s: %d %s, want %s", field, c.status, c.body, want)
 		}
 	}
@@ -72,27 +77,32 @@ func TestDocumentValidationErrors(t *testing.T) {
 		}
 	}
 	slices.Sort(locs)
-	if got := strings.Join(locs, " "); got != `["body","bundle_id"] ["body","name"] ["body","platform"] ["body","store_id"]` {
+	if got := strings.Join(locs, " "); got !=
+		`["body","bundle_id"] ["body","name"] ["body","platform"] ["body","store_id"]` {
 		t.Errorf("all at once: %s", got)
 	}
 	for _, body := range []string{"", "{", "[]", `"text"`, "null"} {
-		if c := call(s, "POST", "/app-automation/app", "x", "application/json", body); c.status != 422 || !strings.Contains(detail(t, c), `["body"`) {
+		if c := call(s, "POST", "/app-automation/app", "x", "application/json", body); c.status != 422 ||
+			!strings.Contains(detail(t, c), `["body"`) {
 			t.Errorf("%q: %d %s", body, c.status, c.body)
 		}
 	}
 }
 
-// The preconditions: the feature is on, there is a template, the caller may edit, the token is valid.
+// The preconditions: the feature is on, there is a template, the caller may edit, the token is
+// valid.
 func TestDocumentPreconditions(t *testing.T) {
 	t.Parallel()
 	off := serviceOf(t, emulator.Options{Apps: 1, Days: 2, NoAutomation: true})
 	bare := serviceOf(t, emulator.Options{Apps: 1, Days: 2, NoTemplate: true})
-	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2, Tokens: map[string]emulator.Role{"one": emulator.RoleEditor, "reader": emulator.RoleReader}})
+	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2, Tokens: map[string]emulator.Role{"one": emulator.RoleEditor,
+		"reader": emulator.RoleReader}})
 	for _, c := range []struct {
 		name, token string
 		s           *emulator.Server
 		status      int
-	}{{"all is well", "one", s, 200}, {"the feature is off", "one", off, 403}, {"no template", "one", bare, 422}, {"a reader", "reader", s, 403}, {"no token", "", s, 401}} {
+	}{{"all is well", "one", s, 200}, {"the feature is off", "one", off, 403}, {"no template", "one", bare, 422},
+		{"a reader", "reader", s, 403}, {"no token", "", s, 401}} {
 		if got := automation(t, c.s, "POST", "/app", c.token, androidApp()); got.status != c.status {
 			t.Errorf("%s: %d %s, want %d", c.name, got.status, got.body, c.status)
 		}
@@ -108,7 +118,8 @@ func TestDocumentPreconditions(t *testing.T) {
 		t.Errorf("the new token: %d %s", got.status, got.body)
 	}
 	open := serviceOf(t, emulator.Options{Apps: 1, Days: 2}) // any token is let in
-	if _, known := open.ResetToken("any"); !known || automation(t, open, "GET", "/apps/list", "any", nil).status != 401 {
+	if _, known := open.ResetToken("any"); !known || automation(t, open, "GET", "/apps/list", "any",
+		nil).status != 401 {
 		t.Error("a token of many is let in after its reset")
 	}
 	if got := call(s, "GET", "/reports-service/events", "one", "", ""); got.status != 401 {

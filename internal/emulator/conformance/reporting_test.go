@@ -20,7 +20,8 @@ type called struct {
 	body   string
 }
 
-// serviceOf is the emulator, by its public face only, at noon of 2026-03-14 and without a limit of requests.
+// serviceOf is the emulator, by its public face only, at noon of 2026-03-14 and without a limit of
+// requests.
 func serviceOf(t *testing.T, o emulator.Options) *emulator.Server {
 	t.Helper()
 	if o.Rate == 0 {
@@ -72,13 +73,16 @@ func object[T any](t *testing.T, c called) (v T) {
 	return v
 }
 
-// A reporting endpoint answers with each status that the document names, and says why in the error body.
+// A reporting endpoint answers with each status that the document names, and says why in the error
+// body.
 func TestDocumentReportingStatuses(t *testing.T) {
 	t.Parallel()
 	const right, days = "right-token", "date_period=-1d:-1d"
 	ok := map[string]string{"events": "events?", "csv_report": "csv_report?dimensions=day&metrics=installs&" + days}
-	none := map[string]string{"events": "events?events__contains=no such event", "csv_report": ok["csv_report"] + "&network__in=nobody"}
-	bad := map[string]string{"events": "events?tokens_mapping=perhaps", "csv_report": "csv_report?dimensions=day&" + days}
+	none := map[string]string{"events": "events?events__contains=no such event",
+		"csv_report": ok["csv_report"] + "&network__in=nobody"}
+	bad := map[string]string{"events": "events?tokens_mapping=perhaps",
+		"csv_report": "csv_report?dimensions=day&" + days}
 	for _, path := range []string{"events", "csv_report"} {
 		for _, c := range []struct {
 			status, code, target, token, account string
@@ -143,7 +147,8 @@ func TestDocumentEventRecord(t *testing.T) {
 	s := serviceOf(t, emulator.Options{})
 	type record map[string]any
 	records := object[[]record](t, call(s, "GET", "/reports-service/events?tokens_mapping=true", "x", "", ""))
-	sections := []string{"conversion", "fraud", "cost", "revenue", "retention", "events", "conversion_events", "installs", "conversion_values"}
+	sections := []string{"conversion", "fraud", "cost", "revenue", "retention", "events", "conversion_events",
+		"installs", "conversion_values"}
 	apps, skad, seen := map[string]bool{}, map[any]bool{}, map[string]bool{}
 	for _, a := range s.Apps() {
 		apps[a.Token] = true
@@ -195,7 +200,8 @@ func TestDocumentEventRecord(t *testing.T) {
 			t.Errorf("%s: %d tokens, %d of them mapped", id, len(tokens), mapped)
 		}
 	}
-	for _, want := range []string{"short_name says something", "description says something", "formatting says something", "formatting is money"} {
+	for _, want := range []string{"short_name says something", "description says something",
+		"formatting says something", "formatting is money"} {
 		if !seen[want] {
 			t.Errorf("of no record: %s", want)
 		}
@@ -203,7 +209,8 @@ func TestDocumentEventRecord(t *testing.T) {
 	if len(skad) != 2 {
 		t.Errorf("is_skad_event is always %v", skad)
 	}
-	// Written down, not read: the account's events, and which of two texts is the name and which the short one.
+	// Written down, not read: the account's events, and which of two texts is the name and which
+	// the short one.
 	for _, c := range []struct{ id, name, short, section, formatting string }{
 		{"purchase", "Purchase", "PUR", "revenue", "money"},
 		{"purchase_completed", "purchase completed", "PCO", "revenue", "money"},
@@ -241,7 +248,8 @@ func TestDocumentEventRecord(t *testing.T) {
 		if formatting == "" {
 			formatting = nil
 		}
-		if r["id"] != id || r["short_name"] != c.short || r["section"] != c.section || r["formatting"] != formatting || !strings.Contains(r["description"].(string), c.name) {
+		if r["id"] != id || r["short_name"] != c.short || r["section"] != c.section || r["formatting"] != formatting ||
+			!strings.Contains(r["description"].(string), c.name) {
 			t.Errorf("%v\nwant %+v", r, c)
 		}
 	}

@@ -33,7 +33,8 @@ func choice(s *emulator.Server, device string, more ...string) url.Values {
 // took posts a choice, which must be answered 200.
 func took(t *testing.T, s *emulator.Server, device string, more ...string) {
 	t.Helper()
-	if c := share(s, choice(s, device, more...)); c.status != 200 || same(t, object[fields](t, c)) != `{"status":"OK"}` {
+	if c := share(s, choice(s, device, more...)); c.status != 200 ||
+		same(t, object[fields](t, c)) != `{"status":"OK"}` {
 		t.Fatalf("%v: %d %s", more, c.status, c.body)
 	}
 }
@@ -58,7 +59,8 @@ func sharedWith(t *testing.T, s *emulator.Server, device, partner string) (metri
 }
 
 // documentMetrics are the document's allowed names.
-var documentMetrics = []string{"ad_revenue", "all", "update", "att_update", "event", "install", "reattribution", "reattribution_reinstall", "reinstall",
+var documentMetrics = []string{"ad_revenue", "all", "update", "att_update", "event", "install", "reattribution",
+	"reattribution_reinstall", "reinstall",
 	"rejected_install", "rejected_reattribution", "sdk_click", "sdk_info", "session", "subscription", "uninstall"}
 
 // below are the metrics that a group takes with it; the service's page nests them so.
@@ -67,7 +69,8 @@ func below(metric string) []string {
 	case "all":
 		return documentMetrics
 	case "session":
-		return []string{"session", "install", "rejected_install", "reinstall", "reattribution", "rejected_reattribution", "reattribution_reinstall"}
+		return []string{"session", "install", "rejected_install", "reinstall", "reattribution",
+			"rejected_reattribution", "reattribution_reinstall"}
 	case "install":
 		return []string{"install", "rejected_install"}
 	}
@@ -103,7 +106,8 @@ func TestDocumentSharingMetrics(t *testing.T) {
 				if partner == "all" {
 					others = without(below(metric)...)
 				}
-				for of, want := range map[string][]string{"facebook": without(below(metric)...), "google": others, "dynamic_callbacks": others} {
+				for of, want := range map[string][]string{"facebook": without(below(metric)...), "google": others,
+					"dynamic_callbacks": others} {
 					if got := sharedWith(t, s, device, of); !slices.Equal(got, want) {
 						t.Errorf("%s disabled for %s: %s is sent %v, want %v", metric, partner, of, got, want)
 					}
@@ -126,13 +130,18 @@ func TestDocumentGroupRules(t *testing.T) {
 	}{
 		{"rule 1", `{"facebook":{"session":false}}`, "facebook", without(below("session")...)},
 		{"rule 1", `{"facebook":{"install":false}}`, "facebook", without("install", "rejected_install")},
-		{"rule 1", `{"facebook":{"rejected_install":false,"reinstall":false,"reattribution":false,"rejected_reattribution":false,"reattribution_reinstall":false}}`,
-			"facebook", without("rejected_install", "reinstall", "reattribution", "rejected_reattribution", "reattribution_reinstall")},
-		{"rule 2", `{"facebook":{"session":false,"install":true}}`, "facebook", sorted(append(without(below("session")...), "install", "rejected_install")...)},
-		{"rule 2", `{"facebook":{"session":false,"reinstall":true}}`, "facebook", sorted(append(without(below("session")...), "reinstall")...)},
+		{"rule 1",
+			`{"facebook":{"rejected_install":false,"reinstall":false,"reattribution":false,"rejected_reattribution":false,"reattribution_reinstall":false}}`,
+			"facebook", without("rejected_install", "reinstall", "reattribution", "rejected_reattribution",
+				"reattribution_reinstall")},
+		{"rule 2", `{"facebook":{"session":false,"install":true}}`, "facebook",
+			sorted(append(without(below("session")...), "install", "rejected_install")...)},
+		{"rule 2", `{"facebook":{"session":false,"reinstall":true}}`, "facebook",
+			sorted(append(without(below("session")...), "reinstall")...)},
 		{"rule 2", `{"facebook":{"all":false,"install":true}}`, "facebook", []string{"install", "rejected_install"}},
 		{"rule 3", `{"facebook":{"session":true,"install":false}}`, "facebook", without("install", "rejected_install")},
-		{"rule 3", `{"facebook":{"all":false,"session":true,"install":false}}`, "facebook", sorted("session", "reinstall", "reattribution", "rejected_reattribution", "reattribution_reinstall")},
+		{"rule 3", `{"facebook":{"all":false,"session":true,"install":false}}`, "facebook",
+			sorted("session", "reinstall", "reattribution", "rejected_reattribution", "reattribution_reinstall")},
 		{"rule 4", `{"all":{"event":false}}`, "facebook", without("event")},
 		{"rule 4", `{"facebook":{"all":false}}`, "facebook", nil},
 		{"rule 4", `{"facebook":{"all":false}}`, "google", without()},
@@ -174,7 +183,8 @@ func TestDocumentSharingEncodings(t *testing.T) {
 	}
 	brackets := func(device string) url.Values {
 		v := plain(device)
-		for i, o := range [][3]string{{"facebook", "event", "false"}, {"facebook", "session", "false"}, {"google", "all", "false"}} {
+		for i, o := range [][3]string{{"facebook", "event", "false"}, {"facebook", "session", "false"},
+			{"google", "all", "false"}} {
 			for n, field := range []string{"partnerName", "key", "value"} {
 				v.Set("partner_sharing_settings["+strconv.Itoa(i)+"]["+field+"]", o[n])
 			}
@@ -182,14 +192,16 @@ func TestDocumentSharingEncodings(t *testing.T) {
 		return v
 	}
 	body := func(device, settings string) string {
-		return `{"s2s":"1","app_token":"` + app + `","idfa":"` + device + `","partner_sharing_settings":` + settings + `,"granular_third_party_sharing_options":` + options + `}`
+		return `{"s2s":"1","app_token":"` + app + `","idfa":"` + device + `","partner_sharing_settings":` + settings +
+			`,"granular_third_party_sharing_options":` + options + `}`
 	}
 	for i, c := range []struct {
 		name string
 		send func(device string) called
 	}{
 		{"query", func(d string) called {
-			return call(s, "POST", "/third_party_sharing?"+plain(d, "partner_sharing_settings", settings).Encode(), "", "", "")
+			return call(s, "POST", "/third_party_sharing?"+plain(d, "partner_sharing_settings", settings).Encode(), "",
+				"", "")
 		}},
 		{"form", func(d string) called { return share(s, plain(d, "partner_sharing_settings", settings)) }},
 		{"form objects", func(d string) called { return share(s, plain(d, "partner_sharing_settings", objects)) }},
@@ -201,7 +213,8 @@ func TestDocumentSharingEncodings(t *testing.T) {
 			return call(s, "POST", "/third_party_sharing", "", jsonKind, body(d, objects))
 		}},
 		{"query and JSON", func(d string) called {
-			return call(s, "POST", "/third_party_sharing?"+choice(s, d, "partner_sharing_settings", settings).Encode(), "", jsonKind,
+			return call(s, "POST", "/third_party_sharing?"+choice(s, d, "partner_sharing_settings", settings).Encode(),
+				"", jsonKind,
 				`{"granular_third_party_sharing_options":`+options+`}`)
 		}},
 	} {
@@ -210,13 +223,15 @@ func TestDocumentSharingEncodings(t *testing.T) {
 			if got := c.send(device); got.status != 200 {
 				t.Fatalf("%d %s", got.status, got.body)
 			}
-			if got, want := sharedWith(t, s, device, "facebook"), without(append(below("session"), "event")...); !slices.Equal(got, want) {
+			if got, want := sharedWith(t, s, device, "facebook"),
+				without(append(below("session"), "event")...); !slices.Equal(got, want) {
 				t.Errorf("facebook is sent %v, want %v", got, want)
 			}
 			if got := sharedWith(t, s, device, "google"); len(got) > 0 {
 				t.Errorf("google is sent %v", got)
 			}
-			if got, want := optionsOf(t, s, device), `{"google_dma":{"ad_personalization":"0","eea":"1"}}`; got != want {
+			if got, want := optionsOf(t, s, device), `{"google_dma":{"ad_personalization":"0","eea":"1"}}`; got !=
+				want {
 				t.Errorf("options %s, want %s", got, want)
 			}
 		})
@@ -285,7 +300,8 @@ func TestDocumentSharingParameters(t *testing.T) {
 		refused(t, choice(s, "d"), "sharing") // nothing is said at all
 	})
 	t.Run("partner_sharing_settings", func(t *testing.T) {
-		for i, slug := range []string{"applovin", "chartboost", "facebook", "gameanalytics", "google", "inmobi", "ironsource", "mintegral", "snapchat",
+		for i, slug := range []string{"applovin", "chartboost", "facebook", "gameanalytics", "google", "inmobi",
+			"ironsource", "mintegral", "snapchat",
 			"tapjoy", "tiktok", "unityads", "vungle"} {
 			alias := fmt.Sprint("partner_", i+1)
 			took(t, s, alias, "partner_sharing_settings", `{"`+alias+`":{"all":false}}`)
@@ -299,8 +315,10 @@ func TestDocumentSharingParameters(t *testing.T) {
 		refused(t, choice(s, "d", "partner_sharing_settings", `{"facebook":{"event":"no"}}`), "facebook.event")
 	})
 	t.Run("granular_third_party_sharing_options", func(t *testing.T) {
-		took(t, s, "granular", "granular_third_party_sharing_options", `{"partner_dma":{"eea":"0"},"facebook":{"data_processing_options_country":"1","data_processing_options_state":"1000"}}`)
-		if got := optionsOf(t, s, "granular"); !strings.Contains(got, `"eea":"0"`) || !strings.Contains(got, `"data_processing_options_state":"1000"`) {
+		took(t, s, "granular", "granular_third_party_sharing_options",
+			`{"partner_dma":{"eea":"0"},"facebook":{"data_processing_options_country":"1","data_processing_options_state":"1000"}}`)
+		if got := optionsOf(t, s, "granular"); !strings.Contains(got, `"eea":"0"`) ||
+			!strings.Contains(got, `"data_processing_options_state":"1000"`) {
 			t.Errorf("options %s", got)
 		}
 		refused(t, choice(s, "d", "granular_third_party_sharing_options", "["), "granular_third_party_sharing_options")
@@ -321,7 +339,8 @@ func TestDocumentConsent(t *testing.T) {
 				}
 			}
 			for _, flag := range []string{`"2"`, `"yes"`, `""`, `[1]`} {
-				c := share(s, choice(s, "of-"+key, "granular_third_party_sharing_options", `{"google_dma":{"`+key+`":`+flag+`}}`))
+				c := share(s, choice(s, "of-"+key, "granular_third_party_sharing_options",
+					`{"google_dma":{"`+key+`":`+flag+`}}`))
 				if c.status != 400 || !strings.Contains(c.body, key) {
 					t.Errorf("the flag %s: %d %s", flag, c.status, c.body)
 				}
@@ -344,8 +363,10 @@ func TestDocumentSharingStatuses(t *testing.T) {
 		for i, bad := range [][]string{
 			{"partner_sharing_settings", `{"facebook":{"event":false},"nobody":{"event":false}}`, "nobody"},
 			{"partner_sharing_settings", `{"facebook":{"event":false,"moon":true}}`, "moon"},
-			{"partner_sharing_settings", `{"facebook":{"event":false}}`, "eea", "granular_third_party_sharing_options", `{"google_dma":{"eea":"maybe"}}`},
-			{"partner_sharing_settings", `{"facebook":{"event":false}}`, "granular_third_party_sharing_options", "granular_third_party_sharing_options", "{"},
+			{"partner_sharing_settings", `{"facebook":{"event":false}}`, "eea", "granular_third_party_sharing_options",
+				`{"google_dma":{"eea":"maybe"}}`},
+			{"partner_sharing_settings", `{"facebook":{"event":false}}`, "granular_third_party_sharing_options",
+				"granular_third_party_sharing_options", "{"},
 		} {
 			device := fmt.Sprint("d202-", i)
 			more := slices.Concat(bad[:2], bad[3:])
@@ -360,10 +381,12 @@ func TestDocumentSharingStatuses(t *testing.T) {
 	})
 	t.Run("400", func(t *testing.T) {
 		c := share(s, choice(s, "d400", "sharing", "disable", "app_token", "nosuchapp"))
-		if c.status != 400 || same(t, object[fields](t, c)) != `{"error":"Third party sharing failed (App not found)"}` {
+		if c.status != 400 || same(t, object[fields](t, c)) !=
+			`{"error":"Third party sharing failed (App not found)"}` {
 			t.Errorf("an unknown app: %d %s", c.status, c.body)
 		}
-		for _, v := range []url.Values{{}, choice(s, "d400"), choice(s, "d400", "sharing", "disable", "idfa", ""), choice(s, "d400", "partner_sharing_settings", `{"nobody":{"all":false}}`)} {
+		for _, v := range []url.Values{{}, choice(s, "d400"), choice(s, "d400", "sharing", "disable", "idfa", ""),
+			choice(s, "d400", "partner_sharing_settings", `{"nobody":{"all":false}}`)} {
 			if c := share(s, v); c.status != 400 || object[fields](t, c)["error"] == "" {
 				t.Errorf("%v: %d %s", v, c.status, c.body)
 			}
@@ -377,7 +400,8 @@ func TestDocumentSharingStatuses(t *testing.T) {
 	})
 }
 
-// The document doesn't say how requests are authenticated: by default not at all, else by a token of the app's.
+// The document doesn't say how requests are authenticated: by default not at all, else by a token
+// of the app's.
 func TestDocumentSharingAuthentication(t *testing.T) {
 	t.Parallel()
 	s := serviceOf(t, emulator.Options{Apps: 1, Days: 2, SharingTokens: map[string]string{"right": ""}})

@@ -11,7 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
-// Automate calls app automation with a body of JSON, sees that it is answered 200, and decodes the answer into into.
+// Automate calls app automation with a body of JSON, sees that it is answered 200, and decodes the
+// answer into into.
 func Automate(tb testing.TB, s *emulator.Server, method, path, body string, into any) {
 	tb.Helper()
 	r := httptest.NewRequest(method, "/app-automation/"+path, strings.NewReader(body))
@@ -30,13 +31,15 @@ func Automate(tb testing.TB, s *emulator.Server, method, path, body string, into
 	}
 }
 
-// MakeApp makes an Android app by POST /app, or gives the one of this store ID another name; it returns its token.
+// MakeApp makes an Android app by POST /app, or gives the one of this store ID another name; it
+// returns its token.
 func MakeApp(tb testing.TB, s *emulator.Server, name, storeID string) string {
 	tb.Helper()
 	var app struct {
 		Token string `json:"adjust_app_token"`
 	}
-	Automate(tb, s, "POST", "app", fmt.Sprintf(`{"name": %q, "bundle_id": %q, "store_id": %q, "platform": "android"}`, name, storeID, storeID), &app)
+	Automate(tb, s, "POST", "app", fmt.Sprintf(`{"name": %q, "bundle_id": %q, "store_id": %q, "platform": "android"}`,
+		name, storeID, storeID), &app)
 	return app.Token
 }
 

@@ -1,6 +1,7 @@
-// Package emutest opens an emulated service for a test and asks it, as net/http/httptest does for servers. Without it each
-// of the emulator's parts would have helpers of its own for what all of their tests do: open one, ask for a report, read
-// its columns, post spend, look into the kept file.
+// Package emutest opens an emulated service for a test and asks it, as net/http/httptest does for
+// servers. Without it each of the emulator's parts would have helpers of its own for what all of
+// their tests do: open one, ask for a report, read its columns, post spend, look into the kept
+// file.
 //
 //	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2})
 //	answer := emutest.Report(t, s, "day,app", "installs", "date_period=-3d:-1d")
@@ -37,11 +38,13 @@ var Noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 // AtNoon is Options.Now for a clock that stands at Noon.
 func AtNoon() time.Time { return Noon }
 
-var readings = flag.String("readings", "", "readings that tests' emulators follow: a row's number, or choices such as app-absent=404,apps-list=denied")
+var readings = flag.String("readings", "",
+	"readings that tests' emulators follow: a row's number, or choices such as app-absent=404,apps-list=denied")
 
-// With is o for a test: names are hostile, unknown parameters are refused, so that no test asks for what nobody answers, and the readings of
-// the flag -readings hold, for tests that must hold under each of them: go test ./jobs/apps -args -readings 2. What o
-// itself chooses goes before the flag's choices, and those before the refusal.
+// With is o for a test: names are hostile, unknown parameters are refused, so that no test asks for
+// what nobody answers, and the readings of the flag -readings hold, for tests that must hold under
+// each of them: go test ./jobs/apps -args -readings 2. What o itself chooses goes before the flag's
+// choices, and those before the refusal.
 func With(o emulator.Options) emulator.Options {
 	o.Hostile = true
 	o.Readings = slices.Concat([]string{reading.UnknownParameters + "=refuse"}, Chosen(), o.Readings)
@@ -56,7 +59,8 @@ func Chosen() []string {
 	return strings.FieldsFunc(*readings, func(r rune) bool { return r == ',' })
 }
 
-// Open opens an emulator under With's readings, without a limit of requests, unless Options.Rate sets one, and closes it at the test's end.
+// Open opens an emulator under With's readings, without a limit of requests, unless Options.Rate
+// sets one, and closes it at the test's end.
 func Open(tb testing.TB, o emulator.Options) *emulator.Server {
 	tb.Helper()
 	if o.Rate == 0 {
@@ -184,7 +188,8 @@ func Desc(tb testing.TB, body io.Reader) (code, text string) {
 	return e.Code, e.Desc
 }
 
-// Fetch sends a GET through a client and reads the whole answer; its error is also that of a broken body.
+// Fetch sends a GET through a client and reads the whole answer; its error is also that of a broken
+// body.
 func Fetch(c *http.Client, url, token string) (*http.Response, []byte, error) {
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
 	if err != nil {

@@ -44,7 +44,8 @@ func PostCost(s *emulator.Server, v url.Values, form bool, headers ...string) *h
 
 // Cost is the parameters of a record of spend.
 func Cost(typ, currency, amount, id, tag string) url.Values {
-	return url.Values{"cost_type": {typ}, "cost_currency": {currency}, "cost_amount": {amount}, "cost_id": {id}, "tag": {tag}}
+	return url.Values{"cost_type": {typ}, "cost_currency": {currency}, "cost_amount": {amount}, "cost_id": {id},
+		"tag": {tag}}
 }
 
 // Engagements is a list of what Engagements yields for the days from so many ago to so many ago.
@@ -61,8 +62,10 @@ func Form(pairs ...string) string {
 	return strings.Join(out, "&")
 }
 
-// BenchmarkPosts posts b.N forms to a server with and without a kept file, and sees how many were taken.
-func BenchmarkPosts(b *testing.B, path string, answer int64, begin func(s *emulator.Server, n int), form func(i int) string, taken func() int) {
+// BenchmarkPosts posts b.N forms to a server with and without a kept file, and sees how many were
+// taken.
+func BenchmarkPosts(b *testing.B, path string, answer int64, begin func(s *emulator.Server, n int),
+	form func(i int) string, taken func() int) {
 	const connections = 32
 	for _, kept := range []bool{false, true} {
 		b.Run(fmt.Sprintf("kept=%t", kept), func(b *testing.B) {
@@ -91,7 +94,8 @@ func BenchmarkPosts(b *testing.B, path string, answer int64, begin func(s *emula
 			}
 			wg.Wait()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
-			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/record") // the client's too
+			// The client's too.
+			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/record")
 			b.StopTimer()
 			if got := taken(); got != b.N {
 				b.Errorf("%d taken, want %d", got, b.N)
@@ -109,7 +113,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// postAll posts the forms first, first+step, ... below n on one connection. All are answered 200 with so many bytes.
+// postAll posts the forms first, first+step, ... below n on one connection. All are answered 200
+// with so many bytes.
 func postAll(addr, path string, form func(i int) string, answer int64, first, step, n int) error {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -119,7 +124,10 @@ func postAll(addr, path string, form func(i int) string, answer int64, first, st
 	in := bufio.NewReader(conn)
 	for i := first; i < n; i += step {
 		body := form(i)
-		if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body); err != nil {
+		if _, err := fmt.Fprintf(conn,
+			"POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nContent-Type: "+
+				"application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", path, len(body),
+			body); err != nil {
 			return err
 		}
 		for line := ""; line != "\r\n"; {

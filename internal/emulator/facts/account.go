@@ -11,8 +11,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/store"
 )
 
-// Account is the apps and events of one moment. It doesn't change: whoever declares something makes another one, and an
-// answer is made from the one that it began with. Apps keep their places, and none goes away.
+// Account is the apps and events of one moment. It doesn't change: whoever declares something makes
+// another one, and an answer is made from the one that it began with. Apps keep their places, and
+// none goes away.
 type Account struct {
 	Apps    []App
 	MadeUp  int // so many of Apps come from the seed; those behind them were declared
@@ -32,7 +33,8 @@ type Declared struct {
 	Events                         []AppEvent // their slugs don't matter
 }
 
-// Edit is a transaction that may declare things. The world's account is another one once it is committed.
+// Edit is a transaction that may declare things. The world's account is another one once it is
+// committed.
 type Edit struct {
 	*sql.Tx
 	w       *World
@@ -40,7 +42,8 @@ type Edit struct {
 	own     bool // account is a copy that nobody else has
 }
 
-// Change runs do in a transaction of the world's database, which an error of do undoes: nobody else writes meanwhile.
+// Change runs do in a transaction of the world's database, which an error of do undoes: nobody else
+// writes meanwhile.
 func (w *World) Change(ctx context.Context, do func(*Edit) error) error {
 	var e *Edit
 	return w.Store.Change(ctx, func(tx *sql.Tx) error {
@@ -49,8 +52,9 @@ func (w *World) Change(ctx context.Context, do func(*Edit) error) error {
 	}, func() { w.account.Store(e.account) })
 }
 
-// Declare brings the account up to an app of app automation: a new one has traffic from yesterday on, so that reports of
-// whole days show it at once; a known one takes its name and the events that it lacks. Nothing is taken away.
+// Declare brings the account up to an app of app automation: a new one has traffic from yesterday
+// on, so that reports of whole days show it at once; a known one takes its name and the events that
+// it lacks. Nothing is taken away.
 func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 	i := e.account.Find(d.Token)
 	if i < 0 {
@@ -61,13 +65,15 @@ func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 		if err := insertSlices(ctx, e.Tx, i, e.account.Apps[i].Slices); err != nil {
 			return err
 		}
-		if err := store.Insert(ctx, e.Tx, "declared_apps", 6, []any{i, d.Token, d.Name, d.Platform, d.StoreID, today - 1}); err != nil {
+		if err := store.Insert(ctx, e.Tx, "declared_apps", 6, []any{i, d.Token, d.Name, d.Platform, d.StoreID,
+			today - 1}); err != nil {
 			return err
 		}
 	}
 	if e.account.Apps[i].Name != d.Name {
 		e.copy().rename(i, d.Name)
-		_, err := e.ExecContext(ctx, "INSERT INTO declared_apps (app, name) VALUES (?,?) ON CONFLICT (app) DO UPDATE SET name=excluded.name", i, d.Name)
+		_, err := e.ExecContext(ctx, "INSERT INTO declared_apps (app, name) VALUES (?,?) ON CONFLICT (app) DO "+
+			"UPDATE SET name=excluded.name", i, d.Name)
 		if err == nil {
 			_, err = e.ExecContext(ctx, "UPDATE slices SET app_name=? WHERE app=?", d.Name, i)
 		}
@@ -81,7 +87,8 @@ func (e *Edit) Declare(ctx context.Context, d Declared, today int) error {
 			continue
 		}
 		rate := e.copy().addEvent(e.w.Seed, i, event)
-		_, err := e.ExecContext(ctx, "INSERT OR IGNORE INTO app_events VALUES (?,?,?,?)", rate.event, rate.app, rate.rate, rate.price)
+		_, err := e.ExecContext(ctx, "INSERT OR IGNORE INTO app_events VALUES (?,?,?,?)", rate.event, rate.app,
+			rate.rate, rate.price)
 		if err == nil {
 			err = store.Insert(ctx, e.Tx, "declared_events", 5, []any{nil, i, rate.event, event.Name, event.Token})
 		}
@@ -102,7 +109,8 @@ func (e *Edit) copy() *Account {
 
 // clone copies what addApp, rename, addEvent and RenameEvent change.
 func (a *Account) clone() *Account {
-	out := &Account{Apps: slices.Clone(a.Apps), MadeUp: a.MadeUp, Catalog: Catalog{slices.Clone(a.Catalog.Records), maps.Clone(a.Catalog.Index), a.Catalog.named, a.Catalog.rates}, names: a.names}
+	out := &Account{Apps: slices.Clone(a.Apps), MadeUp: a.MadeUp, Catalog: Catalog{slices.Clone(a.Catalog.Records),
+		maps.Clone(a.Catalog.Index), a.Catalog.named, a.Catalog.rates}, names: a.names}
 	for i := range out.Apps {
 		out.Apps[i].Events = slices.Clip(out.Apps[i].Events)
 	}
@@ -113,11 +121,12 @@ func (a *Account) clone() *Account {
 	return out
 }
 
-// addApp adds an app whose traffic begins on a day. All of it but the numbers of its rows comes from its token, so that it
-// doesn't matter what was declared before.
+// addApp adds an app whose traffic begins on a day. All of it but the numbers of its rows comes
+// from its token, so that it doesn't matter what was declared before.
 func (a *Account) addApp(seed int64, d Declared, firstDay int) {
 	origin := MaxApps + streamOf(seed, 11, d.Token).Below(1_000_000_000)
-	app := App{Token: d.Token, Name: d.Name, OSNames: []string{d.Platform}, StoreID: d.StoreID, FirstDay: firstDay, origin: origin}
+	app := App{Token: d.Token, Name: d.Name, OSNames: []string{d.Platform}, StoreID: d.StoreID, FirstDay: firstDay,
+		origin: origin}
 	app.volume = volumeOf(NewRandom(seed, 1, origin))
 	app.Slices = a.names.makeSlices(seed, origin, origin*100, app.OSNames)
 	a.names.describe(seed, &app)
@@ -137,8 +146,8 @@ func (a *Account) rename(i int, name string) {
 	}
 }
 
-// addEvent adds an app's event to the one of its slug, or as a new one. What it is like comes from its slug, and for the
-// names that the seed has from those.
+// addEvent adds an app's event to the one of its slug, or as a new one. What it is like comes from
+// its slug, and for the names that the seed has from those.
 func (a *Account) addEvent(seed int64, i int, event AppEvent) eventRate {
 	c, app := &a.Catalog, &a.Apps[i]
 	event.Slug = c.slugFor(event)
@@ -166,8 +175,9 @@ func (a *Account) addEvent(seed int64, i int, event AppEvent) eventRate {
 	return eventRate{app: i, event: n, rate: def.rate * r.Between(60, 140) * 10, price: def.price}
 }
 
-// RenameEvent gives an event another name, and so another slug, in all of its apps, as somebody does in the dashboard. Its
-// tokens and numbers stay. With an empty name the event is archived: it is listed no more. A kept file forgets both.
+// RenameEvent gives an event another name, and so another slug, in all of its apps, as somebody
+// does in the dashboard. Its tokens and numbers stay. With an empty name the event is archived: it
+// is listed no more. A kept file forgets both.
 func (e *Edit) RenameEvent(slug, name string) error {
 	old, known := e.account.Catalog.Index[slug]
 	next := e.account.Catalog.slugOf(name, "")
@@ -180,7 +190,8 @@ func (e *Edit) RenameEvent(slug, name string) error {
 	c.Records = slices.DeleteFunc(c.Records, func(r Event) bool { return r.ID == slug })
 	delete(c.Index, slug)
 	for i := range a.Apps {
-		a.Apps[i].Events = slices.DeleteFunc(slices.Clone(a.Apps[i].Events), func(e AppEvent) bool { return e.Slug == slug && name == "" })
+		a.Apps[i].Events = slices.DeleteFunc(slices.Clone(a.Apps[i].Events),
+			func(e AppEvent) bool { return e.Slug == slug && name == "" })
 		for j, own := range a.Apps[i].Events {
 			if own.Slug == slug {
 				a.Apps[i].Events[j] = AppEvent{Name: name, Slug: next, Token: own.Token}
@@ -195,7 +206,8 @@ func (e *Edit) RenameEvent(slug, name string) error {
 	return nil
 }
 
-// slugFor is the slug of an event that is to be added. A name without a slug of its own has that of its first token.
+// slugFor is the slug of an event that is to be added. A name without a slug of its own has that of
+// its first token.
 func (c *Catalog) slugFor(event AppEvent) string {
 	slug := c.slugOf(event.Name, event.Token)
 	if strings.HasPrefix(slug, "event_") {
@@ -214,13 +226,15 @@ func (a *Account) definition(seed int64, number int, event AppEvent) eventDef {
 		return a.names.events[number]
 	}
 	r := streamOf(seed, 13, event.Slug)
-	return eventDef{name: event.Name, section: "events", formatting: "integer", rate: r.Between(20, 200), price: r.Between(1, 20) * 490_000}
+	return eventDef{name: event.Name, section: "events", formatting: "integer", rate: r.Between(20, 200),
+		price: r.Between(1, 20) * 490_000}
 }
 
 // loadDeclared brings a kept file's account up to what was declared before.
 func (w *World) loadDeclared(ctx context.Context, tx *sql.Tx) error {
 	a := w.Account().clone()
-	rows, err := tx.QueryContext(ctx, `SELECT app, coalesce(token,''), name, coalesce(platform,''), coalesce(store_id,''), coalesce(first_day,0) FROM declared_apps ORDER BY app`)
+	rows, err := tx.QueryContext(ctx,
+		`SELECT app, coalesce(token,''), name, coalesce(platform,''), coalesce(store_id,''), coalesce(first_day,0) FROM declared_apps ORDER BY app`)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// An account that somebody holds stays as it was, whatever is declared later, and nothing is left of an edit that failed.
+// An account that somebody holds stays as it was, whatever is declared later, and nothing is left
+// of an edit that failed.
 func TestAnAccountStays(t *testing.T) {
 	t.Parallel()
 	w := New(7, 3, 20_000, Hostile)
@@ -32,16 +33,20 @@ func TestAnAccountStays(t *testing.T) {
 	}
 	old := w.Account().Apps[0]
 	steps := [][]Declared{
-		{{Token: "abc", Name: "First", Platform: "android", StoreID: "com.example.first", Events: []AppEvent{{Name: "Purchase", Token: "t1"}, {Name: "Won", Token: "t2"}}}},
-		{{Token: "abc", Name: "First again", Events: []AppEvent{{Name: "WON", Token: "t3"}}}, {Token: old.Token, Name: "Other", Events: []AppEvent{{Name: "Won", Token: "t4"}}}},
-		{{Token: "abc", Name: "First again", Events: []AppEvent{{Name: "Purchase", Token: "t5"}}}, {Token: "def", Name: "Second", Platform: "ios", StoreID: "1"}},
+		{{Token: "abc", Name: "First", Platform: "android", StoreID: "com.example.first",
+			Events: []AppEvent{{Name: "Purchase", Token: "t1"}, {Name: "Won", Token: "t2"}}}},
+		{{Token: "abc", Name: "First again", Events: []AppEvent{{Name: "WON", Token: "t3"}}},
+			{Token: old.Token, Name: "Other", Events: []AppEvent{{Name: "Won", Token: "t4"}}}},
+		{{Token: "abc", Name: "First again", Events: []AppEvent{{Name: "Purchase", Token: "t5"}}},
+			{Token: "def", Name: "Second", Platform: "ios", StoreID: "1"}},
 	}
 	sorry := errors.New("sorry")
 	for i, step := range steps {
 		held := w.Account()
 		before := print(held)
 		rows := tableSizes(t, w)
-		if err := declare(sorry, step...); !errors.Is(err, sorry) || w.Account() != held || print(held) != before || tableSizes(t, w) != rows {
+		if err := declare(sorry, step...); !errors.Is(err, sorry) || w.Account() != held || print(held) != before ||
+			tableSizes(t, w) != rows {
 			t.Errorf("step %d: an edit that failed, with %v, has left something", i, err)
 		}
 		if err := declare(nil, step...); err != nil {
@@ -62,7 +67,8 @@ func TestAnAccountStays(t *testing.T) {
 	if got := fmt.Sprint(won.Name, won.AppToken, won.Tokens); got != fmt.Sprintf("Won[abc %s] [t2 t3 t4]", old.Token) {
 		t.Errorf("the event is %s", got)
 	}
-	if a := w.Account(); len(a.Apps) != 5 || a.MadeUp != 3 || a.Find("def") != 4 || a.Find("ghi") != -1 || a.Apps[4].Slices[0].TextOf("store_type") != "app_store" {
+	if a := w.Account(); len(a.Apps) != 5 || a.MadeUp != 3 || a.Find("def") != 4 || a.Find("ghi") != -1 ||
+		a.Apps[4].Slices[0].TextOf("store_type") != "app_store" {
 		t.Errorf("apps %+v", a.Apps)
 	}
 }
@@ -71,11 +77,12 @@ func TestAnAccountStays(t *testing.T) {
 func tableSizes(t *testing.T, w *World) string {
 	t.Helper()
 	var out string
-	err := w.Store.Query(t.Context(), `SELECT (SELECT group_concat(app_name) FROM slices)||(SELECT count(*) FROM app_events)||
+	err := w.Store.Query(t.Context(),
+		`SELECT (SELECT group_concat(app_name) FROM slices)||(SELECT count(*) FROM app_events)||
 		(SELECT coalesce(group_concat(name),'') FROM declared_apps)||(SELECT count(*) FROM declared_events)`, nil, func(rows *sql.Rows) error {
-		rows.Next()
-		return rows.Scan(&out)
-	})
+			rows.Next()
+			return rows.Scan(&out)
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

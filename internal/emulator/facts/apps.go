@@ -24,7 +24,8 @@ type AppEvent struct {
 	Name, Slug, Token string
 }
 
-var appOSNames = [][]string{{"android", "ios"}, {"ios"}, {"android"}, {"android", "ios", "unknown"}, {"android", "fire-tv"}, {"ios", "windows"}}
+var appOSNames = [][]string{{"android", "ios"}, {"ios"}, {"android"}, {"android", "ios", "unknown"},
+	{"android", "fire-tv"}, {"ios", "windows"}}
 
 func (names *Names) makeApps(seed int64, n int) []App {
 	apps := make([]App, n)

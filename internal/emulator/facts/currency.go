@@ -8,10 +8,12 @@ type Rate struct {
 
 // Rates is a fixed table, near the market of 2026 and exact in two small integers.
 var Rates = []Rate{
-	{1, 1, "USD", "US Dollar"}, {92, 100, "EUR", "Euro"}, {79, 100, "GBP", "British Pound"}, {150, 1, "JPY", "Japanese Yen"},
+	{1, 1, "USD", "US Dollar"}, {92, 100, "EUR", "Euro"}, {79, 100, "GBP", "British Pound"},
+	{150, 1, "JPY", "Japanese Yen"},
 	{72, 10, "CNY", "Chinese Yuan"}, {1350, 1, "KRW", "South Korean Won"}, {83, 1, "INR", "Indian Rupee"},
 	{5, 1, "BRL", "Brazilian Real"}, {32, 1, "TRY", "Turkish Lira"}, {17, 1, "MXN", "Mexican Peso"},
-	{136, 100, "CAD", "Canadian Dollar"}, {152, 100, "AUD", "Australian Dollar"}, {165, 100, "NZD", "New Zealand Dollar"},
+	{136, 100, "CAD", "Canadian Dollar"}, {152, 100, "AUD", "Australian Dollar"},
+	{165, 100, "NZD", "New Zealand Dollar"},
 	{9, 10, "CHF", "Swiss Franc"}, {104, 10, "SEK", "Swedish Krona"}, {106, 10, "NOK", "Norwegian Krone"},
 	{69, 10, "DKK", "Danish Krone"}, {4, 1, "PLN", "Polish Zloty"}, {23, 1, "CZK", "Czech Koruna"},
 	{360, 1, "HUF", "Hungarian Forint"}, {46, 10, "RON", "Romanian Leu"}, {92, 1, "RUB", "Russian Ruble"},

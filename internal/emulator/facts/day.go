@@ -1,7 +1,7 @@
 package facts
 
-// Fact is one row of base data: what one slice did in one hour. Money is in micros (millionths) of USD. See schema for
-// what each column means.
+// Fact is one row of base data: what one slice did in one hour. Money is in micros (millionths) of
+// USD. See schema for what each column means.
 type Fact struct {
 	ID    int // orders facts by day, then app
 	Day   int // days since 1970-01-01 UTC
@@ -24,7 +24,8 @@ type Fact struct {
 	revenue, adRevenue  int // by activity date
 }
 
-// Values of facts.engagement; users who came by none are organic, or one of the service's own networks has them.
+// Values of facts.engagement; users who came by none are organic, or one of the service's own
+// networks has them.
 const (
 	EngagementNone = iota
 	EngagementClick
@@ -37,7 +38,8 @@ const rowsPerDay = 1000 // fact ids: (day*MaxApps + app)*rowsPerDay + row
 // FirstFactID is the least id that a fact of the day can have: facts are ordered by day, then app.
 func FirstFactID(day int) int { return day * MaxApps * rowsPerDay }
 
-// Weekday shape in percent, Sunday first; hour shape as a running share of the day's traffic in percent.
+// Weekday shape in percent, Sunday first; hour shape as a running share of the day's traffic in
+// percent.
 var (
 	weekdayShape = [7]int{121, 88, 90, 93, 97, 108, 126}
 	hourShape    = [24]int{3, 5, 6, 7, 8, 9, 11, 14, 18, 22, 26, 31, 36, 41, 46, 51, 56, 62, 69, 77, 84, 90, 95, 100}
@@ -131,8 +133,9 @@ func (f *Fact) credit(r *Random, a *App) {
 	}
 }
 
-// makeQuietHours gives each hour without users a few organic users who install nothing: an app of the real service
-// has rows of all 24 hours. Source: a client's report by hour, in which 39 apps had 936 rows a day.
+// makeQuietHours gives each hour without users a few organic users who install nothing: an app of
+// the real service has rows of all 24 hours. Source: a client's report by hour, in which 39 apps
+// had 936 rows a day.
 func makeQuietHours(seed int64, appIndex int, a *App, day int, made []Fact) (facts []Fact) {
 	var busy [24]bool
 	for _, f := range made {
@@ -147,7 +150,8 @@ func makeQuietHours(seed int64, appIndex int, a *App, day int, made []Fact) (fac
 		users := r.Between(1, 5)
 		facts = append(facts, Fact{
 			ID:  (day*MaxApps+appIndex)*rowsPerDay + len(made) + len(facts),
-			Day: day, Slice: s.ID, Hour: day*24 + hour, salt: r.Below(Million), sessions: users * r.Between(12, 30) / 10, dau: users,
+			Day: day, Slice: s.ID, Hour: day*24 + hour, salt: r.Below(Million),
+			sessions: users * r.Between(12, 30) / 10, dau: users,
 		})
 	}
 	return facts
@@ -162,8 +166,9 @@ func makeTests(seed int64, appIndex int, a *App, day, firstRow int) []Fact {
 		facts[i] = Fact{
 			ID:  (day*MaxApps+appIndex)*rowsPerDay + firstRow + i,
 			Day: day, Slice: s.ID, Hour: day*24 + r.hour(), salt: r.Below(Million), sandbox: 1, Pricing: s.pricing,
-			installs: r.Between(1, 4), clicks: r.Between(4, 9), impressions: r.Between(9, 30), sessions: r.Between(2, 12),
-			dau: r.Between(4, 6), revenue: r.Between(0, 9) * 990_000, adRevenue: r.Between(0, 900_000),
+			installs: r.Between(1, 4), clicks: r.Between(4, 9), impressions: r.Between(9, 30),
+			sessions: r.Between(2, 12),
+			dau:      r.Between(4, 6), revenue: r.Between(0, 9) * 990_000, adRevenue: r.Between(0, 900_000),
 		}
 	}
 	return facts

@@ -13,8 +13,10 @@ type place struct {
 }
 
 var places = []place{
-	{"US", "United States of America", "AMER", 170}, {"DE", "Germany", "EMEA", 120}, {"JP", "Japan", "APAC", 140}, {"BR", "Brazil", "LATAM", 45},
-	{"IN", "India", "APAC", 30}, {"TR", "Türkiye", "EMEA", 45}, {"FR", "France", "EMEA", 105}, {"GB", "United Kingdom", "EMEA", 130},
+	{"US", "United States of America", "AMER", 170}, {"DE", "Germany", "EMEA", 120}, {"JP", "Japan", "APAC", 140},
+	{"BR", "Brazil", "LATAM", 45},
+	{"IN", "India", "APAC", 30}, {"TR", "Türkiye", "EMEA", 45}, {"FR", "France", "EMEA", 105},
+	{"GB", "United Kingdom", "EMEA", 130},
 	{"MX", "Mexico", "LATAM", 50}, {"KR", "South Korea", "APAC", 125}, {"unknown", "unknown", "unknown", 100},
 }
 
@@ -22,13 +24,15 @@ func placeOf(code string) place {
 	return places[slices.IndexFunc(places, func(p place) bool { return p.code == code })]
 }
 
-// partnerDef is an advertising partner's ID, unique slug and name. -300, 34, 254 and 1678 are the service's own, as clients
-// have read them; those from 20000 on are made up.
+// partnerDef is an advertising partner's ID, unique slug and name. -300, 34, 254 and 1678 are the
+// service's own, as clients have read them; those from 20000 on are made up.
 type partnerDef struct{ id, slug, name string }
 
 var partners = []partnerDef{
-	{"-300", "organic", "Organic"}, {"34", "facebook", "Facebook"}, {"20034", "applovin", "AppLovin"}, {"254", "google", "Google Ads"},
-	{"1678", "tiktok", "TikTok for Business"}, {"20092", "unityads", "Unity"}, {"20417", "direkt_partner", "Direkt & Partner"},
+	{"-300", "organic", "Organic"}, {"34", "facebook", "Facebook"}, {"20034", "applovin", "AppLovin"},
+	{"254", "google", "Google Ads"},
+	{"1678", "tiktok", "TikTok for Business"}, {"20092", "unityads", "Unity"},
+	{"20417", "direkt_partner", "Direkt & Partner"},
 	{"unknown", "unknown", "unknown"},
 }
 
@@ -50,7 +54,8 @@ var devices = map[string]struct {
 	types, stores []string
 	platform      string
 }{
-	"android": {[]string{"phone", "phone", "phone", "tablet"}, []string{"google_play", "google_play", "google_play", "huawei", "samsung_app_store"}, "mobile_app"},
+	"android": {[]string{"phone", "phone", "phone", "tablet"}, []string{"google_play", "google_play", "google_play",
+		"huawei", "samsung_app_store"}, "mobile_app"},
 	"ios":     {[]string{"phone", "phone", "phone", "tablet", "ipod"}, []string{"app_store"}, "mobile_app"},
 	"fire-tv": {[]string{"tv"}, []string{"amazon"}, "mobile_app"},
 	"windows": {[]string{"pc", "pc", "tablet"}, []string{"microsoft_store", "web"}, "web"},
@@ -59,13 +64,16 @@ var devices = map[string]struct {
 
 var sourceNames = []string{"Feed", "Stories", "Audience Network", "unknown"}
 
-// describe fills in the texts of the app's slices, from a stream of their own: what else was made stays what it was.
+// describe fills in the texts of the app's slices, from a stream of their own: what else was made
+// stays what it was.
 func (names *Names) describe(seed int64, a *App) {
 	for i := range a.Slices {
 		s := &a.Slices[i]
 		r := NewRandom(seed, 9, a.origin, i)
-		texts := map[string]string{"app_name": a.Name, "app_token": a.Token, "os_name": s.OSName, "country_code": s.country,
-			"network": s.network, "campaign": s.campaign, "campaign_network": s.campaignNet, "partner_name": s.partner}
+		texts := map[string]string{"app_name": a.Name, "app_token": a.Token, "os_name": s.OSName,
+			"country_code": s.country,
+			"network":      s.network, "campaign": s.campaign, "campaign_network": s.campaignNet,
+			"partner_name": s.partner}
 		device := devices[s.OSName]
 		texts["device_type"] = device.types[r.Below(len(device.types))]
 		texts["store_type"] = device.stores[r.Below(len(device.stores))]
@@ -95,10 +103,11 @@ func (names *Names) describe(seed int64, a *App) {
 	}
 }
 
-// describeAds fills in what an ad network tells; organic users have none of it, and the service's own
-// networks but one none either.
+// describeAds fills in what an ad network tells; organic users have none of it, and the service's
+// own networks but one none either.
 func (names *Names) describeAds(s *Slice, texts map[string]string, r *Random, origin int) {
-	for _, column := range []string{"ad_account_id", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network",
+	for _, column := range []string{"ad_account_id", "campaign_id_network", "adgroup", "adgroup_network",
+		"adgroup_id_network",
 		"source_network", "source_id_network", "creative", "creative_network", "creative_id_network"} {
 		texts[column] = "unknown"
 	}
@@ -114,7 +123,8 @@ func (names *Names) describeAds(s *Slice, texts map[string]string, r *Random, or
 	}
 	level := func(column, name string, id int) {
 		if name != "unknown" {
-			texts[column], texts[column+"_network"], texts[column+"_id_network"] = fmt.Sprintf("%s (%d)", name, id), name, fmt.Sprint(id)
+			texts[column], texts[column+"_network"], texts[column+"_id_network"] = fmt.Sprintf("%s (%d)", name, id),
+				name, fmt.Sprint(id)
 		}
 	}
 	level("adgroup", names.adgroups[r.Below(len(names.adgroups))], 20_000_000+s.ID*10+r.Below(2))

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// engagementsPerDay is how many engagements an app has on a day: enough for any test's file of spend.
+// engagementsPerDay is how many engagements an app has on a day: enough for any test's file of
+// spend.
 const engagementsPerDay = 1_000_000
 
-// An Engagement is a click or an impression that partners can post spend for. Its Cost ID names its app and its
-// day, so that any of them is known without being kept.
+// An Engagement is a click or an impression that partners can post spend for. Its Cost ID names its
+// app and its day, so that any of them is known without being kept.
 type Engagement struct {
 	CostID   string
 	App      string // its name, as the dimension app shows it
@@ -27,8 +28,8 @@ type Engagement struct {
 	place int // of the fact among the day's that people were paid for
 }
 
-// Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC, of those that have
-// data, and nothing that is still to come. They are sorted by day, then app.
+// Engagements lists the first perDay engagements of each app and day: days from's to to's by UTC,
+// of those that have data, and nothing that is still to come. They are sorted by day, then app.
 func (w *World) Engagements(from, to time.Time, perDay int, now time.Time) iter.Seq[Engagement] {
 	account := w.Account()
 	first, last := max(DayOf(from), w.FirstDay), min(DayOf(to), DayOf(now))
@@ -49,7 +50,8 @@ func (w *World) Engagements(from, to time.Time, perDay int, now time.Time) iter.
 	}
 }
 
-// engagementOf makes the n-th engagement of a day of the app at this place; not ok when nobody was paid on that day.
+// engagementOf makes the n-th engagement of a day of the app at this place; not ok when nobody was
+// paid on that day.
 func (w *World) engagementOf(a *App, app, day, n int) (Engagement, bool) {
 	if day < a.FirstDay {
 		return Engagement{}, false
@@ -71,7 +73,8 @@ func (w *World) engagementOf(a *App, app, day, n int) (Engagement, bool) {
 	}, true
 }
 
-// FindEngagement is the engagement of a Cost ID; not ok when it is nobody's, or of a day without data.
+// FindEngagement is the engagement of a Cost ID; not ok when it is nobody's, or of a day without
+// data.
 func (w *World) FindEngagement(costID string, now time.Time) (Engagement, bool) {
 	parts := strings.Split(costID, "-")
 	if len(parts) != 5 || parts[0] != "emu" {
@@ -98,11 +101,12 @@ func (w *World) FindEngagement(costID string, now time.Time) (Engagement, bool) 
 	return e, ok && e.CostID == costID
 }
 
-// firstSpendRow is the first row of an app's day that is made of spend; makeDay's rows are below. Each of them has four
-// places from here on, one for each way of paying.
+// firstSpendRow is the first row of an app's day that is made of spend; makeDay's rows are below.
+// Each of them has four places from here on, one for each way of paying.
 const firstSpendRow = 200
 
-// SpendRow is the id of the fact that spend for the engagement is part of, when it is paid for in this way.
+// SpendRow is the id of the fact that spend for the engagement is part of, when it is paid for in
+// this way.
 func (e Engagement) SpendRow(pricing int) int {
 	return (e.Fact.Day*MaxApps+e.app)*rowsPerDay + firstSpendRow + e.place*4 + pricing - 1
 }

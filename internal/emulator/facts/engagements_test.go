@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Cost ID is somebody's when every part of it is: its day has data and has come, its app is there, and its number is one
-// that the day can have.
+// A Cost ID is somebody's when every part of it is: its day has data and has come, its app is
+// there, and its number is one that the day can have.
 func TestEngagementsOfCostIDs(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
@@ -15,10 +15,12 @@ func TestEngagementsOfCostIDs(t *testing.T) {
 	seen := map[string]bool{}
 	var first Engagement
 	for e := range w.Engagements(now.AddDate(0, 0, -30), now.AddDate(0, 0, 30), 4, now) {
-		if found, ok := w.FindEngagement(e.CostID, now); !ok || found.CostID != e.CostID || !found.Time.Equal(e.Time) || found.Fact.ID != e.Fact.ID {
+		if found, ok := w.FindEngagement(e.CostID, now); !ok || found.CostID != e.CostID || !found.Time.Equal(e.Time) ||
+			found.Fact.ID != e.Fact.ID {
 			t.Errorf("%s is %+v, %t", e.CostID, found, ok)
 		}
-		if seen[e.CostID] || e.Time.After(now) || DayOf(e.Time) < w.FirstDay || len(e.CostID) < 12 || e.Network == "Organic" {
+		if seen[e.CostID] || e.Time.After(now) || DayOf(e.Time) < w.FirstDay || len(e.CostID) < 12 ||
+			e.Network == "Organic" {
 			t.Errorf("%+v", e)
 		}
 		if first.CostID == "" {
@@ -63,10 +65,12 @@ func TestEngagementsOfCostIDs(t *testing.T) {
 	}
 }
 
-// Just after midnight today has next to none, and pages that make a file ask for two days: it is never empty.
+// Just after midnight today has next to none, and pages that make a file ask for two days: it is
+// never empty.
 func TestEngagementsAtMidnight(t *testing.T) {
 	t.Parallel()
-	for _, now := range []time.Time{time.Date(2026, 3, 2, 0, 0, 1, 0, time.UTC), time.Date(2026, 3, 2, 23, 59, 59, 0, time.UTC)} {
+	for _, now := range []time.Time{time.Date(2026, 3, 2, 0, 0, 1, 0, time.UTC),
+		time.Date(2026, 3, 2, 23, 59, 59, 0, time.UTC)} {
 		w := New(7, 12, DayOf(now)-119, Ordinary)
 		days := map[int]int{}
 		for e := range w.Engagements(now.AddDate(0, 0, -1), now, 2, now) {

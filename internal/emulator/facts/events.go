@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// eventDef is an event name with the apps that have it: app i has it when i%every == from, or i is in only.
+// eventDef is an event name with the apps that have it: app i has it when i%every == from, or i is
+// in only.
 type eventDef struct {
 	name, short, section, formatting string
 	skad                             bool
@@ -14,7 +15,8 @@ type eventDef struct {
 	price                            int // micros of USD per event; 0: no revenue
 }
 
-// Events as people name them: the same in several apps, near-doubles, periods and metric words inside.
+// Events as people name them: the same in several apps, near-doubles, periods and metric words
+// inside.
 var eventDefs = []eventDef{
 	{"Purchase", "PUR", "revenue", "money", false, 1, 0, 45, 4_990_000},
 	{"purchase completed", "PCO", "revenue", "money", false, 3, 1, 21, 9_990_000},
@@ -99,9 +101,11 @@ func (c *Catalog) fill(seed int64, defs []eventDef, apps []App) {
 		}
 		rec.ID = c.slugOf(def.name, rec.Tokens[0])
 		for _, i := range o.apps {
-			apps[i].Events = append(apps[i].Events, AppEvent{Name: def.name, Slug: rec.ID, Token: rec.Mapping[apps[i].Token][0]})
+			apps[i].Events = append(apps[i].Events, AppEvent{Name: def.name, Slug: rec.ID,
+				Token: rec.Mapping[apps[i].Token][0]})
 			r := NewRandom(seed, 5, i, o.def)
-			c.rates = append(c.rates, eventRate{app: i, event: o.def, rate: def.rate * r.Between(60, 140) * 10, price: def.price})
+			c.rates = append(c.rates, eventRate{app: i, event: o.def, rate: def.rate * r.Between(60, 140) * 10,
+				price: def.price})
 		}
 		c.Records = append(c.Records, rec)
 		c.Index[rec.ID] = o.def
@@ -122,7 +126,8 @@ func newEvent(def eventDef, slug string) Event {
 // compareID orders records by their slugs.
 func compareID(e Event, slug string) int { return strings.Compare(e.ID, slug) }
 
-// slugOf is the slug of an event name; token names an event whose name has no letter or digit that a slug may hold.
+// slugOf is the slug of an event name; token names an event whose name has no letter or digit that
+// a slug may hold.
 func (c *Catalog) slugOf(name, token string) string {
 	if c.named {
 		return strings.ToLower(strings.Join(strings.Fields(name), " "))

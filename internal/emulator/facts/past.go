@@ -11,14 +11,17 @@ import (
 )
 
 // FactColumns are the columns of facts, as SQL.
-const FactColumns = "id, day, slice, first_slice, ts, engagement, reattributed, sandbox, ad_source, salt, installs, clicks, impressions, " +
+const FactColumns = "id, day, slice, first_slice, ts, engagement, reattributed, sandbox, ad_source, salt, installs, " +
+	"clicks, impressions, " +
 	"sessions, dau, spend, net_spend, net_drift, revenue, ad_revenue, pricing"
 
-// At is SQL for the facts of some ids, from first to before end, as they were at a moment of the emulator's clock.
+// At is SQL for the facts of some ids, from first to before end, as they were at a moment of the
+// emulator's clock.
 func At(at time.Time, first, end int) string {
 	now, ids := at.UnixNano(), fmt.Sprintf("p.id>=%d AND p.id<%d", first, end)
 	const later = "(SELECT min(number) FROM past_facts l WHERE l.id=p.id AND l.until>%d)"
-	return fmt.Sprintf("(SELECT %[1]s FROM facts p WHERE %[2]s AND "+later+" IS NULL UNION ALL SELECT %[1]s FROM past_facts p WHERE %[2]s AND number="+later+")",
+	return fmt.Sprintf("(SELECT %[1]s FROM facts p WHERE %[2]s AND "+later+" IS NULL UNION ALL SELECT %[1]s FROM "+
+		"past_facts p WHERE %[2]s AND number="+later+")",
 		FactColumns, ids, now, now)
 }
 
@@ -32,22 +35,24 @@ type Restated struct {
 
 // Restated lists what was restated, in its order.
 func (w *World) Restated(ctx context.Context) (list []Restated, err error) {
-	err = w.Store.Query(ctx, "SELECT at, first_day, last_day, changed, note FROM restatements ORDER BY number", nil, func(rows *sql.Rows) error {
-		for rows.Next() {
-			var r Restated
-			var at int64
-			if err := rows.Scan(&at, &r.From, &r.To, &r.Rows, &r.Note); err != nil {
-				return err
+	err = w.Store.Query(ctx, "SELECT at, first_day, last_day, changed, note FROM restatements ORDER BY number", nil,
+		func(rows *sql.Rows) error {
+			for rows.Next() {
+				var r Restated
+				var at int64
+				if err := rows.Scan(&at, &r.From, &r.To, &r.Rows, &r.Note); err != nil {
+					return err
+				}
+				r.At = time.Unix(0, at).UTC()
+				list = append(list, r)
 			}
-			r.At = time.Unix(0, at).UTC()
-			list = append(list, r)
-		}
-		return rows.Err()
-	})
+			return rows.Err()
+		})
 	return list, err
 }
 
-// firstRenamed is the least ID of slices that were made by renaming others: no app's own comes near it.
+// firstRenamed is the least ID of slices that were made by renaming others: no app's own comes near
+// it.
 const firstRenamed = 1 << 40
 
 // Labels are all slices that the app's facts may have: its traffic's, and those that were renamed.
@@ -103,7 +108,9 @@ func (e *Edit) makeRenamed(ctx context.Context, names map[string]string) error {
 
 // loadRenamed brings a kept file's account up to the slices that were made by renaming.
 func (a *Account) loadRenamed(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, "SELECT id, app, organic, arpu, adpu, retention, has_network, "+strings.Join(TextColumns, ", ")+" FROM slices WHERE id>=? ORDER BY id", firstRenamed)
+	rows, err := tx.QueryContext(ctx,
+		"SELECT id, app, organic, arpu, adpu, retention, has_network, "+strings.Join(TextColumns,
+			", ")+" FROM slices WHERE id>=? ORDER BY id", firstRenamed)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// A Restatement changes facts of days that are past: a number of them, or the labels of who brought their users. What
-// partners posted as spend and what testers did stay as they are. The facts as they were are kept, see At.
+// A Restatement changes facts of days that are past: a number of them, or the labels of who brought
+// their users. What partners posted as spend and what testers did stay as they are. The facts as
+// they were are kept, see At.
 type Restatement struct {
 	From, To int               // days since 1970-01-01 UTC
 	Where    map[string]string // only facts whose slices have these values in these columns of TextColumns
@@ -22,15 +23,18 @@ type Restatement struct {
 	Note     string            // what is kept of it for people
 }
 
-// RestatedColumns are what a Restatement can change, by the metric that shows it, with the facts that may have some.
+// RestatedColumns are what a Restatement can change, by the metric that shows it, with the facts
+// that may have some.
 var RestatedColumns = map[string]struct{ column, where string }{
-	"installs": {"installs", "1"}, "clicks": {"clicks", "1"}, "impressions": {"impressions", "1"}, "base_sessions": {"sessions", "1"},
-	"events": {"dau", "1"}, "cost": {"spend", "f.pricing>0"}, "network_cost": {"net_spend", "d.has_network=1"},
+	"installs": {"installs", "1"}, "clicks": {"clicks", "1"}, "impressions": {"impressions", "1"},
+	"base_sessions": {"sessions", "1"},
+	"events":        {"dau", "1"}, "cost": {"spend", "f.pricing>0"}, "network_cost": {"net_spend", "d.has_network=1"},
 	"revenue": {"revenue", "1"}, "ad_revenue": {"ad_revenue", "1"},
 }
 
 // RenamedColumns are the dimensions that a Restatement can rename.
-var RenamedColumns = []string{"network", "campaign", "campaign_network", "adgroup", "adgroup_network", "creative", "creative_network",
+var RenamedColumns = []string{"network", "campaign", "campaign_network", "adgroup", "adgroup_network", "creative",
+	"creative_network",
 	"source_network", "partner_name", "channel"}
 
 // Validate says what makes a restatement meaningless.
@@ -50,14 +54,16 @@ func (r Restatement) Validate() error {
 	case (r.Column == "") == (r.Rename == nil):
 		return errors.New("it takes either a metric, with a factor or a delta, or something to rename")
 	case r.Column != "" && !restated:
-		return fmt.Errorf("metric %q is not one of %s", r.Column, strings.Join(slices.Sorted(maps.Keys(RestatedColumns)), ", "))
+		return fmt.Errorf("metric %q is not one of %s", r.Column,
+			strings.Join(slices.Sorted(maps.Keys(RestatedColumns)), ", "))
 	case r.Factor < 0 || r.Factor != 0 && r.Delta != 0:
 		return errors.New("it takes a factor from 0 on or a delta, not both")
 	}
 	return errors.Join(known(r.Where, TextColumns), known(r.Rename, RenamedColumns))
 }
 
-// Restate changes the facts from this moment of the emulator's clock on, or from the last restatement's if that is later.
+// Restate changes the facts from this moment of the emulator's clock on, or from the last
+// restatement's if that is later.
 func (w *World) Restate(ctx context.Context, at time.Time, r Restatement) error {
 	apps := make([]int, len(w.Account().Apps))
 	for i := range apps {
@@ -81,7 +87,8 @@ func (w *World) Restate(ctx context.Context, at time.Time, r Restatement) error 
 			changed, err = e.restate(ctx, number, moment, r)
 		}
 		if err == nil {
-			_, err = e.ExecContext(ctx, "INSERT INTO restatements VALUES (?,?,?,?,?,?)", number, moment, r.From, r.To, changed, r.Note)
+			_, err = e.ExecContext(ctx, "INSERT INTO restatements VALUES (?,?,?,?,?,?)", number, moment, r.From, r.To,
+				changed, r.Note)
 		}
 		return err
 	})
@@ -95,12 +102,14 @@ func (w *World) Restate(ctx context.Context, at time.Time, r Restatement) error 
 func (e *Edit) restate(ctx context.Context, number int, at int64, r Restatement) (changed int, err error) {
 	what := RestatedColumns[r.Column]
 	where, args := r.where()
-	where += " AND f.sandbox=0 AND f.id%" + fmt.Sprint(rowsPerDay) + "<" + fmt.Sprint(firstSpendRow) + " AND " + what.where
+	where += " AND f.sandbox=0 AND f.id%" + fmt.Sprint(rowsPerDay) + "<" + fmt.Sprint(firstSpendRow) + " AND " +
+		what.where
 	ids := "SELECT f.id FROM facts f JOIN slices d ON d.id=f.slice WHERE " + where
 	value := fmt.Sprintf("%s*%d/%d", what.column, r.Factor, Million)
 	if r.Delta != 0 {
 		value = fmt.Sprintf("max(0,%s%+d)", what.column, r.Delta)
-		ids = "SELECT id FROM (SELECT f.id, row_number() OVER (PARTITION BY f.day ORDER BY f." + what.column + " DESC, f.id) AS place " +
+		ids = "SELECT id FROM (SELECT f.id, row_number() OVER (PARTITION BY f.day ORDER BY f." + what.column +
+			" DESC, f.id) AS place " +
 			strings.TrimPrefix(ids, "SELECT f.id ") + ") WHERE place=1"
 	}
 	if _, err := e.ExecContext(ctx, "CREATE TEMP TABLE restated AS "+ids, args...); err != nil {
@@ -112,14 +121,16 @@ func (e *Edit) restate(ctx context.Context, number int, at int64, r Restatement)
 // renameSlices gives the facts slices of other names, which are made for them.
 func (e *Edit) renameSlices(ctx context.Context, number int, at int64, r Restatement) (changed int, err error) {
 	where, args := r.where()
-	const old = "SELECT DISTINCT d.id AS old, 0 AS new FROM facts f JOIN slices d ON d.id IN (f.slice,f.first_slice) WHERE "
+	const old = "SELECT DISTINCT d.id AS old, 0 AS new FROM facts f JOIN slices d ON d.id IN " +
+		"(f.slice,f.first_slice) WHERE "
 	if _, err := e.ExecContext(ctx, "CREATE TEMP TABLE renamed AS "+old+where, args...); err != nil {
 		return 0, err
 	}
 	if err := e.makeRenamed(ctx, r.Rename); err != nil {
 		return 0, err
 	}
-	ids := "SELECT f.id FROM facts f WHERE " + r.days() + " AND (f.slice IN (SELECT old FROM renamed) OR f.first_slice IN (SELECT old FROM renamed))"
+	ids := "SELECT f.id FROM facts f WHERE " + r.days() +
+		" AND (f.slice IN (SELECT old FROM renamed) OR f.first_slice IN (SELECT old FROM renamed))"
 	if _, err := e.ExecContext(ctx, "CREATE TEMP TABLE restated AS "+ids); err != nil {
 		return 0, err
 	}
@@ -131,7 +142,8 @@ func (e *Edit) renameSlices(ctx context.Context, number int, at int64, r Restate
 	return changed, err
 }
 
-// replace keeps the facts of the table restated as they were until now, and sets them to what they are from now on.
+// replace keeps the facts of the table restated as they were until now, and sets them to what they
+// are from now on.
 func (e *Edit) replace(ctx context.Context, number int, at int64, set string) (changed int, err error) {
 	const these = " WHERE id IN (SELECT id FROM restated)"
 	_, err = e.ExecContext(ctx, "INSERT INTO past_facts SELECT "+FactColumns+", ?, ? FROM facts"+these, number, at)

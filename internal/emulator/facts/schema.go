@@ -8,10 +8,11 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/store"
 )
 
-// schema is all the data that reports are made from. Whoever wants to recompute a report by hand needs only this comment.
+// schema is all the data that reports are made from. Whoever wants to recompute a report by hand
+// needs only this comment.
 //
-// facts holds what one slice did in one hour; every metric is a sum of row expressions over facts, so a filter on facts
-// keeps sums exact. Money is in micros (millionths) of USD.
+// facts holds what one slice did in one hour; every metric is a sum of row expressions over facts,
+// so a filter on facts keeps sums exact. Money is in micros (millionths) of USD.
 //
 //	id            (day*1000+app)*1000+row: ordered by day, then app
 //	day, ts       days and hours since 1970-01-01 UTC; ts/24 = day
@@ -31,21 +32,26 @@ import (
 //	net_spend     what the ad network says in the end, and net_drift how far it was off at first, in millionths of it
 //	revenue, ad_revenue   by activity date
 //
-// What partners post to /cost is in rows of their own, one for each way of paying and row whose engagements it is for:
-// equal to that row in who and when, with spend and pricing, and 0 in every other number.
+// What partners post to /cost is in rows of their own, one for each way of paying and row whose
+// engagements it is for: equal to that row in who and when, with spend and pricing, and 0 in every
+// other number.
 //
-// slices holds a combination of dimensions of one app: id; app, its index; organic, has_network, 0 or 1; arpu, adpu: what a
-// user brings in the end by purchases and by ads; retention: quality of its users in percent; then every dimension that
-// isn't a date or a currency under its own slug, but the app's name under app_name.
+// slices holds a combination of dimensions of one app: id; app, its index; organic, has_network, 0
+// or 1; arpu, adpu: what a user brings in the end by purchases and by ads; retention: quality of
+// its users in percent; then every dimension that isn't a date or a currency under its own slug,
+// but the app's name under app_name.
 //
-// app_events holds how often the users of an app trigger an event (millionths a user and day), and its price.
+// app_events holds how often the users of an app trigger an event (millionths a user and day), and
+// its price.
 //
-// restatements holds what was changed of facts that were there: number, from 1, in their order; at, by the emulator's clock
-// in nanoseconds since 1970; the days that it is about, how many facts it changed, and a note. past_facts holds what these
-// facts were before: a fact as it was until the moment, when the restatement of this number changed it.
+// restatements holds what was changed of facts that were there: number, from 1, in their order; at,
+// by the emulator's clock in nanoseconds since 1970; the days that it is about, how many facts it
+// changed, and a note. past_facts holds what these facts were before: a fact as it was until the
+// moment, when the restatement of this number changed it.
 //
-// declared_apps holds what app automation made behind the seed's apps, and of those which of the seed's it has renamed the
-// place and the name; declared_events the events that it made: number in app_events, name and token.
+// declared_apps holds what app automation made behind the seed's apps, and of those which of the
+// seed's it has renamed the place and the name; declared_events the events that it made: number in
+// app_events, name and token.
 var schema = `
 CREATE TABLE facts (id INTEGER PRIMARY KEY, day INT, slice INT, first_slice INT, ts INT, engagement INT, reattributed INT, sandbox INT,
 	ad_source INT, salt INT, installs INT, clicks INT, impressions INT, sessions INT, dau INT, spend INT, net_spend INT, net_drift INT,
@@ -54,7 +60,8 @@ CREATE TABLE slices (id INTEGER PRIMARY KEY, app INT, organic INT, arpu INT, adp
 	` + strings.Join(TextColumns, " TEXT, ") + ` TEXT);
 CREATE TABLE app_events (event INT, app INT, rate INT, price INT, PRIMARY KEY (event, app)) WITHOUT ROWID;
 CREATE TABLE restatements (number INTEGER PRIMARY KEY, at INT, first_day INT, last_day INT, changed INT, note TEXT);
-CREATE TABLE past_facts (` + strings.ReplaceAll(FactColumns, ",", " INT,") + ` INT, number INT, until INT, PRIMARY KEY (id, number)) WITHOUT ROWID;
+CREATE TABLE past_facts (` + strings.ReplaceAll(FactColumns, ",",
+	" INT,") + ` INT, number INT, until INT, PRIMARY KEY (id, number)) WITHOUT ROWID;
 CREATE TABLE declared_apps (app INTEGER PRIMARY KEY, token TEXT, name TEXT, platform TEXT, store_id TEXT, first_day INT);
 CREATE TABLE declared_events (position INTEGER PRIMARY KEY, app INT, event INT, name TEXT, token TEXT);`
 
@@ -71,7 +78,8 @@ func Insert(ctx context.Context, tx *sql.Tx, list []Fact) error {
 
 func (f *Fact) appendValues(values []any) []any {
 	return append(values, f.ID, f.Day, f.Slice, f.FirstSlice, f.Hour, f.Engagement, f.Reattributed, f.sandbox,
-		f.AdSource, f.salt, f.installs, f.clicks, f.impressions, f.sessions, f.dau, f.Spend, f.netSpend, f.netDrift, f.revenue, f.adRevenue, f.Pricing)
+		f.AdSource, f.salt, f.installs, f.clicks, f.impressions, f.sessions, f.dau, f.Spend, f.netSpend, f.netDrift,
+		f.revenue, f.adRevenue, f.Pricing)
 }
 
 // insertAccount writes the slices and events of the seed's apps.

@@ -14,8 +14,8 @@ const (
 	PayEvent
 )
 
-// Slice is one combination of an app's dimensions: who the users of a fact are, and what they are worth. Every fact
-// belongs to one.
+// Slice is one combination of an app's dimensions: who the users of a fact are, and what they are
+// worth. Every fact belongs to one.
 type Slice struct {
 	ID     int
 	OSName string
@@ -32,16 +32,22 @@ type Slice struct {
 	own         bool // one of ownNetworks
 }
 
-// ownNetworks are what the service itself calls users whom no link and no organic install explains. Source: dashboards of
-// clients. They have no campaign, and nobody is paid for them; %s is the token of a tracker.
-var ownNetworks = []string{"Untrusted Devices", "Unknown Devices", "Unknown Devices (restored %s)", "Expired Attributions",
+// ownNetworks are what the service itself calls users whom no link and no organic install explains.
+// Source: dashboards of clients. They have no campaign, and nobody is paid for them; %s is the
+// token of a tracker.
+var ownNetworks = []string{"Untrusted Devices", "Unknown Devices", "Unknown Devices (restored %s)",
+	"Expired Attributions",
 	"Disabled Third Party Sharing Before Install", "Measurement Consent Updated Before Install", "Unknown"}
 
-// TextColumns are the columns of slices that are texts, in the order of Slice.Texts: every dimension that isn't a date or
-// a currency by its own slug, but the app's name; at the end what other clients filter by.
-var TextColumns = []string{"os_name", "device_type", "app_name", "app_token", "ad_account_id", "store_id", "store_type", "network", "campaign",
-	"campaign_network", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network", "source_network", "source_id_network",
-	"creative", "creative_network", "creative_id_network", "country", "country_code", "region", "partner_name", "partner_id", "partner",
+// TextColumns are the columns of slices that are texts, in the order of Slice.Texts: every
+// dimension that isn't a date or a currency by its own slug, but the app's name; at the end what
+// other clients filter by.
+var TextColumns = []string{"os_name", "device_type", "app_name", "app_token", "ad_account_id", "store_id", "store_type",
+	"network", "campaign",
+	"campaign_network", "campaign_id_network", "adgroup", "adgroup_network", "adgroup_id_network", "source_network",
+	"source_id_network",
+	"creative", "creative_network", "creative_id_network", "country", "country_code", "region", "partner_name",
+	"partner_id", "partner",
 	"channel", "platform", "channel_id", "app_network", "tracker_token"}
 
 // TextOf is the slice's text in a column of TextColumns, or "" for another name.
@@ -55,8 +61,8 @@ func (s *Slice) TextOf(column string) string {
 // organicNetwork is the network of users who came by themselves.
 const organicNetwork = "Organic"
 
-// makeSlices lays out an app's traffic: organic users per system and country, campaigns, the service's own networks. ids
-// count from first.
+// makeSlices lays out an app's traffic: organic users per system and country, campaigns, the
+// service's own networks. ids count from first.
 func (names *Names) makeSlices(seed int64, origin, first int, osNames []string) []Slice {
 	networks, countries := names.networks, names.countries
 	r := NewRandom(seed, 2, origin)
@@ -71,7 +77,8 @@ func (names *Names) makeSlices(seed int64, origin, first int, osNames []string) 
 	}
 	for i, os := range osNames {
 		for j := range 4 {
-			add(Slice{OSName: os, country: countries[(j+i+origin)%len(countries)], network: organicNetwork, campaign: "unknown",
+			add(Slice{OSName: os, country: countries[(j+i+origin)%len(countries)], network: organicNetwork,
+				campaign:    "unknown",
 				campaignNet: "unknown", partner: "Organic", weight: r.Between(40, 160)})
 		}
 	}
@@ -81,14 +88,16 @@ func (names *Names) makeSlices(seed int64, origin, first int, osNames []string) 
 		begin := len(out)
 		// One campaign runs in two countries, so that rows share a campaign.
 		for j := range 1 + i%2 {
-			add(Slice{OSName: osNames[r.Below(len(osNames))], country: countries[r.Below(len(countries)-j)], network: n.network,
+			add(Slice{OSName: osNames[r.Below(len(osNames))], country: countries[r.Below(len(countries)-j)],
+				network: n.network,
 				partner: n.partner, pricing: n.pricing, networkData: n.reportsSpend, weight: r.Between(1, 60)})
 		}
 		names.nameCampaign(i+origin*3, 1_000_000+origin*1000+i, out[begin:])
 	}
 	for i, name := range ownNetworks {
 		name = strings.Replace(name, "%s", streamOf(seed, 15, name).Token(8), 1)
-		s := Slice{OSName: osNames[i%len(osNames)], country: countries[(i+origin)%len(countries)], network: name, campaign: "unknown",
+		s := Slice{OSName: osNames[i%len(osNames)], country: countries[(i+origin)%len(countries)], network: name,
+			campaign:    "unknown",
 			campaignNet: "unknown", partner: "unknown", weight: r.Between(1, 12), own: true}
 		if name == "Expired Attributions" { // stands for the campaign and its ID too
 			s.campaign, s.campaignNet = name, name

@@ -1,9 +1,11 @@
-// Package facts makes up the account that the emulated service reports about: its apps, events, traffic and engagements,
-// and on first touch the facts of each app's days. Without it there would be no numbers that come out the same on every
-// machine, in whatever order they are asked for, and so nothing to compare a pipeline's result with.
+// Package facts makes up the account that the emulated service reports about: its apps, events,
+// traffic and engagements, and on first touch the facts of each app's days. Without it there would
+// be no numbers that come out the same on every machine, in whatever order they are asked for, and
+// so nothing to compare a pipeline's result with.
 //
-// A fact is what one slice of an app's users did in one hour; every metric is a sum over facts. All of it comes from
-// (seed, app, day) alone, through splitmix64 streams, and is kept in SQLite: see schema for the tables.
+// A fact is what one slice of an app's users did in one hour; every metric is a sum over facts. All
+// of it comes from (seed, app, day) alone, through splitmix64 streams, and is kept in SQLite: see
+// schema for the tables.
 //
 //	seed ── apps ── slices (who the users are) ──┐
 //	           └─── events                       ├── a day's facts ── SQLite ── reports
@@ -28,12 +30,14 @@ import (
 // MaxApps bounds the apps of a world: a fact's row number keeps three digits for its app.
 const MaxApps = 1000
 
-// daysPerCommit bounds how many day-app pairs one transaction writes, so that others get theirs in between.
+// daysPerCommit bounds how many day-app pairs one transaction writes, so that others get theirs in
+// between.
 const daysPerCommit = 64
 
-// World is all that the account's numbers are made from, and the database that keeps those which were made. Facts are
-// made on first touch, an app's day at a time, from (seed, app, day) alone: in whatever order days are asked for, their
-// facts are the same. What is declared goes on from there: the database has it before Account shows it.
+// World is all that the account's numbers are made from, and the database that keeps those which
+// were made. Facts are made on first touch, an app's day at a time, from (seed, app, day) alone: in
+// whatever order days are asked for, their facts are the same. What is declared goes on from there:
+// the database has it before Account shows it.
 type World struct {
 	Seed     int64
 	FirstDay int // days since 1970-01-01: the first day with data; a kept file's own
@@ -63,7 +67,8 @@ func New(seed int64, apps, firstDay int, names *Names) *World {
 	return w
 }
 
-// NameSlugs makes the events anew, with their names in small letters as their slugs. It is for a world that isn't open yet.
+// NameSlugs makes the events anew, with their names in small letters as their slugs. It is for a
+// world that isn't open yet.
 func (w *World) NameSlugs() { w.populate(w.Account().MadeUp, w.Account().names, Catalog{named: true}) }
 
 func (w *World) populate(apps int, names *Names, events Catalog) {
@@ -75,19 +80,20 @@ func (w *World) populate(apps int, names *Names, events Catalog) {
 // Account is the apps and events of now.
 func (w *World) Account() *Account { return w.account.Load() }
 
-// keepSchema are the tables of what a kept file remembers: which pairs of day and app have their facts, and in one row
-// what the facts were made from.
+// keepSchema are the tables of what a kept file remembers: which pairs of day and app have their
+// facts, and in one row what the facts were made from.
 const keepSchema = `
 CREATE TABLE made (day INT, app INT, PRIMARY KEY (day, app)) WITHOUT ROWID;
 CREATE TABLE made_from (seed INT, apps INT, first_day INT, version TEXT);`
 
-// Open opens the world's database: see store.Open. more are the tables of others. A file that was made from something
-// else is refused; one that was made before goes on with its own first day.
+// Open opens the world's database: see store.Open. more are the tables of others. A file that was
+// made from something else is refused; one that was made before goes on with its own first day.
 func (w *World) Open(file, more string) (err error) {
 	version := w.version(more)
 	w.Store, err = store.Open(file, func(ctx context.Context, tx *sql.Tx) error {
 		var tables, known int
-		err := tx.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name='made_from') FROM sqlite_schema").Scan(&tables, &known)
+		err := tx.QueryRowContext(ctx,
+			"SELECT count(*), count(*) FILTER (WHERE name='made_from') FROM sqlite_schema").Scan(&tables, &known)
 		switch {
 		case err != nil:
 			return err
@@ -107,20 +113,24 @@ func (w *World) Open(file, more string) (err error) {
 	return err
 }
 
-// recognise refuses a file whose facts were made from something else: old and new ones would not fit together.
+// recognise refuses a file whose facts were made from something else: old and new ones would not
+// fit together.
 func (w *World) recognise(ctx context.Context, tx *sql.Tx, want string) error {
 	var seed int64
 	var apps int
 	var version string
-	err := tx.QueryRowContext(ctx, "SELECT seed, apps, first_day, version FROM made_from").Scan(&seed, &apps, &w.FirstDay, &version)
+	err := tx.QueryRowContext(ctx, "SELECT seed, apps, first_day, version FROM made_from").Scan(&seed, &apps,
+		&w.FirstDay, &version)
 	switch {
 	case err != nil:
 		return err
 	case seed != w.Seed || apps != w.Account().MadeUp:
-		return fmt.Errorf("it was made with seed %d and %d apps, not with seed %d and %d apps: use those, or another file",
+		return fmt.Errorf("it was made with seed %d and %d apps, not with seed %d and %d apps: use those, or "+
+			"another file",
 			seed, apps, w.Seed, w.Account().MadeUp)
 	case version != want:
-		return errors.New("it was made by another version of this emulator, or with other names (--hostile-names), and holds other data: use that one, or another file")
+		return errors.New("it was made by another version of this emulator, or with other names (--hostile-names), " +
+			"and holds other data: use that one, or another file")
 	}
 	return w.loadDeclared(ctx, tx)
 }
@@ -133,12 +143,14 @@ func (w *World) version(more string) string {
 	const someDay = 20_000
 	account := w.Account()
 	a := &account.Apps[0]
-	sum := sha256.Sum256(fmt.Append(nil, schema, keepSchema, more, a.Token, a.Slices, account.Catalog.rates, makeDay(w.Seed, 0, a, someDay)))
+	sum := sha256.Sum256(fmt.Append(nil, schema, keepSchema, more, a.Token, a.Slices, account.Catalog.rates,
+		makeDay(w.Seed, 0, a, someDay)))
 	return fmt.Sprintf("%x", sum[:8])
 }
 
-// Ensure makes the facts of the apps on the days from..to, each pair once, and waits for those that others are making.
-// It isn't cut short by a request's end: others may be waiting for the same days.
+// Ensure makes the facts of the apps on the days from..to, each pair once, and waits for those that
+// others are making. It isn't cut short by a request's end: others may be waiting for the same
+// days.
 func (w *World) Ensure(apps []int, from, to int) error {
 	var mine []appDay
 	var others []*making
@@ -189,8 +201,8 @@ func (w *World) release(pairs []appDay, err error) {
 	}
 }
 
-// make writes the facts of those pairs that the database hasn't got yet: another process or an earlier run may have made
-// them.
+// make writes the facts of those pairs that the database hasn't got yet: another process or an
+// earlier run may have made them.
 func (w *World) make(pairs []appDay) error {
 	ctx := context.Background()
 	return w.Store.Change(ctx, func(tx *sql.Tx) error {

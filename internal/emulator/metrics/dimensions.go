@@ -10,7 +10,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Dimension is a column to group by: a text of the fact's slice, a label made from the fact's hour, or the currency.
+// Dimension is a column to group by: a text of the fact's slice, a label made from the fact's hour,
+// or the currency.
 type Dimension struct {
 	Slug, Label string
 	Attributed  bool      // the engagement that brought the user decides it: see facts.first_slice
@@ -24,15 +25,20 @@ type TimeForm struct {
 	Print func(local time.Time) string
 }
 
-// Dimensions are all of the interface document's and, at the end, one that the real service has besides: the creative's ID, which is
-// the network's own here. The readable names are this emulator's own.
+// Dimensions are all of the interface document's and, at the end, one that the real service has
+// besides: the creative's ID, which is the network's own here. The readable names are this
+// emulator's own.
 var Dimensions = makeDimensions([]Dimension{
-	{Slug: "hour", Label: "Hour", Time: &TimeForm{"strftime('%%Y-%%m-%%dT%%H:00:00',%[1]s,'unixepoch')", layout("2006-01-02T15:00:00")}},
+	{Slug: "hour", Label: "Hour", Time: &TimeForm{"strftime('%%Y-%%m-%%dT%%H:00:00',%[1]s,'unixepoch')",
+		layout("2006-01-02T15:00:00")}},
 	{Slug: "day", Label: "Day", Time: &TimeForm{"date(%[1]s,'unixepoch')", layout("2006-01-02")}},
-	{Slug: "week", Label: "Week", Time: &TimeForm{"date(%[1]s,'unixepoch','weekday 6','-6 days')||' - '||date(%[1]s,'unixepoch','weekday 6')", weekLabel}},
+	{Slug: "week", Label: "Week", Time: &TimeForm{"date(%[1]s,'unixepoch','weekday 6','-6 days')||' - " +
+		"'||date(%[1]s,'unixepoch','weekday 6')", weekLabel}},
 	{Slug: "month", Label: "Month", Time: &TimeForm{"strftime('%%Y-%%m',%[1]s,'unixepoch')", layout("2006-01")}},
 	{Slug: "year", Label: "Year", Time: &TimeForm{"strftime('%%Y',%[1]s,'unixepoch')", layout("2006")}},
-	{Slug: "quarter", Label: "Quarter", Time: &TimeForm{"'Q'||((strftime('%%m',%[1]s,'unixepoch')+2)/3)||strftime(' %%Y',%[1]s,'unixepoch')", quarterLabel}},
+	{Slug: "quarter", Label: "Quarter",
+		Time: &TimeForm{"'Q'||((strftime('%%m',%[1]s,'unixepoch')+2)/3)||strftime(' %%Y',%[1]s,'unixepoch')",
+			quarterLabel}},
 	{Slug: "os_name", Label: "OS name"},
 	{Slug: "device_type", Label: "Device type"},
 	{Slug: "app", Label: "App"},
@@ -65,7 +71,8 @@ var Dimensions = makeDimensions([]Dimension{
 	{Slug: "creative_id", Label: "Creative ID", Attributed: true},
 })
 
-// further are dimensions that no list has and that clients of the service use all the same, above all as filters.
+// further are dimensions that no list has and that clients of the service use all the same, above
+// all as filters.
 var further = makeDimensions([]Dimension{
 	{Slug: "channel_id", Label: "Channel ID", Attributed: true},
 	{Slug: "app_network", Label: "App (Network)"},
@@ -81,7 +88,8 @@ func makeDimensions(table []Dimension) []Dimension {
 	return table
 }
 
-// FindDimension finds a dimension by its slug; the error is the service's answer for an unknown one.
+// FindDimension finds a dimension by its slug; the error is the service's answer for an unknown
+// one.
 func FindDimension(slug string) (Dimension, *wire.Error) {
 	for _, list := range [][]Dimension{Dimensions, further} {
 		if i := slices.IndexFunc(list, func(d Dimension) bool { return d.Slug == slug }); i >= 0 {
@@ -105,7 +113,8 @@ func (d Dimension) column() string {
 	return d.Slug
 }
 
-// label is SQL for the dimension's label of fact f of slice d; local is SQL for the fact's local time in seconds.
+// label is SQL for the dimension's label of fact f of slice d; local is SQL for the fact's local
+// time in seconds.
 func (q *Query) label(d Dimension, local string) string {
 	switch {
 	case d.Time != nil:
@@ -130,10 +139,11 @@ func weekLabel(local time.Time) string {
 }
 
 // MondayWeeks are the weeks from Monday to Sunday, of a service that has them so.
-var MondayWeeks = &TimeForm{"date(%[1]s,'unixepoch','weekday 0','-6 days')||' - '||date(%[1]s,'unixepoch','weekday 0')", func(local time.Time) string {
-	monday := local.AddDate(0, 0, -(int(local.Weekday())+6)%7)
-	return monday.Format("2006-01-02 - ") + monday.AddDate(0, 0, 6).Format("2006-01-02")
-}}
+var MondayWeeks = &TimeForm{"date(%[1]s,'unixepoch','weekday 0','-6 days')||' - '||date(%[1]s,'unixepoch','weekday 0')",
+	func(local time.Time) string {
+		monday := local.AddDate(0, 0, -(int(local.Weekday())+6)%7)
+		return monday.Format("2006-01-02 - ") + monday.AddDate(0, 0, 6).Format("2006-01-02")
+	}}
 
 // quarterLabel is such as "Q1 2026".
 func quarterLabel(local time.Time) string {

@@ -28,21 +28,24 @@ type MetricFilter struct {
 	Bound  float64
 }
 
-// factFilter keeps facts whose column is one of ids: what filters of dimensions come to once they are worked out on the
-// few texts of slices and labels of hours, in Go, where letters of every script can be folded.
+// factFilter keeps facts whose column is one of ids: what filters of dimensions come to once they
+// are worked out on the few texts of slices and labels of hours, in Go, where letters of every
+// script can be folded.
 type factFilter struct {
 	column string
 	ids    []int
 }
 
-// sql is the filter as a condition with one argument: the ids as a JSON array, however many they are.
+// sql is the filter as a condition with one argument: the ids as a JSON array, however many they
+// are.
 func (f factFilter) sql() (text string, arg any, err error) {
 	list, err := json.Marshal(f.ids)
 	return f.column + " IN (SELECT value FROM json_each(?))", string(list), err
 }
 
-// KeepSlices works out the filters of the slices' dimensions: which apps and which facts they leave. Under
-// attribution_source=first a fact's own slice and the one that is credited pass filters of different dimensions.
+// KeepSlices works out the filters of the slices' dimensions: which apps and which facts they
+// leave. Under attribution_source=first a fact's own slice and the one that is credited pass
+// filters of different dimensions.
 func (q *Query) KeepSlices(apps []facts.App) {
 	own, credited := factFilter{column: "f.slice", ids: []int{}}, factFilter{column: "f.first_slice", ids: []int{}}
 	all := 0
@@ -77,7 +80,8 @@ func (q *Query) KeepSlices(apps []facts.App) {
 	}
 }
 
-// passes tells whether a slice passes the filters of the dimensions that the engagement decides, or of the others.
+// passes tells whether a slice passes the filters of the dimensions that the engagement decides, or
+// of the others.
 func (q *Query) passes(s *facts.Slice, attributed bool) bool {
 	for _, f := range q.Filters {
 		d := f.Dimension
@@ -122,8 +126,8 @@ func (q *Query) factFilters(s span) []factFilter {
 	return append(q.kept[:len(q.kept):len(q.kept)], hours)
 }
 
-// fold makes texts equal that differ in case only, by Unicode's simple folding: each letter by itself, in every script.
-// "ß" and "SS", and the Turkish dotted capital I and "i", stay different.
+// fold makes texts equal that differ in case only, by Unicode's simple folding: each letter by
+// itself, in every script. "ß" and "SS", and the Turkish dotted capital I and "i", stay different.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -161,8 +165,8 @@ func (f DimensionFilter) Keeps(label string) bool {
 	return slices.ContainsFunc(f.Values, holds) != negated
 }
 
-// sql is the filter over e, the metric's value of a group. Amounts are compared as the double nearest to the decimal
-// that is printed, so that equal means equal to the printed cell.
+// sql is the filter over e, the metric's value of a group. Amounts are compared as the double
+// nearest to the decimal that is printed, so that equal means equal to the printed cell.
 func (f MetricFilter) sql(e expr) string {
 	return fmt.Sprintf("%s%s?", e.float(), MetricOps[f.Op])
 }

@@ -22,8 +22,9 @@ type expr struct {
 	unit Unit
 }
 
-// float is e in natural units as a double. Money in micros is divided once, which gives the double nearest to the
-// decimal that is printed, so that a reader who recomputes a ratio from printed cells gets the same digits.
+// float is e in natural units as a double. Money in micros is divided once, which gives the double
+// nearest to the decimal that is printed, so that a reader who recomputes a ratio from printed
+// cells gets the same digits.
 func (e expr) float() string {
 	switch e.unit {
 	case Micros:
@@ -35,8 +36,9 @@ func (e expr) float() string {
 	}
 }
 
-// formulaParser reads a formula of the tables: + - * / ( ) abs( ) over metric slugs and integers. Sums stay exact
-// integers; products with money and all quotients are doubles; division by zero gives 0.0.
+// formulaParser reads a formula of the tables: + - * / ( ) abs( ) over metric slugs and integers.
+// Sums stay exact integers; products with money and all quotients are doubles; division by zero
+// gives 0.0.
 type formulaParser struct {
 	rest    string
 	resolve func(slug string) (expr, error)

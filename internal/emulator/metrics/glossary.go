@@ -45,7 +45,8 @@ func ParseCohortPeriod(token string) (CohortPeriod, bool) {
 // Label is the period's readable form: "7D" for d7.
 func (p CohortPeriod) Label() string { return p.Token[1:] + strings.ToUpper(p.Token[:1]) }
 
-// SmallPeriods is a slug with its periods in small letters: clients write capitals too, and are answered in small ones.
+// SmallPeriods is a slug with its periods in small letters: clients write capitals too, and are
+// answered in small ones.
 func SmallPeriods(slug string) string {
 	parts := strings.Split(slug, "_")
 	for i, part := range parts {
@@ -78,7 +79,8 @@ func (c Column) Label() string {
 	return strings.NewReplacer("{P}", p, "{E}", event).Replace(c.Def.Label)
 }
 
-// Glossary finds metrics by their slugs: those of the formula table, and those of an account's events.
+// Glossary finds metrics by their slugs: those of the formula table, and those of an account's
+// events.
 type Glossary struct {
 	formulas formulaTable
 	events   *facts.Catalog
@@ -90,8 +92,8 @@ func NewGlossary(events *facts.Catalog) *Glossary { return &Glossary{makeFormula
 // With is the same glossary for an account with other events.
 func (g *Glossary) With(events *facts.Catalog) *Glossary { return &Glossary{g.formulas, events} }
 
-// All are the metrics that formulas know, sorted by slug: those of the glossary, those of an event, and a few without a
-// label, which serve formulas and can't be asked for.
+// All are the metrics that formulas know, sorted by slug: those of the glossary, those of an event,
+// and a few without a label, which serve formulas and can't be asked for.
 func (g *Glossary) All() []*Metric {
 	var out []*Metric
 	for _, slug := range slices.Sorted(maps.Keys(g.formulas)) {
@@ -114,8 +116,8 @@ func makeFormulaTable() formulaTable {
 	return t
 }
 
-// Find reads a requested metric slug. A slug that looks like a metric of an event which the account hasn't got is told
-// apart from a slug that means nothing.
+// Find reads a requested metric slug. A slug that looks like a metric of an event which the account
+// hasn't got is told apart from a slug that means nothing.
 func (g *Glossary) Find(slug string) (Column, *wire.Error) {
 	slug = SmallPeriods(slug)
 	// The glossary writes general revenue_events_min with a blank, clients an underscore.
@@ -198,8 +200,8 @@ func (d *Metric) finish(e expr) expr {
 	return e
 }
 
-// movingSlug is mavg_{window}_{metric}, or a bound of it with its confidence. How windows and confidences are written
-// isn't documented; numbers are taken here.
+// movingSlug is mavg_{window}_{metric}, or a bound of it with its confidence. How windows and
+// confidences are written isn't documented; numbers are taken here.
 var movingSlug = lazy.Regexp(`^mavg_(?:(upper|lower|margin_of_error)_)?([0-9]{1,3})_(?:([0-9]{1,3})_)?(.+)$`)
 
 // movingAverage reads the slug of a moving average. ok is false when it isn't one.

@@ -9,10 +9,12 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// The sections are those that the service's pickers have; a word that stands alone as a label is a word of the slug.
+// The sections are those that the service's pickers have; a word that stands alone as a label is a
+// word of the slug.
 func TestEveryMetricHasASectionAndALabelOfItsSlug(t *testing.T) {
 	t.Parallel()
-	sections := strings.Split("Conversion|Cost|Revenue|Retention|Events|Fraud|Installs|Conversion Values|Coarse Conversion Values|Direct Installs|"+
+	sections := strings.Split("Conversion|Cost|Revenue|Retention|Events|Fraud|Installs|Conversion Values|Coarse "+
+		"Conversion Values|Direct Installs|"+
 		"Direct Conversion Values|Subscriptions|6 Conversion Events (6 Bit)|6 Direct Conversion Events (6 Bit)", "|")
 	short := map[string]string{"Average": "est"}
 	shown := 0
@@ -48,7 +50,8 @@ func TestSubscriptionsAreCalledAsTheirSlugsAre(t *testing.T) {
 			continue
 		}
 		found++
-		if words := strings.ToLower(m.Label); !strings.Contains(words, "subscription "+strings.ReplaceAll(event, "_", " ")+" events") {
+		if words := strings.ToLower(m.Label); !strings.Contains(words,
+			"subscription "+strings.ReplaceAll(event, "_", " ")+" events") {
 			t.Errorf("%s reads %q", m.Slug, m.Label)
 		}
 	}
@@ -60,7 +63,8 @@ func TestSubscriptionsAreCalledAsTheirSlugsAre(t *testing.T) {
 // A cohort's period is a day, a week or a month of age, as far as the catalogue goes.
 func TestPeriodsOfCohorts(t *testing.T) {
 	t.Parallel()
-	for token, label := range map[string]string{"d0": "0D", "d120": "120D", "w0": "0W", "w52": "52W", "m0": "0M", "m36": "36M"} {
+	for token, label := range map[string]string{"d0": "0D", "d120": "120D", "w0": "0W", "w52": "52W", "m0": "0M",
+		"m36": "36M"} {
 		p, ok := metrics.ParseCohortPeriod(token)
 		if !ok || p.Token != token || p.Label() != label {
 			t.Errorf("%s: %+v %t %q", token, p, ok, p.Label())

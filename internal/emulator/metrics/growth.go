@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// CohortBase is a quantity that a cohort accumulates with age. A fact's installs bring amount in the end (micros of USD
-// for money, millionths of a thing otherwise) and have brought amount*(a+1)/(a+1+half) of it at the end of day a: half of
-// it after about half days. It never falls with age because every step is monotone, roundings included.
+// CohortBase is a quantity that a cohort accumulates with age. A fact's installs bring amount in
+// the end (micros of USD for money, millionths of a thing otherwise) and have brought
+// amount*(a+1)/(a+1+half) of it at the end of day a: half of it after about half days. It never
+// falls with age because every step is monotone, roundings included.
 type CohortBase struct {
 	Slug   string
 	Kind   Kind
@@ -35,12 +36,13 @@ var cohortBases = slices.Concat([]CohortBase{
 	{"first_paying_users", Count, "f.installs*d.retention*900", 7, 103},
 }, subscriptionBases)
 
-// retained are the users active within a period that begins {start} days after the install. A user is active N days
-// after it with probability 1.3/(3+N), times the slice's retention for N > 0.
-const retained = "(CASE WHEN {start}=0 THEN f.installs ELSE min(f.installs,(f.installs*d.retention*(1300000/(3+{start}))/100+f.salt)/1000000) END)"
+// retained are the users active within a period that begins {start} days after the install. A user
+// is active N days after it with probability 1.3/(3+N), times the slice's retention for N > 0.
+const retained = "(CASE WHEN {start}=0 THEN f.installs ELSE " +
+	"min(f.installs,(f.installs*d.retention*(1300000/(3+{start}))/100+f.salt)/1000000) END)"
 
-// BaseOf finds a quantity that cohorts accumulate by its slug, for whoever evaluates row expressions without SQL; nil when
-// there is none.
+// BaseOf finds a quantity that cohorts accumulate by its slug, for whoever evaluates row
+// expressions without SQL; nil when there is none.
 func BaseOf(slug string) *CohortBase {
 	for _, list := range [][]CohortBase{cohortBases, eventBases} {
 		if i := slices.IndexFunc(list, func(b CohortBase) bool { return b.Slug == slug }); i >= 0 {
@@ -50,8 +52,9 @@ func BaseOf(slug string) *CohortBase {
 	return nil
 }
 
-// expandCohorts replaces {until_end:x}, {until_now:x} and {inside:x}: what a fact's cohort has accumulated of base x by
-// the end of the period, until now, and between the period's first and last day. A cohort is never ahead of its age.
+// expandCohorts replaces {until_end:x}, {until_now:x} and {inside:x}: what a fact's cohort has
+// accumulated of base x by the end of the period, until now, and between the period's first and
+// last day. A cohort is never ahead of its age.
 func expandCohorts(row string, p CohortPeriod) string {
 	var out []string
 	for _, list := range [][]CohortBase{cohortBases, eventBases} {
@@ -64,7 +67,8 @@ func expandCohorts(row string, p CohortPeriod) string {
 			if p.start > 0 {
 				inside = "(" + end + "-" + b.until(fmt.Sprintf("min(%d,{age})", p.start-1)) + ")"
 			}
-			out = append(out, "{until_end:"+b.Slug+"}", end, "{until_now:"+b.Slug+"}", b.until("{age}"), "{inside:"+b.Slug+"}", inside)
+			out = append(out, "{until_end:"+b.Slug+"}", end, "{until_now:"+b.Slug+"}", b.until("{age}"),
+				"{inside:"+b.Slug+"}", inside)
 		}
 	}
 	return strings.NewReplacer(out...).Replace(row)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Sums reports whether the metrics' values are exact sums: counts, and amounts in micros, which add up.
+// Sums reports whether the metrics' values are exact sums: counts, and amounts in micros, which add
+// up.
 func (g *Glossary) Sums(list []Column) bool {
 	for _, m := range list {
 		e, err := g.formulas.compile(m, func(c Column) expr {
@@ -21,7 +22,8 @@ func (g *Glossary) Sums(list []Column) bool {
 	return true
 }
 
-// Horizon is the age in days from which the metrics' values stay what they are by themselves; it may be math.MaxInt.
+// Horizon is the age in days from which the metrics' values stay what they are by themselves; it
+// may be math.MaxInt.
 func (g *Glossary) Horizon(list []Column) int {
 	longest := 14 // of networkSpend
 	for _, m := range list {

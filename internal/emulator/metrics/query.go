@@ -1,13 +1,15 @@
-// Package metrics says what each dimension and metric of a report is, and turns a Query into one SQL statement over the
-// facts. Without it the emulated service would have no formulas of its own, and one misreading of the service's
-// glossary could hide in the client and in what the client is tested against.
+// Package metrics says what each dimension and metric of a report is, and turns a Query into one
+// SQL statement over the facts. Without it the emulated service would have no formulas of its own,
+// and one misreading of the service's glossary could hide in the client and in what the client is
+// tested against.
 //
 //	slug ── Glossary.Find ── Column ──┐
 //	                                  ├── Query ── Glossary.Build ── Statement (SQL, arguments, units)
 //	dimension, filters, zone, modes ──┘
 //
-// A metric is either a row expression, which is summed over the facts of a group, or a formula over other metrics. Sums
-// are exact integers, money in millionths of the report's currency; quotients are doubles, and 0.0 where the divisor is 0.
+// A metric is either a row expression, which is summed over the facts of a group, or a formula over
+// other metrics. Sums are exact integers, money in millionths of the report's currency; quotients
+// are doubles, and 0.0 where the divisor is 0.
 package metrics
 
 import (
@@ -17,7 +19,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
-// Query is what a report asks for, checked: whatever reads a request fills it in, and Glossary.Build turns it into SQL.
+// Query is what a report asks for, checked: whatever reads a request fills it in, and
+// Glossary.Build turns it into SQL.
 type Query struct {
 	Dimensions []Dimension
 	Metrics    []Column
@@ -62,8 +65,8 @@ type SortKey struct {
 // Hours are the UTC hours first <= hour <= last, in hours since 1970-01-01.
 type Hours struct{ First, Last int }
 
-// span is a stretch of facts that a query reads: its period, or the one to compare it with, whose dates are shown shift
-// days later than they are.
+// span is a stretch of facts that a query reads: its period, or the one to compare it with, whose
+// dates are shown shift days later than they are.
 type span struct {
 	hours Hours  // empty when last < first
 	local string // SQL for the fact's local time in seconds
@@ -83,7 +86,8 @@ func (q *Query) Spans() []span {
 func (q *Query) span(shift int) span {
 	s := span{shift: shift}
 	s.hours = Hours{firstHour(q.Zone, q.Period.From-shift), firstHour(q.Zone, q.Period.To+1-shift) - 1}
-	s.hours.First = max(s.hours.First, q.FirstDay*24) // there is nothing more, and centuries of a zone would be a long text
+	// There is nothing more, and centuries of a zone would be a long text.
+	s.hours.First = max(s.hours.First, q.FirstDay*24)
 	s.hours.Last = min(s.hours.Last, q.Today*24+23)
 	if q.Hours != nil {
 		s.hours.First = max(s.hours.First, q.Hours.First-shift*24)
@@ -106,7 +110,8 @@ func (s span) shown() string {
 	return "(" + s.local + sign(s.shift*facts.DaySeconds) + ")"
 }
 
-// Names are the columns' slugs and readable names: dimensions, metrics, the metrics of the comparison period.
+// Names are the columns' slugs and readable names: dimensions, metrics, the metrics of the
+// comparison period.
 func (q *Query) Names() (slugs, labels []string) {
 	for _, d := range q.Dimensions {
 		slugs, labels = append(slugs, d.Slug), append(labels, d.Label)
@@ -127,7 +132,8 @@ func (q *Query) groupsBy(slug string) bool {
 	return slices.ContainsFunc(q.Dimensions, func(d Dimension) bool { return d.Slug == slug })
 }
 
-// Period is an inclusive range of days since 1970-01-01, in the report's zone. It is empty when to < from.
+// Period is an inclusive range of days since 1970-01-01, in the report's zone. It is empty when to
+// < from.
 type Period struct{ From, To int }
 
 // Days is the number of days; 0 when the period is empty.

@@ -15,8 +15,8 @@ type Statement struct {
 	Units []Unit
 }
 
-// sqlBuilder writes the grouping of one span. It collects the sums that formulas ask for: every distinct row expression
-// is summed once.
+// sqlBuilder writes the grouping of one span. It collects the sums that formulas ask for: every
+// distinct row expression is summed once.
 type sqlBuilder struct {
 	q      *Query
 	span   span
@@ -33,8 +33,9 @@ const (
 	comparisonName = "c"
 )
 
-// Build writes the statement: an inner query groups and sums facts, an outer one applies the formulas, drops groups and
-// sorts. A comparison is a second inner query, joined by the dimensions' labels.
+// Build writes the statement: an inner query groups and sums facts, an outer one applies the
+// formulas, drops groups and sorts. A comparison is a second inner query, joined by the dimensions'
+// labels.
 func (g *Glossary) Build(q *Query) (Statement, error) {
 	var st Statement
 	var columns, keep []string
@@ -118,8 +119,8 @@ func (q *Query) longestCohort() int {
 	return longest
 }
 
-// order names every dimension at the end, so that rows come in one order whatever sort says; a column that is named again
-// changes nothing.
+// order names every dimension at the end, so that rows come in one order whatever sort says; a
+// column that is named again changes nothing.
 func (q *Query) order() string {
 	var keys []string
 	for _, k := range q.Sort {
@@ -153,8 +154,8 @@ func newBuilder(q *Query, s span, name string) *sqlBuilder {
 	return b
 }
 
-// inner groups the span's facts. Hours are told apart by UTC's, so that the one that a zone repeats in autumn gives two
-// rows; a comparison is joined by labels and can't be.
+// inner groups the span's facts. Hours are told apart by UTC's, so that the one that a zone repeats
+// in autumn gives two rows; a comparison is joined by labels and can't be.
 func (b *sqlBuilder) inner() (string, []any, error) {
 	q := b.q
 	var columns, group []string
@@ -179,7 +180,8 @@ func (b *sqlBuilder) inner() (string, []any, error) {
 		from += fmt.Sprintf(" LEFT JOIN app_events x%d ON x%d.event=%d AND x%d.app=d.app", n, n, n, n)
 	}
 	where, args, err := b.where()
-	return "SELECT " + strings.Join(append(columns, b.sums...), ", ") + from + " WHERE " + where + " GROUP BY " + strings.Join(group, ","), args, err
+	return "SELECT " + strings.Join(append(columns, b.sums...), ", ") + from + " WHERE " + where + " GROUP BY " +
+		strings.Join(group, ","), args, err
 }
 
 // where are the conditions on a fact and its slice, with their arguments.
@@ -213,11 +215,12 @@ func numbers(ids []int) string {
 	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ids)), ","), "[]")
 }
 
-// amounts are the replacements that bring every amount into the report's currency and mode at its source, so that all
-// that is derived from it stays exactly additive.
+// amounts are the replacements that bring every amount into the report's currency and mode at its
+// source, so that all that is derived from it stays exactly additive.
 func (b *sqlBuilder) amounts() []string {
 	ads := b.q.adFactor()
-	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.Today), "{ads}", ads, "{credited}", b.q.credited(), "{users}", b.q.users()}
+	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.Today), "{ads}", ads, "{credited}", b.q.credited(),
+		"{users}", b.q.users()}
 	for _, c := range []string{"f.spend", "f.net_spend"} {
 		out = append(out, c, b.converted(c))
 	}
@@ -280,7 +283,8 @@ func (b *sqlBuilder) sum(c Column) expr {
 // IsCohort tells metrics of a cohort's period from others that a formula puts beside them.
 func (m *Metric) IsCohort() bool { return strings.Contains(m.Slug, "{p}") }
 
-// aggregate asks for an aggregate over a group, once however often it is asked for, and returns the column that has it.
+// aggregate asks for an aggregate over a group, once however often it is asked for, and returns the
+// column that has it.
 func (b *sqlBuilder) aggregate(sql string, u Unit) expr {
 	n, ok := b.known[sql]
 	if !ok {
@@ -303,8 +307,8 @@ func (q *Query) credited() string {
 	return "0"
 }
 
-// users is SQL for {users}: a fact's users of a day in millionths. By hour they have two decimals, as in clients' reports:
-// each counts for the part of the hour in which they were there.
+// users is SQL for {users}: a fact's users of a day in millionths. By hour they have two decimals,
+// as in clients' reports: each counts for the part of the hour in which they were there.
 func (q *Query) users() string {
 	if q.groupsBy("hour") {
 		return "(f.dau*(60+f.salt%40)*10000)"

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// subscriptionEvent is something that happens to a subscription. Names: the service's help center and glossary.
+// subscriptionEvent is something that happens to a subscription. Names: the service's help center
+// and glossary.
 type subscriptionEvent struct {
 	slug, label string
 	ppm         int // per active user and day, in parts per million
@@ -67,17 +68,21 @@ func sumOf(pattern string) string {
 // makeSubscriptionMetrics makes those that are dated by the day on which the event happened.
 func makeSubscriptionMetrics() []Metric {
 	var out []Metric
-	for i, e := range append(subscriptionEvents[:len(subscriptionEvents):len(subscriptionEvents)], unknownSubscription) {
+	for i, e := range append(subscriptionEvents[:len(subscriptionEvents):len(subscriptionEvents)],
+		unknownSubscription) {
 		row := share("f.dau", e.ppm, 401+i*14)
 		if e.slug != unknownSubscription.slug {
-			out = append(out, Metric{Slug: "subscrevnt_" + e.slug + "_events", Label: "Subscription " + e.label + " Events", Section: "Events", Row: row})
+			out = append(out, Metric{Slug: "subscrevnt_" + e.slug + "_events",
+				Label: "Subscription " + e.label + " Events", Section: "Events", Row: row})
 		}
 		if e.arpu != 0 {
-			out = append(out, Metric{Slug: "subscrevnt_" + e.slug + "_revenue", Label: "Subscription " + e.label + " Revenue", Kind: Money,
+			out = append(out, Metric{Slug: "subscrevnt_" + e.slug + "_revenue",
+				Label: "Subscription " + e.label + " Revenue", Kind: Money,
 				Section: "Revenue", Row: e.revenue(row)})
 		}
 	}
-	return append(out, Metric{Slug: "subscrevnt_revenue", Label: "Subscription Revenue (All)", Kind: Money, Section: "Revenue",
+	return append(out, Metric{Slug: "subscrevnt_revenue", Label: "Subscription Revenue (All)", Kind: Money,
+		Section: "Revenue",
 		Formula: sumOf("subscrevnt_%s_revenue")})
 }
 
@@ -87,8 +92,10 @@ var subscriptionBases = makeSubscriptionBases()
 // makeSubscriptionBases are the subscriptions' quantities that grow with a cohort's age.
 func makeSubscriptionBases() []CohortBase {
 	var out []CohortBase
-	for i, e := range append(subscriptionEvents[:len(subscriptionEvents):len(subscriptionEvents)], unknownSubscription) {
-		out = append(out, CohortBase{"subscription_" + e.slug, Count, fmt.Sprintf("f.installs*d.retention*%d", e.ppm/10), 16, 653 + i*14})
+	for i, e := range append(subscriptionEvents[:len(subscriptionEvents):len(subscriptionEvents)],
+		unknownSubscription) {
+		out = append(out, CohortBase{"subscription_" + e.slug, Count,
+			fmt.Sprintf("f.installs*d.retention*%d", e.ppm/10), 16, 653 + i*14})
 	}
 	return out
 }
@@ -111,20 +118,27 @@ func makeSubscriptionCohortMetrics() []Metric {
 	var ofOld []string
 	for _, e := range subscriptionKinds {
 		slug, label := "subscription_"+e.slug+"_revenue", "{P} Subscription "+e.label+" Revenue"
-		add(Metric{Slug: slug + "_{p}", Label: label, Kind: Money, Row: e.revenue("{inside:subscription_" + e.slug + "}")})
+		add(Metric{Slug: slug + "_{p}", Label: label, Kind: Money,
+			Row: e.revenue("{inside:subscription_" + e.slug + "}")})
 		total := e.revenue("{until_end:subscription_" + e.slug + "}")
 		add(Metric{Slug: slug + "_total_{p}", Label: label + " Total", Kind: Money, Row: total})
 		ofOld = append(ofOld, total)
 	}
-	add(Metric{Slug: "subscription_revenue_{p}", Label: "{P} Subscription Revenue", Kind: Money, Formula: sumOf("subscription_%s_revenue_{p}")})
-	add(Metric{Slug: "subscription_revenue_total_{p}", Label: "{P} Subscription Revenue Total", Kind: Money, Formula: sumOf("subscription_%s_revenue_total_{p}")})
-	add(Metric{Slug: "subscription_subscription_revenue_total_in_cohort_{p}", Label: "{P} Subscription Revenue Total In Cohort", Kind: Money,
+	add(Metric{Slug: "subscription_revenue_{p}", Label: "{P} Subscription Revenue", Kind: Money,
+		Formula: sumOf("subscription_%s_revenue_{p}")})
+	add(Metric{Slug: "subscription_revenue_total_{p}", Label: "{P} Subscription Revenue Total", Kind: Money,
+		Formula: sumOf("subscription_%s_revenue_total_{p}")})
+	add(Metric{Slug: "subscription_subscription_revenue_total_in_cohort_{p}",
+		Label: "{P} Subscription Revenue Total In Cohort", Kind: Money,
 		Row: "({age}>={start})*(" + strings.Join(ofOld, "+") + ")"})
-	add(Metric{Slug: "subscription_roas_{p}", Label: "{P} Subscription ROAS", Kind: Ratio, Formula: "subscription_revenue_total_{p}/cost"})
+	add(Metric{Slug: "subscription_roas_{p}", Label: "{P} Subscription ROAS", Kind: Ratio,
+		Formula: "subscription_revenue_total_{p}/cost"})
 	for _, to := range subscriptionEvents {
 		rate := func(from, label, under string) { // pickers have the two that subscriptions begin with
-			add(Metric{Slug: "subscription_" + from + "_to_" + to.slug + "_rate_{p}", Label: "{P} Subscription " + label + " to " + to.label + " Rate",
-				Kind: Ratio, Hidden: from != "install" && from != "trial_started", Formula: "subscription_" + to.slug + "_events_total_{p}/" + under})
+			add(Metric{Slug: "subscription_" + from + "_to_" + to.slug + "_rate_{p}",
+				Label: "{P} Subscription " + label + " to " + to.label + " Rate",
+				Kind:  Ratio, Hidden: from != "install" && from != "trial_started",
+				Formula: "subscription_" + to.slug + "_events_total_{p}/" + under})
 		}
 		rate("install", "Install", "cohort_size_{p}")
 		for _, from := range subscriptionEvents {

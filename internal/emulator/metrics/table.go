@@ -18,9 +18,10 @@ const (
 	Precise             // money of less than a cent each; always a quotient
 )
 
-// Metric is a row of the formula table: a slug with its readable name and either a formula over other metrics, or a
-// row expression: SQL over one fact f of slice d, summed over a group's rows. Placeholders in slug, label and text:
-// {p} period, {P} its readable form, {e} event slug, {E} event name.
+// Metric is a row of the formula table: a slug with its readable name and either a formula over
+// other metrics, or a row expression: SQL over one fact f of slice d, summed over a group's rows.
+// Placeholders in slug, label and text: {p} period, {P} its readable form, {e} event slug, {E}
+// event name.
 type Metric struct {
 	Slug, Label string
 	Kind        Kind
@@ -30,13 +31,16 @@ type Metric struct {
 	Row         string
 }
 
-// metricTables are all metrics that can be asked for, in the order of the service's glossary; eventMetrics, whose slugs
-// begin with an event's, aren't among them. Where the row expression is a guess (most shares of a base column are) it
-// only has to be plausible. Names, kinds, sections and formulas: the metrics catalogue in the service's glossary. Made
-// when first needed, because every command of the program has this package in it.
+// metricTables are all metrics that can be asked for, in the order of the service's glossary;
+// eventMetrics, whose slugs begin with an event's, aren't among them. Where the row expression is a
+// guess (most shares of a base column are) it only has to be plausible. Names, kinds, sections and
+// formulas: the metrics catalogue in the service's glossary. Made when first needed, because every
+// command of the program has this package in it.
 var metricTables = sync.OnceValue(func() [][]Metric {
-	return [][]Metric{conversionMetrics, revenueMetrics, costMetrics, fraudMetrics, networkMetrics, assistMetrics, skanMetrics,
-		skanRevenueMetrics, makeSkanRanges(), cohortMetrics, cohortRevenueMetrics, makeAdSourceMetrics(), makeSubscriptionMetrics(),
+	return [][]Metric{conversionMetrics, revenueMetrics, costMetrics, fraudMetrics, networkMetrics, assistMetrics,
+		skanMetrics,
+		skanRevenueMetrics, makeSkanRanges(), cohortMetrics, cohortRevenueMetrics, makeAdSourceMetrics(),
+		makeSubscriptionMetrics(),
 		makeSubscriptionCohortMetrics()}
 })
 
@@ -47,14 +51,15 @@ var innerMetrics = []Metric{
 	{Slug: "install_sessions_{p}", Row: "({start}=0)*f.installs"}, // the sessions that are the installs themselves
 }
 
-// share is a part of a base column in parts per million, rounded up or down by the row's salt: small rows keep their
-// expectation, and the same row always rounds the same way. Different factors keep metrics apart.
+// share is a part of a base column in parts per million, rounded up or down by the row's salt:
+// small rows keep their expectation, and the same row always rounds the same way. Different factors
+// keep metrics apart.
 func share(column string, ppm, factor int) string {
 	return fmt.Sprintf("((%s*%d+(f.salt*%d)%%1000000)/1000000)", column, ppm, factor)
 }
 
-// part is what lies between two running shares of a whole. Parts that share a factor and touch each other from 0 to
-// 1,000,000 add up to the whole, and none is below 0.
+// part is what lies between two running shares of a whole. Parts that share a factor and touch each
+// other from 0 to 1,000,000 add up to the whole, and none is below 0.
 func part(column string, from, to, factor int) string {
 	return "(" + share(column, to, factor) + "-" + share(column, from, factor) + ")"
 }

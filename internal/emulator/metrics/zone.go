@@ -28,8 +28,8 @@ func firstHour(zone *time.Location, day int) int {
 	return hour
 }
 
-// localSeconds is SQL for the local time of fact f, in seconds since 1970-01-01, right for the hours given. The zone's
-// changes of the clock are written into it, because SQLite knows no zones.
+// localSeconds is SQL for the local time of fact f, in seconds since 1970-01-01, right for the
+// hours given. The zone's changes of the clock are written into it, because SQLite knows no zones.
 func localSeconds(zone *time.Location, hours Hours) string {
 	var cases strings.Builder
 	hour := hours.First

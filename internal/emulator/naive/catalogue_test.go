@@ -14,7 +14,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// samples are what the catalogue's placeholders are filled with: the edges of ranges, and each word once.
+// samples are what the catalogue's placeholders are filled with: the edges of ranges, and each word
+// once.
 var samples = map[string][]string{
 	"{p}":          {"d0", "d120", "w0", "w52", "m0", "m36"},
 	"{e}":          {"purchase", "skan_purchase", "trial_d7"},
@@ -41,7 +42,8 @@ func sourceSlugs() (slugs []string) {
 
 var placeholder = regexp.MustCompile(`\{[^}]*\}`)
 
-// fillings are slugs of a pattern: a slug for every sample of each placeholder, the others being the first of theirs.
+// fillings are slugs of a pattern: a slug for every sample of each placeholder, the others being
+// the first of theirs.
 func fillings(t *testing.T, pattern string) (slugs []string) {
 	t.Helper()
 	names := placeholder.FindAllString(pattern, -1)
@@ -65,7 +67,8 @@ func fillings(t *testing.T, pattern string) (slugs []string) {
 	return slugs
 }
 
-// TestEveryMetricOfTheCatalogueIsServed: the catalogue says what reportferry knows, the emulator what the service has.
+// TestEveryMetricOfTheCatalogueIsServed: the catalogue says what reportferry knows, the emulator
+// what the service has.
 func TestEveryMetricOfTheCatalogueIsServed(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 10})
@@ -121,7 +124,8 @@ func TestEveryMetricOfTheCatalogueIsServed(t *testing.T) {
 }
 
 // unlisted are spellings that the emulator tolerates and the catalogue leaves out.
-var unlisted = []string{"rejected_install_malformed_advertising_id", "rejected_installs_malformed_advertising_id_rate", "rejected_reattributions_click_injection_rate"}
+var unlisted = []string{"rejected_install_malformed_advertising_id", "rejected_installs_malformed_advertising_id_rate",
+	"rejected_reattributions_click_injection_rate"}
 
 func TestTheCatalogueKnowsEveryMetricServed(t *testing.T) {
 	t.Parallel()

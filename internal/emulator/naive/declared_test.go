@@ -14,9 +14,9 @@ type naiveEvent struct {
 	number int64
 }
 
-// naiveDeclare adds apps and events to an account, and gives apps other names, all by app automation's own calls, whose
-// jobs copy the template's events besides. What reports are to make of it is worked out here, from the names that were sent
-// and the tokens that came back.
+// naiveDeclare adds apps and events to an account, and gives apps other names, all by app
+// automation's own calls, whose jobs copy the template's events besides. What reports are to make
+// of it is worked out here, from the names that were sent and the tokens that came back.
 func naiveDeclare(t *testing.T, w *naiveWorld) {
 	t.Helper()
 	tokens := map[string]string{} // by the event's name
@@ -51,7 +51,8 @@ func naiveDeclare(t *testing.T, w *naiveWorld) {
 			w.events[slug] = naiveEvent{name, number}
 		}
 	}
-	for _, slug := range []string{"boss_beaten", "level_up_d3", "event_" + tokens["勝利"], "event_" + tokens["購入完了"], "purchase", "farewell_gift"} {
+	for _, slug := range []string{"boss_beaten", "level_up_d3", "event_" + tokens["勝利"], "event_" + tokens["購入完了"],
+		"purchase", "farewell_gift"} {
 		if w.events[slug].name == "" {
 			t.Fatalf("no event %s was declared: %v", slug, numbers)
 		}
@@ -63,9 +64,12 @@ func naiveRestate(t *testing.T, w *naiveWorld) {
 	t.Helper()
 	err := w.s.Restate(t.Context(),
 		emulator.Restatement{Day: "2026-05-17", Until: "2026-05-19", Metric: "installs", Factor: 1.7},
-		emulator.Restatement{Day: "2026-05-18", Where: map[string]string{"app_token": w.apps[1]}, Metric: "cost", Factor: 0.3},
-		emulator.Restatement{Day: "2026-05-18", Until: "2026-05-20", Where: map[string]string{"network": "Organic"}, Rename: map[string]string{"campaign": "Late, \"but\" right"}},
-		emulator.Restatement{Day: "2026-05-19", Where: map[string]string{"app_token": w.apps[1]}, Rename: map[string]string{"network": "Merged", "campaign": "unknown"}})
+		emulator.Restatement{Day: "2026-05-18", Where: map[string]string{"app_token": w.apps[1]}, Metric: "cost",
+			Factor: 0.3},
+		emulator.Restatement{Day: "2026-05-18", Until: "2026-05-20", Where: map[string]string{"network": "Organic"},
+			Rename: map[string]string{"campaign": "Late, \"but\" right"}},
+		emulator.Restatement{Day: "2026-05-19", Where: map[string]string{"app_token": w.apps[1]},
+			Rename: map[string]string{"network": "Merged", "campaign": "unknown"}})
 	if err != nil {
 		t.Fatal(err)
 	}

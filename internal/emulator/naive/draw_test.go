@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
-// naiveDeck deals its cards in random order and begins anew when all are dealt, so that none is missed for long.
+// naiveDeck deals its cards in random order and begins anew when all are dealt, so that none is
+// missed for long.
 type naiveDeck struct {
 	cards []string
 	left  []string
@@ -40,36 +41,47 @@ type naiveDealer struct {
 
 type naiveCard struct{ deck, card string }
 
-// naiveCards are the decks; parameters draw their values from the deck of their name, "" is their absence.
+// naiveCards are the decks; parameters draw their values from the deck of their name, "" is their
+// absence.
 var naiveCards = map[string][]string{
-	"slug form": {"*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*",
+	"slug form": {"*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*", "*",
+		"*", "*", "*", "*",
 		"mavg_7_*", "mavg_upper_28_95_*", "mavg_lower_3_80_*", "mavg_margin_of_error_14_90_*"},
 	"dim op": naiveDimOps,
 	"num op": naiveNumOps,
-	"date_period": {"absolute", "absolute", "absolute", "absolute", "absolute", "single", "relative", "relative", "relative", "mixed", "mixed", "today", "yesterday", "this_week", "last_week",
+	"date_period": {"absolute", "absolute", "absolute", "absolute", "absolute", "single", "relative", "relative",
+		"relative", "mixed", "mixed", "today", "yesterday", "this_week", "last_week",
 		"this_month", "last_month", "this_month_until_yesterday"},
 	"late date_period": {"absolute", "single", "relative", "mixed"},
-	"zone": {"", "", "utc_offset=+00:00", "utc_offset=-03:30", "utc_offset=+14:00", "utc_offset=-11:00", "utc_offset=+05:45",
+	"zone": {"", "", "utc_offset=+00:00", "utc_offset=-03:30", "utc_offset=+14:00", "utc_offset=-11:00",
+		"utc_offset=+05:45",
 		"timezone_id=UTC", "timezone_id=Europe/Berlin", "timezone_id=America/New_York", "timezone_id=Asia/Kolkata",
 		"timezone_id=Australia/Lord_Howe", "timezone_id=America/St_Johns",
-		"timezone_id=Asia/Beirut", "timezone_id=America/Havana", "timezone_id=Africa/Cairo", "timezone_id=Africa/Cairo", "timezone_id=Asia/Beirut", "timezone_id=1", "timezone_id=6"},
-	"currency":           {"", "", "USD", "eur", "JPY", "IDR", "KWD"},
-	"ad_spend_mode":      {"", "adjust", "network", "mixed"},
-	"readable_names":     {"", "", "true", "false"},
-	"format_dates":       {"", "true", "false"},
-	"cohort_maturity":    {"", "", "immature", "mature", "fully_mature", "fully_mature"},
-	"attribution_types":  {"", "", "", "", "", "", "", "click", "impression", "engaged_ad", "click,engaged_ad", "Impression,CLICK,engaged_ad"},
+		"timezone_id=Asia/Beirut", "timezone_id=America/Havana", "timezone_id=Africa/Cairo", "timezone_id=Africa/Cairo",
+		"timezone_id=Asia/Beirut", "timezone_id=1", "timezone_id=6"},
+	"currency":        {"", "", "USD", "eur", "JPY", "IDR", "KWD"},
+	"ad_spend_mode":   {"", "adjust", "network", "mixed"},
+	"readable_names":  {"", "", "true", "false"},
+	"format_dates":    {"", "true", "false"},
+	"cohort_maturity": {"", "", "immature", "mature", "fully_mature", "fully_mature"},
+	"attribution_types": {"", "", "", "", "", "", "", "click", "impression", "engaged_ad", "click,engaged_ad",
+		"Impression,CLICK,engaged_ad"},
 	"attribution_source": {"", "dynamic", "first", "first"},
 	"reattributed":       {"", "", "", "", "", "", "all", "true", "false"},
-	"iap_revenue_mode":   {"", "", "", "GROSS_100", "GROSS_95", "GROSS_85", "GROSS_80", "GROSS_70", "GROSS_65", "GROSS_60", "GROSS_50"},
-	"sandbox":            {"", "", "", "", "", "", "", "", "false", "true"},
-	"ad_revenue_sources": {"", "", "", "unknown,IronSource,AppLovin Max,admob", "Unity SDK,TopOn SDK,ADX SDK", "SDK Tradplus,MoPub", "Tapjoy,publisher sdk,Fyber,Admost"},
-	"without effect":     {"", "", "", "", "", "full_data=true", "assisting_attribution_type=click", "include_attr_dependency=false", "nosuch=1,2", "format=csv"},
-	"attribution_type":   {"", "", "", "all", "click", "impression"},
-	"hour__between":      {"", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "-10h:-0h", "-40h:-0h", "-150h:-3h", "-60h:-60h", "-99h:-42h"},
-	"period_over_period": {"", "", "", "", "", "", "previous_day", "previous_week", "previous_month", "previous_year", "previous_period", "days ago", "date"},
-	"os_names":           {"", "", "", "", "", "", "", "", "ios", "android,IOS", "unknown", "windows,ios"},
-	"limit":              {"", "", "", "", "", "1", "7", "1000"},
+	"iap_revenue_mode": {"", "", "", "GROSS_100", "GROSS_95", "GROSS_85", "GROSS_80", "GROSS_70", "GROSS_65",
+		"GROSS_60", "GROSS_50"},
+	"sandbox": {"", "", "", "", "", "", "", "", "false", "true"},
+	"ad_revenue_sources": {"", "", "", "unknown,IronSource,AppLovin Max,admob", "Unity SDK,TopOn SDK,ADX SDK",
+		"SDK Tradplus,MoPub", "Tapjoy,publisher sdk,Fyber,Admost"},
+	"without effect": {"", "", "", "", "", "full_data=true", "assisting_attribution_type=click",
+		"include_attr_dependency=false", "nosuch=1,2", "format=csv"},
+	"attribution_type": {"", "", "", "all", "click", "impression"},
+	"hour__between": {"", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "-10h:-0h", "-40h:-0h",
+		"-150h:-3h", "-60h:-60h", "-99h:-42h"},
+	"period_over_period": {"", "", "", "", "", "", "previous_day", "previous_week", "previous_month", "previous_year",
+		"previous_period", "days ago", "date"},
+	"os_names": {"", "", "", "", "", "", "", "", "ios", "android,IOS", "unknown", "windows,ios"},
+	"limit":    {"", "", "", "", "", "1", "7", "1000"},
 }
 
 func newNaiveDealer(seed uint64, w *naiveWorld) *naiveDealer {
@@ -95,8 +107,8 @@ func (d *naiveDealer) card(deck string) string {
 	return card
 }
 
-// settle counts the cards of the last query if its answer had rows; else they have shown nothing and go back, to come
-// again soon in other company.
+// settle counts the cards of the last query if its answer had rows; else they have shown nothing
+// and go back, to come again soon in other company.
 func (d *naiveDealer) settle(rows bool) {
 	for _, c := range d.dealt {
 		deck := d.decks[c.deck]
@@ -221,7 +233,8 @@ func (d *naiveDealer) query(w *naiveWorld) url.Values {
 	if name, value, ok := strings.Cut(d.card("without effect"), "="); ok {
 		set(name, value)
 	}
-	for _, name := range []string{"attribution_source", "cohort_maturity", "reattributed", "ad_spend_mode", "iap_revenue_mode", "sandbox", "readable_names", "period_over_period"} {
+	for _, name := range []string{"attribution_source", "cohort_maturity", "reattributed", "ad_spend_mode",
+		"iap_revenue_mode", "sandbox", "readable_names", "period_over_period"} {
 		if value := v.Get(name); d.often(10) && !strings.HasPrefix(value, "-") {
 			set(name, strings.ToUpper(value)) // case doesn't matter
 		}
@@ -241,7 +254,8 @@ func (d *naiveDealer) list(entries []string) string {
 	}
 }
 
-// metric fills in a family's placeholders. Periods are near and far, one of them always with the ages of this world.
+// metric fills in a family's placeholders. Periods are near and far, one of them always with the
+// ages of this world.
 func (d *naiveDealer) metric(w *naiveWorld) string {
 	pattern := one(d, d.families[d.card("family")])
 	n := []int{0, 1, 2, 3, 6, 7, 14, 30, 36, 52, 60, 120}
@@ -261,7 +275,8 @@ func (d *naiveDealer) metric(w *naiveWorld) string {
 	}
 }
 
-// period draws a date_period that often holds data, in every form; from is its first day where that is drawn.
+// period draws a date_period that often holds data, in every form; from is its first day where that
+// is drawn.
 func (d *naiveDealer) period(w *naiveWorld) (period string, from int64) {
 	first, last := w.facts[0][w.fcol["day"]], w.facts[len(w.facts)-1][w.fcol["day"]]
 	a := first - 1 + d.r.Int64N(last-first+3)
@@ -353,7 +368,8 @@ func (d *naiveDealer) filterValue(w *naiveWorld, kept *naiveScope, dim, op strin
 // bound draws a number that the metric's values lie around, often one of them exactly.
 func (d *naiveDealer) bound(w *naiveWorld, slug string) string {
 	if d.often(30) {
-		return one(d, []string{"0", "1", "-1", "0.5", "100", "0.0", "2.25", "1000000", "1e3", "+12", ".75", " 3 ", "-0"})
+		return one(d, []string{"0", "1", "-1", "0.5", "100", "0.0", "2.25", "1000000", "1e3", "+12", ".75", " 3 ",
+			"-0"})
 	}
 	m, err := w.metric(slug)
 	if err != nil {

@@ -11,23 +11,32 @@ import (
 // naiveColumns are the columns of slices behind dimensions whose names differ.
 var naiveColumns = map[string]string{"app": "app_name", "creative_id": "creative_id_network"}
 
-// naiveDims are the interface document's dimensions in its order, and one that the real service has besides, with readable names.
+// naiveDims are the interface document's dimensions in its order, and one that the real service has
+// besides, with readable names.
 var naiveDims = []struct{ slug, label string }{
-	{"hour", "Hour"}, {"day", "Day"}, {"week", "Week"}, {"month", "Month"}, {"year", "Year"}, {"quarter", "Quarter"}, {"os_name", "OS name"},
-	{"device_type", "Device type"}, {"app", "App"}, {"app_token", "App token"}, {"ad_account_id", "Ad account ID"}, {"store_id", "Store ID"},
-	{"store_type", "Store type"}, {"currency", "Currency"}, {"currency_code", "Currency code"}, {"network", "Network"}, {"campaign", "Campaign"},
-	{"campaign_network", "Campaign (Network)"}, {"campaign_id_network", "Campaign ID (Network)"}, {"adgroup", "Adgroup"},
-	{"adgroup_network", "Adgroup (Network)"}, {"adgroup_id_network", "Adgroup ID (Network)"}, {"source_network", "Source (Network)"},
+	{"hour", "Hour"}, {"day", "Day"}, {"week", "Week"}, {"month", "Month"}, {"year", "Year"}, {"quarter", "Quarter"},
+	{"os_name", "OS name"},
+	{"device_type", "Device type"}, {"app", "App"}, {"app_token", "App token"}, {"ad_account_id", "Ad account ID"},
+	{"store_id", "Store ID"},
+	{"store_type", "Store type"}, {"currency", "Currency"}, {"currency_code", "Currency code"}, {"network", "Network"},
+	{"campaign", "Campaign"},
+	{"campaign_network", "Campaign (Network)"}, {"campaign_id_network", "Campaign ID (Network)"},
+	{"adgroup", "Adgroup"},
+	{"adgroup_network", "Adgroup (Network)"}, {"adgroup_id_network", "Adgroup ID (Network)"},
+	{"source_network", "Source (Network)"},
 	{"source_id_network", "Source ID (Network)"}, {"creative", "Creative"}, {"creative_network", "Creative (Network)"},
-	{"creative_id_network", "Creative ID (Network)"}, {"country", "Country"}, {"country_code", "Country code"}, {"region", "Region"},
-	{"partner_name", "Partner name"}, {"partner_id", "Partner ID"}, {"partner", "Partner"}, {"channel", "Channel"}, {"platform", "Platform"},
+	{"creative_id_network", "Creative ID (Network)"}, {"country", "Country"}, {"country_code", "Country code"},
+	{"region", "Region"},
+	{"partner_name", "Partner name"}, {"partner_id", "Partner ID"}, {"partner", "Partner"}, {"channel", "Channel"},
+	{"platform", "Platform"},
 	{"creative_id", "Creative ID"},
 }
 
-// naiveAttributed tells the dimensions that the credited engagement decides: attribution_source=first takes them of the
-// first one.
+// naiveAttributed tells the dimensions that the credited engagement decides:
+// attribution_source=first takes them of the first one.
 func naiveAttributed(dim string) bool {
-	for _, part := range []string{"network", "campaign", "adgroup", "creative", "source_", "partner", "channel", "ad_account_id"} {
+	for _, part := range []string{"network", "campaign", "adgroup", "creative", "source_", "partner", "channel",
+		"ad_account_id"} {
 		if strings.HasPrefix(dim, part) {
 			return true
 		}
@@ -35,7 +44,8 @@ func naiveAttributed(dim string) bool {
 	return false
 }
 
-// local is the fact's hour as clocks in the report's zone show it; a fact to compare with is shown days later.
+// local is the fact's hour as clocks in the report's zone show it; a fact to compare with is shown
+// days later.
 func (s *naiveScope) local() time.Time {
 	t := time.Unix(s.fact("ts")*3600, 0).In(s.q.loc)
 	return time.Date(t.Year(), t.Month(), t.Day()+s.later, t.Hour(), t.Minute(), 0, 0, time.UTC)
@@ -83,8 +93,8 @@ type naiveLine struct {
 	numbers []naiveNumber
 }
 
-// groups puts facts together whose dimensions are the same. Two hours of one label, as a zone's autumn has them, are
-// told apart; a comparison goes by labels alone.
+// groups puts facts together whose dimensions are the same. Two hours of one label, as a zone's
+// autumn has them, are told apart; a comparison goes by labels alone.
 func (w *naiveWorld) groups(q *naiveQuery, later int, byHour bool) map[string]*naiveGroup {
 	groups := map[string]*naiveGroup{}
 	for _, f := range w.facts {
@@ -252,7 +262,8 @@ func (q *naiveQuery) print(lines []naiveLine) string {
 	var head []string
 	for _, d := range q.dims {
 		if q.readable {
-			d = naiveDims[slices.IndexFunc(naiveDims, func(n struct{ slug, label string }) bool { return n.slug == d })].label
+			d = naiveDims[slices.IndexFunc(naiveDims,
+				func(n struct{ slug, label string }) bool { return n.slug == d })].label
 		}
 		head = append(head, d)
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
 
-// mostFacts bounds a naive world: small enough that an evaluator of plain loops answers thousands of queries a second.
+// mostFacts bounds a naive world: small enough that an evaluator of plain loops answers thousands
+// of queries a second.
 const mostFacts = 1300
 
 // naiveWorld is an emulator, and all that its database holds, read by plain SELECTs.
@@ -41,14 +42,16 @@ type naiveWorld struct {
 	exprs   map[string]naiveExpr
 }
 
-// openNaive makes a world whose clock has moved on since its data began, of which the first days are made and loaded.
-// Where that isn't all until now, queries must not touch the rest.
-func openNaive(t *testing.T, name string, o emulator.Options, later time.Duration, days int, declare ...func(*testing.T, *naiveWorld)) *naiveWorld {
+// openNaive makes a world whose clock has moved on since its data began, of which the first days
+// are made and loaded. Where that isn't all until now, queries must not touch the rest.
+func openNaive(t *testing.T, name string, o emulator.Options, later time.Duration, days int,
+	declare ...func(*testing.T, *naiveWorld)) *naiveWorld {
 	t.Helper()
 	o.DB = filepath.Join(t.TempDir(), "facts.db")
 	o.Readings = append(o.Readings, reading.UnknownParameters+"=ignore") // queries have some
 	s := emutest.Open(t, o)
-	w := &naiveWorld{name: name, s: s, file: o.DB, now: o.Now().Add(later), names: map[string]string{}, events: map[string]naiveEvent{}, slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
+	w := &naiveWorld{name: name, s: s, file: o.DB, now: o.Now().Add(later), names: map[string]string{},
+		events: map[string]naiveEvent{}, slices: map[int64][]naiveVal{}, rates: map[[2]int64]map[string]naiveVal{},
 		matched: map[string]naiveMetric{}, exprs: map[string]naiveExpr{}}
 	seed := facts.New(cmp.Or(o.Seed, 7), o.Apps, 0, facts.Hostile).Account()
 	for _, a := range seed.Apps {
@@ -65,7 +68,8 @@ func openNaive(t *testing.T, name string, o emulator.Options, later time.Duratio
 	first := facts.DayOf(o.Now()) - o.Days + 1
 	last := first + days - 1
 	w.late = last < facts.DayOf(w.now)
-	emutest.Get(t, s, fmt.Sprintf("csv_report?dimensions=day&metrics=installs&date_period=%s:%s", // makes the days' facts, spend's too
+	// Makes the days' facts, spend's too.
+	emutest.Get(t, s, fmt.Sprintf("csv_report?dimensions=day&metrics=installs&date_period=%s:%s",
 		facts.DayTime(first).Format(time.DateOnly), facts.DayTime(last).Format(time.DateOnly)), 200)
 	w.fcol = w.read(t, "SELECT * FROM facts", func(row []naiveVal) {
 		ints := make([]int64, len(row))
@@ -99,12 +103,14 @@ func openNaive(t *testing.T, name string, o emulator.Options, later time.Duratio
 	return w
 }
 
-// naiveSpend posts partners' spend of every type, in several currencies, some of it too late: rows of facts like others.
+// naiveSpend posts partners' spend of every type, in several currencies, some of it too late: rows
+// of facts like others.
 func naiveSpend(t *testing.T, s *emulator.Server, now time.Time) {
 	t.Helper()
 	for i, e := range emutest.Engagements(s, now, 20, 0, 2) {
 		amount := fmt.Sprintf("%d.%05d", i*37%250, i*7919%100_000)
-		if w := emutest.PostCost(s, emutest.Cost([]string{"cpi", "cpc", "cpm", "cpe"}[i%4], []string{"usd", "eur", "idr", "kwd"}[i%3], amount, e.CostID, "t"), true); w.Code != 200 {
+		if w := emutest.PostCost(s, emutest.Cost([]string{"cpi", "cpc", "cpm", "cpe"}[i%4],
+			[]string{"usd", "eur", "idr", "kwd"}[i%3], amount, e.CostID, "t"), true); w.Code != 200 {
 			t.Fatal(w.Code)
 		}
 	}
@@ -185,7 +191,8 @@ func (s *naiveScope) slice(column string) int64 { return s.d[s.w.dcol[column]].i
 func (s *naiveScope) age() int64 { return int64(facts.DayOf(s.w.now)) - s.fact("day") }
 
 // naiveMoney are the amounts that are in micros of USD, and what share of them counts.
-var naiveMoney = map[string]string{"f.spend": "", "f.net_spend": "", "f.revenue": "iap", "f.ad_revenue": "ads", "d.arpu": "iap", "d.adpu": "ads", "xe.price": "iap"}
+var naiveMoney = map[string]string{"f.spend": "", "f.net_spend": "", "f.revenue": "iap", "f.ad_revenue": "ads",
+	"d.arpu": "iap", "d.adpu": "ads", "xe.price": "iap"}
 
 // money brings an amount into the report's currency, and leaves out what its modes leave out.
 func (s *naiveScope) money(column string, v naiveVal) naiveVal {
@@ -204,7 +211,8 @@ func (s *naiveScope) money(column string, v naiveVal) naiveVal {
 	return v
 }
 
-// column compiles a name of a row expression: a column of the fact, its slice or its event, or a placeholder.
+// column compiles a name of a row expression: a column of the fact, its slice or its event, or a
+// placeholder.
 func (w *naiveWorld) column(name string) (naiveExpr, error) {
 	table, column, _ := strings.Cut(name, ".")
 	_, isMoney := naiveMoney[name]

@@ -13,8 +13,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-// TestFiltersEqualANaiveEvaluation has every filter of every dimension, and those of metrics of each kind, beside the loops
-// over the facts: which rows are left, and their numbers, whether the report shows what is filtered or not.
+// TestFiltersEqualANaiveEvaluation has every filter of every dimension, and those of metrics of
+// each kind, beside the loops over the facts: which rows are left, and their numbers, whether the
+// report shows what is filtered or not.
 func TestFiltersEqualANaiveEvaluation(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 30, 18, 45, 0, 0, time.UTC)
@@ -60,27 +61,35 @@ func TestFiltersEqualANaiveEvaluation(t *testing.T) {
 		for dimension, values := range all {
 			ask(t, url.Values{"dimensions": {dimension}, "metrics": {"installs,cost"}, "attribution_source": {"first"}})
 			if !strings.Contains(values[0], ",") {
-				ask(t, url.Values{"dimensions": {"day"}, "metrics": {"installs"}, "attribution_source": {"first"}, dimension + "__in": {values[0]}})
+				ask(t, url.Values{"dimensions": {"day"}, "metrics": {"installs"}, "attribution_source": {"first"},
+					dimension + "__in": {values[0]}})
 			}
 		}
 	})
-	for _, operator := range []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"} {
+	for _, operator := range []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with",
+		"ends_with", "not_ends_with"} {
 		t.Run(operator, func(t *testing.T) {
 			for dimension, values := range all {
 				whole := []rune(values[len(values)/3])
-				part := map[string]string{"in": strings.ToUpper(string(whole)) + ",none", "not_in": string(whole), "contains": string(whole[len(whole)/3 : len(whole)-len(whole)/3]),
-					"exclude": string(whole[len(whole)/2:]), "starts_with": string(whole[:len(whole)-len(whole)/2]), "not_starts_with": string(whole[:1]),
-					"ends_with": string(whole[len(whole)/2:]), "not_ends_with": string(whole[len(whole)-1:])}[operator]
+				part := map[string]string{"in": strings.ToUpper(string(whole)) + ",none", "not_in": string(whole),
+					"contains": string(whole[len(whole)/3 : len(whole)-len(whole)/3]),
+					"exclude":  string(whole[len(whole)/2:]), "starts_with": string(whole[:len(whole)-len(whole)/2]),
+					"not_starts_with": string(whole[:1]),
+					"ends_with":       string(whole[len(whole)/2:]),
+					"not_ends_with":   string(whole[len(whole)-1:])}[operator]
 				for _, shown := range []string{dimension, "os_name,day"} {
-					ask(t, url.Values{"dimensions": {shown}, "metrics": {"installs,cost,revenue_total_d3"}, dimension + "__" + operator: {part}})
+					ask(t, url.Values{"dimensions": {shown}, "metrics": {"installs,cost,revenue_total_d3"},
+						dimension + "__" + operator: {part}})
 				}
 			}
 		})
 	}
 	for _, operator := range []string{"lt", "lte", "gt", "gte", "eq", "ne"} {
 		t.Run(operator, func(t *testing.T) {
-			for _, metric := range []string{"installs", "revenue", "cost", "ecpi_all", "retention_rate_d1", "daus", "purchase_events", "revenue_total_d3", "ctr"} {
-				q, err := w.parse(url.Values{"dimensions": {"day,network"}, "metrics": {metric}, "date_period": {"-5d:-0d"}})
+			for _, metric := range []string{"installs", "revenue", "cost", "ecpi_all", "retention_rate_d1", "daus",
+				"purchase_events", "revenue_total_d3", "ctr"} {
+				q, err := w.parse(url.Values{"dimensions": {"day,network"}, "metrics": {metric},
+					"date_period": {"-5d:-0d"}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -104,7 +113,8 @@ func TestFiltersEqualANaiveEvaluation(t *testing.T) {
 					whole := ask(t, query)
 					query.Set(metric+"__"+operator, middle)
 					if left := ask(t, query); left == whole || left == 0 && strings.HasSuffix(operator, "e") {
-						t.Errorf("%s__%s=%s leaves %d of %d lines: the test shows little", metric, operator, middle, left, whole)
+						t.Errorf("%s__%s=%s leaves %d of %d lines: the test shows little", metric, operator, middle,
+							left, whole)
 					}
 				}
 			}
@@ -115,7 +125,8 @@ func TestFiltersEqualANaiveEvaluation(t *testing.T) {
 	}
 }
 
-// TestReadableNamesOfDimensions holds the headers of every dimension against the names that were written down.
+// TestReadableNamesOfDimensions holds the headers of every dimension against the names that were
+// written down.
 func TestReadableNamesOfDimensions(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 3})
@@ -124,8 +135,10 @@ func TestReadableNamesOfDimensions(t *testing.T) {
 		slugs, names = append(slugs, d.slug), append(names, d.label)
 	}
 	query := "csv_report?metrics=installs&date_period=-1d:-1d&dimensions=" + strings.Join(slugs, ",")
-	for more, want := range map[string][]string{"&readable_names=true": append(names, "Installs"), "&readable_names=false": append(slugs, "installs"), "": append(slugs, "installs")} {
-		if head, _, _ := strings.Cut(emutest.Get(t, s, query+more, http.StatusOK), "\n"); head != strings.Join(want, ",") {
+	for more, want := range map[string][]string{"&readable_names=true": append(names, "Installs"),
+		"&readable_names=false": append(slugs, "installs"), "": append(slugs, "installs")} {
+		if head, _, _ := strings.Cut(emutest.Get(t, s, query+more, http.StatusOK), "\n"); head != strings.Join(want,
+			",") {
 			t.Errorf("%s: %s\nwant %s", more, head, strings.Join(want, ","))
 		}
 	}

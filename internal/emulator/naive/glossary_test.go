@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// naiveTable is the service's metrics glossary, written down a second time: slug, readable name, kind, and the formula of
-// those that are derived ({p} period, {e} event, {src} source of ad revenue). After "=" stands what is summed over facts,
-// where the facts' columns say it; what has neither is a made-up share of a column, which the emulator alone defines.
+// naiveTable is the service's metrics glossary, written down a second time: slug, readable name,
+// kind, and the formula of those that are derived ({p} period, {e} event, {src} source of ad
+// revenue). After "=" stands what is summed over facts, where the facts' columns say it; what has
+// neither is a made-up share of a column, which the emulator alone defines.
 const naiveTable = `
 # Overview metrics — conversion, events, revenue, cost
 clicks|Clicks|count|= f.clicks
@@ -352,18 +353,23 @@ skan_total_rpu_max||money|skan_total_revenue_max/valid_conversions
 `
 
 // naiveAdSources are the {src} of the metrics by source of ad revenue.
-var naiveAdSources = []string{"unknown", "ironsource", "applovin_max", "mopub", "s2s", "admost", "admost_sdk", "admob", "ironsource_sdk",
-	"applovin_max_sdk", "applovin_max_fb_only", "facebook_sdk", "unity_sdk", "topon", "tapjoy", "helium_by_chartboost_sdk", "publisher_sdk",
+var naiveAdSources = []string{"unknown", "ironsource", "applovin_max", "mopub", "s2s", "admost", "admost_sdk", "admob",
+	"ironsource_sdk",
+	"applovin_max_sdk", "applovin_max_fb_only", "facebook_sdk", "unity_sdk", "topon", "tapjoy",
+	"helium_by_chartboost_sdk", "publisher_sdk",
 	"topon_sdk", "adx_sdk", "sdk_tradplus", "api_tradplus", "fyber"}
 
 // naiveSubscriptions are what may happen to a subscription; those with true bring revenue.
-var naiveSubscriptions = map[string]bool{"activation": true, "billing_retry": false, "cancellation": false, "discounted_offer": true,
-	"expiration": false, "first_conversion": false, "grace_period": false, "on_hold": false, "paused": false, "price_accepted": false,
-	"price_declined": false, "reactivation": true, "renewal": true, "renewal_from_billing_retry": true, "refund": true, "revoked": false,
+var naiveSubscriptions = map[string]bool{"activation": true, "billing_retry": false, "cancellation": false,
+	"discounted_offer": true,
+	"expiration":       false, "first_conversion": false, "grace_period": false, "on_hold": false, "paused": false,
+	"price_accepted": false,
+	"price_declined": false, "reactivation": true, "renewal": true, "renewal_from_billing_retry": true, "refund": true,
+	"revoked":       false,
 	"trial_started": false, "unknown": true}
 
-// naiveFormulas are all formulas, and row expressions after "= ", of the table and of the families that are numbered or
-// named by a list.
+// naiveFormulas are all formulas, and row expressions after "= ", of the table and of the families
+// that are numbered or named by a list.
 func naiveFormulas(line func(slug, label, kind, formula string)) {
 	for _, row := range strings.Split(strings.TrimSpace(naiveTable), "\n") {
 		c := strings.SplitN(row, "|", 4)
@@ -384,9 +390,12 @@ func naiveFormulas(line func(slug, label, kind, formula string)) {
 	for i, src := range naiveAdSources {
 		line("ad_rpm_"+src, "", "money", "(ad_revenue_"+src+"/ad_impressions_"+src+")*1000")
 		line("ad_revenue_"+src, "", "money", fmt.Sprintf("= CASE WHEN f.ad_source=%d THEN f.ad_revenue ELSE 0 END", i))
-		line("cohort_ad_revenue_"+src, "", "money", fmt.Sprintf("= CASE WHEN f.ad_source=%d THEN {until_now:ad_revenue} ELSE 0 END", i))
-		line("ad_revenue_"+src+"_{p}", "", "money", fmt.Sprintf("= CASE WHEN f.ad_source=%d THEN {inside:ad_revenue} ELSE 0 END", i))
-		line("ad_impressions_"+src+"_{p}", "", "count", fmt.Sprintf("= CASE WHEN f.ad_source=%d THEN {inside:ad_impressions} ELSE 0 END", i))
+		line("cohort_ad_revenue_"+src, "", "money",
+			fmt.Sprintf("= CASE WHEN f.ad_source=%d THEN {until_now:ad_revenue} ELSE 0 END", i))
+		line("ad_revenue_"+src+"_{p}", "", "money",
+			fmt.Sprintf("= CASE WHEN f.ad_source=%d THEN {inside:ad_revenue} ELSE 0 END", i))
+		line("ad_impressions_"+src+"_{p}", "", "count",
+			fmt.Sprintf("= CASE WHEN f.ad_source=%d THEN {inside:ad_impressions} ELSE 0 END", i))
 	}
 	for to := range naiveSubscriptions {
 		if to == "unknown" {

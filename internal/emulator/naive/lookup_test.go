@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// naiveDef is a metric as the naive evaluator knows it: a formula of the glossary or a row expression.
+// naiveDef is a metric as the naive evaluator knows it: a formula of the glossary or a row
+// expression.
 type naiveDef struct {
 	pattern, label, kind string
 	formula              ast.Expr
@@ -36,14 +37,14 @@ type naiveMetric struct {
 	moving      string // end of a moving average's readable name
 }
 
-// naiveMoving are moving averages: the bound if it is one, window, confidence, metric. They are guessed to be the metric
-// itself, without an error.
+// naiveMoving are moving averages: the bound if it is one, window, confidence, metric. They are
+// guessed to be the metric itself, without an error.
 var naiveMoving = regexp.MustCompile(`^mavg_(?:(upper|lower|margin_of_error)_(\d+)_(\d+)|(\d+))_(.+)$`)
 
 const periodPattern = `(d\d+|w\d+|m\d+)`
 
-// naiveGlossary joins the glossary's formulas with the emulator's definitions of what the formulas rest on: shares of
-// base columns are made up there, so there is no second source for them.
+// naiveGlossary joins the glossary's formulas with the emulator's definitions of what the formulas
+// rest on: shares of base columns are made up there, so there is no second source for them.
 func naiveGlossary(t *testing.T, known map[string]naiveEvent) map[string]*naiveDef {
 	t.Helper()
 	var events []string
@@ -53,7 +54,8 @@ func naiveGlossary(t *testing.T, known map[string]naiveEvent) map[string]*naiveD
 	defs, unlisted := map[string]*naiveDef{}, map[string]bool{}
 	for _, d := range metrics.NewGlossary(nil).All() {
 		slug := d.Slug
-		n := &naiveDef{pattern: slug, label: d.Label, kind: [...]string{"count", "money", "ratio", "decimal", "seconds", "money4"}[d.Kind], row: d.Row, hidden: d.Label == ""}
+		n := &naiveDef{pattern: slug, label: d.Label, kind: [...]string{"count", "money", "ratio", "decimal", "seconds",
+			"money4"}[d.Kind], row: d.Row, hidden: d.Label == ""}
 		if d.Row == "" {
 			n.formula = readFormula(t, d.Formula)
 			unlisted[slug] = true
@@ -165,7 +167,8 @@ func (n naiveNumber) float() float64 {
 	return n.f
 }
 
-// text prints a value as a cell: integers plain, money with one to six decimals, quotients as the shortest decimal.
+// text prints a value as a cell: integers plain, money with one to six decimals, quotients as the
+// shortest decimal.
 func (n naiveNumber) text() string {
 	switch n.unit {
 	case 'i':
@@ -303,7 +306,8 @@ func (g *naiveGroup) formula(m naiveMetric, e ast.Expr) (naiveNumber, error) {
 	return naiveNumber{}, fmt.Errorf("%s: unknown part %T of a formula", m.slug, e)
 }
 
-// naiveCompute keeps sums of equal units and products of things exact; everything else is a double in natural units.
+// naiveCompute keeps sums of equal units and products of things exact; everything else is a double
+// in natural units.
 func naiveCompute(op token.Token, a, b naiveNumber) naiveNumber {
 	exact := a.unit == b.unit && a.unit != 'f'
 	switch {
@@ -335,10 +339,13 @@ func naiveCompute(op token.Token, a, b naiveNumber) naiveNumber {
 // naiveFamilies name the parts of slugs by which metrics of one family differ: $1 and $2 stay.
 var naiveFamilies = []*regexp.Regexp{
 	regexp.MustCompile(`^(subscription_)\w+_to_\w+(_rate_\{p\})$`),
-	regexp.MustCompile(`^(subscription_)(?:` + strings.Join(slices.Sorted(maps.Keys(naiveSubscriptions)), "|") + `)(_(?:events|revenue)(?:_total)?_\{p\})$`),
+	regexp.MustCompile(`^(subscription_)(?:` + strings.Join(slices.Sorted(maps.Keys(naiveSubscriptions)),
+		"|") + `)(_(?:events|revenue)(?:_total)?_\{p\})$`),
 	regexp.MustCompile(`^(subscrevnt_)\w+(_(?:events|revenue))$`),
-	regexp.MustCompile(`^(ad_revenue_|ad_impressions_|cohort_ad_revenue_|ad_rpm_)(?:` + strings.Join(naiveAdSources, "|") + `)((?:_\{p\})?)$`),
-	regexp.MustCompile(`^(\w+conversion_(?:value_)?|conversion_(?:value_)?|skad_coarse_conversion_values_)(?:[a-z]+_)?\d+()$`),
+	regexp.MustCompile(`^(ad_revenue_|ad_impressions_|cohort_ad_revenue_|ad_rpm_)(?:` + strings.Join(naiveAdSources,
+		"|") + `)((?:_\{p\})?)$`),
+	regexp.MustCompile(
+		`^(\w+conversion_(?:value_)?|conversion_(?:value_)?|skad_coarse_conversion_values_)(?:[a-z]+_)?\d+()$`),
 }
 
 // families groups the patterns that a query may ask for.

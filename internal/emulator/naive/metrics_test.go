@@ -27,7 +27,8 @@ type glossaryLine struct{ slug, label, kind, formula string }
 
 // glossary gives every line of the glossary.
 func glossaryLines(period, event, eventName string) []glossaryLine {
-	fill := strings.NewReplacer("{p}", period, "{P}", period[1:]+strings.ToUpper(period[:1]), "{e}", event, "{E}", eventName,
+	fill := strings.NewReplacer("{p}", period, "{P}", period[1:]+strings.ToUpper(period[:1]), "{e}", event, "{E}",
+		eventName,
 		"general revenue_", "general_revenue_")
 	var out []glossaryLine
 	naiveFormulas(func(slug, label, kind, formula string) {
@@ -47,9 +48,11 @@ func TestNamesAndKindsAreTheGlossarys(t *testing.T) {
 			t.Errorf("%s: %v", l.slug, bad)
 			continue
 		}
-		kinds := map[metrics.Kind]string{metrics.Count: "count", metrics.Money: "money", metrics.Ratio: "ratio", metrics.Decimal: "decimal", metrics.Seconds: "seconds", metrics.Precise: "money4"}
+		kinds := map[metrics.Kind]string{metrics.Count: "count", metrics.Money: "money", metrics.Ratio: "ratio",
+			metrics.Decimal: "decimal", metrics.Seconds: "seconds", metrics.Precise: "money4"}
 		if l.label != "" && c.Label() != l.label || kinds[c.Def.Kind] != l.kind || c.Def.Section == "" {
-			t.Errorf("%s is %q, a %s of section %q; the glossary says %q, %s", l.slug, c.Label(), kinds[c.Def.Kind], c.Def.Section, l.label, l.kind)
+			t.Errorf("%s is %q, a %s of section %q; the glossary says %q, %s", l.slug, c.Label(), kinds[c.Def.Kind],
+				c.Def.Section, l.label, l.kind)
 		}
 	}
 	if len(lines) < 800 {
@@ -57,7 +60,8 @@ func TestNamesAndKindsAreTheGlossarys(t *testing.T) {
 	}
 }
 
-// TestFormulasOfTheGlossary recomputes every metric that has a formula from the other columns of the same answer.
+// TestFormulasOfTheGlossary recomputes every metric that has a formula from the other columns of
+// the same answer.
 func TestFormulasOfTheGlossary(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 20})
@@ -69,7 +73,8 @@ func TestFormulasOfTheGlossary(t *testing.T) {
 		{"d0", "purchase", "Purchase", "_per_"}, // only there installs are sessions
 	} {
 		underived := func(l glossaryLine) bool { // done, or it rests on facts, or on what can't be asked for
-			return checked[l.slug] || !strings.Contains(l.slug, fill[3]) || l.formula == "" || strings.HasPrefix(l.formula, "=") || slices.ContainsFunc(idents(l.formula), func(slug string) bool {
+			return checked[l.slug] || !strings.Contains(l.slug, fill[3]) || l.formula == "" ||
+				strings.HasPrefix(l.formula, "=") || slices.ContainsFunc(idents(l.formula), func(slug string) bool {
 				_, bad := glossary.Find(slug)
 				return bad != nil
 			})
@@ -80,9 +85,11 @@ func TestFormulasOfTheGlossary(t *testing.T) {
 				metrics = append(metrics, l.slug)
 				metrics = append(metrics, idents(l.formula)...)
 			}
-			a := emutest.Report(t, s, byNetwork, strings.Join(metrics, ","), "date_period=-19d:-0d&ad_spend_mode=mixed&currency=EUR")
+			a := emutest.Report(t, s, byNetwork, strings.Join(metrics, ","),
+				"date_period=-19d:-0d&ad_spend_mode=mixed&currency=EUR")
 			for _, l := range chunk {
-				if recompute(t, a, l) == 0 && !strings.HasPrefix(l.slug, "ad_rpm_") { // four apps don't use every source
+				// Four apps don't use every source.
+				if recompute(t, a, l) == 0 && !strings.HasPrefix(l.slug, "ad_rpm_") {
 					t.Errorf("%s is 0 everywhere", l.slug)
 				}
 				checked[l.slug] = true
@@ -94,7 +101,8 @@ func TestFormulasOfTheGlossary(t *testing.T) {
 	}
 }
 
-// recompute compares a metric's cells with its formula over the answer's other cells; it says how many aren't 0.
+// recompute compares a metric's cells with its formula over the answer's other cells; it says how
+// many aren't 0.
 func recompute(t *testing.T, a emutest.Answer, l glossaryLine) (nonzero int) {
 	t.Helper()
 	e, err := parser.ParseExpr(l.formula)
@@ -102,7 +110,10 @@ func recompute(t *testing.T, a emutest.Answer, l glossaryLine) (nonzero int) {
 		t.Fatalf("%s: %v", l.formula, err)
 	}
 	for _, row := range a.Rows {
-		want := arithmetic(t, e, func(slug string) float64 { return emutest.Double(t, row[slices.Index(a.Header, slug)]) })
+		want := arithmetic(t, e, func(slug string) float64 {
+			return emutest.Double(t,
+				row[slices.Index(a.Header, slug)])
+		})
 		if l.kind == "seconds" {
 			want = math.Floor(want)
 		}
@@ -178,29 +189,36 @@ func partsOf() map[string][]string {
 		return out
 	}
 	sources := sourceSlugs()
-	kinds := []string{"activation", "discounted_offer", "reactivation", "refund", "renewal", "renewal_from_billing_retry", "unknown"}
+	kinds := []string{"activation", "discounted_offer", "reactivation", "refund", "renewal",
+		"renewal_from_billing_retry", "unknown"}
 	return map[string][]string{
-		"rejected_installs": each("rejected_installs_%s", "anon_ip", "too_many_engagements", "distribution_outlier", "click_injection",
+		"rejected_installs": each("rejected_installs_%s", "anon_ip", "too_many_engagements", "distribution_outlier",
+			"click_injection",
 			"invalid_signature", "malformed_advertising_id"),
-		"rejected_reattributions":       each("rejected_reattributions_%s", "anon_ip", "too_many_engagements", "distribution_outlier", "click_injection"),
+		"rejected_reattributions": each("rejected_reattributions_%s", "anon_ip", "too_many_engagements",
+			"distribution_outlier", "click_injection"),
 		"valid_conversions":             numbered("conversion_value_%d", 0, 63),
 		"skad_valid_conversions":        numbered("skad_conversion_value_%d", 0, 63),
 		"skad_direct_valid_conversions": numbered("skad_direct_conversion_value_%d", 0, 63),
 		"skad_conversion_bits":          numbered("conversion_%d", 1, 6),
-		"skad_installs":                 each("skad_coarse_conversion_values_%s_0", "null", "none", "low", "medium", "high"),
-		"skad_total_installs":           {"skad_conversion_value_null", "skad_conversion_value_gt_0", "conversion_value_0"},
-		"network_cost":                  each("network_ad_spend_%s", "skan", "non_skan", "unknown"),
-		"network_installs":              each("network_installs_%s", "skan", "non_skan", "unknown"),
-		"network_clicks":                each("network_clicks_%s", "skan", "non_skan", "unknown"),
-		"network_impressions":           each("network_impressions_%s", "skan", "non_skan", "unknown"),
-		"ad_revenue":                    each("ad_revenue_%s", sources...),
-		"ad_revenue_d2":                 each("ad_revenue_%s_d2", sources...),
-		"cohort_ad_revenue":             each("cohort_ad_revenue_%s", sources...),
-		"ad_impressions":                each("ad_impressions_%s", sources...),
-		"ad_impressions_w1":             each("ad_impressions_%s_w1", sources...),
-		"installs":                      {"organic_installs", "non_organic_installs"},
-		"purchase_events":               append(each("purchase_events_verified_%s", "passed", "failed", "unknown"), "purchase_events_not_verified"),
-		"purchase_revenue":              append(each("purchase_revenue_verified_%s", "passed", "failed", "unknown"), "purchase_revenue_not_verified"),
+		"skad_installs": each("skad_coarse_conversion_values_%s_0", "null", "none", "low", "medium",
+			"high"),
+		"skad_total_installs": {"skad_conversion_value_null", "skad_conversion_value_gt_0",
+			"conversion_value_0"},
+		"network_cost":        each("network_ad_spend_%s", "skan", "non_skan", "unknown"),
+		"network_installs":    each("network_installs_%s", "skan", "non_skan", "unknown"),
+		"network_clicks":      each("network_clicks_%s", "skan", "non_skan", "unknown"),
+		"network_impressions": each("network_impressions_%s", "skan", "non_skan", "unknown"),
+		"ad_revenue":          each("ad_revenue_%s", sources...),
+		"ad_revenue_d2":       each("ad_revenue_%s_d2", sources...),
+		"cohort_ad_revenue":   each("cohort_ad_revenue_%s", sources...),
+		"ad_impressions":      each("ad_impressions_%s", sources...),
+		"ad_impressions_w1":   each("ad_impressions_%s_w1", sources...),
+		"installs":            {"organic_installs", "non_organic_installs"},
+		"purchase_events": append(each("purchase_events_verified_%s", "passed", "failed", "unknown"),
+			"purchase_events_not_verified"),
+		"purchase_revenue": append(each("purchase_revenue_verified_%s", "passed", "failed", "unknown"),
+			"purchase_revenue_not_verified"),
 		"subscrevnt_revenue":            each("subscrevnt_%s_revenue", kinds...),
 		"subscription_revenue":          each("subscrevnt_%s_revenue", kinds...),
 		"subscription_revenue_d5":       each("subscription_%s_revenue_d5", kinds...),
@@ -214,7 +232,8 @@ func TestPartsAddUp(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 45})
 	for whole, parts := range partsOf() {
-		a := emutest.Report(t, s, byNetwork+",day", whole+","+strings.Join(parts, ","), sixWeeks+"&currency=JPY&ad_spend_mode=network")
+		a := emutest.Report(t, s, byNetwork+",day", whole+","+strings.Join(parts, ","),
+			sixWeeks+"&currency=JPY&ad_spend_mode=network")
 		seen := make([]bool, len(parts))
 		for _, row := range a.Rows {
 			var sum int64
@@ -242,7 +261,9 @@ func TestPartsAddUp(t *testing.T) {
 func TestTrackingAnswersAddUpToInstallsOnIOS(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 30})
-	a := emutest.Report(t, s, "os_name,day", "installs,att_status_authorized,att_status_denied,att_status_non_determined,att_status_restricted", "date_period=-29d:-1d")
+	a := emutest.Report(t, s, "os_name,day",
+		"installs,att_status_authorized,att_status_denied,att_status_non_determined,att_status_restricted",
+		"date_period=-29d:-1d")
 	ios := 0
 	for _, row := range a.Rows {
 		want := int64(0)
@@ -250,7 +271,8 @@ func TestTrackingAnswersAddUpToInstallsOnIOS(t *testing.T) {
 			want = emutest.Exact(t, row[2])
 			ios++
 		}
-		if sum := emutest.Exact(t, row[3]) + emutest.Exact(t, row[4]) + emutest.Exact(t, row[5]) + emutest.Exact(t, row[6]); sum != want {
+		if sum := emutest.Exact(t, row[3]) + emutest.Exact(t, row[4]) + emutest.Exact(t, row[5]) + emutest.Exact(t,
+			row[6]); sum != want {
 			t.Errorf("%q: the answers add up to %d, want %d", row, sum, want)
 		}
 	}
@@ -270,7 +292,8 @@ func TestConversionBitsAndTotals(t *testing.T) {
 		for b := range 6 {
 			metrics = append(metrics, fmt.Sprintf("%sconversion_%d", prefix, b+1))
 		}
-		a := emutest.Report(t, s, byNetwork, strings.Join(append(metrics, prefix+"conversion_value_total"), ","), sixWeeks)
+		a := emutest.Report(t, s, byNetwork, strings.Join(append(metrics, prefix+"conversion_value_total"), ","),
+			sixWeeks)
 		for _, row := range a.Rows {
 			var bits [6]int64
 			var total int64
@@ -307,14 +330,16 @@ func TestOrderOfMetrics(t *testing.T) {
 		"skan_purchase_skan_event_ecr_min<skan_purchase_skan_event_ecr_est<skan_purchase_skan_event_ecr_max",
 		"first_reinstalls<reinstalls", "first_uninstalls<uninstalls", "first_uninstalls_d7<uninstalls_total_d7",
 		"limit_ad_tracking_reattributions<reattributions", "reattribution_reinstalls<reattributions",
-		"assisted_installs<non_organic_installs", "assisted_installs<click_based_qualifiers", "creative_assisted_installs<assisted_installs",
+		"assisted_installs<non_organic_installs", "assisted_installs<click_based_qualifiers",
+		"creative_assisted_installs<assisted_installs",
 		"skad_direct_valid_conversions<skad_direct_installs<skad_installs<installs", "valid_conversions<skad_installs",
 		"aar_clicks<aar_impressions<aar_requests", "incremental_revenue<revenue",
 		"subscription_renewal_events_d3<subscription_renewal_events_total_d3<subscription_renewal_events_total_m1",
 		"paying_users_d1<retained_users_d1<cohort_size_d1<installs",
 	} {
 		slugs := strings.Split(chain, "<")
-		a := emutest.Report(t, s, "day,campaign,country_code,os_name", strings.Join(slugs, ","), sixWeeks+"&iap_revenue_mode=GROSS_100&currency=KWD")
+		a := emutest.Report(t, s, "day,campaign,country_code,os_name", strings.Join(slugs, ","),
+			sixWeeks+"&iap_revenue_mode=GROSS_100&currency=KWD")
 		if len(a.Rows) < 100 {
 			t.Fatalf("only %d rows", len(a.Rows))
 		}
@@ -338,8 +363,9 @@ func TestOrderOfMetrics(t *testing.T) {
 
 // sameByIntent are metrics that repeat others.
 var sameByIntent = map[string]string{
-	"attribution_clicks": "clicks", "attribution_impressions": "impressions", "base_assisted_installs": "assisted_installs",
-	"aar_impressions": "ad_impressions", "aar_revenue": "ad_revenue",
+	"attribution_clicks": "clicks", "attribution_impressions": "impressions",
+	"base_assisted_installs": "assisted_installs",
+	"aar_impressions":        "ad_impressions", "aar_revenue": "ad_revenue",
 }
 
 func TestMetricsDiffer(t *testing.T) {
@@ -368,7 +394,8 @@ func TestMetricsDiffer(t *testing.T) {
 			switch other, seen := columns[key]; {
 			case zeros:
 				t.Errorf("%s is 0 everywhere", slug)
-			case seen && sameByIntent[slug] != other && sameByIntent[other] != slug && !slices.Contains([]string{slug, other}, "purchase_d2_converted_user_size_per_period"):
+			case seen && sameByIntent[slug] != other && sameByIntent[other] != slug &&
+				!slices.Contains([]string{slug, other}, "purchase_d2_converted_user_size_per_period"):
 				t.Errorf("%s and %s are the same", slug, other)
 			}
 			columns[key] = slug
@@ -379,8 +406,11 @@ func TestMetricsDiffer(t *testing.T) {
 func TestMovingAverages(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10})
-	for _, m := range []string{"installs", "cost", "roas_d1", "purchase_events", "purchase_d1_revenue_cohort", "time_spent_per_user_d0", "network_cost_diff"} {
-		a := emutest.Report(t, s, "day", fmt.Sprintf("%s,mavg_7_%[1]s,mavg_upper_7_95_%[1]s,mavg_lower_7_95_%[1]s,mavg_margin_of_error_7_95_%[1]s", m), "date_period=-5d:-1d")
+	for _, m := range []string{"installs", "cost", "roas_d1", "purchase_events", "purchase_d1_revenue_cohort",
+		"time_spent_per_user_d0", "network_cost_diff"} {
+		a := emutest.Report(t, s, "day",
+			fmt.Sprintf("%s,mavg_7_%[1]s,mavg_upper_7_95_%[1]s,mavg_lower_7_95_%[1]s,mavg_margin_of_error_7_95_%[1]s",
+				m), "date_period=-5d:-1d")
 		for _, row := range a.Rows {
 			want := row[1]
 			if !strings.Contains(want, ".") {
@@ -397,8 +427,9 @@ func TestUnknownMetricsAreTold(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 1})
 	for slug, want := range map[string]string{
-		"moons":                                     "Unsupported metric: moons",
-		"iap_revenue":                               "iap_revenue: event doesn't exist or was renamed", // there is no event called iap
+		"moons":       "Unsupported metric: moons",
+		"iap_revenue": "iap_revenue: event doesn't exist or was renamed",
+		// there is no event called iap
 		"conversion_value_64":                       "Unsupported metric: conversion_value_64",
 		"conversion_7":                              "Unsupported metric: conversion_7",
 		"conversion_value_07":                       "Unsupported metric: conversion_value_07",
@@ -447,22 +478,31 @@ func TestFamiliesThatTheGlossaryOnlyNames(t *testing.T) {
 		{"conversion_1", "Conversion Bit 1 (SKAdNetwork)", "6 Conversion Events (6 Bit)", metrics.Count, false},
 		{"skad_conversion_value_63", "Conversion Value 63 (SKAdNetwork)", "Conversion Values", metrics.Count, true},
 		{"skad_conversion_6", "Conversion Bit 6 (SKAdNetwork)", "6 Conversion Events (6 Bit)", metrics.Count, true},
-		{"skad_direct_conversion_value_0", "Direct Conversion Value 0 (SKAdNetwork)", "Direct Conversion Values", metrics.Count, false},
-		{"skad_direct_conversion_6", "Direct Conversion Bit 6 (SKAdNetwork)", "6 Direct Conversion Events (6 Bit)", metrics.Count, false},
-		{"skad_coarse_conversion_values_low_1", "Coarse conversion value low (2nd Postback)", "Coarse Conversion Values", metrics.Decimal, false},
+		{"skad_direct_conversion_value_0", "Direct Conversion Value 0 (SKAdNetwork)", "Direct Conversion Values",
+			metrics.Count, false},
+		{"skad_direct_conversion_6", "Direct Conversion Bit 6 (SKAdNetwork)", "6 Direct Conversion Events (6 Bit)",
+			metrics.Count, false},
+		{"skad_coarse_conversion_values_low_1", "Coarse conversion value low (2nd Postback)",
+			"Coarse Conversion Values", metrics.Decimal, false},
 		{"ad_revenue_unity_sdk", "Ad Revenue (Unity SDK)", "Revenue", metrics.Money, false},
 		{"ad_impressions_admob_m1", "1M Ad Impressions (AdMob)", "Revenue", metrics.Count, false},
-		{"subscrevnt_renewal_from_billing_retry_events", "Subscription Renewal From Billing Retry Events", "Events", metrics.Count, false},
-		{"subscription_refund_revenue_total_w2", "2W Subscription Refund Revenue Total", "Revenue", metrics.Money, false},
-		{"subscription_trial_started_to_renewal_rate_d7", "7D Subscription Trial Started to Renewal Rate", "Revenue", metrics.Ratio, false},
+		{"subscrevnt_renewal_from_billing_retry_events", "Subscription Renewal From Billing Retry Events", "Events",
+			metrics.Count, false},
+		{"subscription_refund_revenue_total_w2", "2W Subscription Refund Revenue Total", "Revenue", metrics.Money,
+			false},
+		{"subscription_trial_started_to_renewal_rate_d7", "7D Subscription Trial Started to Renewal Rate", "Revenue",
+			metrics.Ratio, false},
 		{"mavg_7_daus", "Moving Average of Avg. DAUs (7)", "Conversion", metrics.Decimal, false},
-		{"mavg_upper_7_95_purchase_events", "Moving Average of Purchase (7), upper 95%", "Events", metrics.Decimal, false},
+		{"mavg_upper_7_95_purchase_events", "Moving Average of Purchase (7), upper 95%", "Events", metrics.Decimal,
+			false},
 	} {
 		got, bad := glossary.Find(c.slug)
 		if bad != nil {
 			t.Errorf("%s: %v", c.slug, bad)
-		} else if d := got.Def; got.Label() != c.label || d.Section != c.section || d.Kind != c.kind || d.Hidden != c.hidden {
-			t.Errorf("%s is %q of %q, kind %d, hidden %v; want %+v", c.slug, got.Label(), d.Section, d.Kind, d.Hidden, c)
+		} else if d := got.Def; got.Label() != c.label || d.Section != c.section || d.Kind != c.kind ||
+			d.Hidden != c.hidden {
+			t.Errorf("%s is %q of %q, kind %d, hidden %v; want %+v", c.slug, got.Label(), d.Section, d.Kind, d.Hidden,
+				c)
 		}
 	}
 }

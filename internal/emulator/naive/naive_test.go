@@ -34,9 +34,12 @@ func naiveWorlds(t *testing.T) []*naiveWorld {
 	}
 	return []*naiveWorld{
 		openNaive(t, "spring", emulator.Options{Now: at("2026-03-30T18:45:00Z"), Apps: 4, Days: 6}, 0, 6),
-		openNaive(t, "autumn", emulator.Options{Now: at("2026-11-02T12:00:00Z"), Apps: 2, Days: 10, Seed: 11}, 45*24*time.Hour, 10),
-		openNaive(t, "new year", emulator.Options{Now: at("2027-01-04T23:59:59Z"), Apps: 1, Days: 16, Seed: 12}, 5*24*time.Hour, 21),
-		openNaive(t, "declared", emulator.Options{Now: at("2026-05-20T12:30:00Z"), Apps: 2, Days: 4, Seed: 13}, 3*24*time.Hour, 7, naiveRestate, naiveDeclare),
+		openNaive(t, "autumn", emulator.Options{Now: at("2026-11-02T12:00:00Z"), Apps: 2, Days: 10, Seed: 11},
+			45*24*time.Hour, 10),
+		openNaive(t, "new year", emulator.Options{Now: at("2027-01-04T23:59:59Z"), Apps: 1, Days: 16, Seed: 12},
+			5*24*time.Hour, 21),
+		openNaive(t, "declared", emulator.Options{Now: at("2026-05-20T12:30:00Z"), Apps: 2, Days: 4, Seed: 13},
+			3*24*time.Hour, 7, naiveRestate, naiveDeclare),
 	}
 }
 
@@ -79,7 +82,8 @@ func TestAnyQueryEqualsANaiveEvaluation(t *testing.T) {
 			if bad != nil {
 				readable = text
 			}
-			t.Errorf("%v\nworld %s, query: %s\nagain: go test ./internal/emulator -run %s -args -seed %d -n %d -only %d", err, w.name, readable, t.Name(), *naiveSeed, i+1, i)
+			t.Errorf("%v\nworld %s, query: %s\nagain: go test ./internal/emulator -run %s -args -seed %d -n %d "+
+				"-only %d", err, w.name, readable, t.Name(), *naiveSeed, i+1, i)
 			if failed == 5 {
 				t.Fatal("enough")
 			}
@@ -103,7 +107,8 @@ func TestAnyQueryEqualsANaiveEvaluation(t *testing.T) {
 	}
 }
 
-// sameCSV compares two answers byte by byte: sums are exact, and quotients are the same operations on the same doubles.
+// sameCSV compares two answers byte by byte: sums are exact, and quotients are the same operations
+// on the same doubles.
 func sameCSV(got, want string) error {
 	if got == want {
 		return nil

@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/report"
 )
 
-// The checks below know formulas as the service's glossary words them, not as this package's tables do.
+// The checks below know formulas as the service's glossary words them, not as this package's tables
+// do.
 
 // quotients are ratio metrics as numerator over denominator; "a+b" is a sum, "a-b" a difference.
 var quotients = []struct {
@@ -61,7 +62,8 @@ var quotients = []struct {
 	{"purchase_d7_conversions_rate_cohort", "purchase_d7_conversions_cohort", "cohort_size_d7", 1},
 	{"purchase_d7_events_per_conversion_cohort", "purchase_d7_events_cohort", "purchase_d7_conversions_cohort", 1},
 	{"purchase_d7_revenue_per_conversion_cohort", "purchase_d7_revenue_cohort", "purchase_d7_conversions_cohort", 1},
-	{"purchase_d7_conversion_distribution_cohort", "purchase_d7_conversions_cohort", "purchase_d7_converted_user_size_cohort", 1},
+	{"purchase_d7_conversion_distribution_cohort", "purchase_d7_conversions_cohort",
+		"purchase_d7_converted_user_size_cohort", 1},
 	{"purchase_d7_events_per_reattribution_cohort", "purchase_d7_events_cohort", "reattributions", 1},
 	{"trial_d7_events_cost_noncohorted", "cost", "trial_d7_events", 1},
 	{"skan_purchase_skad_event_conversion_rate", "skan_purchase_events_est", "skad_total_installs", 1},
@@ -128,9 +130,11 @@ func TestRatiosRecomputeFromTheAnswersOwnSums(t *testing.T) {
 }
 
 // cumulative are the families that only grow with age; {p} is the period.
-var cumulative = []string{"revenue_total_{p}", "ad_revenue_total_{p}", "all_revenue_total_{p}", "ad_impressions_total_{p}",
+var cumulative = []string{"revenue_total_{p}", "ad_revenue_total_{p}", "all_revenue_total_{p}",
+	"ad_impressions_total_{p}",
 	"revenue_events_total_{p}", "uninstalls_total_{p}", "first_uninstalls_total_{p}", "reinstalls_total_{p}",
-	"first_reinstalls_total_{p}", "gdpr_forgets_total_{p}", "first_paying_users_total_{p}", "purchase_{p}_events_cohort",
+	"first_reinstalls_total_{p}", "gdpr_forgets_total_{p}", "first_paying_users_total_{p}",
+	"purchase_{p}_events_cohort",
 	"purchase_{p}_revenue_cohort", "level_complete_{p}_conversions_cohort"}
 
 func TestCumulativeCohortValuesNeverFallWithAge(t *testing.T) {
@@ -151,7 +155,8 @@ func TestCumulativeCohortValuesNeverFallWithAge(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		more += fmt.Sprintf("&date_period=%s:%s", facts.DayTime(p.From).Format(time.DateOnly), facts.DayTime(p.To).Format(time.DateOnly))
+		more += fmt.Sprintf("&date_period=%s:%s", facts.DayTime(p.From).Format(time.DateOnly),
+			facts.DayTime(p.To).Format(time.DateOnly))
 		more = more[strings.Index(more, "&")+1:] // absolute, so that the clock may move
 		before := emutest.Report(t, s, dims, strings.Join(metrics, ","), more)
 		for i, m := range metrics {
@@ -189,9 +194,11 @@ func TestCohortsGrow(t *testing.T) { // the property above holds of constants, t
 			t.Errorf("%s sums to %d, %s to %d", young, y, old, o)
 		}
 	}
-	young := emutest.Report(t, s, "app", "revenue_total_d30", "date_period=2026-03-13:2026-03-13").Sum(t, "revenue_total_d30")
+	young := emutest.Report(t, s, "app", "revenue_total_d30", "date_period=2026-03-13:2026-03-13").Sum(t,
+		"revenue_total_d30")
 	s.Shift(10 * 24 * time.Hour)
-	old := emutest.Report(t, s, "app", "revenue_total_d30", "date_period=2026-03-13:2026-03-13").Sum(t, "revenue_total_d30")
+	old := emutest.Report(t, s, "app", "revenue_total_d30", "date_period=2026-03-13:2026-03-13").Sum(t,
+		"revenue_total_d30")
 	if old <= young {
 		t.Errorf("a cohort of yesterday has %d, ten days later %d", young, old)
 	}
@@ -206,7 +213,8 @@ func TestPeriodsAddUpToTotals(t *testing.T) {
 			metrics = append(metrics, fmt.Sprintf(family, fmt.Sprintf("_d%d", n)))
 		}
 		metrics = append(metrics, fmt.Sprintf(family, "_w0"))
-		a := emutest.Report(t, s, "day,campaign,os_name", strings.Join(metrics, ","), "date_period=-9d:-0d&currency=EUR")
+		a := emutest.Report(t, s, "day,campaign,os_name", strings.Join(metrics, ","),
+			"date_period=-9d:-0d&currency=EUR")
 		for _, row := range a.Rows {
 			cells := row[a.Dims:]
 			var sum int64
@@ -223,7 +231,8 @@ func TestPeriodsAddUpToTotals(t *testing.T) {
 func TestEveryGroupingAddsUpToTheSame(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 14})
-	const metrics = "installs,sessions,cost,network_cost,all_revenue,revenue_total_d7,purchase_events,purchase_revenue,retained_users_d1"
+	const metrics = "installs,sessions,cost,network_cost,all_revenue,revenue_total_d7,purchase_events," +
+		"purchase_revenue,retained_users_d1"
 	want := emutest.Report(t, s, "month", metrics, "date_period=-3d:-1d&currency=EUR")
 	rapid.Check(t, func(rt *rapid.T) {
 		a := emutest.Report(t, s, drawDims(rt), metrics, "date_period=-3d:-1d&currency=EUR")
@@ -238,8 +247,9 @@ func TestEveryGroupingAddsUpToTheSame(t *testing.T) {
 func TestVerifiedOutcomesAddUp(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 20})
-	a := emutest.Report(t, s, "day,campaign", "purchase_events,purchase_events_verified_passed,purchase_events_verified_failed,"+
-		"purchase_events_verified_unknown,purchase_events_not_verified", "date_period=-5d:-0d")
+	a := emutest.Report(t, s, "day,campaign",
+		"purchase_events,purchase_events_verified_passed,purchase_events_verified_failed,"+
+			"purchase_events_verified_unknown,purchase_events_not_verified", "date_period=-5d:-0d")
 	for _, row := range a.Rows {
 		var sum int64
 		for _, c := range row[3:] {

@@ -56,7 +56,8 @@ type naiveCurrency struct {
 }
 
 // naiveRates is what the test's queries ask for.
-var naiveRates = []naiveCurrency{{"USD", "US Dollar", [2]int64{1, 1}}, {"EUR", "Euro", [2]int64{92, 100}}, {"JPY", "Japanese Yen", [2]int64{150, 1}},
+var naiveRates = []naiveCurrency{{"USD", "US Dollar", [2]int64{1, 1}}, {"EUR", "Euro", [2]int64{92, 100}},
+	{"JPY", "Japanese Yen", [2]int64{150, 1}},
 	{"IDR", "Indonesian Rupiah", [2]int64{16000, 1}}, {"KWD", "Kuwaiti Dinar", [2]int64{31, 100}}}
 
 func naiveList(s string) (out []string) {
@@ -70,7 +71,8 @@ func naiveList(s string) (out []string) {
 
 // parse reads a query that is known to be valid.
 func (w *naiveWorld) parse(v url.Values) (*naiveQuery, error) {
-	q := &naiveQuery{dims: naiveList(v.Get("dimensions")), sort: naiveList(v.Get("sort")), index: naiveList(v.Get("index")),
+	q := &naiveQuery{dims: naiveList(v.Get("dimensions")), sort: naiveList(v.Get("sort")),
+		index:    naiveList(v.Get("index")),
 		readable: strings.EqualFold(v.Get("readable_names"), "true"), spend: strings.ToLower(v.Get("ad_spend_mode"))}
 	for _, slug := range naiveList(v.Get("metrics")) {
 		m, err := w.metric(slug)
@@ -143,7 +145,10 @@ func (q *naiveQuery) readModes(v url.Values) error {
 		q.gross = n
 	}
 	for _, name := range naiveList(v.Get("ad_revenue_sources")) {
-		n := slices.IndexFunc(facts.AdSources, func(s facts.AdSource) bool { return strings.EqualFold(s.Name, name) || s.Slug == name })
+		n := slices.IndexFunc(facts.AdSources, func(s facts.AdSource) bool {
+			return strings.EqualFold(s.Name, name) ||
+				s.Slug == name
+		})
 		if n < 0 {
 			return fmt.Errorf("unknown source of ad revenue %s", name)
 		}
@@ -185,7 +190,8 @@ func (w *naiveWorld) readFilters(q *naiveQuery, v url.Values) error {
 }
 
 var (
-	naiveDimOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"}
+	naiveDimOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with",
+		"not_ends_with"}
 	naiveNumOps = []string{"lt", "lte", "gt", "gte", "eq", "ne"}
 )
 
@@ -298,7 +304,8 @@ func (f naiveDimFilter) keeps(label string) bool {
 	found := false
 	switch strings.TrimPrefix(f.op, "not_") {
 	case "in":
-		// An entry stands for itself, without the blanks around it, and without quotes, which hold commas together.
+		// An entry stands for itself, without the blanks around it, and without quotes, which hold
+		// commas together.
 		for _, entry := range strings.Split(value, ",") {
 			found = found || strings.TrimSpace(entry) != "" && (label == entry || label == strings.TrimSpace(entry))
 		}
@@ -313,8 +320,8 @@ func (f naiveDimFilter) keeps(label string) bool {
 	return found != (strings.HasPrefix(f.op, "not_") || f.op == "exclude")
 }
 
-// naiveQuoted tells whether a text stands in quotes between the commas of a list: every pair of quotes is tried, from each
-// of the list's beginnings of a value.
+// naiveQuoted tells whether a text stands in quotes between the commas of a list: every pair of
+// quotes is tried, from each of the list's beginnings of a value.
 func naiveQuoted(list, text string) bool {
 	for at := 0; at < len(list); {
 		rest := strings.TrimLeft(list[at:], " ")
@@ -339,7 +346,8 @@ func naiveQuoted(list, text string) bool {
 // naiveQuotes is a value in quotes with what must follow it: nothing, or a comma.
 var naiveQuotes = regexp.MustCompile(`(?s)^"(.*?)"\x20*(?:,|$)`)
 
-// keeps compares as doubles: for an amount that is the double nearest to the decimal that is printed.
+// keeps compares as doubles: for an amount that is the double nearest to the decimal that is
+// printed.
 func (f naiveNumFilter) keeps(n naiveNumber) bool {
 	c := cmp.Compare(n.float(), f.bound)
 	switch f.op {

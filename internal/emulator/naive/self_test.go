@@ -42,7 +42,8 @@ func TestNaiveReaderReadsAsSQLite(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 1))
-	values := map[string]naiveVal{"f.a": naiveInt(5), "f.b": naiveInt(-12), "f.c": naiveInt(123456), "f.none": naiveNull, "f.os": naiveText("ios"), "{p}": naiveInt(3)}
+	values := map[string]naiveVal{"f.a": naiveInt(5), "f.b": naiveInt(-12), "f.c": naiveInt(123456),
+		"f.none": naiveNull, "f.os": naiveText("ios"), "{p}": naiveInt(3)}
 	column := func(name string) (naiveExpr, error) {
 		v, ok := values[name]
 		if !ok {
@@ -64,7 +65,8 @@ func TestNaiveReaderReadsAsSQLite(t *testing.T) {
 		}
 		var want any
 		text := strings.ReplaceAll(sql, "{p}", "3")
-		err = conn.QueryRowContext(t.Context(), "SELECT "+text+" FROM (SELECT 5 AS a, -12 AS b, 123456 AS c, NULL AS none, 'ios' AS os) f").Scan(&want)
+		err = conn.QueryRowContext(t.Context(),
+			"SELECT "+text+" FROM (SELECT 5 AS a, -12 AS b, 123456 AS c, NULL AS none, 'ios' AS os) f").Scan(&want)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -90,7 +92,8 @@ func TestPeriodWordsOnEveryDayEqualNaiveDates(t *testing.T) {
 	t.Parallel()
 	for day := range 1500 { // of four years from 2024-12-01
 		now := time.Date(2024, 12, 1+day, 12, 0, 0, 0, time.UTC)
-		for _, word := range []string{"today", "yesterday", "this_week", "last_week", "this_month", "last_month", "this_month_until_yesterday", "-40d:-0d"} {
+		for _, word := range []string{"today", "yesterday", "this_week", "last_week", "this_month", "last_month",
+			"this_month_until_yesterday", "-40d:-0d"} {
 			var q naiveQuery
 			if err := q.readDates(word, now); err != nil {
 				t.Fatal(err)
@@ -101,7 +104,8 @@ func TestPeriodWordsOnEveryDayEqualNaiveDates(t *testing.T) {
 			}
 			from, to := facts.DayTime(p.From).Format(time.DateOnly), facts.DayTime(p.To).Format(time.DateOnly)
 			if from != q.from || to != q.to {
-				t.Errorf("%s on %s is %s to %s, naively %s to %s", word, now.Format(time.DateOnly), from, to, q.from, q.to)
+				t.Errorf("%s on %s is %s to %s, naively %s to %s", word, now.Format(time.DateOnly), from, to, q.from,
+					q.to)
 			}
 		}
 	}

@@ -32,8 +32,9 @@ func (v naiveVal) is() bool { return v.kind == 'i' && v.i != 0 }
 // naiveExpr is a row expression of the emulator's tables, read without SQLite.
 type naiveExpr func(*naiveScope) naiveVal
 
-// naiveReader reads the part of SQL that row expressions are written in: whole numbers, texts, columns, {placeholders},
-// arithmetic, comparisons, AND, OR, NOT, IN, CASE, and the functions min, max, abs and coalesce. Precedence is SQLite's.
+// naiveReader reads the part of SQL that row expressions are written in: whole numbers, texts,
+// columns, {placeholders}, arithmetic, comparisons, AND, OR, NOT, IN, CASE, and the functions min,
+// max, abs and coalesce. Precedence is SQLite's.
 type naiveReader struct {
 	tokens []string
 	column func(name string) (naiveExpr, error)
@@ -118,7 +119,8 @@ func (r *naiveReader) want(word string) error {
 }
 
 // binary reads a row of operands joined by operators of one precedence.
-func (r *naiveReader) binary(operand func() (naiveExpr, error), ops map[string]func(a, b naiveVal) naiveVal) (naiveExpr, error) {
+func (r *naiveReader) binary(operand func() (naiveExpr, error), ops map[string]func(a, b naiveVal) naiveVal) (naiveExpr,
+	error) {
 	left, err := operand()
 	for err == nil {
 		op, ok := r.take(slices.Sorted(maps.Keys(ops))...)
@@ -184,14 +186,22 @@ func naiveComparing(ok func(n int) bool) func(a, b naiveVal) naiveVal {
 }
 
 var (
-	naiveProducts = map[string]func(a, b naiveVal) naiveVal{"*": naiveArithmetic(func(a, b int64) int64 { return a * b }),
-		"/": naiveDivide(func(a, b int64) int64 { return a / b }), "%": naiveDivide(func(a, b int64) int64 { return a % b })}
+	naiveProducts = map[string]func(a, b naiveVal) naiveVal{"*": naiveArithmetic(func(a,
+		b int64) int64 {
+		return a * b
+	}),
+		"/": naiveDivide(func(a, b int64) int64 { return a / b }),
+		"%": naiveDivide(func(a, b int64) int64 { return a % b })}
 	naiveSums = map[string]func(a, b naiveVal) naiveVal{"+": naiveArithmetic(func(a, b int64) int64 { return a + b }),
 		"-": naiveArithmetic(func(a, b int64) int64 { return a - b })}
-	naiveOrders = map[string]func(a, b naiveVal) naiveVal{"<": naiveComparing(func(n int) bool { return n < 0 }), "<=": naiveComparing(func(n int) bool { return n <= 0 }),
-		">": naiveComparing(func(n int) bool { return n > 0 }), ">=": naiveComparing(func(n int) bool { return n >= 0 })}
-	naiveEqualities = map[string]func(a, b naiveVal) naiveVal{"=": naiveComparing(func(n int) bool { return n == 0 }), "==": naiveComparing(func(n int) bool { return n == 0 }),
-		"<>": naiveComparing(func(n int) bool { return n != 0 }), "!=": naiveComparing(func(n int) bool { return n != 0 })}
+	naiveOrders = map[string]func(a, b naiveVal) naiveVal{"<": naiveComparing(func(n int) bool { return n < 0 }),
+		"<=": naiveComparing(func(n int) bool { return n <= 0 }),
+		">":  naiveComparing(func(n int) bool { return n > 0 }),
+		">=": naiveComparing(func(n int) bool { return n >= 0 })}
+	naiveEqualities = map[string]func(a, b naiveVal) naiveVal{"=": naiveComparing(func(n int) bool { return n == 0 }),
+		"==": naiveComparing(func(n int) bool { return n == 0 }),
+		"<>": naiveComparing(func(n int) bool { return n != 0 }),
+		"!=": naiveComparing(func(n int) bool { return n != 0 })}
 	naiveAnds = map[string]func(a, b naiveVal) naiveVal{"AND": func(a, b naiveVal) naiveVal {
 		if a.kind == 'i' && a.i == 0 || b.kind == 'i' && b.i == 0 {
 			return naiveInt(0)

@@ -17,7 +17,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-// additiveSlugs are the metrics that the catalogue says add up over everything, each placeholder filled with its samples.
+// additiveSlugs are the metrics that the catalogue says add up over everything, each placeholder
+// filled with its samples.
 func additiveSlugs(t *testing.T) (slugs []string) {
 	t.Helper()
 	for _, pattern := range catalog.Metrics() {
@@ -34,7 +35,8 @@ func additiveSlugs(t *testing.T) (slugs []string) {
 	return slugs
 }
 
-// sums adds up a report's rows by the dimensions named, exactly. digits is how many decimals its cells have at most.
+// sums adds up a report's rows by the dimensions named, exactly. digits is how many decimals its
+// cells have at most.
 func sums(t *testing.T, s *emulator.Server, v url.Values, by []string) (out map[string]*big.Rat, rows, digits int) {
 	t.Helper()
 	w := emutest.Ask(s, "csv_report?"+v.Encode())
@@ -75,15 +77,18 @@ func sums(t *testing.T, s *emulator.Server, v url.Values, by []string) (out map[
 // totalsParams are parameters of reports that change what is counted, each with its values.
 var totalsParams = [][]string{
 	{"currency", "", "EUR", "JPY", "KWD"}, {"ad_spend_mode", "", "network", "mixed"}, {"cohort_maturity", "", "mature"},
-	{"attribution_source", "", "first"}, {"reattributed", "", "", "true", "false"}, {"iap_revenue_mode", "", "GROSS_85"},
-	{"sandbox", "", "", "", "true"}, {"ad_revenue_sources", "", "", "unknown,IronSource,admob"}, {"attribution_types", "", "", "click"},
+	{"attribution_source", "", "first"}, {"reattributed", "", "", "true", "false"},
+	{"iap_revenue_mode", "", "GROSS_85"},
+	{"sandbox", "", "", "", "true"}, {"ad_revenue_sources", "", "", "unknown,IronSource,admob"},
+	{"attribution_types", "", "", "click"},
 	{"os_names", "", "", "", "ios"}, {"timezone_id", "", "Europe/Berlin", "Asia/Kolkata", "America/New_York"},
 	{"network__contains", "", "", "", "a"}, {"country_code__not_in", "", "", "US,DE"},
 }
 
-// What the catalogue calls additive over everything adds up: the sums over the rows of any dimensions are the totals by
-// date, to the last decimal, whatever the modes and filters. Only cohort_maturity=fully_mature drops groups, and limit and
-// filters of metrics rows, so that what is left doesn't add up.
+// What the catalogue calls additive over everything adds up: the sums over the rows of any
+// dimensions are the totals by date, to the last decimal, whatever the modes and filters. Only
+// cohort_maturity=fully_mature drops groups, and limit and filters of metrics rows, so that what is
+// left doesn't add up.
 func TestTotalsAreHonest(t *testing.T) {
 	t.Parallel()
 	n := 2 * *naiveRuns
@@ -100,17 +105,21 @@ func TestTotalsAreHonest(t *testing.T) {
 	}
 	newest := []time.Time{emutest.Noon, late}
 	naiveSpend(t, worlds[0], emutest.Noon)
-	if err := worlds[0].Restate(t.Context(), emulator.Restatement{Day: "2026-03-01", Until: "2026-03-05", Metric: "installs", Factor: 1.3},
-		emulator.Restatement{Day: "2026-03-03", Where: map[string]string{"network": "Organic"}, Rename: map[string]string{"network": "Late"}}); err != nil {
+	if err := worlds[0].Restate(t.Context(), emulator.Restatement{Day: "2026-03-01", Until: "2026-03-05",
+		Metric: "installs", Factor: 1.3},
+		emulator.Restatement{Day: "2026-03-03", Where: map[string]string{"network": "Organic"},
+			Rename: map[string]string{"network": "Late"}}); err != nil {
 		t.Fatal(err)
 	}
-	texts := []string{"os_name", "app", "app_token", "network", "campaign", "adgroup", "creative", "country", "country_code", "region", "store_type",
+	texts := []string{"os_name", "app", "app_token", "network", "campaign", "adgroup", "creative", "country",
+		"country_code", "region", "store_type",
 		"device_type", "partner_name", "channel", "currency_code", "source_network", "platform"}
 	full, most := 0, 0
 	for range n {
 		i := r.IntN(len(worlds))
 		from := newest[i].AddDate(0, 0, -r.IntN(20))
-		v := url.Values{"date_period": {from.Format(time.DateOnly) + ":" + from.AddDate(0, 0, r.IntN(8)).Format(time.DateOnly)}}
+		v := url.Values{"date_period": {from.Format(time.DateOnly) + ":" + from.AddDate(0, 0,
+			r.IntN(8)).Format(time.DateOnly)}}
 		dates := []string{pick("day", "day", "day", "hour", "week", "month", "quarter", "year")}
 		var chosen []string
 		for range 1 + r.IntN(10) {
@@ -150,17 +159,20 @@ func TestTotalsAreHonest(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	t.Logf("seed %d: %d metrics, %d windows, %d with several rows; at most %d decimals", *naiveSeed, len(slugs), n, full, most)
+	t.Logf("seed %d: %d metrics, %d windows, %d with several rows; at most %d decimals", *naiveSeed, len(slugs), n,
+		full, most)
 	if full*2 < n || most > 6 {
 		t.Errorf("%d of %d windows had several rows, cells had up to %d decimals", full, n, most)
 	}
 }
 
-// What can't be added up doesn't: an install that several networks assisted is counted by each, a rate is none of a sum.
+// What can't be added up doesn't: an install that several networks assisted is counted by each, a
+// rate is none of a sum.
 func TestWhatDoesNotAddUp(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
-	v := url.Values{"date_period": {"2026-03-01:2026-03-07"}, "dimensions": {"day"}, "metrics": {"assisted_installs,assisted_reattributions,non_assisted_installs,ctr,ecpi_all,qualifiers"}}
+	v := url.Values{"date_period": {"2026-03-01:2026-03-07"}, "dimensions": {"day"},
+		"metrics": {"assisted_installs,assisted_reattributions,non_assisted_installs,ctr,ecpi_all,qualifiers"}}
 	totals, _, _ := sums(t, s, v, []string{"day"})
 	for _, dims := range []string{"day,network", "day,app,campaign"} {
 		v.Set("dimensions", dims)

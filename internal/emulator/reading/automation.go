@@ -18,7 +18,8 @@ const (
 )
 
 // appLookup is what the document says of looking an app up.
-const appLookup = "Returns app details by default store ID and platform, with an optional store filter. Query parameter names and response: not shown."
+const appLookup = "Returns app details by default store ID and platform, with an optional store filter. Query " +
+	"parameter names and response: not shown."
 
 var automation = []Topic{
 	{AppAbsent, appLookup, []Reading{
@@ -39,17 +40,19 @@ var automation = []Topic{
 		{"apps", `answers with {"apps": [app]}`},
 	}},
 	{StoreFilter, appLookup, []Reading{
-		{"default-id", "takes store_id for the default store's ID always, and finds nothing in apps that aren't in the store named by store"},
+		{"default-id", "takes store_id for the default store's ID always, and finds nothing in apps that aren't in " +
+			"the store named by store"},
 		{"store-id", "takes store_id for the ID in the store named by store"},
 	}},
-	{AppsList, "Lists all apps created or updated through the API. Query parameters and response: not shown.", []Reading{
-		{"list", "answers a list of all apps"},
-		{"apps", `answers {"apps": list}`},
-		{"data", `answers {"data": list}`},
-		{"denied", "answers 403 to everybody"},
-		{"204", "answers 204 when there are none"},
-		{"page", "answers two apps at most unless limit says how many, from offset on"},
-	}},
+	{AppsList, "Lists all apps created or updated through the API. Query parameters and response: not shown.",
+		[]Reading{
+			{"list", "answers a list of all apps"},
+			{"apps", `answers {"apps": list}`},
+			{"data", `answers {"data": list}`},
+			{"denied", "answers 403 to everybody"},
+			{"204", "answers 204 when there are none"},
+			{"page", "answers two apps at most unless limit says how many, from offset on"},
+		}},
 	{TicketStatus, "Other status values: not shown.", []Reading{
 		{"lower", "calls a job new, opened, completed or failed"},
 		{"upper", "calls it NEW, OPENED, COMPLETED or FAILED"},
@@ -67,7 +70,8 @@ var automation = []Topic{
 		{"absent", "answers it without a ticket"},
 		{"new-job", "queues a job for every request"},
 	}},
-	{UpdateAnswer, "Updates app details, saved overrides or additional Android stores. Payload and response: not shown.", []Reading{
+	{UpdateAnswer, "Updates app details, saved overrides or additional Android stores. Payload and response: not " +
+		"shown.", []Reading{
 		{"created", "answers an update by token as it answers POST /app, with a ticket"},
 		{"details", "answers it with the app's details, as GET does"},
 		{"wrapped", `answers it with {"app": what POST /app answers}`},

@@ -1,13 +1,15 @@
-// Package reading lists where the interface document is silent, and in which ways a reasonable service could fill each of
-// these places. Without it emulator and client would share one guess of ours, and no test would notice that the real
-// service has another.
+// Package reading lists where the interface document is silent, and in which ways a reasonable
+// service could fill each of these places. Without it emulator and client would share one guess of
+// ours, and no test would notice that the real service has another.
 //
-// A Topic is such a place and its Readings are what may stand there; the first is what the emulator does unless it is told
-// otherwise. A Set is one choice for each topic, and what the emulator's parts look at:
+// A Topic is such a place and its Readings are what may stand there; the first is what the emulator
+// does unless it is told otherwise. A Set is one choice for each topic, and what the emulator's
+// parts look at:
 //
 //	--reading app-absent=404 ── New ── Set ── Set.Is(AppAbsent, "404") in the endpoint that answers
 //
-// readings.md beside the emulator's documentation says what the client does under each, and which test holds that.
+// readings.md beside the emulator's documentation says what the client does under each, and which
+// test holds that.
 package reading
 
 import (
@@ -68,7 +70,8 @@ func (s Set) Of(topic string) string {
 	return t.Readings[0].Name
 }
 
-// Is reports whether the topic is read in the way of this name. It panics on a topic or a reading that there isn't.
+// Is reports whether the topic is read in the way of this name. It panics on a topic or a reading
+// that there isn't.
 func (s Set) Is(topic, name string) bool {
 	if t, ok := find(topic); !ok || t.index(name) < 0 {
 		panic("reading: there is no " + topic + "=" + name)

@@ -20,7 +20,8 @@ func TestTopicsAreComplete(t *testing.T) {
 		}
 		for _, r := range topic.Readings {
 			if r.Means == "" || strings.HasSuffix(r.Means, ".") || strings.ContainsAny(r.Name, "=, ") {
-				t.Errorf("reading %s=%s: want a name without =, comma and blank, and a clause without a full stop, not %q", topic.Name, r.Name, r.Means)
+				t.Errorf("reading %s=%s: want a name without =, comma and blank, and a clause without a full stop, "+
+					"not %q", topic.Name, r.Name, r.Means)
 			}
 		}
 	}
@@ -32,7 +33,8 @@ func TestChoices(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !s.Is(ErrorBody, "html") || s.Of(RetryAfter) != "none" || s.Of(RateBy) != "address" {
-		t.Errorf("error-body %s, retry-after %s, rate-by %s; want html, none and the default address", s.Of(ErrorBody), s.Of(RetryAfter), s.Of(RateBy))
+		t.Errorf("error-body %s, retry-after %s, rate-by %s; want html, none and the default address", s.Of(ErrorBody),
+			s.Of(RetryAfter), s.Of(RateBy))
 	}
 	if (Set{}).Of(ErrorBody) != "model" {
 		t.Error("the zero Set hasn't the defaults")
@@ -44,7 +46,8 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// The rows of the diagonal have every reading, and all rows every two readings of different topics; each can be chosen.
+// The rows of the diagonal have every reading, and all rows every two readings of different topics;
+// each can be chosen.
 func TestRowsHaveEveryPair(t *testing.T) {
 	seen := map[string]int{} // a reading or two, and the first row that has them
 	see := func(what string, n int) {
@@ -83,7 +86,10 @@ func TestRowsHaveEveryPair(t *testing.T) {
 	if most := Diagonal() * Diagonal(); Rows() > most {
 		t.Errorf("%d rows, and %d would do for as many topics of as many readings", Rows(), most)
 	}
-	if first := Row(0); slices.ContainsFunc(topics, func(topic Topic) bool { return !slices.Contains(first, topic.Name+"="+topic.Readings[0].Name) }) {
+	if first := Row(0); slices.ContainsFunc(topics, func(topic Topic) bool {
+		return !slices.Contains(first,
+			topic.Name+"="+topic.Readings[0].Name)
+	}) {
 		t.Errorf("row 0 is %q", first)
 	}
 }

@@ -29,7 +29,8 @@ const (
 
 const (
 	csvSentence    = "Returns filtered, aggregated data as CSV: a header row, then one row per group."
-	columnSentence = "Columns are the requested dimensions and metrics, headed by slug, or by human-readable name when readable_names=true."
+	columnSentence = "Columns are the requested dimensions and metrics, headed by slug, or by human-readable name " +
+		"when readable_names=true."
 )
 
 var reporting = []Topic{
@@ -37,20 +38,23 @@ var reporting = []Topic{
 		{"ignore", "ignores parameters that the document doesn't have, but for filters of its dimensions and metrics"},
 		{"refuse", "answers 400 to a parameter that the document doesn't have"},
 	}},
-	{UnknownApps, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)", []Reading{
-		{"400", "answers 400 when no app is of those that a filter lists"},
-		{"none", "answers that there are no rows when no app is of those that a filter lists"},
-	}},
-	{ListOfApps, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)", []Reading{
-		{"free", "says the same without app_token__in as with all apps in it"},
-		{"needed", "leaves the rows of newer trackers out without app_token__in"},
-	}},
-	{AppWithoutData, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)", []Reading{
-		{"none", "lists no app but those that it has data of"},
-		{"empty", "lists one app more, 0app0no0data, and has no rows of it"},
-		{"400", "lists one app more, 0app0no0data, and answers 400 to a list of apps that has it, naming it"},
-		{"403", "lists one app more, 0app0no0data, and answers 403 to a list of apps that has it, naming it"},
-	}},
+	{UnknownApps, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)",
+		[]Reading{
+			{"400", "answers 400 when no app is of those that a filter lists"},
+			{"none", "answers that there are no rows when no app is of those that a filter lists"},
+		}},
+	{ListOfApps, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)",
+		[]Reading{
+			{"free", "says the same without app_token__in as with all apps in it"},
+			{"needed", "leaves the rows of newer trackers out without app_token__in"},
+		}},
+	{AppWithoutData, "Dimension filters (for any dimension <d>, value is a string; matching is case-insensitive)",
+		[]Reading{
+			{"none", "lists no app but those that it has data of"},
+			{"empty", "lists one app more, 0app0no0data, and has no rows of it"},
+			{"400", "lists one app more, 0app0no0data, and answers 400 to a list of apps that has it, naming it"},
+			{"403", "lists one app more, 0app0no0data, and answers 403 to a list of apps that has it, naming it"},
+		}},
 	{FormatDates, "when false, date dimensions are in ISO format", []Reading{
 		{"iso", "writes dates in ISO format under format_dates=true too"},
 		{"written", `writes dates under format_dates=true as "Mar 14, 2026" and "March 2026"`},
@@ -61,7 +65,8 @@ var reporting = []Topic{
 	}},
 	{ZoneNames, "timezone ID", []Reading{
 		{"taken", "takes the IANA name of a zone as timezone_id, and knows daylight saving time"},
-		{"ignored", "takes a timezone_id that isn't a number for a parameter that it doesn't have: days are those of utc_offset"},
+		{"ignored", "takes a timezone_id that isn't a number for a parameter that it doesn't have: days are those " +
+			"of utc_offset"},
 	}},
 	{ReportEmpty, "204 empty result", []Reading{
 		{"204", "answers 204 when a csv_report has no rows"},
@@ -102,10 +107,12 @@ var reporting = []Topic{
 		{"null", "writes null where nothing was counted"},
 		{"nan", "writes NaN where nothing was counted"},
 	}},
-	{NoValue, "Complete lists of allowed values for date_period formats, cohort_maturity, attribution_types, reattributed, iap_revenue_mode, ad_spend_mode, period_over_period, os_name and device_type: not shown.", []Reading{
-		{"unknown", "writes unknown for a dimension's missing value"},
-		{"empty", "leaves a dimension's missing value empty"},
-	}},
+	{NoValue, "Complete lists of allowed values for date_period formats, cohort_maturity, attribution_types, " +
+		"reattributed, iap_revenue_mode, ad_spend_mode, period_over_period, os_name and device_type: not shown.",
+		[]Reading{
+			{"unknown", "writes unknown for a dimension's missing value"},
+			{"empty", "leaves a dimension's missing value empty"},
+		}},
 	{CountryCode, "2-character ISO 3166 code", []Reading{
 		{"upper", "writes country codes in capitals"},
 		{"lower", "writes country codes in small letters"},
@@ -120,8 +127,10 @@ var reporting = []Topic{
 	}},
 	{CohortDrift, csvSentence, []Reading{
 		{"none", "has rows of cohort metrics that add up to a report by dates alone"},
-		{"1", "has counts and amounts of cohorts that are 1 % higher in a report by dates alone than its rows add up to"},
-		{"8", "has counts and amounts of cohorts that are 8 % higher in a report by dates alone than its rows add up to"},
+		{"1", "has counts and amounts of cohorts that are 1 % higher in a report by dates alone than its rows add " +
+			"up to"},
+		{"8", "has counts and amounts of cohorts that are 8 % higher in a report by dates alone than its rows add " +
+			"up to"},
 	}},
 	{EventsEmpty, "204 empty result", []Reading{
 		{"204", "answers 204 when there are no events"},

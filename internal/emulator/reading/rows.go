@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Row is a choice of one reading for each topic, for New. Row 0 has all defaults, the rows before Diagonal have every reading at least once,
-// and all Rows rows have every two readings of different topics together at least once.
+// Row is a choice of one reading for each topic, for New. Row 0 has all defaults, the rows before
+// Diagonal have every reading at least once, and all Rows rows have every two readings of different
+// topics together at least once.
 func Row(n int) (choices []string) {
 	for i, t := range Topics() {
 		choices = append(choices, t.Name+"="+t.Readings[rows()[n%Rows()][i]].Name)
@@ -18,7 +19,8 @@ func Row(n int) (choices []string) {
 // Rows is how many rows have every two readings of different topics together at least once.
 func Rows() int { return len(rows()) }
 
-// Diagonal is how many rows have every reading at least once: the n-th has the n-th reading of every topic, counted round where it has fewer.
+// Diagonal is how many rows have every reading at least once: the n-th has the n-th reading of
+// every topic, counted round where it has fewer.
 func Diagonal() (n int) {
 	for _, t := range Topics() {
 		n = max(n, len(t.Readings))
@@ -26,7 +28,8 @@ func Diagonal() (n int) {
 	return n
 }
 
-// A pair is two readings of different topics, as places in Topics and in Topic.Readings. a is less than b.
+// A pair is two readings of different topics, as places in Topics and in Topic.Readings. a is less
+// than b.
 type pair struct{ a, i, b, j int }
 
 func pairOf(a, i, b, j int) pair {
@@ -36,9 +39,11 @@ func pairOf(a, i, b, j int) pair {
 	return pair{a, i, b, j}
 }
 
-// rows are the places of each row's readings. After the diagonal each begins with a pair that no row has yet, and takes for one topic after the
-// other, those of most readings first, the reading that makes the most such pairs with what was taken before. That is the greedy algorithm of
-// Cohen and others, The AETG System (IEEE Transactions on Software Engineering 23, 1997), without its lots.
+// rows are the places of each row's readings. After the diagonal each begins with a pair that no
+// row has yet, and takes for one topic after the other, those of most readings first, the reading
+// that makes the most such pairs with what was taken before. That is the greedy algorithm of Cohen
+// and others, The AETG System (IEEE Transactions on Software Engineering 23, 1997), without its
+// lots.
 var rows = sync.OnceValue(func() (rows [][]int) {
 	topics := Topics()
 	var pairs []pair
@@ -74,7 +79,10 @@ var rows = sync.OnceValue(func() (rows [][]int) {
 	for a := range order {
 		order[a] = a
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(topics[b].Readings), len(topics[a].Readings)) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(len(topics[b].Readings),
+			len(topics[a].Readings))
+	})
 	for _, p := range pairs {
 		if !left[p] {
 			continue
@@ -88,7 +96,8 @@ var rows = sync.OnceValue(func() (rows [][]int) {
 			}
 			most := -1
 			for k := range topics[a].Readings {
-				i, n := (k+len(rows))%len(topics[a].Readings), 0 // so that among equals no reading comes first in every row
+				// So that among equals no reading comes first in every row.
+				i, n := (k+len(rows))%len(topics[a].Readings), 0
 				for _, b := range taken {
 					if left[pairOf(a, i, b, row[b])] {
 						n++

@@ -28,7 +28,8 @@ var spend = []Topic{
 		{"202", "answers what it took with 202"},
 		{"204", "answers what it took with 204"},
 	}},
-	{SpendRefusal, "400 malformed or missing parameters; 401 authentication information absent; 403 credential lacks permission for what was posted.", []Reading{
+	{SpendRefusal, "400 malformed or missing parameters; 401 authentication information absent; 403 credential " +
+		"lacks permission for what was posted.", []Reading{
 		{"text", "answers what it refuses with the status's name as plain text"},
 		{"words", "answers what it refuses with the reason as plain text"},
 		{"error", `answers what it refuses with {"error": reason}`},

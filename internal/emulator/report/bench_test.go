@@ -21,7 +21,8 @@ func BenchmarkFirstAnswer(b *testing.B) {
 func firstAnswer(tb testing.TB) time.Duration {
 	start := time.Now()
 	s := emutest.Open(tb, emulator.Options{})
-	emutest.Get(tb, s, "csv_report?dimensions=day,app,campaign&metrics=installs,cost,revenue_total_d7&date_period=yesterday", http.StatusOK)
+	emutest.Get(tb, s, "csv_report?dimensions=day,app,campaign&metrics=installs,cost,revenue_total_d7"+
+		"&date_period=yesterday", http.StatusOK)
 	took := time.Since(start)
 	if err := s.Close(); err != nil {
 		tb.Fatal(err)
@@ -44,8 +45,10 @@ func TestFirstAnswerIsQuick(t *testing.T) {
 func BenchmarkDays(b *testing.B) {
 	for range b.N {
 		s := emutest.Open(b, emulator.Options{})
-		emutest.Get(b, s, "csv_report?dimensions=day,app,app_token,os_name,country_code,network,campaign,campaign_network,partner_name"+
-			"&metrics=installs,clicks,impressions,cost,network_cost,all_revenue_total_d7,retained_users_d1,purchase_events,purchase_revenue"+
+		emutest.Get(b, s, "csv_report?dimensions=day,app,app_token,os_name,country_code,network,campaign,"+
+			"campaign_network,partner_name"+
+			"&metrics=installs,clicks,impressions,cost,network_cost,all_revenue_total_d7,retained_users_d1,"+
+			"purchase_events,purchase_revenue"+
 			"&date_period=-60d:-1d", http.StatusOK)
 	}
 }
@@ -80,7 +83,8 @@ func (w *peakWriter) Write(p []byte) (int, error) {
 func bulkPeak(tb testing.TB, rows int) *peakWriter {
 	s := emutest.Open(tb, emulator.Options{Bulk: rows})
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet,
-		"/reports-service/csv_report?dimensions=day,hour,app_token,country_code,os_name&metrics=installs,cost,ecpi,ctr&date_period=-7d:-1d", nil)
+		"/reports-service/csv_report?dimensions=day,hour,app_token,country_code,os_name"+
+			"&metrics=installs,cost,ecpi,ctr&date_period=-7d:-1d", nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -95,7 +99,8 @@ func TestBulkStreamsInConstantMemory(t *testing.T) {
 	const rows = 1_000_000
 	start := time.Now()
 	w := bulkPeak(t, rows)
-	t.Logf("%d rows, %d MiB in %v, heap peak %.1f MiB", w.lines-1, w.bytes>>20, time.Since(start), float64(w.peak)/(1<<20))
+	t.Logf("%d rows, %d MiB in %v, heap peak %.1f MiB", w.lines-1, w.bytes>>20, time.Since(start),
+		float64(w.peak)/(1<<20))
 	if w.lines != rows+1 {
 		t.Errorf("%d lines, want %d", w.lines, rows+1)
 	}

@@ -14,19 +14,21 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// A Movement is a number that became another at a moment of the emulator's clock: a line of its book.
+// A Movement is a number that became another at a moment of the emulator's clock: a line of its
+// book.
 type Movement struct {
 	At     time.Time         `json:"at"`
 	Row    map[string]string `json:"row"` // the dimensions' values, day among them
 	Metric string            `json:"metric"`
 	Was    string            `json:"was"` // as reports show it; "0" or "0.0" for a row that wasn't there
 	Is     string            `json:"is"`
-	Delta  string            `json:"delta"`        // exact
-	By     []int             `json:"by,omitempty"` // the restatements of this moment, counted from 1; none: the clock alone
+	Delta  string            `json:"delta"` // exact
+	// The restatements of this moment, counted from 1; none: the clock alone.
+	By []int `json:"by,omitempty"`
 }
 
-// book is what a report of sums says of the account at one moment after the other. It asks no CSV: its numbers are the
-// integers that SQLite adds up.
+// book is what a report of sums says of the account at one moment after the other. It asks no CSV:
+// its numbers are the integers that SQLite adds up.
 type book struct {
 	s     *Service
 	v     url.Values
@@ -43,7 +45,8 @@ type entry struct {
 	cells  []int64
 }
 
-// Totals are the rows of a report of sums, by their dimensions joined by "|", as it was at a moment of the emulator's clock.
+// Totals are the rows of a report of sums, by their dimensions joined by "|", as it was at a moment
+// of the emulator's clock.
 func (s *Service) Totals(ctx context.Context, v url.Values, at time.Time) (map[string]map[string]string, error) {
 	b, err := s.openBook(v, at)
 	if err != nil {
@@ -64,8 +67,9 @@ func (s *Service) Totals(ctx context.Context, v url.Values, at time.Time) (map[s
 	return out, nil
 }
 
-// Book lists what changed in a report of sums after since and until until, by the clock and by what was restated, in the
-// order of time, then of the rows. A day that wasn't there before is no change.
+// Book lists what changed in a report of sums after since and until until, by the clock and by what
+// was restated, in the order of time, then of the rows. A day that wasn't there before is no
+// change.
 func (s *Service) Book(ctx context.Context, v url.Values, since, until time.Time) ([]Movement, error) {
 	b, err := s.openBook(v, until)
 	if err != nil {
@@ -129,7 +133,8 @@ func (b *book) compare(m moment, labels []string, was, is entry) (out []Movement
 		for n, name := range b.names {
 			row[name] = labels[n]
 		}
-		out = append(out, Movement{At: m.at, Row: row, Metric: slug, Was: b.print(from, i), Is: b.print(to, i), Delta: b.print(to-from, i), By: m.by})
+		out = append(out, Movement{At: m.at, Row: row, Metric: slug, Was: b.print(from, i), Is: b.print(to, i),
+			Delta: b.print(to-from, i), By: m.by})
 	}
 	return out
 }
@@ -172,8 +177,10 @@ func (s *Service) openBook(v url.Values, last time.Time) (*book, error) {
 	return b, nil
 }
 
-// at is the report at a moment, of all its days or those given, and the newest day that has facts then.
-func (b *book) at(ctx context.Context, at time.Time, days *metrics.Period) (today string, rows map[string]entry, err error) {
+// at is the report at a moment, of all its days or those given, and the newest day that has facts
+// then.
+func (b *book) at(ctx context.Context, at time.Time, days *metrics.Period) (today string, rows map[string]entry,
+	err error) {
 	q, bad := b.s.parse(b.v, at)
 	if bad != nil {
 		return "", nil, bad

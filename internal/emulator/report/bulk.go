@@ -9,9 +9,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// streamBulk sends Options.Bulk made-up rows without touching SQLite, for tests of memory and speed. They are spread over
-// the days asked for, sorted by day, and depend on the seed and the row's number only. Each has a campaign of its own; without that
-// dimension keys may repeat.
+// streamBulk sends Options.Bulk made-up rows without touching SQLite, for tests of memory and
+// speed. They are spread over the days asked for, sorted by day, and depend on the seed and the
+// row's number only. Each has a campaign of its own; without that dimension keys may repeat.
 func (s *Service) streamBulk(x *wire.Exchange, r *http.Request, q *request) {
 	q.Compared = false // made-up rows have nothing to be compared with
 	skip := q.dropped(x.Fault)

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// csvWriter writes RFC 4180 in large pieces, in the service's form: with LF and no more quotes than needed, if nothing else
-// is chosen.
+// csvWriter writes RFC 4180 in large pieces, in the service's form: with LF and no more quotes than
+// needed, if nothing else is chosen.
 type csvWriter struct {
 	out   io.Writer
 	form  csvForm

@@ -7,16 +7,19 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// dependencyRules say which ids attr_dependency gives for a dimension that is a name, under the ids' slugs.
+// dependencyRules say which ids attr_dependency gives for a dimension that is a name, under the
+// ids' slugs.
 var dependencyRules = []struct{ name, id string }{
 	{"campaign", "campaign_id_network"}, {"adgroup", "adgroup_id_network"}, {"creative", "creative_id_network"},
-	{"campaign_network", "campaign_id_network"}, {"adgroup_network", "adgroup_id_network"}, {"creative_network", "creative_id_network"},
-	{"source_network", "source_id_network"}, {"partner_name", "partner_id"}, {"partner_name", "partner"}, {"app", "app_network"},
+	{"campaign_network", "campaign_id_network"}, {"adgroup_network", "adgroup_id_network"},
+	{"creative_network", "creative_id_network"},
+	{"source_network", "source_id_network"}, {"partner_name", "partner_id"}, {"partner_name", "partner"},
+	{"app", "app_network"},
 	{"channel", "channel_id"},
 }
 
-// dependencies finds the ids behind the names of a report's rows. A name that has several, as a network's campaign may in
-// several apps, shows the first.
+// dependencies finds the ids behind the names of a report's rows. A name that has several, as a
+// network's campaign may in several apps, shows the first.
 type dependencies struct{ ids []dependency }
 
 // dependency is one ID with its values, by the row's cells that it depends on.
@@ -39,8 +42,9 @@ func (s *Service) dependencies(q *request) *dependencies {
 	return out
 }
 
-// dependency collects an id's values. Under attribution_source=first the attributed dimensions of a row are another
-// slice's than its others, so only those of the same sort say something about the id.
+// dependency collects an id's values. Under attribution_source=first the attributed dimensions of a
+// row are another slice's than its others, so only those of the same sort say something about the
+// id.
 func (s *Service) dependency(q *request, id string, attributed bool) dependency {
 	d := dependency{slug: id, known: map[string][]string{}}
 	var texts []int
@@ -64,7 +68,8 @@ func (s *Service) dependency(q *request, id string, attributed bool) dependency 
 	return d
 }
 
-// of is a row's attr_dependency. Its values are texts, but for app_network, which is a list: an app has several stores.
+// of is a row's attr_dependency. Its values are texts, but for app_network, which is a list: an app
+// has several stores.
 func (d *dependencies) of(row []any) map[string]any {
 	out := map[string]any{}
 	for _, id := range d.ids {

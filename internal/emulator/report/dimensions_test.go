@@ -84,14 +84,16 @@ func TestDimensionForms(t *testing.T) {
 		if got := a.Sum(t, "installs"); got != all {
 			t.Errorf("%s: %d installs, want %d", c.slug, got, all)
 		}
-		head, _, _ := strings.Cut(emutest.Get(t, s, "csv_report?dimensions="+c.slug+"&metrics=installs&readable_names=true&"+week, 200), ",")
+		head, _, _ := strings.Cut(emutest.Get(t, s,
+			"csv_report?dimensions="+c.slug+"&metrics=installs&readable_names=true&"+week, 200), ",")
 		if head == c.slug || readable[head] || strings.ToUpper(head[:1]) != head[:1] {
 			t.Errorf("%s reads %q", c.slug, head)
 		}
 		readable[head] = true
 	}
 	for dims, want := range map[string]string{"week": "2026-03-01 - 2026-03-07", "quarter": "Q1 2026", "year": "2026"} {
-		if got := emutest.Report(t, s, dims, "installs", "date_period=2026-03-04:2026-03-05").Rows; len(got) != 1 || got[0][0] != want {
+		if got := emutest.Report(t, s, dims, "installs", "date_period=2026-03-04:2026-03-05").Rows; len(got) != 1 ||
+			got[0][0] != want {
 			t.Errorf("%s that the period cuts reads %q", dims, got)
 		}
 	}
@@ -111,9 +113,12 @@ func TestDimensionsAgree(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
-	for _, c := range [][]string{{"country", "country_code"}, {"partner_name", "partner_id"}, {"partner_id", "partner"}, {"partner", "partner_name"},
-		{"country_code", "region"}, {"app", "app_token"}, {"network", "channel"}, {"source_network", "source_id_network"},
-		{"campaign", "campaign_network"}, {"adgroup", "adgroup_network"}, {"creative", "creative_network"}, {"os_name", "platform"}} {
+	for _, c := range [][]string{{"country", "country_code"}, {"partner_name", "partner_id"}, {"partner_id", "partner"},
+		{"partner", "partner_name"},
+		{"country_code", "region"}, {"app", "app_token"}, {"network", "channel"},
+		{"source_network", "source_id_network"},
+		{"campaign", "campaign_network"}, {"adgroup", "adgroup_network"}, {"creative", "creative_network"},
+		{"os_name", "platform"}} {
 		seen := map[string]string{}
 		for _, r := range emutest.Report(t, s, strings.Join(c, ","), "installs", week).Rows {
 			if other, ok := seen[r[0]]; ok && other != r[1] {
@@ -124,14 +129,17 @@ func TestDimensionsAgree(t *testing.T) {
 	}
 	for _, level := range []string{"campaign", "adgroup", "creative"} {
 		for _, r := range emutest.Report(t, s, level+","+level+"_network,"+level+"_id_network", "installs", week).Rows {
-			if r[0] != r[1]+" ("+r[2]+")" && (r[0] != "unknown" || r[2] != "unknown") && r[2] != "Expired Attributions" {
+			if r[0] != r[1]+" ("+r[2]+")" && (r[0] != "unknown" || r[2] != "unknown") &&
+				r[2] != "Expired Attributions" {
 				t.Errorf("%s %q, its network's %q, ID %q", level, r[0], r[1], r[2])
 			}
 		}
 	}
-	organic := emutest.Report(t, s, "network,partner_name,partner_id,partner,channel,campaign,adgroup,creative,ad_account_id,campaign_id_network",
+	organic := emutest.Report(t, s, "network,partner_name,partner_id,partner,channel,campaign,adgroup,creative,"+
+		"ad_account_id,campaign_id_network",
 		"installs", week+"&partner_id__in=-300").Rows
-	if want := "Organic|Organic|-300|organic|Organic|unknown|unknown|unknown|unknown|unknown"; len(organic) != 1 || strings.Join(organic[0][:10], "|") != want {
+	if want := "Organic|Organic|-300|organic|Organic|unknown|unknown|unknown|unknown|unknown"; len(organic) != 1 ||
+		strings.Join(organic[0][:10], "|") != want {
 		t.Errorf("organic: %q", organic)
 	}
 	eur := emutest.Report(t, s, "currency,currency_code", "installs", week+"&currency=eur&currency__starts_with=e").Rows
@@ -140,8 +148,8 @@ func TestDimensionsAgree(t *testing.T) {
 	}
 }
 
-// TestEveryFilterOfEveryDimension compares filtered reports with the rows that a person would pick from the whole one,
-// and with their sum where the report doesn't show the dimension.
+// TestEveryFilterOfEveryDimension compares filtered reports with the rows that a person would pick
+// from the whole one, and with their sum where the report doesn't show the dimension.
 func TestEveryFilterOfEveryDimension(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
@@ -198,7 +206,8 @@ func TestEveryFilterOfEveryDimension(t *testing.T) {
 			}
 			filter := "&" + d.Slug + "__" + op + "=" + url.QueryEscape(value)
 			var got []string
-			for _, r := range emutest.Report(t, s, d.Slug, "installs,cost", "date_period=2026-03-01:2026-03-04"+filter).Rows {
+			for _, r := range emutest.Report(t, s, d.Slug, "installs,cost",
+				"date_period=2026-03-01:2026-03-04"+filter).Rows {
 				got = append(got, strings.Join(r, "|"))
 			}
 			if !slices.Equal(got, rows) {
@@ -212,7 +221,8 @@ func TestEveryFilterOfEveryDimension(t *testing.T) {
 				}
 			}
 			if sums["installs"] != installs || sums["cost"] != cost {
-				t.Errorf("%s of a dimension that isn't shown: %v, want %d installs and %d", filter, sums, installs, cost)
+				t.Errorf("%s of a dimension that isn't shown: %v, want %d installs and %d", filter, sums, installs,
+					cost)
 			}
 		}
 	}
@@ -222,7 +232,8 @@ func TestFilters(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	tokens := []string{s.Apps()[3].Token, s.Apps()[5].Token}
-	a := emutest.Report(t, s, "app_token", "installs", week+"&app_token__in="+strings.ToUpper(strings.Join(tokens, ",")))
+	a := emutest.Report(t, s, "app_token", "installs", week+"&app_token__in="+strings.ToUpper(strings.Join(tokens,
+		",")))
 	got := []string{}
 	for _, r := range a.Rows {
 		got = append(got, r[0])
@@ -231,14 +242,17 @@ func TestFilters(t *testing.T) {
 	if !slices.Equal(got, tokens) {
 		t.Errorf("app_token__in gave %q, want %q", got, tokens)
 	}
-	for _, f := range []string{"app__in=КОШКИ и кофе", "app__contains=КОФЕ", "app__starts_with=кОШ", "app__ends_with= и КОФЕ"} {
+	for _, f := range []string{"app__in=КОШКИ и кофе", "app__contains=КОФЕ", "app__starts_with=кОШ",
+		"app__ends_with= и КОФЕ"} {
 		name, value, _ := strings.Cut(f, "=")
-		if a = emutest.Report(t, s, "app", "installs", week+"&"+name+"="+url.QueryEscape(value)); len(a.Rows) != 1 || a.Rows[0][0] != "Кошки и кофе" {
+		if a = emutest.Report(t, s, "app", "installs", week+"&"+name+"="+url.QueryEscape(value)); len(a.Rows) != 1 ||
+			a.Rows[0][0] != "Кошки и кофе" {
 			t.Errorf("%s gave %q", f, a.Rows)
 		}
 	}
 	padded := emutest.Report(t, s, "campaign", "installs", week+"&campaign_network__in=%20padded%20")
-	if trimmed := emutest.Report(t, s, "campaign", "installs", week+"&campaign_network__in=padded"); len(padded.Rows) == 0 || len(trimmed.Rows) != 0 {
+	if trimmed := emutest.Report(t, s, "campaign", "installs", week+"&campaign_network__in=padded"); len(padded.Rows) ==
+		0 || len(trimmed.Rows) != 0 {
 		t.Errorf("blanks at a value's ends: with them %q, without %q", padded.Rows, trimmed.Rows)
 	}
 	if a = emutest.Report(t, s, "os_name", "installs", week+"&os_name__in=windows,,%20ios"); len(a.Rows) != 2 {
@@ -252,17 +266,20 @@ func TestFilters(t *testing.T) {
 	if a = emutest.Report(t, s, "os_name", "installs", week+"&os_names=ios&os_name__in=android"); len(a.Rows) != 0 {
 		t.Errorf("os_names and os_name__in together gave %q", a.Rows)
 	}
-	both := emutest.Report(t, s, "day,network", "installs", week+"&day__not_in=2026-03-02&network__exclude=installs&partner__contains=O&installs__gt=100")
+	both := emutest.Report(t, s, "day,network", "installs",
+		week+"&day__not_in=2026-03-02&network__exclude=installs&partner__contains=O&installs__gt=100")
 	want := 0
 	for _, r := range emutest.Report(t, s, "day,network,partner", "installs", week).Rows {
-		if r[0] != "2026-03-02" && !strings.Contains(r[1], "Installs") && strings.Contains(r[2], "o") && emutest.Exact(t, r[3]) > 100*facts.Million {
+		if r[0] != "2026-03-02" && !strings.Contains(r[1], "Installs") && strings.Contains(r[2], "o") &&
+			emutest.Exact(t, r[3]) > 100*facts.Million {
 			want++
 		}
 	}
 	if len(both.Rows) != want || want == 0 {
 		t.Errorf("four filters together leave %d rows, want %d", len(both.Rows), want)
 	}
-	if a = emutest.Report(t, s, "day", "installs", week+"&network__in=,&day__contains=&network__exclude=&app__not_ends_with=&installs__gt="); len(a.Rows) != 7 {
+	if a = emutest.Report(t, s, "day", "installs",
+		week+"&network__in=,&day__contains=&network__exclude=&app__not_ends_with=&installs__gt="); len(a.Rows) != 7 {
 		t.Errorf("empty filters leave %d days, want 7", len(a.Rows))
 	}
 }
@@ -272,25 +289,31 @@ func TestEveryFilterOfMetrics(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 20})
 	const period = "date_period=2026-03-01:2026-03-10"
-	for _, slug := range []string{"installs", "revenue", "cost", "ecpi", "retention_rate_d1", "daus", "time_spent_per_user_d1", "purchase_events",
+	for _, slug := range []string{"installs", "revenue", "cost", "ecpi", "retention_rate_d1", "daus",
+		"time_spent_per_user_d1", "purchase_events",
 		"network_installs_diff_signed", "revenue_total_d3"} {
 		whole := emutest.Report(t, s, "day,network", slug, period)
 		var cells []string
 		for _, r := range whole.Rows {
 			cells = append(cells, r[2])
 		}
-		slices.SortFunc(cells, func(a, b string) int { return int((emutest.Double(t, a) - emutest.Double(t, b)) * 1e6) })
+		slices.SortFunc(cells, func(a, b string) int {
+			return int((emutest.Double(t, a) - emutest.Double(t, b)) *
+				1e6)
+		})
 		bound := cells[len(cells)*2/3]
 		for op := range metrics.MetricOps {
 			var want []string
 			for _, r := range whole.Rows {
 				x, y := emutest.Double(t, r[2]), emutest.Double(t, bound)
-				if map[string]bool{"lt": x < y, "lte": x <= y, "gt": x > y, "gte": x >= y, "eq": x == y, "ne": x != y}[op] {
+				if map[string]bool{"lt": x < y, "lte": x <= y, "gt": x > y, "gte": x >= y, "eq": x == y,
+					"ne": x != y}[op] {
 					want = append(want, r[0]+"|"+r[1])
 				}
 			}
 			if len(want) == 0 || len(want) == len(whole.Rows) && op != "lte" && op != "gte" {
-				t.Errorf("%s__%s=%s keeps %d of %d rows: the test shows little", slug, op, bound, len(want), len(whole.Rows))
+				t.Errorf("%s__%s=%s keeps %d of %d rows: the test shows little", slug, op, bound, len(want),
+					len(whole.Rows))
 			}
 			for _, metrics := range []string{slug, "clicks"} { // shown or not
 				var got []string
@@ -298,7 +321,8 @@ func TestEveryFilterOfMetrics(t *testing.T) {
 					got = append(got, r[0]+"|"+r[1])
 				}
 				if !slices.Equal(got, want) {
-					t.Errorf("%s__%s=%s of a report of %s: %d rows, want %d", slug, op, bound, metrics, len(got), len(want))
+					t.Errorf("%s__%s=%s of a report of %s: %d rows, want %d", slug, op, bound, metrics, len(got),
+						len(want))
 				}
 			}
 		}

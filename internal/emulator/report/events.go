@@ -25,11 +25,13 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 		x.Fail(bad)
 		return
 	}
-	contains := strings.TrimSpace(cmp.Or(q.Get("events__contains"), q.Get("event__contains"))) // the latter in documents of 2023
+	// The latter in documents of 2023.
+	contains := strings.TrimSpace(cmp.Or(q.Get("events__contains"), q.Get("event__contains")))
 	apps := filterList(q.Get("app_token__in"))
 	records := []facts.Event{}
 	for _, rec := range s.account.Catalog.Records {
-		if contains != "" && rec.ID != contains && !strings.Contains(strings.ToLower(rec.Name), strings.ToLower(contains)) {
+		if contains != "" && rec.ID != contains && !strings.Contains(strings.ToLower(rec.Name),
+			strings.ToLower(contains)) {
 			continue
 		}
 		if len(apps) > 0 {
@@ -42,7 +44,8 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 			}
 		}
 		if hidden := x.Fault.Hidden(); hidden != "" {
-			rec = narrowed(rec, slices.DeleteFunc(slices.Clone(rec.AppToken), func(app string) bool { return app == hidden }))
+			rec = narrowed(rec, slices.DeleteFunc(slices.Clone(rec.AppToken),
+				func(app string) bool { return app == hidden }))
 		}
 		if len(rec.AppToken) == 0 {
 			continue
@@ -98,7 +101,8 @@ func eventsAnswer(records []facts.Event, chosen reading.Set) any {
 
 // eventFields is a record as one of the other forms has it.
 func eventFields(rec facts.Event, form string) map[string]any {
-	fields := map[string]any{"id": rec.ID, "name": rec.Name, "app_token": rec.AppToken, "tokens": rec.Tokens, "is_skad_event": rec.IsSkadEvent}
+	fields := map[string]any{"id": rec.ID, "name": rec.Name, "app_token": rec.AppToken, "tokens": rec.Tokens,
+		"is_skad_event": rec.IsSkadEvent}
 	if rec.Mapping != nil {
 		fields["app_token_x_event_tokens_mapping"] = rec.Mapping
 	}
@@ -106,7 +110,8 @@ func eventFields(rec facts.Event, form string) map[string]any {
 	if rec.Formatting != nil {
 		formatting = *rec.Formatting
 	}
-	for name, text := range map[string]string{"short_name": rec.ShortName, "section": rec.Section, "formatting": formatting, "description": rec.Description} {
+	for name, text := range map[string]string{"short_name": rec.ShortName, "section": rec.Section,
+		"formatting": formatting, "description": rec.Description} {
 		switch {
 		case text == "" && form == "absent":
 		case text == "" && form == "null":

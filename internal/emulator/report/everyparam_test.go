@@ -10,13 +10,15 @@ import (
 	"github.com/reportferry/reportferry/internal/slow"
 )
 
-// TestEveryParameter has a row for each parameter of csv_report, the interface document's 21 first and then those of the
-// service's other descriptions: does the value change the answer, or is it the default, or without effect by design?
+// TestEveryParameter has a row for each parameter of csv_report, the interface document's 21 first
+// and then those of the service's other descriptions: does the value change the answer, or is it
+// the default, or without effect by design?
 func TestEveryParameter(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
-	const plain = "dimensions=day,network,currency_code&metrics=installs,cost,revenue,ad_revenue,revenue_total_d7&date_period=-9d:-0d"
+	const plain = "dimensions=day,network,currency_code&metrics=installs,cost,revenue,ad_revenue,revenue_total_d7" +
+		"&date_period=-9d:-0d"
 	answer := func(query string) string { return emutest.Get(t, s, "csv_report?"+query, 200) }
 	want := answer(plain)
 	for _, c := range []struct {

@@ -31,7 +31,8 @@ func TestReportLimit(t *testing.T) {
 		cut   bool
 	}{{"1", 1, true}, {"5", 5, true}, {"6", 6, false}, {"7", 6, false}} {
 		j := decodeReport(t, emutest.Get(t, s, "report?"+twoDays+"&limit="+c.limit, 200))
-		if len(j.Rows) != c.rows || len(j.DataWarnings) == 1 != c.cut || len(j.Warnings) != len(j.DataWarnings) || c.cut && j.Warnings[0]["type"] != "limit_rows" {
+		if len(j.Rows) != c.rows || len(j.DataWarnings) == 1 != c.cut || len(j.Warnings) != len(j.DataWarnings) ||
+			c.cut && j.Warnings[0]["type"] != "limit_rows" {
 			t.Errorf("limit %s: %d rows, warnings %v %v", c.limit, len(j.Rows), j.Warnings, j.DataWarnings)
 		}
 		if want := whole.Sum(t, "installs"); int64(j.Totals["installs"])*facts.Million != want {
@@ -56,7 +57,8 @@ func TestReportFormatsRefuseWhatCSVRefuses(t *testing.T) {
 	for path, without := range map[string]int{"report?": 200, "pivot_report?index=day&": 200, "parquet_report?": 204} {
 		for query, status := range map[string]int{
 			twoDays: 200, "": 400, twoDays + "&currency=QQQ": 400, "dimensions=day&metrics=nope&date_period=today": 400,
-			"dimensions=day&metrics=installs&date_period=2026-03-01:2026-03-09": 504, "dimensions=day&metrics=installs&date_period=2019-03-01:2019-03-02": without,
+			"dimensions=day&metrics=installs&date_period=2026-03-01:2026-03-09": 504,
+			"dimensions=day&metrics=installs&date_period=2019-03-01:2019-03-02": without,
 		} {
 			emutest.Get(t, s, path+query, status)
 		}
@@ -88,7 +90,8 @@ func TestReportFormatsUnderFaults(t *testing.T) {
 		}
 		s.SetFaults([]emulator.Fault{{Kind: emulator.FaultStatus, Status: 429, RetryAfter: 2}})
 		emutest.Get(t, s, path+"?"+twoDays, 429)
-		for drift, want := range map[string]string{emulator.DriftRename: "day app installs_v2 cost", emulator.DriftMissing: "day app cost", emulator.DriftExtra: "day app installs cost extra"} {
+		for drift, want := range map[string]string{emulator.DriftRename: "day app installs_v2 cost",
+			emulator.DriftMissing: "day app cost", emulator.DriftExtra: "day app installs cost extra"} {
 			s.SetFaults([]emulator.Fault{{Kind: emulator.FaultDrift, Drift: drift, Column: "installs"}})
 			body := emutest.Get(t, s, path+"?"+twoDays, 200)
 			got := ""
@@ -152,7 +155,8 @@ func (c *closer) Write(b []byte) (int, error) {
 }
 
 func TestClosingBreaksAnswersOff(t *testing.T) {
-	const query = "?dimensions=hour,app,campaign,country_code,creative&metrics=installs,cost&date_period=2026-01-01:2026-03-14"
+	const query = "?dimensions=hour,app,campaign,country_code,creative&metrics=installs,cost" +
+		"&date_period=2026-01-01:2026-03-14"
 	for _, path := range []string{"csv_report", "report", "parquet_report", "bulk"} {
 		o := emulator.Options{Now: emutest.AtNoon, Apps: 12}
 		if path == "bulk" {
@@ -165,7 +169,8 @@ func TestClosingBreaksAnswersOff(t *testing.T) {
 		func() {
 			defer func() {
 				if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
-					t.Errorf("%s, bulk %d: closing left an answer of %d bytes, status %d, that ended with %v", path, o.Bulk, w.Body.Len(), w.Code, err)
+					t.Errorf("%s, bulk %d: closing left an answer of %d bytes, status %d, that ended with %v", path,
+						o.Bulk, w.Body.Len(), w.Code, err)
 				}
 			}()
 			s.ServeHTTP(w, r)

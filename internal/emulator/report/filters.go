@@ -15,10 +15,12 @@ import (
 )
 
 // dimensionOps are the filters d__op of dimensions; those of metrics are metrics.MetricOps.
-var dimensionOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with", "not_ends_with"}
+var dimensionOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with",
+	"not_ends_with"}
 
-// readFilters reads os_names, drilldown and every <d>__op and <m>__op; all of them must hold. Filters of nothing known are refused,
-// and so are operators that there aren't: an answer that isn't filtered would be another one than was asked for.
+// readFilters reads os_names, drilldown and every <d>__op and <m>__op; all of them must hold.
+// Filters of nothing known are refused, and so are operators that there aren't: an answer that
+// isn't filtered would be another one than was asked for.
 func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 	filters := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -58,20 +60,23 @@ func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 	}
 	if v.Get("app_token__in") == "" && s.opts.Readings.Is(reading.ListOfApps, "needed") {
 		d, _ := metrics.FindDimension("network")
-		q.Filters = append(q.Filters, metrics.DimensionFilter{Dimension: d, Op: "not_in", Values: metrics.FoldAll(newerTrackers)})
+		q.Filters = append(q.Filters, metrics.DimensionFilter{Dimension: d, Op: "not_in",
+			Values: metrics.FoldAll(newerTrackers)})
 	}
 	q.KeepSlices(s.account.Apps)
 	return nil
 }
 
-// newerTrackers are networks whose trackers are newer than the filter of trackers that the service applies without a list of apps. Source:
-// one author of a client has seen newer trackers missing then.
+// newerTrackers are networks whose trackers are newer than the filter of trackers that the service
+// applies without a list of apps. Source: one author of a client has seen newer trackers missing
+// then.
 var newerTrackers = []string{"AppLovin", "TikTok for Business"}
 
 // withoutData is the token of an app that some readings list, and that there is no data of.
 const withoutData = "0app0no0data"
 
-// readFilter reads one filter: of a dimension into Filters, of a metric into Bounds. An empty value is no filter.
+// readFilter reads one filter: of a dimension into Filters, of a metric into Bounds. An empty value
+// is no filter.
 func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	_, ofMetric := metrics.MetricOps[op]
 	ofDimension := slices.Contains(dimensionOps, op)
@@ -81,12 +86,15 @@ func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	case noDimension != nil && noMetric != nil:
 		return wire.BadRequest("%s__%s: %q is neither a dimension nor a metric", target, op, target)
 	case !ofDimension && !ofMetric:
-		return wire.BadRequest("%s__%s: there is no operator %q; dimensions have %s, and metrics lt, lte, gt, gte, eq and ne", target, op, op,
+		return wire.BadRequest("%s__%s: there is no operator %q; dimensions have %s, and metrics lt, lte, gt, gte, "+
+			"eq and ne", target, op, op,
 			strings.Join(dimensionOps, ", "))
 	case ofDimension && noDimension != nil:
-		return wire.BadRequest("%s__%s: %s filters dimensions, and %s is a metric: use lt, lte, gt, gte, eq or ne", target, op, op, target)
+		return wire.BadRequest("%s__%s: %s filters dimensions, and %s is a metric: use lt, lte, gt, gte, eq or ne",
+			target, op, op, target)
 	case ofMetric && noMetric != nil:
-		return wire.BadRequest("%s__%s: %s filters metrics, and %s is a dimension: use one of %s", target, op, op, target, strings.Join(dimensionOps, ", "))
+		return wire.BadRequest("%s__%s: %s filters metrics, and %s is a dimension: use one of %s", target, op, op,
+			target, strings.Join(dimensionOps, ", "))
 	case value == "":
 		return nil
 	case ofMetric:
@@ -131,9 +139,9 @@ func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	return nil
 }
 
-// filterList splits a comma list. An entry stands for itself and for what is left without the blanks and the quotes around
-// it, because people write blanks after commas, dashboards quote all values, and campaigns have both in their names. Within
-// quotes a comma belongs to the value.
+// filterList splits a comma list. An entry stands for itself and for what is left without the
+// blanks and the quotes around it, because people write blanks after commas, dashboards quote all
+// values, and campaigns have both in their names. Within quotes a comma belongs to the value.
 func filterList(s string) []string {
 	out := splitList(s)
 	more := append(strings.Split(s, ","), quotedValues(s)...)
@@ -162,7 +170,8 @@ func quotedValues(s string) (out []string) {
 	return out
 }
 
-// channelIDs are the IDs of channels in the forms of the dashboard: partner_34, 34, and several of one channel between bars.
+// channelIDs are the IDs of channels in the forms of the dashboard: partner_34, 34, and several of
+// one channel between bars.
 func channelIDs(list []string) (out []string) {
 	for _, entry := range list {
 		for id := range strings.SplitSeq(entry, "|") {

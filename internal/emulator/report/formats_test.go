@@ -49,8 +49,8 @@ func decodeReport(tb testing.TB, body string) (a jsonAnswer) {
 	return a
 }
 
-// readParquet reads a file by a library that isn't the one that wrote it: names, types and cells, which print as the
-// CSV's do.
+// readParquet reads a file by a library that isn't the one that wrote it: names, types and cells,
+// which print as the CSV's do.
 func readParquet(tb testing.TB, body []byte) (names []string, types []arrow.Type, rows [][]string) {
 	tb.Helper()
 	f, err := file.NewParquetReader(bytes.NewReader(body))
@@ -102,10 +102,13 @@ func arrowText(tb testing.TB, a arrow.Array, i int) string {
 }
 
 // addsUp are metrics that add up over the rows of a report.
-var addsUp = []string{"installs", "clicks", "cost", "network_cost", "revenue", "ad_revenue", "all_revenue", "cohort_revenue", "sessions",
-	"revenue_total_d7", "retained_users_d1", "purchase_events", "purchase_revenue", "purchase_d3_revenue_cohort", "skad_installs"}
+var addsUp = []string{"installs", "clicks", "cost", "network_cost", "revenue", "ad_revenue", "all_revenue",
+	"cohort_revenue", "sessions",
+	"revenue_total_d7", "retained_users_d1", "purchase_events", "purchase_revenue", "purchase_d3_revenue_cohort",
+	"skad_installs"}
 
-var others = []string{"ecpi_all", "ctr", "daus", "roas_d7", "retention_rate_d7", "network_cost_diff", "arpdau", "time_spent_per_user_d1", "roas"}
+var others = []string{"ecpi_all", "ctr", "daus", "roas_d7", "retention_rate_d7", "network_cost_diff", "arpdau",
+	"time_spent_per_user_d1", "roas"}
 
 // drawReport draws a report's query.
 func drawReport(r *rand.Rand, apps []facts.App) url.Values {
@@ -123,7 +126,8 @@ func drawReport(r *rand.Rand, apps []facts.App) url.Values {
 	from := r.IntN(15)
 	v := url.Values{"dimensions": {pick(slugs, 4)}, "metrics": {pick(addsUp, 4) + "," + pick(others, 3)},
 		"date_period":   {fmt.Sprintf("-%dd:-%dd", from, r.IntN(from+1))},
-		"ad_spend_mode": {pick([]string{"adjust", "network", "mixed"}, 1)}, "currency": {pick([]string{"USD", "EUR", "JPY"}, 1)}}
+		"ad_spend_mode": {pick([]string{"adjust", "network", "mixed"}, 1)},
+		"currency":      {pick([]string{"USD", "EUR", "JPY"}, 1)}}
 	metrics := strings.Split(v.Get("metrics"), ",")
 	if r.IntN(2) == 0 {
 		v.Set("sort", "-"+metrics[r.IntN(len(metrics))])
@@ -174,7 +178,8 @@ func TestJSONAndParquetReportsSayWhatTheCSVSays(t *testing.T) {
 		cells += len(a.Rows) * len(a.Header)
 		j := decodeReport(t, emutest.Get(t, s, "report?"+query, 200))
 		compareJSON(t, query, a, j)
-		if want := []string{v.Get("currency")}; !slices.Equal(j.Currencies, want) || len(j.Warnings)+len(j.DataWarnings) > 0 {
+		if want := []string{v.Get("currency")}; !slices.Equal(j.Currencies, want) ||
+			len(j.Warnings)+len(j.DataWarnings) > 0 {
 			t.Errorf("%s: currencies %q, warnings %v %v", query, j.Currencies, j.Warnings, j.DataWarnings)
 		}
 		compareParquet(t, query, a, []byte(emutest.Get(t, s, "parquet_report?"+query, 200)))
@@ -204,7 +209,8 @@ func compareJSON(t *testing.T, query string, a emutest.Answer, j jsonAnswer) {
 		if !ok || len(j.Totals) != len(a.Header)-a.Dims {
 			t.Fatalf("%s: totals %v", query, j.Totals)
 		}
-		if !slices.Contains(addsUp, slug) || strings.Contains(query, "fully_mature") || strings.Contains(query, "__gt=") {
+		if !slices.Contains(addsUp, slug) || strings.Contains(query, "fully_mature") ||
+			strings.Contains(query, "__gt=") {
 			continue // the rows are not all
 		}
 		if want := a.Sum(t, slug); emutest.Exact(t, string(report.AppendReal(nil, total))) != want {
@@ -242,7 +248,8 @@ func compareParquet(t *testing.T, query string, a emutest.Answer, body []byte) {
 func TestTotalsOfQuotients(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2})
-	body := emutest.Get(t, s, "report?dimensions=day,campaign&metrics=cost,installs,ecpi_all,daus&date_period=-7d:-1d", 200)
+	body := emutest.Get(t, s, "report?dimensions=day,campaign&metrics=cost,installs,ecpi_all,daus&date_period=-7d:-1d",
+		200)
 	if !regexp.MustCompile(`"totals":\{"cost":\d+\.\d+,"installs":\d+\.0,.*"pagination":null\}\n$`).MatchString(body) {
 		t.Errorf("the answer ends with %s", body[len(body)-300:])
 	}
@@ -250,11 +257,15 @@ func TestTotalsOfQuotients(t *testing.T) {
 	if got, want := j.Totals["ecpi_all"], j.Totals["cost"]/j.Totals["installs"]; got != want || want == 0 {
 		t.Errorf("total of ecpi_all %v, cost/installs %v", got, want)
 	}
-	if daily := emutest.Report(t, s, "day", "daus", "date_period=-7d:-1d").Sum(t, "daus"); int64(j.Totals["daus"]*7*facts.Million+0.5) != daily {
+	if daily := emutest.Report(t, s, "day", "daus", "date_period=-7d:-1d").Sum(t,
+		"daus"); int64(j.Totals["daus"]*7*facts.Million+0.5) != daily {
 		t.Errorf("total of daus %v, the days' add up to %d millionths", j.Totals["daus"], daily)
 	}
-	if j := decodeReport(t, emutest.Get(t, s, "report?dimensions=os_name&metrics=installs,retention_rate_d3,revenue_total_w1&date_period=-20d:-1d", 200)); !slices.Equal(j.Immature["retention_rate_d3"],
-		[]string{"2026-03-11", "2026-03-12", "2026-03-13"}) || len(j.Immature["revenue_total_w1"]) != 13 || len(j.Immature) != 2 {
+	if j := decodeReport(t, emutest.Get(t, s, "report?dimensions=os_name"+
+		"&metrics=installs,retention_rate_d3,revenue_total_w1&date_period=-20d:-1d",
+		200)); !slices.Equal(j.Immature["retention_rate_d3"],
+		[]string{"2026-03-11", "2026-03-12", "2026-03-13"}) || len(j.Immature["revenue_total_w1"]) != 13 ||
+		len(j.Immature) != 2 {
 		t.Errorf("immature cohorts %v", j.Immature)
 	}
 }
@@ -264,8 +275,10 @@ func TestAttrDependencyGivesTheIDsBehindNames(t *testing.T) {
 	for _, source := range []string{"dynamic", "first"} {
 		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4})
 		more := "&date_period=-3d:-1d&attribution_source=" + source
-		j := decodeReport(t, emutest.Get(t, s, "report?dimensions=app,partner_name,campaign,os_name&metrics=installs"+more, 200))
-		ids := emutest.Report(t, s, "app,partner_name,campaign,os_name,partner_id,partner,campaign_id_network", "installs", more)
+		j := decodeReport(t, emutest.Get(t, s, "report?dimensions=app,partner_name,campaign,os_name"+
+			"&metrics=installs"+more, 200))
+		ids := emutest.Report(t, s, "app,partner_name,campaign,os_name,partner_id,partner,campaign_id_network",
+			"installs", more)
 		behind := map[string][][]string{}
 		for _, row := range ids.Rows {
 			key := strings.Join(row[:4], "\x00")
@@ -273,7 +286,8 @@ func TestAttrDependencyGivesTheIDsBehindNames(t *testing.T) {
 		}
 		organic := 0
 		for _, row := range j.Rows {
-			key := strings.Join([]string{row["app"].(string), row["partner_name"].(string), row["campaign"].(string), row["os_name"].(string)}, "\x00")
+			key := strings.Join([]string{row["app"].(string), row["partner_name"].(string), row["campaign"].(string),
+				row["os_name"].(string)}, "\x00")
 			attr := row["attr_dependency"].(map[string]any)
 			for i, slug := range []string{"partner_id", "partner", "campaign_id_network"} {
 				for _, got := range behind[key] {
@@ -282,17 +296,20 @@ func TestAttrDependencyGivesTheIDsBehindNames(t *testing.T) {
 					}
 				}
 			}
-			if row["partner_name"] == "Organic" && attr["partner_id"] == "-300" && attr["campaign_id_network"] == "unknown" {
+			if row["partner_name"] == "Organic" && attr["partner_id"] == "-300" &&
+				attr["campaign_id_network"] == "unknown" {
 				organic++
 			}
-			if stores, ok := attr["app_network"].([]any); !ok || len(stores) == 0 || !strings.Contains(stores[0].(string), ":") {
+			if stores, ok := attr["app_network"].([]any); !ok || len(stores) == 0 ||
+				!strings.Contains(stores[0].(string), ":") {
 				t.Fatalf("app_network %v", attr["app_network"])
 			}
 		}
 		if organic == 0 {
 			t.Error("no organic row")
 		}
-		if got := emutest.Get(t, s, "report?include_attr_dependency=false&dimensions=app&metrics=installs"+more, 200); strings.Contains(got, "attr_dependency") {
+		if got := emutest.Get(t, s, "report?include_attr_dependency=false&dimensions=app&metrics=installs"+more,
+			200); strings.Contains(got, "attr_dependency") {
 			t.Errorf("include_attr_dependency=false gives %s", got)
 		}
 	}

@@ -29,7 +29,8 @@ func newCSV(out io.Writer, chosen reading.Set) *csvWriter {
 		numbers: chosen.Of(reading.ReportNumbers), upper: chosen.Is(reading.ReportHeader, "upper"),
 		more: chosen.Is(reading.MoreColumns, "one"), cut: chosen.Is(reading.CutTexts, "cut"),
 	}
-	form.none, form.noneSet = map[string]string{"empty": "", "null": "null", "nan": "NaN"}[chosen.Of(reading.NoNumber)], !chosen.Is(reading.NoNumber, "zero")
+	form.none, form.noneSet = map[string]string{"empty": "", "null": "null", "nan": "NaN"}[chosen.Of(reading.NoNumber)],
+		!chosen.Is(reading.NoNumber, "zero")
 	if chosen.Is(reading.ReportForm, "crlf") {
 		form.lineEnd = "\r\n"
 	}
@@ -78,7 +79,8 @@ func (w *csvWriter) end() error {
 	return w.flush()
 }
 
-// figure takes a buffer to which a number was appended, and brings the number into the answer's form.
+// figure takes a buffer to which a number was appended, and brings the number into the answer's
+// form.
 func (w *csvWriter) figure(b []byte) {
 	if f := &w.form; f.numbers == "decimal" && !f.noneSet && !f.quoted {
 		w.buf = b

@@ -12,9 +12,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// serveJSON answers GET /report: the rows of csv_report as objects whose metrics are strings, then what a
-// dashboard wants beside them. Fields and their types: the service's OpenAPI description; what is in data_warnings,
-// immature_cohorts and attr_dependency beyond its examples is a guess.
+// serveJSON answers GET /report: the rows of csv_report as objects whose metrics are strings, then
+// what a dashboard wants beside them. Fields and their types: the service's OpenAPI description;
+// what is in data_warnings, immature_cohorts and attr_dependency beyond its examples is a guess.
 func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
 	q := s.readRows(x, r)
 	if q == nil {
@@ -25,8 +25,8 @@ func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
 		x.Fail(bad)
 		return
 	}
-	// Before the rows, because it takes a connection of its own: with one held already, a crowd of reports could wait
-	// for each other without end.
+	// Before the rows, because it takes a connection of its own: with one held already, a crowd of
+	// reports could wait for each other without end.
 	q.whole = true
 	totals, err := s.totals(r, q, wholePeriod, x.Fault)
 	if err != nil {
@@ -63,7 +63,8 @@ func (s *Service) serveJSON(x *wire.Exchange, r *http.Request) {
 	}))
 }
 
-// finish appends what stands behind the rows and totals of a report; cut says that its limit left rows out.
+// finish appends what stands behind the rows and totals of a report; cut says that its limit left
+// rows out.
 func (w *jsonWriter) finish(q *request, cut bool) error {
 	warnings := "[]"
 	if cut {
@@ -77,7 +78,8 @@ func (w *jsonWriter) finish(q *request, cut bool) error {
 	return w.flush()
 }
 
-// jsonWriter writes rows as objects, in large pieces. An error of out stays in it, and what can't be encoded.
+// jsonWriter writes rows as objects, in large pieces. An error of out stays in it, and what can't
+// be encoded.
 type jsonWriter struct {
 	out     interface{ Write([]byte) (int, error) }
 	columns []column
@@ -109,7 +111,8 @@ func appendJSON(b []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// row appends a row as an object: dimensions are strings, and so are metrics unless they are numbers.
+// row appends a row as an object: dimensions are strings, and so are metrics unless they are
+// numbers.
 func (w *jsonWriter) row(row []any) error {
 	if w.rows++; w.rows > 1 {
 		w.add(",")
@@ -140,7 +143,8 @@ func (w *jsonWriter) row(row []any) error {
 	return w.err
 }
 
-// number appends a metric's value, between quotes if it is a string. A number has a decimal point, as in the service's examples.
+// number appends a metric's value, between quotes if it is a string. A number has a decimal point,
+// as in the service's examples.
 func (w *jsonWriter) number(c column, row []any, quoted bool) (err error) {
 	if quoted {
 		w.add(`"`)
@@ -161,8 +165,8 @@ func (w *jsonWriter) flush() error {
 	return w.err
 }
 
-// immatureCohorts are, for each cohort metric of the report, the days whose installs haven't completed the metric's
-// period yet.
+// immatureCohorts are, for each cohort metric of the report, the days whose installs haven't
+// completed the metric's period yet.
 func (q *request) immatureCohorts() map[string][]string {
 	out := map[string][]string{}
 	for _, m := range q.Metrics {
@@ -179,8 +183,9 @@ func (q *request) immatureCohorts() map[string][]string {
 // wholePeriod is the dimension of a report over everything: one group, whatever the local time.
 var wholePeriod = metrics.Dimension{Slug: "all", Text: -1, Time: &metrics.TimeForm{SQL: "'all'%.0[1]s"}}
 
-// totals are the report's metrics over the rows of each value of a dimension, as objects of numbers. They count what
-// metric filters and the limit leave out; under fully_mature, which leaves out groups, they are mature's.
+// totals are the report's metrics over the rows of each value of a dimension, as objects of
+// numbers. They count what metric filters and the limit leave out; under fully_mature, which leaves
+// out groups, they are mature's.
 func (s *Service) totals(r *http.Request, q *request, by metrics.Dimension, f *wire.Fault) (map[string]string, error) {
 	all := q.Query
 	all.Dimensions, all.Sort, all.Bounds, all.Limit = []metrics.Dimension{by}, nil, nil, 0

@@ -11,7 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// Has reports whether an answer by these dimensions, a comma list, is one of those that a silent fault is in.
+// Has reports whether an answer by these dimensions, a comma list, is one of those that a silent
+// fault is in.
 func Has(of, dimensions string) bool {
 	names := splitList(dimensions)
 	dated := func(slug string) bool {
@@ -22,7 +23,8 @@ func Has(of, dimensions string) bool {
 	return len(names) > 0 && (of == wire.OfAny || totals == (of == wire.OfTotals))
 }
 
-// leaveOut takes the app of a silent fault out of the report: one that is dropped, unless app_token__in names it.
+// leaveOut takes the app of a silent fault out of the report: one that is dropped, unless
+// app_token__in names it.
 func (s *Service) leaveOut(q *request, v url.Values, f *wire.Fault) {
 	dropped := f != nil && f.Kind == wire.FaultDropApp && !slices.Contains(filterList(v.Get("app_token__in")), f.App)
 	if !dropped && f.Hidden() == "" {
@@ -55,7 +57,8 @@ func (q *request) lie(f *wire.Fault) *lie {
 		l.where[place(slug)] = value
 	}
 	if f.Kind == wire.FaultHalve {
-		l.halved = len(q.Dimensions) + slices.IndexFunc(q.Metrics, func(c metrics.Column) bool { return c.Slug == f.Column })
+		l.halved = len(q.Dimensions) + slices.IndexFunc(q.Metrics,
+			func(c metrics.Column) bool { return c.Slug == f.Column })
 		switch {
 		case f.Column == "":
 			l.halved = len(q.Dimensions) + len(q.Metrics) - 1
@@ -66,7 +69,8 @@ func (q *request) lie(f *wire.Fault) *lie {
 	return l
 }
 
-// drift is the cells of cohort metrics in a report by dates alone, and how many percent they are higher than rows add up to.
+// drift is the cells of cohort metrics in a report by dates alone, and how many percent they are
+// higher than rows add up to.
 func (q *request) drift(chosen reading.Set, dimensions string) (cells []int, percent int64) {
 	percent, err := strconv.ParseInt(chosen.Of(reading.CohortDrift), 10, 64)
 	if err != nil || !Has(wire.OfTotals, dimensions) {

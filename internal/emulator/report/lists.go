@@ -13,8 +13,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// filterItem is an element of a list in the answer of GET /filters_data: a value that a filter, a mode, dimensions or
-// metrics may have. Its fields are the service's, which leaves those without a meaning "".
+// filterItem is an element of a list in the answer of GET /filters_data: a value that a filter, a
+// mode, dimensions or metrics may have. Its fields are the service's, which leaves those without a
+// meaning "".
 type filterItem struct {
 	ID                 string  `json:"id"`
 	Name               string  `json:"name"`
@@ -123,11 +124,12 @@ func (f filterSearch) narrows(a *facts.App) bool {
 
 // takes reports whether an item is among those searched for.
 func (f filterSearch) takes(i filterItem) bool {
-	return f.part == "" || strings.Contains(strings.ToLower(i.ID), f.part) || strings.Contains(strings.ToLower(i.Name), f.part)
+	return f.part == "" || strings.Contains(strings.ToLower(i.ID), f.part) ||
+		strings.Contains(strings.ToLower(i.Name), f.part)
 }
 
-// serveFiltersData answers GET /filters_data with an object of lists, one for each of required_filters; all of them when
-// none is named, as a connector's check of its credentials does.
+// serveFiltersData answers GET /filters_data with an object of lists, one for each of
+// required_filters; all of them when none is named, as a connector's check of its credentials does.
 func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 	v := r.URL.Query()
 	wanted := splitList(v.Get("required_filters"))
@@ -136,7 +138,8 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 	}
 	known := func(name string) bool {
 		_, ok := filterLists[strings.TrimSuffix(name, "__contains")]
-		return name == "required_filters" || name == "section" || name == "app_token__in" || ok && strings.HasSuffix(name, "__contains")
+		return name == "required_filters" || name == "section" || name == "app_token__in" || ok &&
+			strings.HasSuffix(name, "__contains")
 	}
 	if bad := s.refuseUnknown(v, known); bad != nil {
 		x.Fail(bad)
@@ -152,7 +155,8 @@ func (s *Service) serveFiltersData(x *wire.Exchange, r *http.Request) {
 	for _, name := range wanted {
 		list, ok := filterLists[name]
 		if !ok {
-			x.Fail(wire.BadRequest("Unsupported filter: %s; known are %s", name, strings.Join(slices.Sorted(maps.Keys(filterLists)), ", ")))
+			x.Fail(wire.BadRequest("Unsupported filter: %s; known are %s", name,
+				strings.Join(slices.Sorted(maps.Keys(filterLists)), ", ")))
 			return
 		}
 		search := filterSearch{strings.ToLower(v.Get(name + "__contains")), section, filterList(v.Get("app_token__in"))}
@@ -188,7 +192,8 @@ func modeItems(name string) []filterItem {
 
 // utcOffsets are the offsets that clocks on Earth show.
 func utcOffsets() []string {
-	return strings.Fields(`-12:00 -11:00 -10:00 -09:30 -09:00 -08:00 -07:00 -06:00 -05:00 -04:00 -03:30 -03:00 -02:00 -01:00 +00:00
+	return strings.Fields(
+		`-12:00 -11:00 -10:00 -09:30 -09:00 -08:00 -07:00 -06:00 -05:00 -04:00 -03:30 -03:00 -02:00 -01:00 +00:00
 		+01:00 +02:00 +03:00 +03:30 +04:00 +04:30 +05:00 +05:30 +05:45 +06:00 +06:30 +07:00 +08:00 +08:45 +09:00 +09:30 +10:00 +10:30
 		+11:00 +12:00 +12:45 +13:00 +14:00`)
 }
@@ -229,10 +234,12 @@ func (s *Service) appItems(f filterSearch) []filterItem {
 		if f.narrows(&a) {
 			continue
 		}
-		item := &appItem{Currency: map[string]string{"name": "US Dollar", "code": "USD"}, Platforms: map[string]platformItem{}}
+		item := &appItem{Currency: map[string]string{"name": "US Dollar", "code": "USD"},
+			Platforms: map[string]platformItem{}}
 		for i := range a.Slices {
 			sl := &a.Slices[i]
-			store := platformItem{StoreType: sl.TextOf("store_type"), StoreID: sl.TextOf("store_id"), BundleID: sl.TextOf("store_id"),
+			store := platformItem{StoreType: sl.TextOf("store_type"), StoreID: sl.TextOf("store_id"),
+				BundleID:   sl.TextOf("store_id"),
 				Configured: true, Platform: sl.OSName, AppState: "unknown"}
 			if store.StoreType == "unknown" || item.Platforms[store.StoreType].Configured {
 				continue
@@ -244,8 +251,10 @@ func (s *Service) appItems(f filterSearch) []filterItem {
 		}
 		out = append(out, filterItem{ID: a.Token, Name: a.Name, appItem: item})
 	}
-	if more := (facts.App{Token: withoutData}); !s.opts.Readings.Is(reading.AppWithoutData, "none") && !f.narrows(&more) {
-		out = append(out, filterItem{ID: withoutData, Name: "Without data", appItem: &appItem{Platforms: map[string]platformItem{}}})
+	if more := (facts.App{Token: withoutData}); !s.opts.Readings.Is(reading.AppWithoutData, "none") &&
+		!f.narrows(&more) {
+		out = append(out, filterItem{ID: withoutData, Name: "Without data",
+			appItem: &appItem{Platforms: map[string]platformItem{}}})
 	}
 	return out
 }

@@ -40,9 +40,12 @@ func TestFiltersDataShapes(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
 	names := slices.Sorted(maps.Keys(report.FilterLists))
-	for _, name := range []string{"overview_metrics", "skad_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "dimensions",
-		"cohort_maturity", "currencies", "os_names", "countries", "networks", "partners", "apps", "ad_revenue_sources", "iap_revenue_mode",
-		"attribution_type", "attribution_types", "attribution_source", "ad_spend_mode", "utc_offset", "index", "period_over_period",
+	for _, name := range []string{"overview_metrics", "skad_metrics", "cohort_metrics", "event_metrics", "cost_metrics",
+		"dimensions",
+		"cohort_maturity", "currencies", "os_names", "countries", "networks", "partners", "apps", "ad_revenue_sources",
+		"iap_revenue_mode",
+		"attribution_type", "attribution_types", "attribution_source", "ad_spend_mode", "utc_offset", "index",
+		"period_over_period",
 		"cohort_metric_names", "full_cohort_periods", "store_type"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("no filter %s", name)
@@ -65,7 +68,8 @@ func TestFiltersDataShapes(t *testing.T) {
 				}
 			}
 			id := i["id"].(string)
-			if seen[id] || id == "" || i["name"] == "" || strings.ContainsAny(id, "{}") || strings.ContainsAny(i["name"].(string), "{}") {
+			if seen[id] || id == "" || i["name"] == "" || strings.ContainsAny(id, "{}") ||
+				strings.ContainsAny(i["name"].(string), "{}") {
 				t.Fatalf("%s: item %v, seen %v", name, i, seen[id])
 			}
 			seen[id] = true
@@ -90,7 +94,8 @@ func TestFiltersDataShapes(t *testing.T) {
 	for i, a := range s.Apps() {
 		item := all["apps"][i]
 		platforms := item["platforms"].(map[string]any)
-		if item["id"] != any(a.Token) || item["name"] != any(a.Name) || len(platforms) == 0 || item["default_store_app_id"] == "" ||
+		if item["id"] != any(a.Token) || item["name"] != any(a.Name) || len(platforms) == 0 ||
+			item["default_store_app_id"] == "" ||
 			item["currency"].(map[string]any)["code"] != "USD" {
 			t.Errorf("app %s: %v", a.Token, item)
 		}
@@ -109,23 +114,32 @@ func TestFiltersDataFiltersAndRefuses(t *testing.T) {
 		emutest.Get(t, s, "filters_data?"+query, status)
 	}
 	byName := filters(t, s, "required_filters=overview_metrics,os_names&overview_metrics__contains=EcPi")
-	if got := idsOf(byName["overview_metrics"]); !slices.Equal(got, []string{"ecpi", "ecpi_all"}) || len(byName["os_names"]) != len(report.OSNames) {
+	if got := idsOf(byName["overview_metrics"]); !slices.Equal(got, []string{"ecpi", "ecpi_all"}) ||
+		len(byName["os_names"]) != len(report.OSNames) {
 		t.Errorf("contains=EcPi gives %q, and %d OS names", got, len(byName["os_names"]))
 	}
-	if got := idsOf(filters(t, s, "required_filters=os_names&os_names__contains=TV")["os_names"]); !slices.Equal(got, []string{"android-tv", "apple-tv", "fire-tv"}) {
+	if got := idsOf(filters(t, s, "required_filters=os_names&os_names__contains=TV")["os_names"]); !slices.Equal(got,
+		[]string{"android-tv", "apple-tv", "fire-tv"}) {
 		t.Errorf("OS names with TV: %q", got)
 	}
-	if got := filters(t, s, "required_filters=cohort_metrics&cohort_metrics__contains=7D%20retention"); !slices.Contains(idsOf(got["cohort_metrics"]), "retention_rate_d7") {
+	if got := filters(t, s,
+		"required_filters=cohort_metrics&cohort_metrics__contains=7D%20retention"); !slices.Contains(
+		idsOf(got["cohort_metrics"]), "retention_rate_d7") {
 		t.Errorf("contains=7D retention gives %q", idsOf(got["cohort_metrics"]))
 	}
-	if got := filters(t, s, "required_filters=event_metrics&event_metrics__contains=purchase_d119_rev"); !slices.Contains(idsOf(got["event_metrics"]), "purchase_d119_revenue_cohort") {
+	if got := filters(t, s,
+		"required_filters=event_metrics&event_metrics__contains=purchase_d119_rev"); !slices.Contains(
+		idsOf(got["event_metrics"]), "purchase_d119_revenue_cohort") {
 		t.Errorf("contains=purchase_d119_rev gives %q", idsOf(got["event_metrics"]))
 	}
 	if got := filters(t, s, "required_filters=full_cohort_periods")["full_cohort_periods"]; len(got) != 121+53+37 {
 		t.Errorf("%d periods", len(got))
 	}
-	if got := filters(t, s, "required_filters=cost_metrics&cost_metrics__contains=network_cost")["cost_metrics"]; got[0]["id"] != "network_cost" ||
-		got[0]["name"] != "Ad Spend (Network)" || got[0]["section"] != "Cost" || got[0]["formatting"] != "money" || got[0]["increase_is_negative"] != true {
+	if got := filters(t, s,
+		"required_filters=cost_metrics&cost_metrics__contains=network_cost")["cost_metrics"]; got[0]["id"] !=
+		"network_cost" ||
+		got[0]["name"] != "Ad Spend (Network)" || got[0]["section"] != "Cost" || got[0]["formatting"] != "money" ||
+		got[0]["increase_is_negative"] != true {
 		t.Errorf("network_cost is %v", got[0])
 	}
 	for _, section := range report.Sections {
@@ -155,7 +169,8 @@ func TestFiltersDataFiltersAndRefuses(t *testing.T) {
 func TestWhatIsBadNews(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2})
-	want := map[string]bool{"cost": true, "ecpi_all": true, "uninstalls": true, "deattributions": true, "gdpr_forgets": true, "cancels": true,
+	want := map[string]bool{"cost": true, "ecpi_all": true, "uninstalls": true, "deattributions": true,
+		"gdpr_forgets": true, "cancels": true,
 		"installs": false, "all_revenue": false}
 	found := 0
 	for _, items := range filters(t, s, "required_filters="+strings.Join(metricLists, ",")) {
@@ -181,8 +196,10 @@ func TestFiltersDataIsTrue(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 3})
-	all := filters(t, s, "required_filters="+strings.Join(metricLists, ",")+",ad_revenue_sources,iap_revenue_mode,attribution_types,"+
-		"attribution_type,attribution_source,ad_spend_mode,cohort_maturity,utc_offset,period_over_period,currencies,os_names")
+	all := filters(t, s, "required_filters="+strings.Join(metricLists,
+		",")+",ad_revenue_sources,iap_revenue_mode,attribution_types,"+
+		"attribution_type,attribution_source,ad_spend_mode,cohort_maturity,utc_offset,period_over_period,currencies,"+
+		"os_names")
 	whole := regexp.MustCompile(`^-?\d+$`)
 	checked := 0
 	for _, list := range metricLists {
@@ -198,10 +215,12 @@ func TestFiltersDataIsTrue(t *testing.T) {
 					slugs = append(slugs, slug)
 				}
 			}
-			a := emutest.Report(t, s, "os_name", strings.ReplaceAll(strings.Join(slugs, ","), " ", "%20"), "date_period=-2d:-0d")
+			a := emutest.Report(t, s, "os_name", strings.ReplaceAll(strings.Join(slugs, ","), " ", "%20"),
+				"date_period=-2d:-0d")
 			for c, slug := range slugs {
 				for _, row := range a.Rows {
-					integer := (formatting[slug] == "integer" || formatting[slug] == "timeperiod") && slug != "installs_per_mile"
+					integer := (formatting[slug] == "integer" || formatting[slug] == "timeperiod") &&
+						slug != "installs_per_mile"
 					if checked++; integer != whole.MatchString(row[c+1]) {
 						t.Errorf("%s is said to be %s, csv_report says %s", slug, formatting[slug], row[c+1])
 					}
@@ -223,13 +242,16 @@ func TestFiltersDataIsTrue(t *testing.T) {
 		}
 		for _, id := range idsOf(items) {
 			id = strings.NewReplacer("+", "%2B", " ", "%20").Replace(id)
-			if w := emutest.Ask(s, "csv_report?dimensions=day&metrics=installs&date_period=-2d:-0d&"+param+"="+id); w.Code != 200 && w.Code != 204 {
+			if w := emutest.Ask(s,
+				"csv_report?dimensions=day&metrics=installs&date_period=-2d:-0d&"+param+"="+id); w.Code != 200 &&
+				w.Code != 204 {
 				t.Errorf("%s=%s: %d %s", param, id, w.Code, w.Body)
 			}
 		}
 	}
 	for _, name := range []string{"countries", "networks", "partners", "store_type"} {
-		dim := map[string]string{"countries": "country_code", "networks": "network", "partners": "partner_id", "store_type": "store_type"}[name]
+		dim := map[string]string{"countries": "country_code", "networks": "network", "partners": "partner_id",
+			"store_type": "store_type"}[name]
 		var seen []string
 		for _, row := range emutest.Report(t, s, dim, "installs", "date_period=-2d:-0d").Rows {
 			seen = append(seen, row[0])

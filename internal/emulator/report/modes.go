@@ -12,11 +12,15 @@ import (
 )
 
 // osNames are the values of os_names. Source: the service's OpenAPI description.
-var osNames = []string{"android", "android-tv", "apple-tv", "bada", "blackberry", "fire-tv", "ios", "linux", "macos", "nintendo",
-	"playstation", "roku-os", "server", "smart-cast", "steamos", "symbian", "tizen", "unknown", "webos", "windows", "windows-phone", "xbox"}
+var osNames = []string{"android", "android-tv", "apple-tv", "bada", "blackberry", "fire-tv", "ios", "linux", "macos",
+	"nintendo",
+	"playstation", "roku-os", "server", "smart-cast", "steamos", "symbian", "tizen", "unknown", "webos", "windows",
+	"windows-phone", "xbox"}
 
-// attributionTypes are the values of attribution_types; facts.engagement is the place here, counted from 1.
-var attributionTypes = []string{facts.EngagementClick - 1: "click", facts.EngagementImpression - 1: "impression", facts.EngagementAd - 1: "engaged_ad"}
+// attributionTypes are the values of attribution_types; facts.engagement is the place here, counted
+// from 1.
+var attributionTypes = []string{facts.EngagementClick - 1: "click", facts.EngagementImpression - 1: "impression",
+	facts.EngagementAd - 1: "engaged_ad"}
 
 // mode is a parameter of fixed values.
 type mode struct {
@@ -58,7 +62,8 @@ func (q *request) readModes(v url.Values) (err *wire.Error) {
 	return q.readEngagements(v.Get("attribution_types"), chosen["attribution_type"])
 }
 
-// readEngagements reads attribution_types; older is attribution_type, its older form, which counts when it is absent.
+// readEngagements reads attribution_types; older is attribution_type, its older form, which counts
+// when it is absent.
 func (q *request) readEngagements(list, older string) *wire.Error {
 	types := splitList(strings.ToLower(list))
 	if len(types) == 0 && older != "all" {
@@ -93,9 +98,13 @@ func (m mode) read(v url.Values) (string, *wire.Error) {
 func readAdSources(list string) ([]int, *wire.Error) {
 	var out []int
 	for _, want := range splitList(list) {
-		n := slices.IndexFunc(facts.AdSources, func(s facts.AdSource) bool { return strings.EqualFold(s.Name, want) || strings.EqualFold(s.Slug, want) })
+		n := slices.IndexFunc(facts.AdSources, func(s facts.AdSource) bool {
+			return strings.EqualFold(s.Name, want) ||
+				strings.EqualFold(s.Slug, want)
+		})
 		if n < 0 {
-			return nil, wire.BadRequest("ad_revenue_sources: %q is not a known source such as AdMob or \"Unity SDK\"", want)
+			return nil, wire.BadRequest("ad_revenue_sources: %q is not a known source such as AdMob or \"Unity SDK\"",
+				want)
 		}
 		if !slices.Contains(out, n) {
 			out = append(out, n)

@@ -38,7 +38,8 @@ func totals(t *testing.T, s *emulator.Server, slugs []string, more string) map[s
 }
 
 // splittable are metrics that any split of facts must add up to.
-var splittable = []string{"installs", "clicks", "cost", "revenue", "ad_revenue", "network_cost", "revenue_total_d3", "purchase_events"}
+var splittable = []string{"installs", "clicks", "cost", "revenue", "ad_revenue", "network_cost", "revenue_total_d3",
+	"purchase_events"}
 
 func TestAttributionTypes(t *testing.T) {
 	slow.Test(t)
@@ -46,9 +47,12 @@ func TestAttributionTypes(t *testing.T) {
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 5})
 	for _, slug := range splittable {
 		all, organic := total(t, s, slug, ""), int64(0)
-		for network, cell := range emutest.Report(t, s, "network", slug, week).Column(t, slug) { // whom no engagement brought
-			if network == "Organic" || network == "Unknown" || strings.HasPrefix(network, "Unknown Devices") || slices.Contains(strings.Split(
-				"Untrusted Devices,Expired Attributions,Disabled Third Party Sharing Before Install,Measurement Consent Updated Before Install", ","), network) {
+		// Whom no engagement brought.
+		for network, cell := range emutest.Report(t, s, "network", slug, week).Column(t, slug) {
+			if network == "Organic" || network == "Unknown" || strings.HasPrefix(network, "Unknown Devices") ||
+				slices.Contains(strings.Split(
+					"Untrusted Devices,Expired Attributions,Disabled Third Party Sharing Before Install,Measurement "+
+						"Consent Updated Before Install", ","), network) {
 				organic += emutest.Exact(t, cell)
 			}
 		}
@@ -66,7 +70,8 @@ func TestAttributionTypes(t *testing.T) {
 		if sum != all {
 			t.Errorf("%s by each type adds up to %d, want %d", slug, sum, all)
 		}
-		for _, more := range []string{"&attribution_types=Click,impression,engaged_ad", "&attribution_type=all", "&assisting_attribution_type=click",
+		for _, more := range []string{"&attribution_types=Click,impression,engaged_ad", "&attribution_type=all",
+			"&assisting_attribution_type=click",
 			"&assisting_attribution_type=impression", "&assisting_attribution_type=all", "&attribution_types="} {
 			if got := total(t, s, slug, more); got != all {
 				t.Errorf("%s with %s: %d, want %d", slug, more, got, all)
@@ -83,7 +88,8 @@ func TestAttributionSource(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 5})
 	const metrics = "installs,cost,organic_installs,purchase_revenue"
-	dynamic, first := emutest.Report(t, s, "campaign", metrics, week), emutest.Report(t, s, "campaign", metrics, week+"&attribution_source=first")
+	dynamic, first := emutest.Report(t, s, "campaign", metrics, week),
+		emutest.Report(t, s, "campaign", metrics, week+"&attribution_source=first")
 	moved := 0
 	last := first.Column(t, "installs")
 	for campaign, n := range dynamic.Column(t, "installs") {
@@ -99,8 +105,10 @@ func TestAttributionSource(t *testing.T) {
 			t.Errorf("%s: %d dynamic, %d first", slug, a, b)
 		}
 	}
-	for _, dims := range []string{"os_name,country,device_type,store_id", "day,app", "network&network__in=organic"} { // the user's, not the engagement's
-		if a, b := emutest.Report(t, s, dims, metrics, week), emutest.Report(t, s, dims, metrics, week+"&attribution_source=first"); !slices.EqualFunc(a.Rows, b.Rows, slices.Equal) {
+	// The user's, not the engagement's.
+	for _, dims := range []string{"os_name,country,device_type,store_id", "day,app", "network&network__in=organic"} {
+		if a, b := emutest.Report(t, s, dims, metrics, week), emutest.Report(t, s, dims, metrics,
+			week+"&attribution_source=first"); !slices.EqualFunc(a.Rows, b.Rows, slices.Equal) {
 			t.Errorf("first changes the report by %s", dims)
 		}
 	}
@@ -116,7 +124,8 @@ func TestAttributionSource(t *testing.T) {
 	if got.Sum(t, "installs") != sum || sum == 0 {
 		t.Errorf("a filter under first: %d installs, want %d", got.Sum(t, "installs"), sum)
 	}
-	ios := emutest.Report(t, s, "campaign", "installs", week+"&attribution_source=first&os_name__in=ios&campaign__starts_with=brand")
+	ios := emutest.Report(t, s, "campaign", "installs",
+		week+"&attribution_source=first&os_name__in=ios&campaign__starts_with=brand")
 	both := emutest.Report(t, s, "campaign,os_name", "installs", week+"&attribution_source=first")
 	for _, r := range both.Rows {
 		if r[1] == "ios" && strings.HasPrefix(r[0], "Brand") && ios.Column(t, "installs")[r[0]] != r[2] {
@@ -133,17 +142,20 @@ func TestSplitsOfFacts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "facts.db")
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 5, DB: file})
 	for _, slug := range splittable {
-		all, yes, no := total(t, s, slug, "&reattributed=all"), total(t, s, slug, "&reattributed=true"), total(t, s, slug, "&reattributed=FALSE")
+		all, yes, no := total(t, s, slug, "&reattributed=all"), total(t, s, slug, "&reattributed=true"),
+			total(t, s, slug, "&reattributed=FALSE")
 		if yes+no != all || yes == 0 || yes > all/3 || all != total(t, s, slug, "") {
 			t.Errorf("%s: %d reattributed and %d not, of %d", slug, yes, no, all)
 		}
 		production, sandbox := total(t, s, slug, "&sandbox=false"), total(t, s, slug, "&sandbox=true")
-		if production != all || sandbox > all/20 || sandbox == 0 && !slices.Contains([]string{"cost", "network_cost", "revenue_total_d3"}, slug) {
+		if production != all || sandbox > all/20 || sandbox == 0 &&
+			!slices.Contains([]string{"cost", "network_cost", "revenue_total_d3"}, slug) {
 			t.Errorf("%s: production %d, sandbox %d, want %d", slug, production, sandbox, all)
 		}
 	}
 	var rows, tests int
-	emutest.Scan(t, file, fmt.Sprintf("SELECT count(*), sum(sandbox) FROM facts WHERE day BETWEEN %d AND %d", facts.DayOf(emutest.Noon)-13, facts.DayOf(emutest.Noon)-7), &rows, &tests)
+	emutest.Scan(t, file, fmt.Sprintf("SELECT count(*), sum(sandbox) FROM facts WHERE day BETWEEN %d AND %d",
+		facts.DayOf(emutest.Noon)-13, facts.DayOf(emutest.Noon)-7), &rows, &tests)
 	if tests == 0 || tests > rows/10 {
 		t.Errorf("%d of %d facts are tests", tests, rows)
 	}
@@ -162,7 +174,8 @@ func TestAdRevenueSources(t *testing.T) {
 	}
 	of, sums := totals(t, s, asked, ""), map[string]int64{}
 	for _, source := range facts.AdSources {
-		one := totals(t, s, asked[:1+len(metrics)], "&ad_revenue_sources="+strings.ReplaceAll(strings.ToUpper(source.Name), " ", "%20"))
+		one := totals(t, s, asked[:1+len(metrics)],
+			"&ad_revenue_sources="+strings.ReplaceAll(strings.ToUpper(source.Name), " ", "%20"))
 		for _, m := range metrics {
 			if one[m] == 0 {
 				t.Errorf("%s of %s is 0", m, source.Name)
@@ -172,7 +185,8 @@ func TestAdRevenueSources(t *testing.T) {
 		if a, b := one["ad_revenue"], of["ad_revenue_"+source.Slug]; a != b {
 			t.Errorf("ad revenue of %s: %d, ad_revenue_%s: %d", source.Name, a, source.Slug, b)
 		}
-		if a, b := one["ad_revenue_admob"], of["ad_revenue_admob"]; source.Slug != "admob" && a != 0 || source.Slug == "admob" && a != b {
+		if a, b := one["ad_revenue_admob"], of["ad_revenue_admob"]; source.Slug != "admob" && a != 0 ||
+			source.Slug == "admob" && a != b {
 			t.Errorf("ad_revenue_admob of %s: %d", source.Name, a)
 		}
 	}
@@ -182,7 +196,8 @@ func TestAdRevenueSources(t *testing.T) {
 		}
 	}
 	two := total(t, s, "ad_revenue", "&ad_revenue_sources=AdMob,Unity%20SDK")
-	if want := total(t, s, "ad_revenue", "&ad_revenue_sources=admob") + total(t, s, "ad_revenue", "&ad_revenue_sources=unity%20sdk"); two != want {
+	if want := total(t, s, "ad_revenue", "&ad_revenue_sources=admob") + total(t, s, "ad_revenue",
+		"&ad_revenue_sources=unity%20sdk"); two != want {
 		t.Errorf("two sources: %d, want %d", two, want)
 	}
 	others := []string{"installs", "revenue", "cost", "revenue_total_d7"}
@@ -195,11 +210,13 @@ func TestInAppRevenueModes(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 5})
-	for _, slug := range []string{"revenue", "revenue_total_d3", "purchase_revenue", "cohort_revenue", "purchase_d2_revenue_cohort"} {
+	for _, slug := range []string{"revenue", "revenue_total_d3", "purchase_revenue", "cohort_revenue",
+		"purchase_d2_revenue_cohort"} {
 		all := total(t, s, slug, "")
 		for _, percent := range []int64{100, 95, 85, 80, 70, 65, 60, 50} {
 			got := total(t, s, slug, fmt.Sprintf("&iap_revenue_mode=gross_%d", percent))
-			if want := all * percent / 100; got > want || got < want-want/10_000 || percent == 100 && got != all { // rows are cut to micros
+			// Rows are cut to micros.
+			if want := all * percent / 100; got > want || got < want-want/10_000 || percent == 100 && got != all {
 				t.Errorf("%s at %d%%: %d of %d", slug, percent, got, all)
 			}
 		}
@@ -215,11 +232,14 @@ func TestCohortMaturity(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 60})
 	const metrics = "installs,cost,revenue_total_d7,retained_users_d1,purchase_w1_events_cohort,roas_d7"
-	last := map[string]int{"revenue_total_d7": 7, "retained_users_d1": 1, "purchase_w1_events_cohort": 13, "roas_d7": 7} // day of age
+	// Day of age.
+	last := map[string]int{"revenue_total_d7": 7, "retained_users_d1": 1, "purchase_w1_events_cohort": 13, "roas_d7": 7}
 	for _, zone := range []string{"", "&utc_offset=%2B13:00", "&timezone_id=America/Los_Angeles"} {
 		plain := emutest.Report(t, s, "day", metrics, "date_period=-20d:-0d"+zone)
 		today := plain.Rows[len(plain.Rows)-1][0]
-		if immature := emutest.Report(t, s, "day", metrics, "date_period=-20d:-0d&cohort_maturity=immature"+zone); !slices.EqualFunc(plain.Rows, immature.Rows, slices.Equal) {
+		if immature := emutest.Report(t, s, "day", metrics,
+			"date_period=-20d:-0d&cohort_maturity=immature"+zone); !slices.EqualFunc(plain.Rows, immature.Rows,
+			slices.Equal) {
 			t.Error("immature isn't the default")
 		}
 		mature := emutest.Report(t, s, "day", metrics, "date_period=-20d:-0d&cohort_maturity=mature"+zone)
@@ -233,7 +253,8 @@ func TestCohortMaturity(t *testing.T) {
 			for j, slug := range plain.Header {
 				want := r[j]
 				if end, ok := last[slug]; ok && age <= end {
-					want = strings.Replace("0.0", ".0", map[bool]string{true: ".0", false: ""}[strings.Contains(r[j], ".")], 1)
+					want = strings.Replace("0.0", ".0", map[bool]string{true: ".0",
+						false: ""}[strings.Contains(r[j], ".")], 1)
 				}
 				if got := mature.Rows[i][j]; got != want {
 					t.Errorf("mature%s: %s of %s is %s, want %s", zone, slug, r[0], got, want)
@@ -251,10 +272,12 @@ func TestCohortMaturity(t *testing.T) {
 			t.Errorf("fully mature%s: %q, want %q", zone, got, old)
 		}
 	}
-	if a := emutest.Report(t, s, "week", "installs,retained_users_d7", "date_period=2026-02-22:2026-03-14&cohort_maturity=fully_mature"); len(a.Rows) != 1 {
+	if a := emutest.Report(t, s, "week", "installs,retained_users_d7",
+		"date_period=2026-02-22:2026-03-14&cohort_maturity=fully_mature"); len(a.Rows) != 1 {
 		t.Errorf("weeks that are mature as a whole: %q", a.Rows)
 	}
-	if a := emutest.Report(t, s, "day", "installs", "date_period=-3d:-0d&cohort_maturity=fully_mature"); len(a.Rows) != 4 {
+	if a := emutest.Report(t, s, "day", "installs", "date_period=-3d:-0d&cohort_maturity=fully_mature"); len(a.Rows) !=
+		4 {
 		t.Errorf("without a cohort metric nothing can be immature, but: %q", a.Rows)
 	}
 }
@@ -282,7 +305,9 @@ func TestHourBetween(t *testing.T) {
 	} {
 		for _, zone := range []string{"", "&utc_offset=-05:00", "&utc_offset=%2B05:30"} {
 			all := emutest.Report(t, s, "hour", "installs,cost", "date_period=-3d:-0d"+zone)
-			offset := map[string]time.Duration{"": 0, "&utc_offset=-05:00": -5 * time.Hour, "&utc_offset=%2B05:30": 5 * time.Hour}[zone] // +05:30: labels drop the half
+			// +05:30: labels drop the half.
+			offset := map[string]time.Duration{"": 0, "&utc_offset=-05:00": -5 * time.Hour,
+				"&utc_offset=%2B05:30": 5 * time.Hour}[zone]
 			want := [][]string{}
 			for _, r := range all.Rows {
 				at, err := time.Parse("2006-01-02T15:04:05", r[0])
@@ -337,7 +362,9 @@ func TestPeriodOverPeriod(t *testing.T) {
 			plain := emutest.Report(t, s, dims, metrics, week)
 			before := emutest.Report(t, s, dims, metrics, "date_period="+c.from+":"+c.to)
 			a := emutest.Report(t, s, dims, metrics, week+"&period_over_period="+c.value)
-			if want := strings.Join(plain.Header, ",") + ",installs_pop,cost_pop,ecpi_pop,retained_users_d7_pop,daus_pop"; strings.Join(a.Header, ",") != want {
+			if want := strings.Join(plain.Header,
+				",") + ",installs_pop,cost_pop,ecpi_pop,retained_users_d7_pop,daus_pop"; strings.Join(a.Header,
+				",") != want {
 				t.Fatalf("header %q, want %s", a.Header, want)
 			}
 			width := len(plain.Header)
@@ -369,28 +396,35 @@ func TestPeriodOverPeriod(t *testing.T) {
 					t.Errorf("%s by %s: %q, want %q", c.value, dims, r, want)
 				}
 			}
-			if len(a.Rows) != len(plain.Rows) || met == 0 && c.value != "previous_year" && (dims != "month,app" || c.value != "previous_day") {
-				t.Errorf("%s by %s: %d rows, want %d; %d have a comparison", c.value, dims, len(a.Rows), len(plain.Rows), met)
+			if len(a.Rows) != len(plain.Rows) || met == 0 && c.value != "previous_year" &&
+				(dims != "month,app" || c.value != "previous_day") {
+				t.Errorf("%s by %s: %d rows, want %d; %d have a comparison", c.value, dims, len(a.Rows),
+					len(plain.Rows), met)
 			}
 		}
 	}
-	head, _, _ := strings.Cut(emutest.Get(t, s, "csv_report?dimensions=day&metrics=installs&readable_names=true&period_over_period=-1d&"+week, 200), "\n")
+	head, _, _ := strings.Cut(emutest.Get(t, s, "csv_report?dimensions=day&metrics=installs&readable_names=true"+
+		"&period_over_period=-1d&"+week, 200), "\n")
 	if head != "Day,Installs,Installs (Comparison)" {
 		t.Errorf("header %q", head)
 	}
-	filtered := emutest.Report(t, s, "day", "installs", week+"&period_over_period=previous_week&day__in=2026-03-03&network__in=organic")
+	filtered := emutest.Report(t, s, "day", "installs",
+		week+"&period_over_period=previous_week&day__in=2026-03-03&network__in=organic")
 	want := emutest.Report(t, s, "day", "installs", "date_period=2026-02-24:2026-02-24&network__in=organic").Rows[0][1]
 	if len(filtered.Rows) != 1 || filtered.Rows[0][2] != want {
 		t.Errorf("filters of a comparison: %q, want one row with %s", filtered.Rows, want)
 	}
-	march := emutest.Report(t, s, "year", "installs", "date_period=2026-03-31:2026-03-31&period_over_period=previous_month")
+	march := emutest.Report(t, s, "year", "installs",
+		"date_period=2026-03-31:2026-03-31&period_over_period=previous_month")
 	if len(march.Rows) != 0 {
 		t.Errorf("groups of the comparison period alone are shown: %q", march.Rows)
 	}
-	if got, want := report.MonthsBefore(time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC), 1), time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC); got != facts.DayOf(want) {
+	if got, want := report.MonthsBefore(time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC), 1),
+		time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC); got != facts.DayOf(want) {
 		t.Errorf("a month before March 31 is %v", facts.DayTime(got))
 	}
-	if got, want := report.MonthsBefore(time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC), 12), time.Date(2023, 2, 28, 0, 0, 0, 0, time.UTC); got != facts.DayOf(want) {
+	if got, want := report.MonthsBefore(time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC), 12),
+		time.Date(2023, 2, 28, 0, 0, 0, 0, time.UTC); got != facts.DayOf(want) {
 		t.Errorf("a year before February 29 is %v", facts.DayTime(got))
 	}
 }
@@ -413,8 +447,14 @@ func TestOrderAndLimit(t *testing.T) {
 		"sort=ecpi,-day": func(a, b []string) int {
 			return 2*compareFloats(emutest.Double(t, a[4]), emutest.Double(t, b[4])) - strings.Compare(a[0], b[0])
 		},
-		"index=network,os_name":               func(a, b []string) int { return 2*strings.Compare(a[2], b[2]) + strings.Compare(a[1], b[1]) },
-		"sort=-os_name&index=network":         func(a, b []string) int { return -2*strings.Compare(a[1], b[1]) + strings.Compare(a[2], b[2]) },
+		"index=network,os_name": func(a, b []string) int {
+			return 2*strings.Compare(a[2],
+				b[2]) + strings.Compare(a[1], b[1])
+		},
+		"sort=-os_name&index=network": func(a, b []string) int {
+			return -2*strings.Compare(a[1],
+				b[1]) + strings.Compare(a[2], b[2])
+		},
 		"index=day":                           func(a, b []string) int { return 0 },
 		"sort=":                               func(a, b []string) int { return 0 },
 		"sort=day,day,-day&format_dates=true": func(a, b []string) int { return 0 },
@@ -427,7 +467,8 @@ func TestOrderAndLimit(t *testing.T) {
 			t.Errorf("%s: not in order: begins with %q, want %q", param, got.Rows[:3], want[:3])
 		}
 		for _, n := range []int{1, 3, len(want), len(want) + 1} {
-			got := emutest.Report(t, s, "day,os_name,network", "installs,ecpi", fmt.Sprintf("%s&%s&limit=%d", week, param, n))
+			got := emutest.Report(t, s, "day,os_name,network", "installs,ecpi",
+				fmt.Sprintf("%s&%s&limit=%d", week, param, n))
 			if !slices.EqualFunc(got.Rows, want[:min(n, len(want))], slices.Equal) {
 				t.Errorf("%s&limit=%d: %d rows, or in another order", param, n, len(got.Rows))
 			}

@@ -9,14 +9,16 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/metrics"
 )
 
-// moment is a time at which numbers may have changed, with the days that it may have changed them of.
+// moment is a time at which numbers may have changed, with the days that it may have changed them
+// of.
 type moment struct {
 	at   time.Time
 	days metrics.Period
 	by   []int
 }
 
-// moments are those after since and until until: each midnight by UTC, when days grow older, and each restatement.
+// moments are those after since and until until: each midnight by UTC, when days grow older, and
+// each restatement.
 func (b *book) moments(restated []facts.Restated, since, until time.Time) (list []moment) {
 	add := func(at time.Time, days metrics.Period, by ...int) {
 		if !at.After(since) || at.After(until) {

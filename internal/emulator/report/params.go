@@ -26,7 +26,8 @@ type request struct {
 // parse reads the parameters of a report.
 func (s *Service) parse(v url.Values, now time.Time) (*request, *wire.Error) {
 	q := &request{}
-	q.Query = metrics.Query{FirstDay: s.world.FirstDay, Today: facts.DayOf(now), ThisHour: facts.FloorDiv(int(now.Unix()), 3600)}
+	q.Query = metrics.Query{FirstDay: s.world.FirstDay, Today: facts.DayOf(now),
+		ThisHour: facts.FloorDiv(int(now.Unix()), 3600)}
 	steps := []func(url.Values) *wire.Error{
 		func(v url.Values) *wire.Error { return s.readDimensions(q, v) },
 		func(v url.Values) *wire.Error { return s.readMetrics(q, v) },
@@ -110,7 +111,8 @@ func (q *request) readSort(v url.Values) *wire.Error {
 	return nil
 }
 
-// readFormat reads what decides the answer's form: readable_names, format_dates, currency and limit.
+// readFormat reads what decides the answer's form: readable_names, format_dates, currency and
+// limit.
 func (s *Service) readFormat(q *request, v url.Values) (err *wire.Error) {
 	if q.readable, err = boolParam(v, "readable_names", false); err != nil {
 		return err

@@ -19,9 +19,9 @@ const (
 	parquetBatch     = 256 // rows handed to the writer at once
 )
 
-// serveParquet answers GET /parquet_report: the rows of csv_report in one Parquet file, with columns by slug.
-// Dimensions are STRING, integers INT64, all else DOUBLE; every column is required. It streams: a client whose
-// connection ends early has no footer, and so no file.
+// serveParquet answers GET /parquet_report: the rows of csv_report in one Parquet file, with
+// columns by slug. Dimensions are STRING, integers INT64, all else DOUBLE; every column is
+// required. It streams: a client whose connection ends early has no footer, and so no file.
 func (s *Service) serveParquet(x *wire.Exchange, r *http.Request) {
 	q := s.readRows(x, r)
 	if q == nil {
@@ -32,7 +32,8 @@ func (s *Service) serveParquet(x *wire.Exchange, r *http.Request) {
 	}))
 }
 
-// writeParquet writes the rows as one Parquet file in batches; rows already stands on the first one.
+// writeParquet writes the rows as one Parquet file in batches; rows already stands on the first
+// one.
 func writeParquet(x *wire.Exchange, columns []column, rows *answerRows) error {
 	body := x.PlainBody(parquetType)
 	w := parquet.NewWriter(body, parquetSchema(columns),
@@ -76,7 +77,8 @@ func parquetValue(c column, row []any) (parquet.Value, error) {
 		return parquet.DoubleValue(v), nil
 	case int64:
 		if c.unit == metrics.Micros {
-			return parquet.DoubleValue(float64(v) / facts.Million), nil // divided once: the double nearest to the printed decimal
+			// Divided once: the double nearest to the printed decimal.
+			return parquet.DoubleValue(float64(v) / facts.Million), nil
 		}
 		return parquet.Int64Value(v), nil
 	default:

@@ -14,7 +14,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// ParsePeriod reads date_period in its absolute, relative and logical forms; today is the report zone's.
+// ParsePeriod reads date_period in its absolute, relative and logical forms; today is the report
+// zone's.
 func ParsePeriod(s string, today int) (metrics.Period, error) {
 	t := facts.DayTime(today)
 	month := today - t.Day() + 1 // first day of this month
@@ -109,7 +110,8 @@ func readHours(s string, thisHour int) (*metrics.Hours, *wire.Error) {
 	return &metrics.Hours{First: thisHour - first, Last: thisHour - last}, nil
 }
 
-// readComparison reads period_over_period: a named step back, or the first day of a period as long as the report's.
+// readComparison reads period_over_period: a named step back, or the first day of a period as long
+// as the report's.
 func (q *request) readComparison(s string) *wire.Error {
 	if s == "" {
 		return nil
@@ -130,7 +132,8 @@ func (q *request) readComparison(s string) *wire.Error {
 	default:
 		first, err := parseDay(s, q.ZoneToday)
 		if err != nil {
-			return wire.BadRequest("period_over_period: %q is neither previous_day, previous_week, previous_month, previous_year, previous_period, "+
+			return wire.BadRequest("period_over_period: %q is neither previous_day, previous_week, previous_month, "+
+				"previous_year, previous_period, "+
 				"nor a first day of the form -10d or YYYY-MM-DD", s)
 		}
 		q.Earlier = q.Period.From - first

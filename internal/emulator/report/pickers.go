@@ -21,13 +21,15 @@ const (
 )
 
 // sections are the values of the parameter section. Source: the interface document.
-var sections = []string{"conversion", "fraud", "cost", "revenue", "retention", "events", "conversion_events", "installs", "conversion_values"}
+var sections = []string{"conversion", "fraud", "cost", "revenue", "retention", "events", "conversion_events",
+	"installs", "conversion_values"}
 
 // sectionSlug is the section, as the service's answers name it, in the words of the parameter.
 func sectionSlug(name string) string {
 	slug := strings.ReplaceAll(strings.ToLower(name), " ", "_")
 	for _, part := range []string{"conversion_events", "conversion_values", "installs"} {
-		if strings.Contains(slug, part) { // "6 Conversion Events (6 Bit)", "Coarse Conversion Values", "Direct Installs"
+		// "6 Conversion Events (6 Bit)", "Coarse Conversion Values", "Direct Installs".
+		if strings.Contains(slug, part) {
 			return part
 		}
 	}
@@ -43,7 +45,8 @@ func pickerOf(d *metrics.Metric) picker {
 		return cohortPicker
 	case strings.HasPrefix(d.Slug, "network_"), d.Slug == "ecpi_network":
 		return costPicker
-	case section == "installs", strings.HasPrefix(section, "conversion_"), strings.HasPrefix(d.Slug, "skad_"), strings.HasPrefix(d.Slug, "skan_"):
+	case section == "installs", strings.HasPrefix(section, "conversion_"), strings.HasPrefix(d.Slug, "skad_"),
+		strings.HasPrefix(d.Slug, "skan_"):
 		return skadPicker
 	}
 	return overviewPicker
@@ -51,11 +54,12 @@ func pickerOf(d *metrics.Metric) picker {
 
 // formatting is a kind in the service's words.
 func formatting(k metrics.Kind) string {
-	return map[metrics.Kind]string{metrics.Count: "integer", metrics.Money: "money", metrics.Ratio: "percent", metrics.Decimal: "decimal", metrics.Seconds: "timeperiod", metrics.Precise: "money_precise"}[k]
+	return map[metrics.Kind]string{metrics.Count: "integer", metrics.Money: "money", metrics.Ratio: "percent",
+		metrics.Decimal: "decimal", metrics.Seconds: "timeperiod", metrics.Precise: "money_precise"}[k]
 }
 
-// metricList lists a picker's metrics, sorted by slug: those of an event for every event, those of a cohort for the
-// usual periods. Who searches finds every period.
+// metricList lists a picker's metrics, sorted by slug: those of an event for every event, those of
+// a cohort for the usual periods. Who searches finds every period.
 func metricList(p picker) func(*Service, filterSearch) []filterItem {
 	return func(s *Service, search filterSearch) []filterItem {
 		cohorts := usualCohortPeriods()
@@ -79,7 +83,8 @@ func metricList(p picker) func(*Service, filterSearch) []filterItem {
 				for _, p := range periods {
 					item := metricItem(slug, label, def)
 					if p.Token != "" {
-						item.ID, item.Name = strings.ReplaceAll(slug, "{p}", p.Token), strings.ReplaceAll(label, "{P}", p.Label())
+						item.ID, item.Name = strings.ReplaceAll(slug, "{p}", p.Token),
+							strings.ReplaceAll(label, "{P}", p.Label())
 					}
 					if search.takes(item) {
 						out = append(out, item)
@@ -110,7 +115,8 @@ func metricItem(slug, label string, def *metrics.Metric) filterItem {
 		Description: def.Formula, IncreaseIsNegative: worsens(def)}
 }
 
-// worsens says whether more of the metric is bad news; the service's documents name the field and no metric of it.
+// worsens says whether more of the metric is bad news; the service's documents name the field and
+// no metric of it.
 func worsens(d *metrics.Metric) bool {
 	for _, part := range []string{"cost", "ecp", "uninstall", "deattribution", "gdpr_forget", "cancel"} {
 		if strings.Contains(d.Slug, part) {
@@ -124,7 +130,8 @@ func worsens(d *metrics.Metric) bool {
 func (s *Service) cohortNameItems() []filterItem {
 	var out []filterItem
 	for _, def := range s.pickerDefs(cohortPicker) {
-		out = append(out, metricItem(strings.ReplaceAll(def.Slug, "_{p}", ""), strings.TrimPrefix(def.Label, "{P} "), def))
+		out = append(out, metricItem(strings.ReplaceAll(def.Slug, "_{p}", ""), strings.TrimPrefix(def.Label, "{P} "),
+			def))
 	}
 	return out
 }
@@ -132,7 +139,8 @@ func (s *Service) cohortNameItems() []filterItem {
 // usualCohortPeriods are a dashboard's; the filter full_cohort_periods has all.
 func usualCohortPeriods() []metrics.CohortPeriod {
 	const usual = "d0 d1 d2 d3 d4 d5 d6 d7 d14 d21 d28 d30 d60 d90 d120 w0 w1 w2 w3 w4 m0 m1 m2 m3"
-	return slices.DeleteFunc(allCohortPeriods(), func(p metrics.CohortPeriod) bool { return !slices.Contains(strings.Fields(usual), p.Token) })
+	return slices.DeleteFunc(allCohortPeriods(),
+		func(p metrics.CohortPeriod) bool { return !slices.Contains(strings.Fields(usual), p.Token) })
 }
 
 // allCohortPeriods are d0..d120, w0..w52 and m0..m36.

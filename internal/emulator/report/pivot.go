@@ -11,14 +11,16 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// servePivot answers GET /pivot_report: the rows of report under the value of one dimension, its index, and totals by the
-// values of every dimension. Source: the service's documents of 2024, and clients that read it. Guessed: an index among
-// several is refused, and a value's rows are an element of rows each.
+// servePivot answers GET /pivot_report: the rows of report under the value of one dimension, its
+// index, and totals by the values of every dimension. Source: the service's documents of 2024, and
+// clients that read it. Guessed: an index among several is refused, and a value's rows are an
+// element of rows each.
 func (s *Service) servePivot(x *wire.Exchange, r *http.Request) {
 	v := r.URL.Query()
 	index := splitList(v.Get("index"))
 	if len(index) != 1 {
-		bad := &wire.Error{Status: http.StatusUnprocessableEntity, Code: wire.CodeValidation, Desc: "Request validation failed",
+		bad := &wire.Error{Status: http.StatusUnprocessableEntity, Code: wire.CodeValidation,
+			Desc:    "Request validation failed",
 			Details: []wire.FieldError{{Loc: []any{"index"}, Msg: "Field required"}}}
 		if len(index) > 1 {
 			bad = wire.BadRequest("index: this emulator nests rows by one dimension, not by %d", len(index))

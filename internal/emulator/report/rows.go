@@ -2,7 +2,8 @@ package report
 
 import "database/sql"
 
-// answerRows are the rows of a report's answer: as SQLite yields them, or as a silent fault has them.
+// answerRows are the rows of a report's answer: as SQLite yields them, or as a silent fault has
+// them.
 type answerRows struct {
 	found *sql.Rows
 	lie   *lie

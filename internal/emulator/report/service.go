@@ -1,13 +1,14 @@
-// Package report answers the emulated service's reporting endpoints: csv_report, report (JSON), pivot_report,
-// parquet_report, events and filters_data. Without it nothing of the service's parameters, their defaults and their error messages could be
-// tried without an account.
+// Package report answers the emulated service's reporting endpoints: csv_report, report (JSON),
+// pivot_report, parquet_report, events and filters_data. Without it nothing of the service's
+// parameters, their defaults and their error messages could be tried without an account.
 //
 //	url.Values ── parse ── request (a metrics.Query) ── SQL over the facts ── rows ──┬── csv.go
 //	                └── 400 with the reason                                          ├── json.go, pivot.go
 //	                                                                                 └── parquet.go
 //
-// Each parameter is read in one place: dimensions, metrics, sort and form in params.go, ways of counting in modes.go, time
-// in period.go and zones.go, filters in filters.go. Rows are handed over as SQLite yields them, in constant memory.
+// Each parameter is read in one place: dimensions, metrics, sort and form in params.go, ways of
+// counting in modes.go, time in period.go and zones.go, filters in filters.go. Rows are handed over
+// as SQLite yields them, in constant memory.
 package report
 
 import (
@@ -39,8 +40,8 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// Service answers what is under /reports-service/ from a world's facts. Each request is answered by a copy, whose account
-// and glossary stay what they were when it came.
+// Service answers what is under /reports-service/ from a world's facts. Each request is answered by
+// a copy, whose account and glossary stay what they were when it came.
 type Service struct {
 	opts     Options
 	world    *facts.World
@@ -105,9 +106,11 @@ func (s *Service) read(x *wire.Exchange, r *http.Request) *request {
 	return q
 }
 
-// stream makes the facts that the query needs, then hands the rows over as SQLite yields them, or as a silent fault has
-// them, standing on the first one. A CSV or Parquet report without rows is answered here.
-func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request, write func(metrics.Statement, *answerRows) error) error {
+// stream makes the facts that the query needs, then hands the rows over as SQLite yields them, or
+// as a silent fault has them, standing on the first one. A CSV or Parquet report without rows is
+// answered here.
+func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request,
+	write func(metrics.Statement, *answerRows) error) error {
 	s.leaveOut(q, r.URL.Query(), x.Fault)
 	return s.run(r.Context(), &q.Query, func(st metrics.Statement, found *sql.Rows) error {
 		rows := newRows(found, len(q.Dimensions)+len(st.Units), q.lie(x.Fault))
@@ -137,7 +140,8 @@ func (s *Service) noRows(x *wire.Exchange, r *http.Request, q *request, st metri
 	return body.Close()
 }
 
-// run makes the facts of the query's days, those of posted spend too, and hands over the rows of its SQL.
+// run makes the facts of the query's days, those of posted spend too, and hands over the rows of
+// its SQL.
 func (s *Service) run(ctx context.Context, q *metrics.Query, use func(metrics.Statement, *sql.Rows) error) error {
 	for _, part := range q.Spans() {
 		days := part.UTCDays()
@@ -201,7 +205,8 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 	return body.Close()
 }
 
-// driftColumn is the index of the column that a fault is about if it is one of drift; without a fault it is -1.
+// driftColumn is the index of the column that a fault is about if it is one of drift; without a
+// fault it is -1.
 func (q *request) driftColumn(f *wire.Fault) int {
 	if f == nil {
 		return -1

@@ -19,8 +19,10 @@ const week = "date_period=2026-03-01:2026-03-07" // Sunday to Saturday
 func TestAwkwardNamesAreThere(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
-	body := emutest.Get(t, s, "csv_report?dimensions=app,network,campaign,os_name&metrics=installs,network_cost&date_period=-5d:-1d", 200)
-	for _, part := range []string{`"Puzzle ""Quest"", Deluxe"`, `"line one` + "\nline two", `夏のセール`, `حملة الصيف`, `🚀`, `,unknown,`, `"a,""b""` + "\n,c (", ",Organic,", " padded "} {
+	body := emutest.Get(t, s, "csv_report?dimensions=app,network,campaign,os_name&metrics=installs,network_cost"+
+		"&date_period=-5d:-1d", 200)
+	for _, part := range []string{`"Puzzle ""Quest"", Deluxe"`, `"line one` + "\nline two", `夏のセール`, `حملة الصيف`, `🚀`,
+		`,unknown,`, `"a,""b""` + "\n,c (", ",Organic,", " padded "} {
 		if !strings.Contains(body, part) {
 			t.Errorf("no %q in 5 days of data", part)
 		}
@@ -41,15 +43,24 @@ func TestAwkwardNamesAreThere(t *testing.T) {
 func TestValueForms(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon})
-	const all = "installs,clicks,impressions,sessions,cost,network_cost,network_cost_diff,network_installs,network_clicks,network_impressions," +
-		"network_ecpi,ecpi,ecpi_all,ad_revenue,ad_impressions,revenue,all_revenue,cohort_all_revenue,cohort_revenue,daus,maus,events," +
-		"purchase_events,purchase_revenue,revenue_events,att_status_authorized,att_status_denied,reattributions,reinstalls,uninstalls," +
-		"retained_users_d0,retained_users_d30,retention_rate_d1,cohort_size_d0,cohort_size_d30,paying_users_d0,paying_users_d6," +
-		"all_revenue_total_d0,all_revenue_total_d120,ad_revenue_total_d7,revenue_total_d120,roas_d0,roas_d30,roas_iap_d7,roas_ad_d7," +
-		"lifetime_value_d7,skad_installs,limit_ad_tracking_installs,network_installs_diff_signed,time_spent_per_user_d1,revenue_w52,revenue_m36"
-	fractions := []string{"cost", "network_cost", "network_cost_diff", "network_ecpi", "ecpi", "ecpi_all", "ad_revenue", "revenue", "all_revenue",
-		"cohort_all_revenue", "cohort_revenue", "daus", "maus", "purchase_revenue", "retention_rate_d1", "all_revenue_total_d0", "all_revenue_total_d120",
-		"ad_revenue_total_d7", "revenue_total_d120", "roas_d0", "roas_d30", "roas_iap_d7", "roas_ad_d7", "lifetime_value_d7", "revenue_w52", "revenue_m36"}
+	const all = "installs,clicks,impressions,sessions,cost,network_cost,network_cost_diff,network_installs," +
+		"network_clicks,network_impressions," +
+		"network_ecpi,ecpi,ecpi_all,ad_revenue,ad_impressions,revenue,all_revenue,cohort_all_revenue,cohort_revenue," +
+		"daus,maus,events," +
+		"purchase_events,purchase_revenue,revenue_events,att_status_authorized,att_status_denied,reattributions," +
+		"reinstalls,uninstalls," +
+		"retained_users_d0,retained_users_d30,retention_rate_d1,cohort_size_d0,cohort_size_d30,paying_users_d0," +
+		"paying_users_d6," +
+		"all_revenue_total_d0,all_revenue_total_d120,ad_revenue_total_d7,revenue_total_d120,roas_d0,roas_d30," +
+		"roas_iap_d7,roas_ad_d7," +
+		"lifetime_value_d7,skad_installs,limit_ad_tracking_installs,network_installs_diff_signed," +
+		"time_spent_per_user_d1,revenue_w52,revenue_m36"
+	fractions := []string{"cost", "network_cost", "network_cost_diff", "network_ecpi", "ecpi", "ecpi_all", "ad_revenue",
+		"revenue", "all_revenue",
+		"cohort_all_revenue", "cohort_revenue", "daus", "maus", "purchase_revenue", "retention_rate_d1",
+		"all_revenue_total_d0", "all_revenue_total_d120",
+		"ad_revenue_total_d7", "revenue_total_d120", "roas_d0", "roas_d30", "roas_iap_d7", "roas_ad_d7",
+		"lifetime_value_d7", "revenue_w52", "revenue_m36"}
 	whole, fraction := regexp.MustCompile(`^-?\d+$`), regexp.MustCompile(`^-?\d+\.\d+$`)
 	a := emutest.Report(t, s, "day,network", all, week)
 	if got := strings.Join(a.Header, ","); got != "day,network,"+all {
@@ -61,14 +72,16 @@ func TestValueForms(t *testing.T) {
 			form = fraction
 		}
 		for _, r := range a.Rows {
-			if cell := r[i+2]; !form.MatchString(cell) || form == fraction && strings.HasSuffix(cell, "0") && !strings.HasSuffix(cell, ".0") {
+			if cell := r[i+2]; !form.MatchString(cell) || form == fraction && strings.HasSuffix(cell, "0") &&
+				!strings.HasSuffix(cell, ".0") {
 				t.Fatalf("%s: cell %q", slug, cell)
 			}
 			if r[i+2] == "0" || r[i+2] == "0.0" {
 				zeros++
 			}
 		}
-		if zeros == len(a.Rows) && slug != "cohort_size_d30" && slug != "retained_users_d30" && slug != "revenue_w52" && slug != "revenue_m36" {
+		if zeros == len(a.Rows) && slug != "cohort_size_d30" && slug != "retained_users_d30" && slug != "revenue_w52" &&
+			slug != "revenue_m36" {
 			t.Errorf("%s is 0 everywhere", slug)
 		}
 	}
@@ -81,7 +94,8 @@ func TestValueForms(t *testing.T) {
 func TestReadableNamesAndSort(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4})
-	const q = "csv_report?dimensions=day,os_name&metrics=installs,ecpi,retention_rate_d7,purchase_d1_revenue_cohort&" + week
+	const q = "csv_report?dimensions=day,os_name&metrics=installs,ecpi,retention_rate_d7,purchase_d1_revenue_cohort&" +
+		week
 	head, _, _ := strings.Cut(emutest.Get(t, s, q+"&readable_names=true&format_dates=true", 200), "\n")
 	if want := "Day,OS name,Installs,eCPI (Paid Installs),7D Retention,1D Purchase (Revenue)"; head != want {
 		t.Errorf("header %q, want %q", head, want)
@@ -93,7 +107,8 @@ func TestReadableNamesAndSort(t *testing.T) {
 		}
 	}
 	a = emutest.Report(t, s, "os_name,day", "installs", week+"&sort=-day")
-	if first, second := a.Rows[0], a.Rows[1]; first[1] != "2026-03-07" || second[1] != "2026-03-07" || first[0] >= second[0] {
+	if first, second := a.Rows[0], a.Rows[1]; first[1] != "2026-03-07" || second[1] != "2026-03-07" ||
+		first[0] >= second[0] {
 		t.Errorf("sort=-day begins with %q, %q", first, second)
 	}
 }
@@ -130,7 +145,8 @@ func TestSpendModesAndCurrency(t *testing.T) {
 	if mixed != want || withData != 0 || mixed == network {
 		t.Errorf("mixed: cost %d, want %d; network %d; networks off by %d", mixed, want, network, withData)
 	}
-	for _, slug := range []string{"revenue", "ad_revenue", "cost", "network_cost", "revenue_total_d3", "ad_revenue_d0", "purchase_revenue",
+	for _, slug := range []string{"revenue", "ad_revenue", "cost", "network_cost", "revenue_total_d3", "ad_revenue_d0",
+		"purchase_revenue",
 		"purchase_d2_revenue_cohort", "purchase_revenue_verified_passed", "skan_purchase_revenue_est"} {
 		usd, eur, idr := sum(slug, ""), sum(slug, "&currency=EUR"), sum(slug, "&currency=idr")
 		toEUR, toIDR := float64(eur)/float64(usd), float64(idr)/float64(usd) // rows are cut to micros
@@ -176,8 +192,10 @@ func TestStatuses(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, MaxPairs: 12 * 5})
 	const ok = "dimensions=day&metrics=installs&date_period=-2d:-1d"
-	explicit := ok + "&cohort_maturity=immature&attribution_types=click,impression,engaged_ad&attribution_source=dynamic&reattributed=all" +
-		"&iap_revenue_mode=GROSS_100&ad_spend_mode=mixed&sandbox=false&currency=USD&readable_names=false&format_dates=false&sort=day&utc_offset=%2B00:00"
+	explicit := ok + "&cohort_maturity=immature&attribution_types=click,impression,engaged_ad" +
+		"&attribution_source=dynamic&reattributed=all" +
+		"&iap_revenue_mode=GROSS_100&ad_spend_mode=mixed&sandbox=false&currency=USD&readable_names=false" +
+		"&format_dates=false&sort=day&utc_offset=%2B00:00"
 	for _, c := range []struct {
 		query  string
 		status int
@@ -208,9 +226,12 @@ func TestStatuses(t *testing.T) {
 		{ok + "&iap_revenue_mode=NET", 400, "iap_revenue_mode"},
 		{ok + "&ad_spend_mode=guess", 400, "ad_spend_mode"},
 		{ok + "&currency=XYZ", 400, "currency"},
-		{ok + "&cohort_maturity=Fully_Mature&attribution_types=engaged_ad&attribution_source=FIRST&reattributed=False&iap_revenue_mode=gross_60", 200, ""},
-		{ok + "&ad_revenue_sources=admob&timezone_id=Europe/Berlin&period_over_period=previous_year&index=day&limit=1&network__contains=a&installs__gt=5", 200, ""},
-		{ok + "&sandbox=true&attribution_type=all&assisting_attribution_type=all&timezone_id=6&region__in=EMEA", 200, ""},
+		{ok + "&cohort_maturity=Fully_Mature&attribution_types=engaged_ad&attribution_source=FIRST" +
+			"&reattributed=False&iap_revenue_mode=gross_60", 200, ""},
+		{ok + "&ad_revenue_sources=admob&timezone_id=Europe/Berlin&period_over_period=previous_year&index=day" +
+			"&limit=1&network__contains=a&installs__gt=5", 200, ""},
+		{ok + "&sandbox=true&attribution_type=all&assisting_attribution_type=all&timezone_id=6&region__in=EMEA", 200,
+			""},
 		{ok + "&attribution_type=engaged_ad", 400, "attribution_type"},
 		{ok + "&assisting_attribution_type=both", 400, "assisting_attribution_type"},
 		{ok + "&attribution_source=last", 400, "attribution_source"},
@@ -258,7 +279,8 @@ func TestStatuses(t *testing.T) {
 		{"dimensions=day&metrics=,&date_period=-2d:-1d", 400, "metrics"},
 		{"dimensions=Day&metrics=installs&date_period=-2d:-1d", 400, "Unsupported dimension: Day"},
 		{"dimensions=day&metrics=installs&date_period=-2d", 400, "date_period"},
-		{"dimensions=day&metrics=installs&date_period=1000-01-01:9999-12-31&day__in=2026-03-01&timezone_id=Europe/Berlin&app_token__in=" + s.Apps()[0].Token, 504, "too long"},
+		{"dimensions=day&metrics=installs&date_period=1000-01-01:9999-12-31&day__in=2026-03-01" +
+			"&timezone_id=Europe/Berlin&app_token__in=" + s.Apps()[0].Token, 504, "too long"},
 		{ok + "&moon__in=full", 400, "moon__in"},
 		{ok + "&app_token__in=nosuchapp", 400, "no apps matching"},
 		{ok + "&os_names=toaster", 400, "os_names"},
@@ -284,7 +306,8 @@ func TestStatuses(t *testing.T) {
 			t.Errorf("%s: 204 with %q", c.query, w.Body)
 		case c.status >= 400:
 			code, text := emutest.Desc(t, w.Body)
-			if !strings.Contains(text, c.desc) || c.status == 400 && code != "request_error" || c.status == 504 && code != "service_error" {
+			if !strings.Contains(text, c.desc) || c.status == 400 && code != "request_error" || c.status == 504 &&
+				code != "service_error" {
 				t.Errorf("%s: %s %q, want %q", c.query, code, text, c.desc)
 			}
 		}
@@ -327,7 +350,8 @@ func TestSpendIsRestatedByAgeAlone(t *testing.T) {
 	t.Parallel()
 	const day = "date_period=2026-03-13:2026-03-13"
 	spend := func(s *emulator.Server) string {
-		return emutest.Get(t, s, "csv_report?dimensions=campaign,country_code&metrics=network_cost,cost,ecpi_network&ad_spend_mode=network&"+day, 200)
+		return emutest.Get(t, s, "csv_report?dimensions=campaign,country_code"+
+			"&metrics=network_cost,cost,ecpi_network&ad_spend_mode=network&"+day, 200)
 	}
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2})
 	seen := []string{spend(s)}
@@ -346,7 +370,8 @@ func TestSpendIsRestatedByAgeAlone(t *testing.T) {
 			t.Errorf("age %d: changed is %v", i+1, changed)
 		}
 	}
-	late := emutest.Open(t, emulator.Options{Apps: 2, Now: func() time.Time { return emutest.Noon.Add(8 * 24 * time.Hour) }})
+	late := emutest.Open(t, emulator.Options{Apps: 2,
+		Now: func() time.Time { return emutest.Noon.Add(8 * 24 * time.Hour) }})
 	if spend(late) != seen[8] {
 		t.Error("a server that looks at age 9 first sees other spend than one that watched the day age")
 	}

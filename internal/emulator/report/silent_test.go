@@ -40,7 +40,8 @@ func halved(t *testing.T, line string) string {
 	return strings.Join(cells, "|")
 }
 
-// Each silent fault changes the rows in the way that its name says; the answer stays whole, and the totals right.
+// Each silent fault changes the rows in the way that its name says; the answer stays whole, and the
+// totals right.
 func TestSilentFaults(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 3})
@@ -52,7 +53,8 @@ func TestSilentFaults(t *testing.T) {
 	if len(whole) < 20 || !slices.ContainsFunc(whole, isX) {
 		t.Fatalf("%d lines: %q", len(whole), whole)
 	}
-	// rows makes a list of rows from that of the whole report; n counts the rows from 1, those of network X by itself.
+	// rows makes a list of rows from that of the whole report; n counts the rows from 1, those of
+	// network X by itself.
 	rows := func(what func(line string, n, x int) []string) []string {
 		out, x := whole[:1:1], 0
 		for n, line := range whole[1:] {
@@ -69,53 +71,62 @@ func TestSilentFaults(t *testing.T) {
 		fault emulator.Fault
 		want  []string
 	}{
-		"every third row dropped": {emulator.Fault{Kind: emulator.FaultDropRows, EveryRow: 3}, rows(func(line string, n, _ int) []string {
-			if n%3 == 0 {
-				return nil
-			}
-			return one(line)
-		})},
-		"a network dropped": {emulator.Fault{Kind: emulator.FaultDropRows, Where: x}, rows(func(line string, _, _ int) []string {
-			if isX(line) {
-				return nil
-			}
-			return one(line)
-		})},
-		"a network's second row dropped": {emulator.Fault{Kind: emulator.FaultDropRows, Where: x, EveryRow: 2}, rows(func(line string, _, x int) []string {
-			if isX(line) && x%2 == 0 {
-				return nil
-			}
-			return one(line)
-		})},
-		"no row has a dimension that isn't asked for": {emulator.Fault{Kind: emulator.FaultDropRows, Where: map[string]string{"creative": "x"}}, whole},
-		"a network doubled": {emulator.Fault{Kind: emulator.FaultDoubleRows, Where: x}, rows(func(line string, _, _ int) []string {
-			if isX(line) {
-				return []string{line, line}
-			}
-			return one(line)
-		})},
-		"cost halved": {emulator.Fault{Kind: emulator.FaultHalve, Column: "cost"}, rows(func(line string, _, _ int) []string { return one(halved(t, line)) })},
-		"cost halved in every other row of a network": {emulator.Fault{Kind: emulator.FaultHalve, Column: "cost", Where: x, EveryRow: 2}, rows(func(line string, _, x int) []string {
+		"every third row dropped": {emulator.Fault{Kind: emulator.FaultDropRows, EveryRow: 3},
+			rows(func(line string, n, _ int) []string {
+				if n%3 == 0 {
+					return nil
+				}
+				return one(line)
+			})},
+		"a network dropped": {emulator.Fault{Kind: emulator.FaultDropRows, Where: x},
+			rows(func(line string, _, _ int) []string {
+				if isX(line) {
+					return nil
+				}
+				return one(line)
+			})},
+		"a network's second row dropped": {emulator.Fault{Kind: emulator.FaultDropRows, Where: x, EveryRow: 2},
+			rows(func(line string, _, x int) []string {
+				if isX(line) && x%2 == 0 {
+					return nil
+				}
+				return one(line)
+			})},
+		"no row has a dimension that isn't asked for": {emulator.Fault{Kind: emulator.FaultDropRows,
+			Where: map[string]string{"creative": "x"}}, whole},
+		"a network doubled": {emulator.Fault{Kind: emulator.FaultDoubleRows, Where: x},
+			rows(func(line string, _, _ int) []string {
+				if isX(line) {
+					return []string{line, line}
+				}
+				return one(line)
+			})},
+		"cost halved": {emulator.Fault{Kind: emulator.FaultHalve, Column: "cost"},
+			rows(func(line string, _, _ int) []string { return one(halved(t, line)) })},
+		"cost halved in every other row of a network": {emulator.Fault{Kind: emulator.FaultHalve, Column: "cost",
+			Where: x, EveryRow: 2}, rows(func(line string, _, x int) []string {
 			if isX(line) && x%2 == 0 {
 				return one(halved(t, line))
 			}
 			return one(line)
 		})},
 		"an unknown metric halved": {emulator.Fault{Kind: emulator.FaultHalve, Column: "clicks"}, whole},
-		"a day missing": {emulator.Fault{Kind: emulator.FaultDropDay, Day: "2026-03-09"}, rows(func(line string, _, _ int) []string {
-			if strings.HasPrefix(line, "2026-03-09") {
-				return nil
-			}
-			return one(line)
-		})},
+		"a day missing": {emulator.Fault{Kind: emulator.FaultDropDay, Day: "2026-03-09"},
+			rows(func(line string, _, _ int) []string {
+				if strings.HasPrefix(line, "2026-03-09") {
+					return nil
+				}
+				return one(line)
+			})},
 		"seven rows":               {emulator.Fault{Kind: emulator.FaultCutRows, Rows: 7}, whole[:8]},
 		"more rows than there are": {emulator.Fault{Kind: emulator.FaultCutRows, Rows: 100_000}, whole},
-		"an app missing": {emulator.Fault{Kind: emulator.FaultDropApp, App: app}, rows(func(line string, _, _ int) []string {
-			if strings.Contains(line, app) {
-				return nil
-			}
-			return one(line)
-		})},
+		"an app missing": {emulator.Fault{Kind: emulator.FaultDropApp, App: app},
+			rows(func(line string, _, _ int) []string {
+				if strings.Contains(line, app) {
+					return nil
+				}
+				return one(line)
+			})},
 	} {
 		c.fault.Every = 1
 		s.SetFaults([]emulator.Fault{c.fault})
@@ -129,7 +140,8 @@ func TestSilentFaults(t *testing.T) {
 				j := decodeReport(t, body)
 				n = len(j.Rows)
 				if got := int64(j.Totals["installs"]) * 1_000_000; got != installs {
-					t.Errorf("%s: the totals of the JSON report have %d millionths of installs, want %d", name, got, installs)
+					t.Errorf("%s: the totals of the JSON report have %d millionths of installs, want %d", name, got,
+						installs)
 				}
 			} else {
 				_, _, rows := readParquet(t, []byte(body))
@@ -178,7 +190,8 @@ func TestWhichAnswersASilentFaultIsIn(t *testing.T) {
 	}
 }
 
-// An app that is left out is there for those who name it, and an answer that loses its last row has none.
+// An app that is left out is there for those who name it, and an answer that loses its last row has
+// none.
 func TestSilentFaultsToTheLastRow(t *testing.T) {
 	t.Parallel()
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2})
@@ -220,7 +233,8 @@ func TestSilentFaultsInBulk(t *testing.T) {
 		{emulator.Fault{Kind: emulator.FaultDoubleRows, EveryRow: 2}, 31},
 		{emulator.Fault{Kind: emulator.FaultCutRows, Rows: 5}, 6},
 		{emulator.Fault{Kind: emulator.FaultDropDay, Day: "2026-03-08"}, 14},
-		{emulator.Fault{Kind: emulator.FaultDropRows, Where: map[string]string{"network": network}}, 21 - strings.Count(strings.Join(whole, "\n"), "|"+network+"|")},
+		{emulator.Fault{Kind: emulator.FaultDropRows, Where: map[string]string{"network": network}},
+			21 - strings.Count(strings.Join(whole, "\n"), "|"+network+"|")},
 		{emulator.Fault{Kind: emulator.FaultHalve, Column: "cost"}, 21},
 	} {
 		s.SetFaults([]emulator.Fault{c.fault})
@@ -241,14 +255,16 @@ func TestSilentFaultsInBulk(t *testing.T) {
 func TestSilentFaultsThatMeanNothing(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]emulator.Fault{
-		`of "all" is not rows, totals or any`:                           {Kind: emulator.FaultHalve, Of: "all"},
-		`day "" is not of the form YYYY-MM-DD`:                          {Kind: emulator.FaultDropDay},
-		`day "9 May" is not of the form YYYY-MM-DD`:                     {Kind: emulator.FaultDropDay, Day: "9 May"},
-		`app is missing`:                                                {Kind: emulator.FaultDropApp},
-		`where and every_row mean nothing to cut_rows`:                  {Kind: emulator.FaultCutRows, EveryRow: 2},
-		`where and every_row mean nothing to drop_day`:                  {Kind: emulator.FaultDropDay, Day: "2026-03-09", Where: map[string]string{"app": "x"}},
-		`of, where, every_row, rows, day and app mean nothing to reset`: {Kind: emulator.FaultReset, Of: emulator.OfAny},
-		`numbers of a fault can't be negative`:                          {Kind: emulator.FaultCutRows, Rows: -1},
+		`of "all" is not rows, totals or any`:          {Kind: emulator.FaultHalve, Of: "all"},
+		`day "" is not of the form YYYY-MM-DD`:         {Kind: emulator.FaultDropDay},
+		`day "9 May" is not of the form YYYY-MM-DD`:    {Kind: emulator.FaultDropDay, Day: "9 May"},
+		`app is missing`:                               {Kind: emulator.FaultDropApp},
+		`where and every_row mean nothing to cut_rows`: {Kind: emulator.FaultCutRows, EveryRow: 2},
+		`where and every_row mean nothing to drop_day`: {Kind: emulator.FaultDropDay,
+			Day: "2026-03-09", Where: map[string]string{"app": "x"}},
+		`of, where, every_row, rows, day and app mean nothing to reset`: {Kind: emulator.FaultReset,
+			Of: emulator.OfAny},
+		`numbers of a fault can't be negative`: {Kind: emulator.FaultCutRows, Rows: -1},
 	} {
 		if err := f.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %s", f, err, want)

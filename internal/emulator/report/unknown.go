@@ -11,10 +11,13 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// parameters are those of reports that aren't filters. Source: the interface document; the last line's are of the
-// service's OpenAPI description, and cost_mode is the older name of ad_spend_mode.
-var parameters = []string{"dimensions", "metrics", "date_period", "cohort_maturity", "readable_names", "utc_offset", "timezone_id", "hour__between",
-	"attribution_types", "attribution_source", "reattributed", "iap_revenue_mode", "ad_revenue_sources", "os_names", "ad_spend_mode", "sandbox",
+// parameters are those of reports that aren't filters. Source: the interface document; the last
+// line's are of the service's OpenAPI description, and cost_mode is the older name of
+// ad_spend_mode.
+var parameters = []string{"dimensions", "metrics", "date_period", "cohort_maturity", "readable_names", "utc_offset",
+	"timezone_id", "hour__between",
+	"attribution_types", "attribution_source", "reattributed", "iap_revenue_mode", "ad_revenue_sources", "os_names",
+	"ad_spend_mode", "sandbox",
 	"sort", "index", "format_dates", "period_over_period", "currency",
 	"attribution_type", "assisting_attribution_type", "limit", "include_attr_dependency", "drilldown", "cost_mode"}
 
@@ -31,7 +34,8 @@ func (s *Service) refuseUnknown(v url.Values, known func(name string) bool) *wir
 	return nil
 }
 
-// filterOf cuts a parameter's name where its operator begins. A filter is known by its operator, or by what it is about.
+// filterOf cuts a parameter's name where its operator begins. A filter is known by its operator, or
+// by what it is about.
 func (s *Service) filterOf(name string) (target, op string, known bool) {
 	i := strings.LastIndex(name, "__")
 	if i < 0 {

@@ -11,12 +11,14 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// zoneNumbers are the digits that timezone_id takes. Only that 1 is a value is documented; the table is a guess.
-var zoneNumbers = []string{1: "UTC", "America/Los_Angeles", "America/New_York", "America/Sao_Paulo", "Europe/London", "Europe/Berlin",
+// zoneNumbers are the digits that timezone_id takes. Only that 1 is a value is documented; the
+// table is a guess.
+var zoneNumbers = []string{1: "UTC", "America/Los_Angeles", "America/New_York", "America/Sao_Paulo", "Europe/London",
+	"Europe/Berlin",
 	"Europe/Istanbul", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney"}
 
-// readZone reads timezone_id and utc_offset; the first goes before the second, and only it knows daylight saving time. Unless names are
-// taken, a timezone_id is a number.
+// readZone reads timezone_id and utc_offset; the first goes before the second, and only it knows
+// daylight saving time. Unless names are taken, a timezone_id is a number.
 func readZone(v url.Values, names bool) (*time.Location, *wire.Error) {
 	minutes, err := parseOffset(v.Get("utc_offset"))
 	if err != nil {
@@ -33,7 +35,8 @@ func readZone(v url.Values, names bool) (*time.Location, *wire.Error) {
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
-		return nil, wire.BadRequest("timezone_id: %q is neither an IANA zone such as Europe/Berlin nor a number from 1 to %d", id, len(zoneNumbers)-1)
+		return nil, wire.BadRequest("timezone_id: %q is neither an IANA zone such as Europe/Berlin nor a number "+
+			"from 1 to %d", id, len(zoneNumbers)-1)
 	}
 	return zone, nil
 }

@@ -17,7 +17,8 @@ import (
 )
 
 // byHand groups a UTC hour report by labels that Go's own zones give, in the days from..to.
-func byHand(t *testing.T, s *emulator.Server, zone *time.Location, from, to string, label func(time.Time) string) (order []string, sums map[string]int64) {
+func byHand(t *testing.T, s *emulator.Server, zone *time.Location, from, to string,
+	label func(time.Time) string) (order []string, sums map[string]int64) {
 	t.Helper()
 	day := func(text string, shift int) string {
 		at, err := time.Parse(time.DateOnly, text)
@@ -50,14 +51,16 @@ func TestZonesOfEveryKind(t *testing.T) {
 	t.Parallel()
 	autumn := func() time.Time { return time.Date(2025, 11, 20, 12, 0, 0, 0, time.UTC) }
 	s := emutest.Open(t, emulator.Options{Now: autumn, Days: 40, Apps: 4})
-	for _, name := range []string{"Europe/Berlin", "America/New_York", "America/Havana", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Kathmandu",
+	for _, name := range []string{"Europe/Berlin", "America/New_York", "America/Havana", "Australia/Lord_Howe",
+		"Asia/Kolkata", "Asia/Kathmandu",
 		"Pacific/Chatham", "Pacific/Kiritimati", "Pacific/Pago_Pago", "UTC"} {
 		zone, err := time.LoadLocation(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for dim, form := range map[string]string{"day": "2006-01-02", "month": "2006-01", "year": "2006"} {
-			order, want := byHand(t, s, zone, "2025-10-20", "2025-11-10", func(at time.Time) string { return at.Format(form) })
+			order, want := byHand(t, s, zone, "2025-10-20", "2025-11-10",
+				func(at time.Time) string { return at.Format(form) })
 			a := emutest.Report(t, s, dim, "installs", "date_period=2025-10-20:2025-11-10&timezone_id="+name)
 			got := a.Column(t, "installs")
 			if len(got) != len(want) || len(order) < 1 {
@@ -69,9 +72,11 @@ func TestZonesOfEveryKind(t *testing.T) {
 				}
 			}
 		}
-		// Hours are told apart by UTC's: the sums of equal labels are those by hand, and there is one row for each hour.
+		// Hours are told apart by UTC's: the sums of equal labels are those by hand, and there is
+		// one row for each hour.
 		hours := 0
-		_, want := byHand(t, s, zone, "2025-10-25", "2025-11-03", func(at time.Time) string { hours++; return at.Format("2006-01-02T15:00:00") })
+		_, want := byHand(t, s, zone, "2025-10-25", "2025-11-03",
+			func(at time.Time) string { hours++; return at.Format("2006-01-02T15:00:00") })
 		a := emutest.Report(t, s, "hour", "installs", "date_period=2025-10-25:2025-11-03&timezone_id="+name)
 		got := map[string]int64{}
 		for i, r := range a.Rows {
@@ -94,7 +99,10 @@ func TestZonesOfEveryKind(t *testing.T) {
 func TestDaysWhenTheClockChanges(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
-	s := emutest.Open(t, emulator.Options{Now: func() time.Time { return time.Date(2025, 10, 28, 12, 0, 0, 0, time.UTC) }, Days: 20})
+	s := emutest.Open(t, emulator.Options{Now: func() time.Time {
+		return time.Date(2025, 10, 28, 12, 0, 0, 0,
+			time.UTC)
+	}, Days: 20})
 	const day = "date_period=2025-10-26:2025-10-26&timezone_id=Europe/Berlin"
 	utc := emutest.Report(t, s, "hour", "installs", "date_period=2025-10-25:2025-10-26").Column(t, "installs")
 	var twice []string
@@ -104,23 +112,33 @@ func TestDaysWhenTheClockChanges(t *testing.T) {
 			twice = append(twice, r[1])
 		}
 	}
-	if want := []string{utc["2025-10-26T00:00:00"], utc["2025-10-26T01:00:00"]}; len(a.Rows) != 25 || !slices.Equal(twice, want) {
+	if want := []string{utc["2025-10-26T00:00:00"], utc["2025-10-26T01:00:00"]}; len(a.Rows) != 25 ||
+		!slices.Equal(twice, want) {
 		t.Errorf("%d rows, 02:00 has %q, want 25 and %q", len(a.Rows), twice, want)
 	}
-	if backwards := emutest.Report(t, s, "hour", "installs", day+"&sort=-hour"); backwards.Rows[21][0] != "2025-10-26T02:00:00" || backwards.Rows[21][1] != twice[0] {
+	if backwards := emutest.Report(t, s, "hour", "installs", day+"&sort=-hour"); backwards.Rows[21][0] !=
+		"2025-10-26T02:00:00" || backwards.Rows[21][1] != twice[0] {
 		t.Errorf("backwards, the hours of one label are %q", backwards.Rows[21:23])
 	}
 	if two := emutest.Report(t, s, "hour", "installs", day+"&hour__ends_with=T02:00:00"); len(two.Rows) != 2 {
 		t.Errorf("a filter on the label keeps %q", two.Rows)
 	}
-	spring := emutest.Open(t, emulator.Options{Now: func() time.Time { return time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC) }, Days: 10})
+	spring := emutest.Open(t, emulator.Options{Now: func() time.Time {
+		return time.Date(2026, 3, 31, 12, 0, 0, 0,
+			time.UTC)
+	}, Days: 10})
 	a = emutest.Report(t, spring, "hour", "installs", "date_period=2026-03-29:2026-03-29&timezone_id=Europe/Berlin")
-	if len(a.Rows) != 23 || slices.ContainsFunc(a.Rows, func(r []string) bool { return strings.Contains(r[0], "T02:") }) {
+	if len(a.Rows) != 23 || slices.ContainsFunc(a.Rows, func(r []string) bool {
+		return strings.Contains(r[0],
+			"T02:")
+	}) {
 		t.Errorf("the day of 23 hours has %d rows", len(a.Rows))
 	}
-	// An hour of the comparison period's repeated two goes to both of this period's rows once, and doubles none.
+	// An hour of the comparison period's repeated two goes to both of this period's rows once, and
+	// doubles none.
 	plain := emutest.Report(t, s, "hour", "installs", "date_period=2025-10-27:2025-10-27&timezone_id=Europe/Berlin")
-	compared := emutest.Report(t, s, "hour", "installs", "date_period=2025-10-27:2025-10-27&timezone_id=Europe/Berlin&period_over_period=previous_day")
+	compared := emutest.Report(t, s, "hour", "installs",
+		"date_period=2025-10-27:2025-10-27&timezone_id=Europe/Berlin&period_over_period=previous_day")
 	if len(plain.Rows) != len(compared.Rows) {
 		t.Errorf("a comparison with a day of 25 hours has %d rows, want %d", len(compared.Rows), len(plain.Rows))
 	}
@@ -157,7 +175,8 @@ func TestZoneParameters(t *testing.T) {
 	if same(week+"&timezone_id=Asia/Tokyo", week) {
 		t.Error("timezone_id changes nothing")
 	}
-	if half := emutest.Report(t, s, "hour", "installs", week+"&timezone_id=Asia/Kolkata"); half.Rows[0][0] != "2026-03-01T00:00:00" {
+	if half := emutest.Report(t, s, "hour", "installs", week+"&timezone_id=Asia/Kolkata"); half.Rows[0][0] !=
+		"2026-03-01T00:00:00" {
 		t.Errorf("the first hour in Kolkata reads %q", half.Rows[0])
 	}
 	for i, name := range report.ZoneNumbers {
@@ -165,7 +184,8 @@ func TestZoneParameters(t *testing.T) {
 			t.Errorf("zone %d: %v", i, err)
 		}
 	}
-	for zone, today := range map[string]string{"Pacific/Kiritimati": "2026-03-15", "Asia/Tokyo": "2026-03-14", "Pacific/Pago_Pago": "2026-03-14"} {
+	for zone, today := range map[string]string{"Pacific/Kiritimati": "2026-03-15", "Asia/Tokyo": "2026-03-14",
+		"Pacific/Pago_Pago": "2026-03-14"} {
 		a := emutest.Report(t, s, "day", "clicks", "date_period=-2d:-0d&timezone_id="+zone)
 		if last := a.Rows[len(a.Rows)-1][0]; last != today {
 			t.Errorf("today in %s is %s, want %s", zone, last, today)
@@ -175,7 +195,8 @@ func TestZoneParameters(t *testing.T) {
 		for _, r := range days {
 			users += emutest.Double(t, r[1])
 		}
-		if mean := emutest.Double(t, emutest.Report(t, s, "currency", "daus", "date_period=-3d:-1d&timezone_id="+zone).Rows[0][1]); math.Abs(mean-users/3) > 1e-6 {
+		if mean := emutest.Double(t, emutest.Report(t, s, "currency", "daus",
+			"date_period=-3d:-1d&timezone_id="+zone).Rows[0][1]); math.Abs(mean-users/3) > 1e-6 {
 			t.Errorf("daus of three days in %s: %v, of each day %q", zone, mean, days)
 		}
 		compared := emutest.Report(t, s, "day", "clicks", "date_period=today&period_over_period=-2d&timezone_id="+zone)
@@ -187,11 +208,13 @@ func TestZoneParameters(t *testing.T) {
 
 func TestTodayBeginsWithinAnHourOfUTC(t *testing.T) {
 	t.Parallel()
-	for at, today := range map[time.Duration]string{6*time.Hour + 29*time.Minute: "2026-03-14", 6*time.Hour + 30*time.Minute: "2026-03-15"} {
+	for at, today := range map[time.Duration]string{6*time.Hour + 29*time.Minute: "2026-03-14",
+		6*time.Hour + 30*time.Minute: "2026-03-15"} {
 		s := emutest.Open(t, emulator.Options{Now: func() time.Time { return emutest.Noon.Add(at) }, Apps: 2})
 		a := emutest.Report(t, s, "day", "clicks", "date_period=today&timezone_id=Asia/Kolkata")
 		if len(a.Rows) != 1 || a.Rows[0][0] != today {
-			t.Errorf("at %v UTC today in Kolkata is %q, want %s", emutest.Noon.Add(at).Format(time.TimeOnly), a.Rows, today)
+			t.Errorf("at %v UTC today in Kolkata is %q, want %s", emutest.Noon.Add(at).Format(time.TimeOnly), a.Rows,
+				today)
 		}
 	}
 }
@@ -201,7 +224,8 @@ func TestTheWholeOfTheDataIsServed(t *testing.T) {
 	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Days: 3})
 	for _, period := range []string{"1000-01-01:9999-12-31", "-2d:-0d"} {
 		a := emutest.Report(t, s, "hour", "clicks", "date_period="+period)
-		if first, last := a.Rows[0][0], a.Rows[len(a.Rows)-1][0]; len(a.Rows) != 72 || first != "2026-03-12T00:00:00" || last != "2026-03-14T23:00:00" {
+		if first, last := a.Rows[0][0], a.Rows[len(a.Rows)-1][0]; len(a.Rows) != 72 || first != "2026-03-12T00:00:00" ||
+			last != "2026-03-14T23:00:00" {
 			t.Errorf("%s: %d hours, from %s to %s", period, len(a.Rows), first, last)
 		}
 	}
@@ -217,7 +241,8 @@ func TestNumbersOfZones(t *testing.T) {
 		emutest.Get(t, s, query+strconv.Itoa(number), status)
 	}
 	for number, zone := range map[int]string{1: "UTC", 3: "America/New_York", 6: "Europe/Berlin"} {
-		if a, b := emutest.Get(t, s, query+strconv.Itoa(number), 200), emutest.Get(t, s, query+url.QueryEscape(zone), 200); a != b {
+		if a, b := emutest.Get(t, s, query+strconv.Itoa(number), 200),
+			emutest.Get(t, s, query+url.QueryEscape(zone), 200); a != b {
 			t.Errorf("zone %d isn't %s", number, zone)
 		}
 	}

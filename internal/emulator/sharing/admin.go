@@ -24,7 +24,8 @@ type State struct {
 	Options  map[string]map[string]string `json:"options"`  // group, key, value
 }
 
-// stateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
+// stateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was
+// said of, idfa first.
 func (b *books) stateOf(app, idType, id string) State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,7 +68,8 @@ func (m metricSet) bits() string {
 	return string(out)
 }
 
-// settingsText is what holds for the partners that were named, and as "*" for all others, whatever the master switch says.
+// settingsText is what holds for the partners that were named, and as "*" for all others, whatever
+// the master switch says.
 func (b *books) settingsText(d *device) string {
 	var words []string
 	for place, name := range b.partners.names {
@@ -78,8 +80,8 @@ func (b *books) settingsText(d *device) string {
 	return strings.Join(append(words, "*="+d.choices.effective(everyPartner).bits()), " ")
 }
 
-// Admin answers the admin calls of third-party sharing; known is false for other calls. Without an answer and an error it
-// has answered by itself.
+// Admin answers the admin calls of third-party sharing; known is false for other calls. Without an
+// answer and an error it has answered by itself.
 func (s *Service) Admin(x *wire.Exchange, r *http.Request, call string) (answer any, known bool, err error) {
 	q := r.URL.Query()
 	switch call {
@@ -129,7 +131,8 @@ func (s *Service) writeLog(x *wire.Exchange, app, device string) {
 	_ = w.Write([]string{"n", "received", "status", "app_token", "idfa", "gps_adid", "sharing", "settings", "options"})
 	err := s.books.arrivals(func(a Arrival) bool {
 		if (app == "" || app == a.AppToken) && (device == "" || device == a.IDFA || device == a.GPSADID) {
-			_ = w.Write([]string{fmt.Sprint(a.N), a.Received.Format(time.RFC3339), fmt.Sprint(a.Status), a.AppToken, a.IDFA, a.GPSADID,
+			_ = w.Write([]string{fmt.Sprint(a.N), a.Received.Format(time.RFC3339), fmt.Sprint(a.Status), a.AppToken,
+				a.IDFA, a.GPSADID,
 				a.Sharing, a.Settings, a.Options})
 		}
 		return w.Error() == nil
@@ -170,5 +173,6 @@ func (b *books) deviceRow(k deviceKey) []string {
 	if d == nil {
 		return nil
 	}
-	return []string{k.app, idTypes[k.idType], k.id, fmt.Sprint(d.arrivals), d.master, b.settingsText(d), optionsText(d.options)}
+	return []string{k.app, idTypes[k.idType], k.id, fmt.Sprint(d.arrivals), d.master, b.settingsText(d),
+		optionsText(d.options)}
 }

@@ -41,7 +41,8 @@ func (s *Service) taken(bad *issues) wire.Reply {
 	}
 	switch s.opts.Readings.Of(reading.SharingOK) {
 	case "success":
-		return sayJSON(http.StatusOK, map[string]string{"status": "success", "message": "Third party sharing settings were updated"})
+		return sayJSON(http.StatusOK, map[string]string{"status": "success",
+			"message": "Third party sharing settings were updated"})
 	case "text":
 		return sayText(http.StatusOK, "OK")
 	case "empty":
@@ -86,7 +87,8 @@ func (s *Service) refusal(reason string, bad *issues, h http.Header) wire.Reply 
 		reason = bad.text()
 	}
 	if how == "422" {
-		return sayJSON(http.StatusUnprocessableEntity, map[string]any{"detail": []any{map[string]any{"loc": []string{"body"}, "msg": reason}}})
+		return sayJSON(http.StatusUnprocessableEntity,
+			map[string]any{"detail": []any{map[string]any{"loc": []string{"body"}, "msg": reason}}})
 	}
 	return failure(http.StatusBadRequest, reason)
 }

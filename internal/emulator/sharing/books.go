@@ -138,8 +138,8 @@ func (b *books) book(req request, content []byte) {
 	}
 }
 
-// devicesOf are those that a request is about, which are made known if they weren't. Where a device may have two IDs, what
-// was said last of either holds for both.
+// devicesOf are those that a request is about, which are made known if they weren't. Where a device
+// may have two IDs, what was said last of either holds for both.
 func (b *books) devicesOf(req request) (list []*device) {
 	keys := req.devices()
 	for i, k := range keys {
@@ -171,12 +171,13 @@ type Summary struct {
 	Overlaps   int `json:"overlaps"`   // that came while one of the same device was under way
 }
 
-// summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
-// refused.
+// summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but
+// for those that were refused.
 func (b *books) summary() Summary {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return Summary{Counts: b.answers.Counts(), Records: b.records, Devices: len(b.devices), Duplicates: b.duplicates, Overlaps: b.overlaps}
+	return Summary{Counts: b.answers.Counts(), Records: b.records, Devices: len(b.devices), Duplicates: b.duplicates,
+		Overlaps: b.overlaps}
 }
 
 // reset forgets all devices, the log and the counts.
@@ -209,5 +210,6 @@ func (b *books) replay() error {
 
 // compare orders devices by app, kind of ID and ID.
 func (k deviceKey) compare(other deviceKey) int {
-	return cmp.Or(strings.Compare(k.app, other.app), cmp.Compare(k.idType, other.idType), strings.Compare(k.id, other.id))
+	return cmp.Or(strings.Compare(k.app, other.app), cmp.Compare(k.idType, other.idType),
+		strings.Compare(k.id, other.id))
 }

@@ -6,15 +6,18 @@ import (
 	"slices"
 )
 
-// metricNames are the metrics that sharing can be set for, without `all`. Source: the service's interface document.
-var metricNames = [...]string{"ad_revenue", "att_update", "event", "install", "reattribution", "reattribution_reinstall", "reinstall",
-	"rejected_install", "rejected_reattribution", "sdk_click", "sdk_info", "session", "subscription", "uninstall", "update"}
+// metricNames are the metrics that sharing can be set for, without `all`. Source: the service's
+// interface document.
+var metricNames = [...]string{"ad_revenue", "att_update", "event", "install", "reattribution",
+	"reattribution_reinstall", "reinstall",
+	"rejected_install", "rejected_reattribution", "sdk_click", "sdk_info", "session", "subscription", "uninstall",
+	"update"}
 
 // Metrics lists the metrics that sharing can be set for, sorted, without `all`.
 func Metrics() []string { return slices.Clone(metricNames[:]) }
 
-// groups are the metrics right below a group. Source: the service's page on third-party sharing. The interface
-// document calls five more of them groups, and names no metric below those.
+// groups are the metrics right below a group. Source: the service's page on third-party sharing.
+// The interface document calls five more of them groups, and names no metric below those.
 var groups = map[string][]string{
 	"session": {"install", "reinstall", "reattribution", "rejected_reattribution", "reattribution_reinstall"},
 	"install": {"rejected_install"},
@@ -47,7 +50,8 @@ type setting struct {
 	share   bool
 }
 
-// inOrder sorts the settings so that groups come before what is below them; of two for the same the later one stays.
+// inOrder sorts the settings so that groups come before what is below them; of two for the same the
+// later one stays.
 func inOrder(settings []setting) []setting {
 	if len(settings) < 2 {
 		return settings
@@ -66,8 +70,8 @@ func inOrder(settings []setting) []setting {
 	return out
 }
 
-// choice is what was said of one partner. A group's setting goes over older ones of the metrics below it, so it is enough
-// to remember what holds for each metric.
+// choice is what was said of one partner. A group's setting goes over older ones of the metrics
+// below it, so it is enough to remember what holds for each metric.
 type choice struct {
 	partner      int
 	said, shared metricSet // shared is a part of said
@@ -109,7 +113,8 @@ func (c choices) with(settings []setting) choices {
 	return c
 }
 
-// effective is what is shared with the partner: what was said of it, else of all partners, else everything.
+// effective is what is shared with the partner: what was said of it, else of all partners, else
+// everything.
 func (c choices) effective(partner int) metricSet {
 	own, all := c.of(partner), c.of(everyPartner)
 	return own.shared | all.shared&^own.said | covered["all"]&^(own.said|all.said)

@@ -18,9 +18,11 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// postFaulty posts a form by the in-process client. The answer is status, Retry-After and body, or "broken".
+// postFaulty posts a form by the in-process client. The answer is status, Retry-After and body, or
+// "broken".
 func postFaulty(s *emulator.Server, body string) string {
-	resp, err := s.Client().Post("http://x"+sharing.Path, wire.FormType, strings.NewReader(strings.ReplaceAll(body, "APP", s.Apps()[0].Token)))
+	resp, err := s.Client().Post("http://x"+sharing.Path, wire.FormType,
+		strings.NewReader(strings.ReplaceAll(body, "APP", s.Apps()[0].Token)))
 	if err != nil {
 		return "broken"
 	}
@@ -42,12 +44,16 @@ func TestSharingFaults(t *testing.T) {
 		taken  int
 		waits  time.Duration
 	}{
-		{emulator.Fault{Kind: emulator.FaultStatus, Status: 429, RetryAfter: 3}, "429 3 " + sharingFailure("Too Many Requests"), 0, 0},
-		{emulator.Fault{Kind: emulator.FaultStatus, Status: 503}, "503  " + sharingFailure("Service Unavailable"), 0, 0},
-		{emulator.Fault{Kind: emulator.FaultStatus, Status: 500}, "500  " + sharingFailure("Internal Server Error"), 0, 0},
+		{emulator.Fault{Kind: emulator.FaultStatus, Status: 429, RetryAfter: 3},
+			"429 3 " + sharingFailure("Too Many Requests"), 0, 0},
+		{emulator.Fault{Kind: emulator.FaultStatus, Status: 503}, "503  " + sharingFailure("Service Unavailable"), 0,
+			0},
+		{emulator.Fault{Kind: emulator.FaultStatus, Status: 500}, "500  " + sharingFailure("Internal Server Error"), 0,
+			0},
 		{emulator.Fault{Kind: emulator.FaultSlow, Delay: time.Hour}, "200  " + allRight, 1, time.Hour},
 		{emulator.Fault{Kind: emulator.FaultReset}, "broken", 0, 0},
-		{emulator.Fault{Kind: emulator.FaultHTML}, "200  <!doctype html><title>Please stand by</title><p>We will be back, soon.\n", 0, 0},
+		{emulator.Fault{Kind: emulator.FaultHTML},
+			"200  <!doctype html><title>Please stand by</title><p>We will be back, soon.\n", 0, 0},
 		{emulator.Fault{Kind: emulator.FaultCut}, "200  {, broken", 1, 0},
 		{emulator.Fault{Kind: emulator.FaultEmpty}, "200  ", 1, 0},
 		{emulator.Fault{Kind: emulator.FaultLost}, "broken", 1, 0},
@@ -70,7 +76,8 @@ func TestSharingFaults(t *testing.T) {
 				t.Errorf("%s: after %v", c.fault.String(), time.Since(start))
 			}
 			state := s.SharingOf(s.Apps()[0].Token, "", aDevice)
-			if got := s.Sharing(); got.Records != c.taken || got.Faulted+got.Records != 1 || state.Arrivals != c.taken || (state.Sharing == "disable") != (c.taken == 1) {
+			if got := s.Sharing(); got.Records != c.taken || got.Faulted+got.Records != 1 ||
+				state.Arrivals != c.taken || (state.Sharing == "disable") != (c.taken == 1) {
 				t.Errorf("%s: books %+v, state %+v, want %d taken", c.fault.String(), got, state, c.taken)
 			}
 			if got := postFaulty(s, gpsForm+"&sharing=disable"); got != "200  "+allRight {
@@ -93,7 +100,9 @@ func TestRandomDelays(t *testing.T) {
 			s, err := emulator.New(emulator.Options{Apps: 1, Days: 2})
 			check(t, err)
 			var faults []emulator.Fault
-			check(t, json.Unmarshal([]byte(`[{"every":1,"kind":"slow","delay":"10s","random":true,"path":"third_party_sharing"}]`), &faults))
+			check(t, json.Unmarshal(
+				[]byte(`[{"every":1,"kind":"slow","delay":"10s","random":true,"path":"third_party_sharing"}]`),
+				&faults))
 			s.SetFaults(faults)
 			var took []time.Duration
 			below, above := 0, 0
@@ -126,14 +135,17 @@ func TestRandomDelays(t *testing.T) {
 	}
 }
 
-// Two requests of a device at a time are noticed, and the slower one is taken later; those of others aren't.
+// Two requests of a device at a time are noticed, and the slower one is taken later; those of
+// others aren't.
 func TestSharingOverlaps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := emulator.New(emulator.Options{Apps: 1, Days: 2, Faults: []emulator.Fault{{Nth: 1, Kind: emulator.FaultSlow, Delay: time.Minute}}})
+		s, err := emulator.New(emulator.Options{Apps: 1, Days: 2,
+			Faults: []emulator.Fault{{Nth: 1, Kind: emulator.FaultSlow, Delay: time.Minute}}})
 		check(t, err)
 		var wg sync.WaitGroup
-		for i, body := range []string{gpsForm + "&sharing=disable", gpsForm + "&sharing=enable", idfForm + "&sharing=enable"} {
+		for i, body := range []string{gpsForm + "&sharing=disable", gpsForm + "&sharing=enable",
+			idfForm + "&sharing=enable"} {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i) * time.Second)
 				if got := postFaulty(s, body); got != "200  "+allRight {
@@ -164,7 +176,8 @@ func TestSharingClientGone(t *testing.T) {
 		check(t, err)
 		client := *s.Client()
 		client.Timeout = time.Minute
-		resp, err := client.Post("http://x"+sharing.Path, wire.FormType, strings.NewReader(strings.ReplaceAll(gpsForm, "APP", s.Apps()[0].Token)+"&sharing=disable"))
+		resp, err := client.Post("http://x"+sharing.Path, wire.FormType,
+			strings.NewReader(strings.ReplaceAll(gpsForm, "APP", s.Apps()[0].Token)+"&sharing=disable"))
 		if err == nil {
 			t.Errorf("answered %s", resp.Status)
 			_ = resp.Body.Close()
@@ -192,7 +205,8 @@ func TestSharingNotWritten(t *testing.T) {
 	if status != http.StatusInternalServerError || answer != sharingFailure("Internal error, contact support") {
 		t.Errorf("%d %s", status, answer)
 	}
-	if err := s.SharingLog(func(emulator.SharingArrival) bool { return true }); err == nil || !strings.Contains(err.Error(), "no such table: sharing") {
+	if err := s.SharingLog(func(emulator.SharingArrival) bool { return true }); err == nil ||
+		!strings.Contains(err.Error(), "no such table: sharing") {
 		t.Errorf("the log is read: %v", err)
 	}
 	if s.ResetSharing() == nil {
@@ -203,7 +217,8 @@ func TestSharingNotWritten(t *testing.T) {
 	}
 }
 
-// nextAtOnce is the answer to a client that sends its next request as soon as it sees the first byte.
+// nextAtOnce is the answer to a client that sends its next request as soon as it sees the first
+// byte.
 type nextAtOnce struct {
 	*httptest.ResponseRecorder
 	next func()
@@ -217,9 +232,11 @@ func (w *nextAtOnce) WriteHeader(status int) {
 // One after the other isn't at a time, however fast the client, and after a scripted failure too.
 func TestSharingOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, Faults: []emulator.Fault{{Nth: 1, Kind: emulator.FaultStatus, Status: 503}}})
+	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2,
+		Faults: []emulator.Fault{{Nth: 1, Kind: emulator.FaultStatus, Status: 503}}})
 	post := func(next func()) {
-		r := httptest.NewRequest(http.MethodPost, sharing.Path+"?"+strings.ReplaceAll(gpsForm, "APP", s.Apps()[0].Token)+"&sharing=disable", nil)
+		r := httptest.NewRequest(http.MethodPost, sharing.Path+"?"+strings.ReplaceAll(gpsForm, "APP",
+			s.Apps()[0].Token)+"&sharing=disable", nil)
 		s.ServeHTTP(&nextAtOnce{httptest.NewRecorder(), next}, r)
 	}
 	post(func() { post(func() { post(func() {}) }) })

@@ -12,8 +12,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// jsonParts reads the parts of a JSON object, or array, that begins with open. It keeps their order and those named twice,
-// as encoding/json doesn't. ok is false for anything else.
+// jsonParts reads the parts of a JSON object, or array, that begins with open. It keeps their order
+// and those named twice, as encoding/json doesn't. ok is false for anything else.
 func jsonParts(raw []byte, open byte) (parts []member, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != open || !json.Valid(raw) {

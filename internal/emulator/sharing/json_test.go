@@ -40,7 +40,8 @@ func slowParts(raw []byte, open json.Delim) (parts []member, ok bool) {
 func drawJSON(rt *rapid.T, depth int) string {
 	space := rapid.SampledFrom([]string{"", "", " ", "\n\t"})
 	text := func() string {
-		return rapid.SampledFrom([]string{`""`, `"a"`, `"a\"b"`, `"\\"`, `"{[,:]}"`, `"ä\u00e4"`, "\"\xff\"", `"\ud800"`}).Draw(rt, "text")
+		return rapid.SampledFrom([]string{`""`, `"a"`, `"a\"b"`, `"\\"`, `"{[,:]}"`, `"ä\u00e4"`, "\"\xff\"",
+			`"\ud800"`}).Draw(rt, "text")
 	}
 	kind := rapid.IntRange(0, 3).Draw(rt, "kind")
 	if depth == 0 {
@@ -49,7 +50,8 @@ func drawJSON(rt *rapid.T, depth int) string {
 	var parts []string
 	switch kind {
 	case 0:
-		return rapid.SampledFrom([]string{"1", "-0.5e+3", "true", "false", "null", text(), "{}", "[ ]"}).Draw(rt, "leaf")
+		return rapid.SampledFrom([]string{"1", "-0.5e+3", "true", "false", "null", text(), "{}", "[ ]"}).Draw(rt,
+			"leaf")
 	case 1:
 		for range rapid.IntRange(0, 3).Draw(rt, "n") {
 			parts = append(parts, space.Draw(rt, "space")+drawJSON(rt, depth-1)+space.Draw(rt, "space"))
@@ -57,7 +59,8 @@ func drawJSON(rt *rapid.T, depth int) string {
 		return "[" + string(bytes.Join(byteSlices(parts), []byte(","))) + "]"
 	default:
 		for range rapid.IntRange(0, 3).Draw(rt, "n") {
-			parts = append(parts, space.Draw(rt, "space")+text()+space.Draw(rt, "space")+":"+space.Draw(rt, "space")+drawJSON(rt, depth-1))
+			parts = append(parts, space.Draw(rt, "space")+text()+space.Draw(rt, "space")+":"+space.Draw(rt,
+				"space")+drawJSON(rt, depth-1))
 		}
 		return "{" + string(bytes.Join(byteSlices(parts), []byte(","))) + space.Draw(rt, "space") + "}"
 	}

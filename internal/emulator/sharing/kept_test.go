@@ -29,7 +29,8 @@ func admin(t *testing.T, s *emulator.Server, method, call string, status int) st
 	if s.ServeHTTP(w, r); w.Code != status {
 		t.Fatalf("%s %s: %d %s, want %d", method, call, w.Code, w.Body, status)
 	}
-	if kind := w.Header().Get("Content-Type"); w.Body.Len() > 0 && (strings.Contains(call, "log") || strings.Contains(call, "devices")) != strings.HasPrefix(kind, "text/csv") {
+	if kind := w.Header().Get("Content-Type"); w.Body.Len() > 0 &&
+		(strings.Contains(call, "log") || strings.Contains(call, "devices")) != strings.HasPrefix(kind, "text/csv") {
 		t.Errorf("%s %s is of type %q", method, call, kind)
 	}
 	return w.Body.String()
@@ -59,8 +60,10 @@ func sendSome(t *testing.T, s *emulator.Server) {
 		"&gps_adid=a,1&sharing=enable",
 		"&gps_adid=a,1&sharing=disable",
 		"&gps_adid=a,1&sharing=disable",
-		"&gps_adid=b&" + emutest.Form(sharing.SettingsName, `{"x.y z":{"install":true,"all":false},"all":{"event":false},"nobody":{"all":true}}`),
-		"&gps_adid=b&idfa=B+2&" + emutest.Form(sharing.OptionsName, `{"tiktok":{"a.b=c":"1, 2 & 3"},"facebook":{"data_processing_options_country":"0"}}`),
+		"&gps_adid=b&" + emutest.Form(sharing.SettingsName,
+			`{"x.y z":{"install":true,"all":false},"all":{"event":false},"nobody":{"all":true}}`),
+		"&gps_adid=b&idfa=B+2&" + emutest.Form(sharing.OptionsName,
+			`{"tiktok":{"a.b=c":"1, 2 & 3"},"facebook":{"data_processing_options_country":"0"}}`),
 		"&gps_adid=b&sharing=never",
 	} {
 		status, _ := postSharing(s, "", "s2s=1&app_token=APP"+body)
@@ -76,12 +79,15 @@ func sendSome(t *testing.T, s *emulator.Server) {
 	}
 }
 
-// The log has the order, the books the counts, and the admin calls say the same as the methods; a kept file keeps it all.
+// The log has the order, the books the counts, and the admin calls say the same as the methods; a
+// kept file keeps it all.
 func TestSharingIsKept(t *testing.T) {
 	t.Parallel()
-	private := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, SharingPartners: []string{"x.y z"}})
+	private := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2,
+		SharingPartners: []string{"x.y z"}})
 	sendSome(t, private)
-	o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db"), SharingPartners: []string{"other", "x.y z"}}
+	o := emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db"),
+		SharingPartners: []string{"other", "x.y z"}}
 	kept, stop := emutest.Start(t, o)
 	sendSome(t, kept)
 	stop()
@@ -89,17 +95,20 @@ func TestSharingIsKept(t *testing.T) {
 	again, stop := emutest.Start(t, o)
 	defer stop()
 	for name, s := range map[string]*emulator.Server{"private": private, "again": again} {
-		if got := arrivals(t, s, "a,1"); !reflect.DeepEqual(got, []string{"200 disable  ", "200 enable  ", "200 disable  ", "200 disable  "}) {
+		if got := arrivals(t, s, "a,1"); !reflect.DeepEqual(got, []string{"200 disable  ", "200 enable  ",
+			"200 disable  ", "200 disable  "}) {
 			t.Errorf("%s: %q", name, got)
 		}
 		options := "200   facebook.data_processing_options_country=0 tiktok.a%2Eb%3Dc=1%2C+2+%26+3"
-		if got := arrivals(t, s, "b"); !reflect.DeepEqual(got, []string{"202  all.event=0 x%2Ey+z.all=0 x%2Ey+z.install=1 ", options}) {
+		if got := arrivals(t, s, "b"); !reflect.DeepEqual(got,
+			[]string{"202  all.event=0 x%2Ey+z.all=0 x%2Ey+z.install=1 ", options}) {
 			t.Errorf("%s: %q", name, got)
 		}
 		if got := arrivals(t, s, "B 2"); !reflect.DeepEqual(got, []string{options}) {
 			t.Errorf("%s: %q", name, got)
 		}
-		want := emulator.SharingBooks{Counts: wire.Counts{Statuses: map[int]int{200: 5, 202: 1, 400: 1}, Refused: map[string]int{"No valid part": 1}}, Records: 6, Devices: 3, Duplicates: 1}
+		want := emulator.SharingBooks{Counts: wire.Counts{Statuses: map[int]int{200: 5, 202: 1, 400: 1},
+			Refused: map[string]int{"No valid part": 1}}, Records: 6, Devices: 3, Duplicates: 1}
 		if name == "again" {
 			want.Refused, want.Statuses = map[string]int{}, map[int]int{200: 5, 202: 1}
 		}
@@ -107,7 +116,8 @@ func TestSharingIsKept(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 		state := s.SharingOf(s.Apps()[0].Token, "", "b")
-		if len(off(state, "x.y z")) != 13 || len(off(state, "google")) != 1 || state.Options["tiktok"]["a.b=c"] != "1, 2 & 3" || state.Arrivals != 2 {
+		if len(off(state, "x.y z")) != 13 || len(off(state, "google")) != 1 ||
+			state.Options["tiktok"]["a.b=c"] != "1, 2 & 3" || state.Arrivals != 2 {
 			t.Errorf("%s: %+v", name, state)
 		}
 		if got := s.SharingOf(s.Apps()[0].Token, "", "a,1"); got.Sharing != "disable" || got.Arrivals != 4 {
@@ -115,7 +125,8 @@ func TestSharingIsKept(t *testing.T) {
 		}
 		sharingAdminCalls(t, s)
 		check(t, s.ResetSharing())
-		if got := arrivals(t, s, "b"); got != nil || s.SharingOf(s.Apps()[0].Token, "", "b").Arrivals != 0 || s.Sharing().Devices != 0 || s.Sharing().Records != 0 {
+		if got := arrivals(t, s, "b"); got != nil || s.SharingOf(s.Apps()[0].Token, "", "b").Arrivals != 0 ||
+			s.Sharing().Devices != 0 || s.Sharing().Records != 0 {
 			t.Errorf("%s: after a reset %q, %+v", name, got, s.Sharing())
 		}
 	}
@@ -136,8 +147,10 @@ func sharingAdminCalls(t *testing.T, s *emulator.Server) {
 		t.Errorf("state %+v", state)
 	}
 	state = emulator.SharingState{}
-	check(t, json.Unmarshal([]byte(admin(t, s, "GET", "sharing?app_token="+app+"&device=b&partner=partner_3&id_type=idfa", 200)), &state))
-	if len(state.Partners) != 1 || len(state.Partners["facebook"]) != 15 || state.Arrivals != 0 || state.IDType != "idfa" {
+	check(t, json.Unmarshal([]byte(admin(t, s, "GET", "sharing?app_token="+app+"&device=b&partner=partner_3"+
+		"&id_type=idfa", 200)), &state))
+	if len(state.Partners) != 1 || len(state.Partners["facebook"]) != 15 || state.Arrivals != 0 ||
+		state.IDType != "idfa" {
 		t.Errorf("state %+v", state)
 	}
 	var books emulator.SharingBooks
@@ -145,10 +158,12 @@ func sharingAdminCalls(t *testing.T, s *emulator.Server) {
 	if !reflect.DeepEqual(books, s.Sharing()) {
 		t.Errorf("books %+v", books)
 	}
-	for query, want := range map[string]int{"": 6, "?device=b": 2, "?device=B+2": 1, "?app_token=" + app: 6, "?app_token=" + s.Apps()[1].Token: 0} {
+	for query, want := range map[string]int{"": 6, "?device=b": 2, "?device=B+2": 1, "?app_token=" + app: 6,
+		"?app_token=" + s.Apps()[1].Token: 0} {
 		rows, err := csv.NewReader(strings.NewReader(admin(t, s, "GET", "sharing-log"+query, 200))).ReadAll()
 		check(t, err)
-		if strings.Join(rows[0], ",") != "n,received,status,app_token,idfa,gps_adid,sharing,settings,options" || len(rows) != want+1 {
+		if strings.Join(rows[0], ",") != "n,received,status,app_token,idfa,gps_adid,sharing,settings,options" ||
+			len(rows) != want+1 {
 			t.Errorf("log%s: %q", query, rows)
 		}
 		if query == "" && strings.Join(rows[1], "|") != "1|2026-03-14T12:00:00Z|200|"+app+"||a,1|disable||" {
@@ -160,13 +175,15 @@ func sharingAdminCalls(t *testing.T, s *emulator.Server) {
 	want := []string{"app_token,id_type,device,arrivals,sharing,settings,options",
 		app + ",idfa,B 2,1,,*=111111111111111,facebook.data_processing_options_country=0 tiktok.a%2Eb%3Dc=1%2C+2+%26+3",
 		app + ",gps_adid,a,1,4,disable,*=111111111111111,",
-		app + ",gps_adid,b,2,,x%2Ey+z=000100010000000 *=110111111111111,facebook.data_processing_options_country=0 tiktok.a%2Eb%3Dc=1%2C+2+%26+3"}
+		app + ",gps_adid,b,2,,x%2Ey+z=000100010000000 *=110111111111111,facebook.data_processing_options_country=0 " +
+			"tiktok.a%2Eb%3Dc=1%2C+2+%26+3"}
 	for i := range rows {
 		if got := strings.Join(rows[i], ","); i >= len(want) || got != want[i] {
 			t.Errorf("devices, row %d: %s", i, got)
 		}
 	}
-	for _, call := range []string{"sharing", "sharing?app_token=" + app, "sharing?app_token=x&device=b", "sharing?app_token=" + app + "&device=b&id_type=oaid",
+	for _, call := range []string{"sharing", "sharing?app_token=" + app, "sharing?app_token=x&device=b",
+		"sharing?app_token=" + app + "&device=b&id_type=oaid",
 		"sharing?app_token=" + app + "&device=b&partner=nobody", "sharing?app_token=" + app + "&device=b&partner=all"} {
 		admin(t, s, "GET", call, 400)
 	}
@@ -180,7 +197,8 @@ func sharingAdminCalls(t *testing.T, s *emulator.Server) {
 	}
 }
 
-// A file whose log isn't what was written is refused: the books would be others than those that were answered for.
+// A file whose log isn't what was written is refused: the books would be others than those that
+// were answered for.
 func TestADamagedSharingLogIsRefused(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string][2]string{
@@ -191,7 +209,8 @@ func TestADamagedSharingLogIsRefused(t *testing.T) {
 		"a bad escape":        {"a%2C1", "a%ZZ1"},
 		"nothing, and opened": {"", ""},
 	} {
-		o := emutest.With(emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db"), SharingPartners: []string{"x.y z"}})
+		o := emutest.With(emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2,
+			DB: filepath.Join(t.TempDir(), "facts.db"), SharingPartners: []string{"x.y z"}})
 		s, stop := emutest.Start(t, o)
 		sendSome(t, s)
 		stop()
@@ -209,7 +228,8 @@ func TestADamagedSharingLogIsRefused(t *testing.T) {
 		if err == nil {
 			check(t, again.Close())
 		}
-		if refused := err != nil && strings.Contains(err.Error(), "read the log of sharing"); refused != (change[0] != "") {
+		if refused := err != nil && strings.Contains(err.Error(), "read the log of sharing"); refused !=
+			(change[0] != "") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -233,10 +253,12 @@ func TestResetSharingByCall(t *testing.T) {
 	}
 }
 
-// Many at once, of few devices: the log's order is that in which the settings were taken, on reopening too.
+// Many at once, of few devices: the log's order is that in which the settings were taken, on
+// reopening too.
 func TestSharingLogHasTheOrderOfTheBooks(t *testing.T) {
 	t.Parallel()
-	o := emutest.With(emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2, DB: filepath.Join(t.TempDir(), "facts.db")})
+	o := emutest.With(emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 2,
+		DB: filepath.Join(t.TempDir(), "facts.db")})
 	s, stop := emutest.Start(t, o)
 	const senders, each = 8, 100
 	var wg sync.WaitGroup
@@ -244,7 +266,9 @@ func TestSharingLogHasTheOrderOfTheBooks(t *testing.T) {
 		wg.Go(func() {
 			for i := range each {
 				device := fmt.Sprint("d", (n+i)%3)
-				if status, answer := postSharing(s, "s2s=1&app_token=APP&idfa="+device+"&"+emutest.Form(sharing.OptionsName, fmt.Sprintf(`{"tiktok":{"n":"%d.%d"}}`, n, i)), ""); status != 200 {
+				if status, answer := postSharing(s,
+					"s2s=1&app_token=APP&idfa="+device+"&"+emutest.Form(sharing.OptionsName,
+						fmt.Sprintf(`{"tiktok":{"n":"%d.%d"}}`, n, i)), ""); status != 200 {
 					t.Error(answer)
 				}
 			}
@@ -261,7 +285,8 @@ func TestSharingLogHasTheOrderOfTheBooks(t *testing.T) {
 	for n, state := range before {
 		list := arrivals(t, s, fmt.Sprint("d", n))
 		total += len(list)
-		if want := "200   tiktok.n=" + state.Options["tiktok"]["n"]; len(list) != state.Arrivals || list[len(list)-1] != want {
+		if want := "200   tiktok.n=" + state.Options["tiktok"]["n"]; len(list) != state.Arrivals ||
+			list[len(list)-1] != want {
 			t.Errorf("%d arrivals, the last %q, want %d and %q", len(list), list[len(list)-1], state.Arrivals, want)
 		}
 	}

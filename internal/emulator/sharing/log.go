@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Schema is the log of all that /third_party_sharing took, in order of arrival. See store.Log. A line is
-// received,status,app_token,idfa,gps_adid,sharing,settings,options
-// with seconds since 1970; a setting is facebook.install=0, an option tiktok.key=value, escaped as in a query.
+// Schema is the log of all that /third_party_sharing took, in order of arrival. See store.Log. A
+// line is received,status,app_token,idfa,gps_adid,sharing,settings,options with seconds since 1970;
+// a setting is facebook.install=0, an option tiktok.key=value, escaped as in a query.
 const Schema = `
 CREATE TABLE sharing (id INTEGER PRIMARY KEY, lines TEXT);`
 
@@ -128,7 +128,8 @@ type Arrival struct {
 
 var errEnough = errors.New("enough")
 
-// arrivals hands out, in the order of taking, what /third_party_sharing took until now, as long as yield wants more.
+// arrivals hands out, in the order of taking, what /third_party_sharing took until now, as long as
+// yield wants more.
 func (b *books) arrivals(yield func(Arrival) bool) error {
 	if err := b.log.Settle(); err != nil {
 		return fmt.Errorf("read the log of sharing: %w", err)
@@ -141,7 +142,8 @@ func (b *books) arrivals(yield func(Arrival) bool) error {
 			return err
 		}
 		n++
-		if !yield(Arrival{N: n, Received: received, Status: req.status, AppToken: req.app, IDFA: req.idfa, GPSADID: req.gpsADID,
+		if !yield(Arrival{N: n, Received: received, Status: req.status, AppToken: req.app, IDFA: req.idfa,
+			GPSADID: req.gpsADID,
 			Sharing: req.master, Settings: fields[6], Options: fields[7]}) {
 			return errEnough
 		}

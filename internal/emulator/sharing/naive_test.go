@@ -22,18 +22,22 @@ import (
 // These follow -args.
 var (
 	sharingSeed = flag.Uint64("devices-seed", 1, "seed of these devices")
-	sharingRuns = flag.Int("devices", 0, "devices of the naive evaluator's test of sharing; 0 means 4000, or 1000 in short mode")
+	sharingRuns = flag.Int("devices", 0,
+		"devices of the naive evaluator's test of sharing; 0 means 4000, or 1000 in short mode")
 )
 
-// naiveParents are the rules' words: session has five children, install one, and all stands above the rest.
+// naiveParents are the rules' words: session has five children, install one, and all stands above
+// the rest.
 var naiveParents = map[string]string{
-	"ad_revenue": "all", "att_update": "all", "event": "all", "sdk_click": "all", "sdk_info": "all", "session": "all", "subscription": "all",
-	"uninstall": "all", "update": "all", "install": "session", "reinstall": "session", "reattribution": "session", "rejected_reattribution": "session",
+	"ad_revenue": "all", "att_update": "all", "event": "all", "sdk_click": "all", "sdk_info": "all", "session": "all",
+	"subscription": "all",
+	"uninstall":    "all", "update": "all", "install": "session", "reinstall": "session", "reattribution": "session",
+	"rejected_reattribution":  "session",
 	"reattribution_reinstall": "session", "rejected_install": "install", "all": "",
 }
 
-// naiveSharing evaluates the rules as they are written, by remembering each word that was said: nothing is worked into
-// other metrics before somebody asks.
+// naiveSharing evaluates the rules as they are written, by remembering each word that was said:
+// nothing is worked into other metrics before somebody asks.
 type naiveSharing struct {
 	disabled bool
 	words    map[string]map[string]bool // partner, metric
@@ -86,8 +90,10 @@ type naiveDraw struct {
 
 var (
 	naivePartners = []string{"all", "all", "dynamic_callbacks", "facebook", "google", "vungle", "a.b, c=d"}
-	naiveMetrics  = []string{"all", "all", "session", "session", "session", "install", "install", "rejected_install", "reinstall", "reattribution",
-		"rejected_reattribution", "reattribution_reinstall", "event", "update", "ad_revenue", "att_update", "sdk_click", "sdk_info", "subscription", "uninstall"}
+	naiveMetrics  = []string{"all", "all", "session", "session", "session", "install", "install", "rejected_install",
+		"reinstall", "reattribution",
+		"rejected_reattribution", "reattribution_reinstall", "event", "update", "ad_revenue", "att_update", "sdk_click",
+		"sdk_info", "subscription", "uninstall"}
 )
 
 // naiveCall is a request with what is to come of it.
@@ -113,7 +119,8 @@ func (d *naiveDraw) call(device string) naiveCall {
 	type said struct{ partner, metric, value string }
 	var list []said
 	for range d.r.IntN(6) {
-		w := naiveWord{naivePartners[d.r.IntN(len(naivePartners))], naiveMetrics[d.r.IntN(len(naiveMetrics))], d.r.IntN(2) == 0}
+		w := naiveWord{naivePartners[d.r.IntN(len(naivePartners))], naiveMetrics[d.r.IntN(len(naiveMetrics))],
+			d.r.IntN(2) == 0}
 		s := said{w.partner, w.metric, fmt.Sprint(w.value)}
 		if w.partner == "facebook" && d.r.IntN(2) == 0 {
 			s.partner = "partner_3"
@@ -158,7 +165,8 @@ func (d *naiveDraw) call(device string) naiveCall {
 		}
 	}
 	for range d.r.IntN(3) {
-		key, value := []string{"eea", "npa", "ad_user_data", "ad_personalization"}[d.r.IntN(4)], []string{"0", "1"}[d.r.IntN(2)]
+		key, value := []string{"eea", "npa", "ad_user_data", "ad_personalization"}[d.r.IntN(4)],
+			[]string{"0", "1"}[d.r.IntN(2)]
 		pairs = append(pairs, sharing.OptionsName+"[google_dma]["+key+"]", value)
 		c.options["google_dma."+key] = value
 	}
@@ -177,7 +185,8 @@ func (d *naiveDraw) call(device string) naiveCall {
 
 // request sends the pairs in the query, in a form, or as JSON where they have no brackets.
 func (d *naiveDraw) request(pairs []string) *http.Request {
-	r := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: sharing.Path}, Header: http.Header{}, Body: http.NoBody}
+	r := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: sharing.Path}, Header: http.Header{},
+		Body: http.NoBody}
 	put := func(kind, text string) {
 		r.Header.Set("Content-Type", kind)
 		r.Body = io.NopCloser(strings.NewReader(text))
@@ -223,7 +232,8 @@ func TestAnySharingEqualsANaiveEvaluation(t *testing.T) {
 		wg.Go(func() {
 			seen, none := map[int]int{}, 0
 			for i := worker; i < n; i += workers {
-				// Each device has a stream of its own, so that a failing one is found again by seed and number.
+				// Each device has a stream of its own, so that a failing one is found again by seed
+				// and number.
 				d := &naiveDraw{r: rand.New(rand.NewPCG(*sharingSeed, uint64(i))), app: s.Apps()[0].Token}
 				off, err := d.device(s, i, partners, seen)
 				none += off
@@ -245,14 +255,18 @@ func TestAnySharingEqualsANaiveEvaluation(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("seed %d: %d devices, %d wrong, answers %v, %d of %d pairs of partner and metric not shared", *sharingSeed, n, bad, statuses, unshared, n*len(partners)*15)
-	if statuses[200] < n || statuses[202] < n/10 || statuses[400] < n/100 || unshared < n*len(partners)*15/5 || unshared > n*len(partners)*12 {
+	t.Logf("seed %d: %d devices, %d wrong, answers %v, %d of %d pairs of partner and metric not shared", *sharingSeed,
+		n, bad, statuses, unshared, n*len(partners)*15)
+	if statuses[200] < n || statuses[202] < n/10 || statuses[400] < n/100 || unshared < n*len(partners)*15/5 ||
+		unshared > n*len(partners)*12 {
 		t.Error("that shows little")
 	}
 }
 
-// device sends a device's requests, and compares what holds after each; it counts what isn't shared in the end.
-func (d *naiveDraw) device(s *emulator.Server, i int, partners []string, statuses map[int]int) (unshared int, err error) {
+// device sends a device's requests, and compares what holds after each; it counts what isn't shared
+// in the end.
+func (d *naiveDraw) device(s *emulator.Server, i int, partners []string, statuses map[int]int) (unshared int,
+	err error) {
 	device := fmt.Sprintf("device-%d", i)
 	naive := &naiveSharing{words: map[string]map[string]bool{}, options: map[string]string{}}
 	var sent []string
@@ -284,7 +298,8 @@ func (d *naiveDraw) device(s *emulator.Server, i int, partners []string, statuse
 					unshared++
 				}
 				if shared, listed := got.Partners[partner][metric]; !listed || shared != want {
-					return 0, fmt.Errorf("%s: %s of %s is %t, want %t", strings.Join(sent, ", then "), metric, partner, shared, want)
+					return 0, fmt.Errorf("%s: %s of %s is %t, want %t", strings.Join(sent, ", then "), metric, partner,
+						shared, want)
 				}
 			}
 		}

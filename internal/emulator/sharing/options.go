@@ -15,8 +15,9 @@ func byGroupAndKey(a, b option) int {
 	return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.key, b.key))
 }
 
-// The groups whose keys are documented, with the values that each key takes; "partner_dma" is the document's word for
-// google_dma. Sources: the interface document, and the service's pages on its SDKs' privacy features.
+// The groups whose keys are documented, with the values that each key takes; "partner_dma" is the
+// document's word for google_dma. Sources: the interface document, and the service's pages on its
+// SDKs' privacy features.
 var optionGroups = map[string]map[string][]string{
 	"google_dma": {"eea": {"0", "1"}, "ad_personalization": {"0", "1"}, "ad_user_data": {"0", "1"}, "npa": {"0", "1"}},
 	"facebook":   {facebookCountry: {"0", "1"}, facebookState: {"0", "1000", "1001", "1002"}},
@@ -27,7 +28,8 @@ const (
 	facebookState   = "data_processing_options_state"
 )
 
-// readOptions reads granular_third_party_sharing_options; what is invalid goes to bad, the rest is returned, sorted.
+// readOptions reads granular_third_party_sharing_options; what is invalid goes to bad, the rest is
+// returned, sorted.
 func (p *partnerNames) readOptions(o objectParam, bad *issues) []option {
 	var out []option
 	for _, raw := range o.texts {
@@ -119,7 +121,8 @@ func (p *partnerNames) optionGroup(name string) (string, bool) {
 	return p.names[i], true
 }
 
-// mergedOptions is the old options with the new ones, which go over equal names, later ones over earlier ones. It is sorted.
+// mergedOptions is the old options with the new ones, which go over equal names, later ones over
+// earlier ones. It is sorted.
 func mergedOptions(old, added []option) []option {
 	if len(added) == 0 {
 		return old

@@ -32,7 +32,8 @@ const (
 	bodyLimit = 1 << 20 // bytes. Source: the service's page on server-to-server calls
 )
 
-// params are parameters as they were sent in one place. Of a plain one that is repeated the first counts.
+// params are parameters as they were sent in one place. Of a plain one that is repeated the first
+// counts.
 type params struct {
 	plain             [len(plainNames)]string
 	settings, options objectParam
@@ -61,8 +62,8 @@ type piece struct {
 // empty reports whether the object wasn't sent at all.
 func (p objectParam) empty() bool { return len(p.texts) == 0 && len(p.pieces) == 0 }
 
-// readParams reads query and body, name by name; the body goes first. refused is the service's word for
-// what can't be read at all.
+// readParams reads query and body, name by name; the body goes first. refused is the service's word
+// for what can't be read at all.
 func readParams(r *http.Request) (p params, refused string) {
 	if r.Method != http.MethodPost {
 		return p, "Method not allowed"

@@ -19,8 +19,9 @@ type partnerNames struct {
 	read   reading.Set
 }
 
-// makePartners knows all, the partners of the channel setup by slug and by number, those of reports, and more, which have
-// one word for a name and an ID. Partners of the channel setup that no report has get IDs that are made up.
+// makePartners knows all, the partners of the channel setup by slug and by number, those of
+// reports, and more, which have one word for a name and an ID. Partners of the channel setup that
+// no report has get IDs that are made up.
 func makePartners(o Options) *partnerNames {
 	p := &partnerNames{place: map[string]int{}, called: map[string]int{}, ids: map[string]int{}, read: o.Readings}
 	p.learn("all") // everyPartner

@@ -1,11 +1,12 @@
-// Package sharing answers the emulated service's third-party sharing: which device of an app shares what with whom.
-// Without it nobody could say, after a crash or a retry, whether each device ended up with the choice that was sent last.
+// Package sharing answers the emulated service's third-party sharing: which device of an app shares
+// what with whom. Without it nobody could say, after a crash or a retry, whether each device ended
+// up with the choice that was sent last.
 //
 //	request ── read ──┬── valid parts ── books (one state a device) and log (every arrival, in order)
 //	                  └── invalid parts ── 202 if something else is valid, else 400
 //
-// The books are what comes of the log: a kept file is replayed when it is opened. What holds for a device is read with
-// StateOf, what arrived with Arrivals.
+// The books are what comes of the log: a kept file is replayed when it is opened. What holds for a
+// device is read with StateOf, what arrived with Arrivals.
 package sharing
 
 import (
@@ -46,10 +47,11 @@ const (
 
 // Options say whose settings are taken.
 type Options struct {
-	Tokens   map[string]string // Bearer tokens, and the app each is of, "" for any; an app with none isn't asked for one
-	Channels []string          // the partners of the channel setup, in its order, which partner_1, partner_2... count
-	Reported []Partner         // the partners that reports have
-	Partners []string          // partners besides
+	// Bearer tokens, and the app each is of, "" for any; an app with none isn't asked for one.
+	Tokens   map[string]string
+	Channels []string  // the partners of the channel setup, in its order, which partner_1, partner_2... count
+	Reported []Partner // the partners that reports have
+	Partners []string  // partners besides
 	HasApp   func(token string) (bool, error)
 	Readings reading.Set // how the service does what its document leaves open
 	Kept     bool        // an answer waits until its line is in the file
@@ -73,28 +75,32 @@ func New(db *store.DB, o Options) (*Service, error) {
 	s.books.log, s.books.kept = store.NewLog(db, "sharing"), o.Kept
 	for token, app := range o.Tokens {
 		if token == "" || app != "" && !s.hasApp(app) {
-			return nil, fmt.Errorf("sharing token %q of app %q: want a token, and an app of the account or none", token, app)
+			return nil, fmt.Errorf("sharing token %q of app %q: want a token, and an app of the account or none", token,
+				app)
 		}
 	}
 	return s, nil
 }
 
-// Replay makes the books of what the log of a kept file comes to. It is called once, before the first request.
+// Replay makes the books of what the log of a kept file comes to. It is called once, before the
+// first request.
 func (s *Service) Replay() error { return s.books.replay() }
 
 // Close waits until all that was taken is in the file, and returns what couldn't be written.
 func (s *Service) Close() error { return s.books.log.Settle() }
 
-// Summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but for those that were
-// refused.
+// Summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but
+// for those that were refused.
 func (s *Service) Summary() Summary { return s.books.summary() }
 
-// StateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was said of, idfa first.
+// StateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was
+// said of, idfa first.
 func (s *Service) StateOf(app, idType, device string) State {
 	return s.books.stateOf(app, idType, device)
 }
 
-// Arrivals hands out, in the order of taking, what was taken until now, as long as yield wants more.
+// Arrivals hands out, in the order of taking, what was taken until now, as long as yield wants
+// more.
 func (s *Service) Arrivals(yield func(Arrival) bool) error {
 	return s.books.arrivals(yield)
 }
@@ -104,8 +110,8 @@ func (s *Service) Reset() error { return s.books.reset() }
 
 // Serve answers POST /third_party_sharing.
 //
-// A request is read before all waiting, so that two of one device that are under way at a time are noticed, and taken
-// after it, so that they would change places.
+// A request is read before all waiting, so that two of one device that are under way at a time are
+// noticed, and taken after it, so that they would change places.
 func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	req, bad, refused := s.read(r)
 	if x.Fault.Refuses() {
@@ -132,7 +138,8 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	x.Deliver(answer, failed)
 }
 
-// read reads and checks a request. refused is why nothing of it is taken, and then req has no device.
+// read reads and checks a request. refused is why nothing of it is taken, and then req has no
+// device.
 func (s *Service) read(r *http.Request) (req request, bad issues, refused string) {
 	p, refused := readParams(r)
 	if s.opts.Readings.Is(reading.SharingForm, "json-options") {
@@ -144,7 +151,8 @@ func (s *Service) read(r *http.Request) (req request, bad issues, refused string
 	if refused != "" {
 		return req, bad, refused
 	}
-	got := request{app: p.plain[paramApp], idfa: p.plain[paramIDFA], gpsADID: p.plain[paramGPSADID], status: http.StatusOK}
+	got := request{app: p.plain[paramApp], idfa: p.plain[paramIDFA], gpsADID: p.plain[paramGPSADID],
+		status: http.StatusOK}
 	switch choice := p.plain[paramSharing]; choice {
 	case "", "enable", "disable":
 		got.master = choice

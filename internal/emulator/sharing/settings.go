@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// readSettings reads partner_sharing_settings in each of its forms; what is invalid goes to bad, the rest is returned.
+// readSettings reads partner_sharing_settings in each of its forms; what is invalid goes to bad,
+// the rest is returned.
 func (p *partnerNames) readSettings(o objectParam, bad *issues) []setting {
 	r := settingsReader{partners: p, bad: bad}
 	for _, raw := range o.texts {

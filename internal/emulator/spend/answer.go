@@ -11,7 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// reply is the answer to a record in the form of the chosen readings. refused are the fixed words of the books.
+// reply is the answer to a record in the form of the chosen readings. refused are the fixed words
+// of the books.
 func (s *Service) reply(status int, refused string) wire.Reply {
 	switch {
 	case status == http.StatusOK:
@@ -32,7 +33,8 @@ func (s *Service) reply(status int, refused string) wire.Reply {
 	case "error":
 		a.ContentType, a.Body = "application/json", asJSON(map[string]string{"error": refused})
 	case "html":
-		a.ContentType, a.Body = "text/html; charset=utf-8", fmt.Appendf(nil, "<!doctype html><title>%d</title><p>%s\n", status, html.EscapeString(refused))
+		a.ContentType, a.Body = "text/html; charset=utf-8", fmt.Appendf(nil, "<!doctype html><title>%d</title><p>%s\n",
+			status, html.EscapeString(refused))
 	case "empty":
 		a.ContentType, a.Body = "", nil
 	case "422":

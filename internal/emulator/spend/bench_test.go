@@ -8,8 +8,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-// BenchmarkCost posts records over loopback, with next to no work on the client's side: requests are texts, answers of
-// known length. What it takes is the emulator's.
+// BenchmarkCost posts records over loopback, with next to no work on the client's side: requests
+// are texts, answers of known length. What it takes is the emulator's.
 func BenchmarkCost(b *testing.B) {
 	var s *emulator.Server
 	var list []emulator.Engagement

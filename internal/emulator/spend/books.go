@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// window is how long after an engagement its spend is taken. Source: the service's interface document.
+// window is how long after an engagement its spend is taken. Source: the service's interface
+// document.
 const window = 7 * 24 * time.Hour
 
 // The states of a Cost ID. A pending one is nobody's engagement yet, and expires after window.
@@ -42,8 +43,8 @@ type booked struct {
 	state    uint8
 }
 
-// books hold the spend that was taken. Every record is taken for good once it was answered 200: with a kept file it is
-// there by then.
+// books hold the spend that was taken. Every record is taken for good once it was answered 200:
+// with a kept file it is there by then.
 type books struct {
 	keep *store.Log  // nil: nothing is kept
 	read reading.Set // what is refused, and what a Cost ID that is there already means
@@ -64,7 +65,8 @@ func newBooks(read reading.Set) *books {
 }
 
 // take books a record, and returns when it is kept.
-func (b *books) take(rec record, e facts.Engagement, found bool, now time.Time) (status int, refused string, err error) {
+func (b *books) take(rec record, e facts.Engagement, found bool, now time.Time) (status int, refused string,
+	err error) {
 	b.mu.Lock()
 	if status, refused := b.refuses(rec, e, found, now); refused != "" {
 		b.mu.Unlock()
@@ -102,15 +104,17 @@ func (b *books) refuses(rec record, e facts.Engagement, found bool, now time.Tim
 	return 0, ""
 }
 
-// book is take in memory. The same content again changes nothing, other content replaces what was there, unless the
-// engagement is too old by now.
+// book is take in memory. The same content again changes nothing, other content replaces what was
+// there, unless the engagement is too old by now.
 func (b *books) book(rec record, e facts.Engagement, found bool, now time.Time) {
 	old, known := b.records[rec.costID]
 	tooLate := found && now.Sub(e.Time) > window
-	r := booked{amount: rec.amount, tag: strings.Clone(rec.tag), received: now.Unix(), pricing: rec.pricing, currency: rec.currency, state: pending, times: 1}
+	r := booked{amount: rec.amount, tag: strings.Clone(rec.tag), received: now.Unix(), pricing: rec.pricing,
+		currency: rec.currency, state: pending, times: 1}
 	if known {
 		r.received, r.times, r.replaced = old.received, old.times+1, old.replaced
-		same := old.amount == rec.amount && old.tag == rec.tag && old.pricing == rec.pricing && old.currency == rec.currency
+		same := old.amount == rec.amount && old.tag == rec.tag && old.pricing == rec.pricing &&
+			old.currency == rec.currency
 		stays := same || b.read.Is(reading.SpendDuplicate, "keeps")
 		if stays || tooLate {
 			old.times++
@@ -171,12 +175,14 @@ type Record struct {
 	Replaced int    // how often other content came
 }
 
-// Summary sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that were refused.
+// Summary sums up what arrived at /cost. A kept file's earlier arrivals count, but for those that
+// were refused.
 func (s *Service) Summary() Summary {
 	b, now := s.books, s.opts.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := Summary{Counts: b.answers.Counts(), Records: len(b.records), Duplicates: b.same, Replaced: b.other, TooLate: b.tooLate, States: map[string]int{}, Totals: []Total{}}
+	out := Summary{Counts: b.answers.Counts(), Records: len(b.records), Duplicates: b.same, Replaced: b.other,
+		TooLate: b.tooLate, States: map[string]int{}, Totals: []Total{}}
 	for _, r := range b.records {
 		out.States[r.stateAt(now)]++
 	}
@@ -184,7 +190,8 @@ func (s *Service) Summary() Summary {
 	sums := map[key]entry{}
 	for _, row := range b.rows {
 		for _, e := range row.entries {
-			k := key{facts.DayTime(row.fact.Day).Format(time.DateOnly), costTypes[row.pricing-1], strings.ToLower(isoCodes[e.currency])}
+			k := key{facts.DayTime(row.fact.Day).Format(time.DateOnly), costTypes[row.pricing-1],
+				strings.ToLower(isoCodes[e.currency])}
 			t := sums[k]
 			sums[k] = entry{records: t.records + e.records, sum: t.sum + e.sum}
 		}
@@ -193,7 +200,8 @@ func (s *Service) Summary() Summary {
 		out.Totals = append(out.Totals, Total{k.day, k.costType, k.currency, t.records, amountText(t.sum)})
 	}
 	slices.SortFunc(out.Totals, func(a, b Total) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.CostType, b.CostType), cmp.Compare(a.Currency, b.Currency))
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.CostType, b.CostType),
+			cmp.Compare(a.Currency, b.Currency))
 	})
 	return out
 }
@@ -205,7 +213,8 @@ func (s *Service) Records() []Record {
 	defer b.mu.Unlock()
 	out := make([]Record, 0, len(b.records))
 	for id, r := range b.records {
-		rec := Record{CostType: costTypes[r.pricing-1], Currency: strings.ToLower(isoCodes[r.currency]), Amount: amountText(r.amount),
+		rec := Record{CostType: costTypes[r.pricing-1], Currency: strings.ToLower(isoCodes[r.currency]),
+			Amount: amountText(r.amount),
 			CostID: id, Tag: r.tag, State: r.stateAt(now), Times: int(r.times), Replaced: int(r.replaced)}
 		if r.row != 0 {
 			rec.Day = facts.DayTime(b.rows[r.row].fact.Day).Format(time.DateOnly)
@@ -223,7 +232,8 @@ func (r booked) stateAt(now time.Time) string {
 	return stateNames[r.state]
 }
 
-// Admin answers the admin calls about spend; known is false for other calls. Without an answer it has answered by itself.
+// Admin answers the admin calls about spend; known is false for other calls. Without an answer it
+// has answered by itself.
 func (s *Service) Admin(x *wire.Exchange, call string) (answer any, known bool) {
 	switch call {
 	case "GET spend":
@@ -240,9 +250,11 @@ func (s *Service) Admin(x *wire.Exchange, call string) (answer any, known bool) 
 func (s *Service) writeRecords(x *wire.Exchange) {
 	x.Header().Set("Content-Type", wire.CSV)
 	w := csv.NewWriter(x)
-	_ = w.Write([]string{"cost_id", "cost_type", "cost_currency", "cost_amount", "tag", "state", "day", "times", "replaced"})
+	_ = w.Write([]string{"cost_id", "cost_type", "cost_currency", "cost_amount", "tag", "state", "day", "times",
+		"replaced"})
 	for _, r := range s.Records() {
-		_ = w.Write([]string{r.CostID, r.CostType, r.Currency, r.Amount, r.Tag, r.State, r.Day, fmt.Sprint(r.Times), fmt.Sprint(r.Replaced)})
+		_ = w.Write([]string{r.CostID, r.CostType, r.Currency, r.Amount, r.Tag, r.State, r.Day, fmt.Sprint(r.Times),
+			fmt.Sprint(r.Replaced)})
 	}
 	w.Flush() // a client that is gone needs no answer
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
-// isoCodes are the currencies of ISO 4217's list one as of 2026, those of precious metals, units of account and tests
-// left out: nobody pays for a click in them.
-// Source: www.six-group.com/en/products-services/financial-information/data-standards.html
+// isoCodes are the currencies of ISO 4217's list one as of 2026, those of precious metals, units of
+// account and tests left out: nobody pays for a click in them. Source:
+// www.six-group.com/en/products-services/financial-information/data-standards.html
 var isoCodes = strings.Fields(`
 AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY COP CRC
 CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR

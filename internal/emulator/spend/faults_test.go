@@ -28,7 +28,8 @@ func TestCostFaults(t *testing.T) {
 		{emulator.Fault{Kind: emulator.FaultStatus, Status: 401}, "401  Unauthorized", 0, 0},
 		{emulator.Fault{Kind: emulator.FaultSlow, Delay: time.Hour}, "200  OK", 1, time.Hour},
 		{emulator.Fault{Kind: emulator.FaultReset}, "broken", 0, 0},
-		{emulator.Fault{Kind: emulator.FaultHTML}, "200  <!doctype html><title>Please stand by</title><p>We will be back, soon.\n", 0, 0},
+		{emulator.Fault{Kind: emulator.FaultHTML},
+			"200  <!doctype html><title>Please stand by</title><p>We will be back, soon.\n", 0, 0},
 		{emulator.Fault{Kind: emulator.FaultCut}, "200  O, broken", 1, 0},
 		{emulator.Fault{Kind: emulator.FaultEmpty}, "200  ", 1, 0},
 		{emulator.Fault{Kind: emulator.FaultLost}, "broken", 1, 0},
@@ -47,7 +48,8 @@ func TestCostFaults(t *testing.T) {
 			s.SetFaults([]emulator.Fault{c.fault})
 			start := time.Now()
 			post := func() string {
-				r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://x/cost", strings.NewReader(with("tag", "t").Encode()))
+				r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://x/cost",
+					strings.NewReader(with("tag", "t").Encode()))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -118,11 +120,13 @@ func TestCostCutsAnEmptyAnswer(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"spend-answer=empty", "spend-answer=204"} {
 		synctest.Test(t, func(t *testing.T) {
-			s, err := emulator.New(emulator.Options{Apps: 1, Days: 2, Readings: []string{answer}, Faults: []emulator.Fault{{Path: "cost", Kind: emulator.FaultCut}}})
+			s, err := emulator.New(emulator.Options{Apps: 1, Days: 2, Readings: []string{answer},
+				Faults: []emulator.Fault{{Path: "cost", Kind: emulator.FaultCut}}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://x/cost?"+with("tag", "t").Encode(), nil)
+			r, err := http.NewRequestWithContext(context.Background(), http.MethodPost,
+				"http://x/cost?"+with("tag", "t").Encode(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/store"
 )
 
-// Schema is the log of all that was answered 200, in order of arrival, as lines of JSON. The books are what comes of
-// it. See store.Log.
+// Schema is the log of all that was answered 200, in order of arrival, as lines of JSON. The books
+// are what comes of it. See store.Log.
 const Schema = `
 CREATE TABLE spend (id INTEGER PRIMARY KEY, lines TEXT);`
 

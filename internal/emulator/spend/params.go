@@ -19,8 +19,8 @@ var paramNames = [...]string{"cost_type", "cost_currency", "cost_amount", "cost_
 // params are the parameters as they were sent.
 type params [len(paramNames)]string
 
-// costTypes are the values of cost_type; the place here, counted from 1, is facts.PayInstall and so on.
-// Source: the service's help page on the ad spend endpoint.
+// costTypes are the values of cost_type; the place here, counted from 1, is facts.PayInstall and so
+// on. Source: the service's help page on the ad spend endpoint.
 var costTypes = []string{"cpi", "cpc", "cpm", "cpe"}
 
 // record is a checked record. Amounts are in units of 0.00001 of the currency.
@@ -38,7 +38,8 @@ const (
 	bodyLimit      = 64 << 10
 )
 
-// parameters are the query and the form of a request, those of the two that are read. refused says in fixed words why the form can't be.
+// parameters are the query and the form of a request, those of the two that are read. refused says
+// in fixed words why the form can't be.
 func (s *Service) parameters(r *http.Request) (sent []string, refused string) {
 	from := s.opts.Readings.Of(reading.SpendParameters)
 	if from != "form" {
@@ -54,7 +55,8 @@ func (s *Service) parameters(r *http.Request) (sent []string, refused string) {
 	return sent, ""
 }
 
-// readRecord reads and checks the record that was sent. refused says in fixed words what is wrong with it.
+// readRecord reads and checks the record that was sent. refused says in fixed words what is wrong
+// with it.
 func (s *Service) readRecord(method string, sent []string) (rec record, refused string) {
 	if method != http.MethodPost {
 		return rec, "method: not POST"
@@ -78,7 +80,8 @@ func (s *Service) readRecord(method string, sent []string) (rec record, refused 
 	return v.check()
 }
 
-// read takes what isn't there yet from a query or a form: the query goes before the form, a first value before others.
+// read takes what isn't there yet from a query or a form: the query goes before the form, a first
+// value before others.
 func (v *params) read(encoded string) (refused string) {
 	for encoded != "" {
 		var pair string
@@ -129,7 +132,8 @@ func (v *params) check() (rec record, refused string) {
 
 // values are the record's parameters in their shortest form.
 func (rec record) values() params {
-	return params{costTypes[rec.pricing-1], strings.ToLower(isoCodes[rec.currency]), amountText(rec.amount), rec.costID, rec.tag}
+	return params{costTypes[rec.pricing-1], strings.ToLower(isoCodes[rec.currency]), amountText(rec.amount), rec.costID,
+		rec.tag}
 }
 
 // parseAmount reads a plain decimal: no sign, no exponent, no group of digits.

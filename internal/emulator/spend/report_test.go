@@ -21,7 +21,8 @@ import (
 // costCells reads a csv_report by day, app and campaign as micros, by row and metric.
 func costCells(t *testing.T, s *emulator.Server, metrics, more string) map[string]*big.Int {
 	t.Helper()
-	body := emutest.Get(t, s, "csv_report?dimensions=day,app,campaign&metrics="+metrics+"&date_period=-9d:-0d"+more, 200)
+	body := emutest.Get(t, s, "csv_report?dimensions=day,app,campaign&metrics="+metrics+"&date_period=-9d:-0d"+more,
+		200)
 	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -40,19 +41,23 @@ func costCells(t *testing.T, s *emulator.Server, metrics, more string) map[strin
 	return cells
 }
 
-// TestSpendIsReported adds up by hand what was sent, and looks for it in reports that were asked for before and after.
+// TestSpendIsReported adds up by hand what was sent, and looks for it in reports that were asked
+// for before and after.
 func TestSpendIsReported(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()
-	const metrics = "click_cost,impression_cost,install_cost,event_cost,adjust_cost,cost,network_cost,installs,clicks,daus,paid_clicks"
-	for _, currency := range []string{"usd", "eur", "kwd"} { // none worth less than a dollar, where a micro of USD is many
+	const metrics = "click_cost,impression_cost,install_cost,event_cost,adjust_cost,cost,network_cost,installs," +
+		"clicks,daus,paid_clicks"
+	// None worth less than a dollar, where a micro of USD is many.
+	for _, currency := range []string{"usd", "eur", "kwd"} {
 		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 4, Days: 12})
 		before := costCells(t, s, metrics, "&currency="+currency)
 		rowsBefore := len(before)
 		added := 0
 		for i, e := range emutest.Engagements(s, emutest.Noon, 6, 0, 4) {
 			n := i*7919 + 12345
-			kind := [][2]string{{"cpc", "click_cost"}, {"cpm", "impression_cost"}, {"cpi", "install_cost"}, {"cpe", "event_cost"}}[i%4]
+			kind := [][2]string{{"cpc", "click_cost"}, {"cpm", "impression_cost"}, {"cpi", "install_cost"},
+				{"cpe", "event_cost"}}[i%4]
 			typ, metric := kind[0], kind[1]
 			amount := fmt.Sprintf("%d.%05d", n/100_000, n%100_000)
 			if typ == "cpm" { // a price for a thousand: exact in micros, else rows would round
@@ -94,7 +99,8 @@ func TestSpendIsReported(t *testing.T) {
 	}
 }
 
-// Where the network's numbers count, a partner's don't; replaced spend moves, and nothing is left of it.
+// Where the network's numbers count, a partner's don't; replaced spend moves, and nothing is left
+// of it.
 func TestSpendModesAndCorrections(t *testing.T) {
 	t.Parallel()
 	o := emulator.Options{Now: emutest.AtNoon, Apps: 3, Days: 10, DB: filepath.Join(t.TempDir(), "facts.db")}
@@ -128,17 +134,20 @@ func TestSpendModesAndCorrections(t *testing.T) {
 }
 
 // spentReport is where the spend of these tests shows.
-const spentReport = "csv_report?dimensions=hour,app,campaign,country_code&metrics=installs,cost,network_cost,roas_d7,purchase_revenue&date_period=2026-03-08:2026-03-14"
+const spentReport = "csv_report?dimensions=hour,app,campaign,country_code" +
+	"&metrics=installs,cost,network_cost,roas_d7,purchase_revenue&date_period=2026-03-08:2026-03-14"
 
 func TestSpendIsKept(t *testing.T) {
 	t.Parallel()
-	o := emulator.Options{Now: emutest.AtNoon, Seed: 5, Apps: 3, Days: 10, DB: filepath.Join(t.TempDir(), "facts.db"), Rate: -1}
+	o := emulator.Options{Now: emutest.AtNoon, Seed: 5, Apps: 3, Days: 10, DB: filepath.Join(t.TempDir(), "facts.db"),
+		Rate: -1}
 	s, stop := emutest.Start(t, o)
 	var wg sync.WaitGroup
 	for i, e := range emutest.Engagements(s, emutest.Noon, 8, 0, 20) {
 		wg.Go(func() {
 			for n := range 1 + i%3 { // some twice, some changed
-				if w := emutest.PostCost(s, emutest.Cost("cpe", "gbp", fmt.Sprint(n/2), e.CostID, "tag \n\" <&>"), true); w.Code != 200 {
+				if w := emutest.PostCost(s, emutest.Cost("cpe", "gbp", fmt.Sprint(n/2), e.CostID, "tag \n\" <&>"),
+					true); w.Code != 200 {
 					t.Errorf("%d", w.Code)
 				}
 			}
@@ -147,7 +156,8 @@ func TestSpendIsKept(t *testing.T) {
 	wg.Wait()
 	emutest.PostCost(s, emutest.Cost("cpi", "usd", "1", "nobodys-cost-id", "t"), true)
 	books, records, report := s.Spend(), s.SpendRecords(), emutest.Get(t, s, spentReport, 200)
-	if books.Duplicates == 0 || books.Replaced == 0 || books.States["late"] == 0 || books.States["matched"] < 100 || books.States["pending"] != 1 {
+	if books.Duplicates == 0 || books.Replaced == 0 || books.States["late"] == 0 || books.States["matched"] < 100 ||
+		books.States["pending"] != 1 {
 		t.Errorf("books %+v: the test shows little", books)
 	}
 	stop()
@@ -219,7 +229,8 @@ func TestSpendAdmin(t *testing.T) {
 	}
 }
 
-// Spend goes with whom it was paid for through every filter: each row of it is like one of that day's, but for numbers.
+// Spend goes with whom it was paid for through every filter: each row of it is like one of that
+// day's, but for numbers.
 func TestSpendRowsHaveTwins(t *testing.T) {
 	slow.Test(t)
 	t.Parallel()

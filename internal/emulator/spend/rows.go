@@ -25,7 +25,8 @@ type entry struct {
 	sum      int64
 }
 
-// move adds a record to its row, sign 1, or takes it out again, sign -1. f is the row's when it may be new.
+// move adds a record to its row, sign 1, or takes it out again, sign -1. f is the row's when it may
+// be new.
 func (b *books) move(r booked, f *facts.Fact, sign int) {
 	if r.row == 0 {
 		return
@@ -49,8 +50,9 @@ func (b *books) move(r booked, f *facts.Fact, sign int) {
 	b.dirty[r.row] = true
 }
 
-// micros is the row's spend in micros of USD. It is rounded up, so that a report in the record's own currency, which
-// rounds down, shows what was sent, where a micro of USD is no more than a micro of the currency.
+// micros is the row's spend in micros of USD. It is rounded up, so that a report in the record's
+// own currency, which rounds down, shows what was sent, where a micro of USD is no more than a
+// micro of the currency.
 func (row *factRow) micros() (usd int64) {
 	for _, e := range row.entries {
 		amount := e.sum * 10 // a unit is ten micros
@@ -66,8 +68,9 @@ func (row *factRow) micros() (usd int64) {
 // up divides what isn't negative and rounds up.
 func up(a, b int64) int64 { return (a + b - 1) / b }
 
-// publish brings the facts up to what the books say: a report that begins after it shows every record that was answered
-// before. The changed rows are taken inside the transaction, so that what is written is never older than what was there.
+// publish brings the facts up to what the books say: a report that begins after it shows every
+// record that was answered before. The changed rows are taken inside the transaction, so that what
+// is written is never older than what was there.
 func (b *books) publish(s *store.DB) error {
 	b.mu.Lock()
 	none := len(b.rows) == 0
@@ -94,8 +97,8 @@ func (b *books) publish(s *store.DB) error {
 	return nil
 }
 
-// changed takes the rows that the facts lack: the ids of all of them, and what they are by now. A row whose last record
-// was moved elsewhere is nothing.
+// changed takes the rows that the facts lack: the ids of all of them, and what they are by now. A
+// row whose last record was moved elsewhere is nothing.
 func (b *books) changed() (ids []int, rows []facts.Fact) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +109,8 @@ func (b *books) changed() (ids []int, rows []facts.Fact) {
 		if len(row.entries) == 0 {
 			continue
 		}
-		rows = append(rows, facts.Fact{ID: id, Day: row.fact.Day, Slice: row.fact.Slice, Hour: row.fact.Hour, FirstSlice: row.fact.FirstSlice,
+		rows = append(rows, facts.Fact{ID: id, Day: row.fact.Day, Slice: row.fact.Slice, Hour: row.fact.Hour,
+			FirstSlice: row.fact.FirstSlice,
 			Engagement: row.fact.Engagement, Reattributed: row.fact.Reattributed, AdSource: row.fact.AdSource,
 			Pricing: int(row.pricing), Spend: int(row.micros())})
 	}

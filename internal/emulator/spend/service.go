@@ -1,12 +1,13 @@
-// Package spend answers the emulated service's ad spend endpoint, POST /cost, and keeps the books of what arrived.
-// Without it no test could show that each record of a spend file is counted exactly once, in the campaign and on the day
-// of its engagement.
+// Package spend answers the emulated service's ad spend endpoint, POST /cost, and keeps the books
+// of what arrived. Without it no test could show that each record of a spend file is counted
+// exactly once, in the campaign and on the day of its engagement.
 //
 //	record ── credential, form ── engagement of its Cost ID ──┬── matched: a row of facts, by Publish
 //	                                                          ├── late: answered 200, booked nowhere
 //	                                                          └── pending, then expired: nobody's engagement
 //
-// Amounts are kept exactly, in units of 0.00001 of their currency, and become micros of USD once a row, rounded up.
+// Amounts are kept exactly, in units of 0.00001 of their currency, and become micros of USD once a
+// row, rounded up.
 package spend
 
 import (
@@ -51,8 +52,8 @@ func New(w *facts.World, o Options) (*Service, error) {
 	return s, s.openBooks()
 }
 
-// Publish brings the facts up to what the books say, so that a report that begins after it shows every record that was
-// answered before.
+// Publish brings the facts up to what the books say, so that a report that begins after it shows
+// every record that was answered before.
 func (s *Service) Publish() error { return s.books.publish(s.world.Store) }
 
 // Serve answers POST /cost.
@@ -74,8 +75,8 @@ func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	x.Deliver(reply, plain)
 }
 
-// take does what the request asks, in the order of credential, form, permission. refused says in fixed words why it
-// didn't; the statuses' own names say it to the client.
+// take does what the request asks, in the order of credential, form, permission. refused says in
+// fixed words why it didn't; the statuses' own names say it to the client.
 func (s *Service) take(r *http.Request) (status int, refused string, err error) {
 	sent, refused := s.parameters(r)
 	network, known := s.partner(r.Header, sent)
@@ -100,7 +101,8 @@ func (s *Service) take(r *http.Request) (status int, refused string, err error) 
 	return s.books.take(rec, e, found, now)
 }
 
-// partner finds the network that the credential may post for, which is in the header or in the parameters; "" is any.
+// partner finds the network that the credential may post for, which is in the header or in the
+// parameters; "" is any.
 func (s *Service) partner(h http.Header, sent []string) (network string, known bool) {
 	if s.opts.Open || s.opts.Readings.Is(reading.SpendAuth, "open") {
 		return "", true
@@ -146,5 +148,6 @@ const mostPosts = 500
 
 // plain answers with the status's name, as the documents have it for /cost.
 func plain(status, retryAfter int) wire.Reply {
-	return wire.Reply{Status: status, RetryAfter: retryAfter, ContentType: "text/plain; charset=utf-8", Body: []byte(http.StatusText(status))}
+	return wire.Reply{Status: status, RetryAfter: retryAfter, ContentType: "text/plain; charset=utf-8",
+		Body: []byte(http.StatusText(status))}
 }

@@ -38,7 +38,8 @@ func TestCostParameters(t *testing.T) {
 		reason string // "": 200
 	}{
 		{"all is well", with("tag", "t"), ""},
-		{"cpc", with("cost_type", "cpc"), ""}, {"cpe", with("cost_type", "cpe"), ""}, {"cpm", with("cost_type", "cpm"), ""},
+		{"cpc", with("cost_type", "cpc"), ""}, {"cpe", with("cost_type", "cpe"), ""},
+		{"cpm", with("cost_type", "cpm"), ""},
 		{"no type", with("cost_type", ""), "cost_type: missing"},
 		{"no currency", with("cost_currency", ""), "cost_currency: missing"},
 		{"no amount", with("cost_amount", ""), "cost_amount: missing"},
@@ -48,7 +49,8 @@ func TestCostParameters(t *testing.T) {
 		{"a type in capitals", with("cost_type", "CPI"), "cost_type: not cpc, cpi, cpe or cpm"},
 		{"another currency", with("cost_currency", "zzz"), "cost_currency: not an ISO 4217 code in lower case"},
 		{"gold", with("cost_currency", "xau"), "cost_currency: not an ISO 4217 code in lower case"},
-		{"a currency that is no more", with("cost_currency", "dem"), "cost_currency: not an ISO 4217 code in lower case"},
+		{"a currency that is no more", with("cost_currency", "dem"),
+			"cost_currency: not an ISO 4217 code in lower case"},
 		{"a currency in capitals", with("cost_currency", "USD"), "cost_currency: not an ISO 4217 code in lower case"},
 		{"a young currency", with("cost_currency", "zwg"), ""},
 		{"no cents", with("cost_amount", "2"), ""},
@@ -76,9 +78,12 @@ func TestCostParameters(t *testing.T) {
 		{"a tag of 128", with("tag", letters(128, "ü")), ""},
 		{"a tag of 129", with("tag", letters(129, "u")), "tag: more than 128 characters"},
 		{"not UTF-8", with("tag", "\xff"), "tag: not UTF-8"},
-		{"more than is asked for", url.Values{"cost_type": {"cpi"}, "cost_currency": {"usd"}, "cost_amount": {"1"}, "cost_id": {"abc123_company_2"}, "tag": {"t"}, "app": {"x"}}, ""},
-		{"a name in capitals", url.Values{"cost_type": {"cpi"}, "cost_currency": {"usd"}, "cost_amount": {"1"}, "Cost_ID": {"abc123_company_2"}, "tag": {"t"}}, "cost_id: missing"},
-		{"twice: the first counts", url.Values{"cost_type": {"cpi", "nonsense"}, "cost_currency": {"usd"}, "cost_amount": {"1"}, "cost_id": {"abc123_company_2"}, "tag": {"t"}}, ""},
+		{"more than is asked for", url.Values{"cost_type": {"cpi"}, "cost_currency": {"usd"}, "cost_amount": {"1"},
+			"cost_id": {"abc123_company_2"}, "tag": {"t"}, "app": {"x"}}, ""},
+		{"a name in capitals", url.Values{"cost_type": {"cpi"}, "cost_currency": {"usd"}, "cost_amount": {"1"},
+			"Cost_ID": {"abc123_company_2"}, "tag": {"t"}}, "cost_id: missing"},
+		{"twice: the first counts", url.Values{"cost_type": {"cpi", "nonsense"}, "cost_currency": {"usd"},
+			"cost_amount": {"1"}, "cost_id": {"abc123_company_2"}, "tag": {"t"}}, ""},
 	} {
 		for _, form := range []bool{true, false} {
 			before := s.Spend()
@@ -87,14 +92,17 @@ func TestCostParameters(t *testing.T) {
 			if c.reason != "" {
 				status, body = http.StatusBadRequest, "Bad Request"
 			}
-			if w.Code != status || w.Body.String() != body || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
-				t.Errorf("%s, form %t: %d %q %q, want %d", c.name, form, w.Code, w.Body, w.Header().Get("Content-Type"), status)
+			if w.Code != status || w.Body.String() != body ||
+				w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
+				t.Errorf("%s, form %t: %d %q %q, want %d", c.name, form, w.Code, w.Body, w.Header().Get("Content-Type"),
+					status)
 			}
 			after := s.Spend()
 			if c.reason != "" && after.Refused[c.reason] != before.Refused[c.reason]+1 {
 				t.Errorf("%s, form %t: refused %v, want %q", c.name, form, after.Refused, c.reason)
 			}
-			if after.Statuses[status] != before.Statuses[status]+1 || c.reason != "" && after.Records != before.Records {
+			if after.Statuses[status] != before.Statuses[status]+1 || c.reason != "" &&
+				after.Records != before.Records {
 				t.Errorf("%s, form %t: books %+v after %+v", c.name, form, after, before)
 			}
 		}
@@ -125,8 +133,10 @@ func TestCostRequests(t *testing.T) {
 		{"a form with its letters' set", "POST", "/cost", form + "; charset=UTF-8", good, 200},
 		{"a slash behind", "POST", "/cost/", form, good, 200},
 		{"a query", "POST", "/cost?" + good, "", "", 200},
-		{"half and half", "POST", "/cost?cost_type=cpc&cost_currency=eur&cost_id=half-and-half-1", form, "cost_amount=2&tag=x", 200},
-		{"query before form", "POST", "/cost?cost_type=cpc", form, strings.ReplaceAll(good, "cost_type=cpi", "cost_type=nonsense"), 200},
+		{"half and half", "POST", "/cost?cost_type=cpc&cost_currency=eur&cost_id=half-and-half-1", form,
+			"cost_amount=2&tag=x", 200},
+		{"query before form", "POST", "/cost?cost_type=cpc", form, strings.ReplaceAll(good, "cost_type=cpi",
+			"cost_type=nonsense"), 200},
 		{"an empty one in the query", "POST", "/cost?tag=", form, good, 200},
 		{"GET", "GET", "/cost?" + good, "", "", 400},
 		{"PUT", "PUT", "/cost", form, good, 400},
@@ -162,10 +172,12 @@ func TestCostCredentials(t *testing.T) {
 	if unity.CostID == "" || other.CostID == "" {
 		t.Fatal("no engagements of both sorts")
 	}
-	header := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 10, SpendHeader: "x-partner-key", Partners: partners})
+	header := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 10, SpendHeader: "x-partner-key",
+		Partners: partners})
 	anyKey := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 10})
 	free := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 10, OpenSpend: true})
-	parameter := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 10, Readings: []string{"spend-auth=parameter", "spend-parameters=form"}})
+	parameter := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 1, Days: 10,
+		Readings: []string{"spend-auth=parameter", "spend-parameters=form"}})
 	const nobodys = "nobodys-cost-id"
 	for _, c := range []struct {
 		name, header, key, id string
@@ -189,7 +201,8 @@ func TestCostCredentials(t *testing.T) {
 		{"none is asked for", "Authorization", "", nobodys, free, 200},
 	} {
 		w := emutest.PostCost(c.s, emutest.Cost("cpi", "usd", "1", c.id, "t"), true, c.header, c.key)
-		if words := map[int]string{200: "OK", 401: "Unauthorized", 403: "Forbidden"}[c.status]; w.Code != c.status || w.Body.String() != words {
+		if words := map[int]string{200: "OK", 401: "Unauthorized", 403: "Forbidden"}[c.status]; w.Code != c.status ||
+			w.Body.String() != words {
 			t.Errorf("%s: %d %q, want %d %q", c.name, w.Code, w.Body, c.status, words)
 		}
 	}
@@ -203,7 +216,8 @@ func TestCostCredentials(t *testing.T) {
 			t.Errorf("the key %q in the query, which isn't read: %d, want 401", key, w.Code)
 		}
 	}
-	if w := emutest.PostCost(parameter, emutest.Cost("cpi", "usd", "1", nobodys, "t"), true, "Authorization", "Bearer any-key"); w.Code != 401 {
+	if w := emutest.PostCost(parameter, emutest.Cost("cpi", "usd", "1", nobodys, "t"), true, "Authorization",
+		"Bearer any-key"); w.Code != 401 {
 		t.Errorf("a header beside no parameter: %d, want 401", w.Code)
 	}
 	got := s.Spend()
@@ -262,14 +276,19 @@ func TestSpendWindow(t *testing.T) {
 	if got := stateOf(e.CostID); !strings.HasSuffix(got, " 2") {
 		t.Errorf("corrected a second later: %s", got)
 	}
-	// Unknown ones: nobody's, of a day to come, of a day before all data, and with one letter changed.
+	// Unknown ones: nobody's, of a day to come, of a day before all data, and with one letter
+	// changed.
 	s = emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 12})
 	e = emutest.Engagements(s, emutest.Noon, 1, 1, 1)[0]
-	later := emutest.Open(t, emulator.Options{Now: func() time.Time { return emutest.Noon.AddDate(0, 0, 2) }, Apps: 2, Days: 40})
-	tomorrow, before := emutest.Engagements(later, emutest.Noon.AddDate(0, 0, 2), 1, 1, 1)[0].CostID, emutest.Engagements(later, emutest.Noon.AddDate(0, 0, 2), 20, 20, 1)[0].CostID
+	later := emutest.Open(t, emulator.Options{Now: func() time.Time { return emutest.Noon.AddDate(0, 0, 2) }, Apps: 2,
+		Days: 40})
+	tomorrow, before := emutest.Engagements(later, emutest.Noon.AddDate(0, 0, 2), 1, 1, 1)[0].CostID,
+		emutest.Engagements(later, emutest.Noon.AddDate(0, 0, 2), 20, 20, 1)[0].CostID
 	other := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 12, Seed: 8})
-	unknown := []string{"nobodys-cost-id", tomorrow, before, e.CostID[:len(e.CostID)-1] + "_", emutest.Engagements(other, emutest.Noon, 1, 1, 1)[0].CostID,
-		"emu-20260313-000-0000000-zz", "emu-20260313-001--000001-0000000000000000", "emu-99999999-000-0000000-0000000000000000"}
+	unknown := []string{"nobodys-cost-id", tomorrow, before, e.CostID[:len(e.CostID)-1] + "_",
+		emutest.Engagements(other, emutest.Noon, 1, 1, 1)[0].CostID,
+		"emu-20260313-000-0000000-zz", "emu-20260313-001--000001-0000000000000000",
+		"emu-99999999-000-0000000-0000000000000000"}
 	for _, id := range unknown {
 		send(id, "1")
 		if got := stateOf(id); got != "pending  1" {
@@ -311,7 +330,8 @@ func TestSpendTwice(t *testing.T) {
 	send("cpi", "eur", "3", b, "y")
 	send("cpe", "isk", "70", c, "z") // of no known rate
 	got := s.Spend()
-	want := emulator.SpendBooks{Counts: wire.Counts{Statuses: map[int]int{200: 10}, Refused: map[string]int{}}, Records: 3, Duplicates: 3, Replaced: 4,
+	want := emulator.SpendBooks{Counts: wire.Counts{Statuses: map[int]int{200: 10}, Refused: map[string]int{}},
+		Records: 3, Duplicates: 3, Replaced: 4,
 		States: map[string]int{"matched": 2, "unrated": 1},
 		Totals: []spend.Total{{Day: "2026-03-13", CostType: "cpc", Currency: "usd", Records: 1, Amount: "1.5"},
 			{Day: "2026-03-13", CostType: "cpi", Currency: "eur", Records: 1, Amount: "3"}}}
@@ -319,9 +339,12 @@ func TestSpendTwice(t *testing.T) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 	records := []emulator.SpendRecord{
-		{CostType: "cpc", Currency: "usd", Amount: "1.5", CostID: a.CostID, Tag: "x", State: "matched", Day: "2026-03-13", Times: 3, Replaced: 0},
-		{CostType: "cpi", Currency: "eur", Amount: "3", CostID: b.CostID, Tag: "y", State: "matched", Day: "2026-03-13", Times: 6, Replaced: 4},
-		{CostType: "cpe", Currency: "isk", Amount: "70", CostID: c.CostID, Tag: "z", State: "unrated", Day: "", Times: 1, Replaced: 0},
+		{CostType: "cpc", Currency: "usd", Amount: "1.5", CostID: a.CostID, Tag: "x", State: "matched",
+			Day: "2026-03-13", Times: 3, Replaced: 0},
+		{CostType: "cpi", Currency: "eur", Amount: "3", CostID: b.CostID, Tag: "y", State: "matched", Day: "2026-03-13",
+			Times: 6, Replaced: 4},
+		{CostType: "cpe", Currency: "isk", Amount: "70", CostID: c.CostID, Tag: "z", State: "unrated", Day: "",
+			Times: 1, Replaced: 0},
 	}
 	slices.SortFunc(records, func(a, b emulator.SpendRecord) int { return strings.Compare(a.CostID, b.CostID) })
 	if got := s.SpendRecords(); !slices.Equal(got, records) {
@@ -335,8 +358,10 @@ func TestReadingsSpendAnswer(t *testing.T) {
 	for choice, want := range map[string]struct {
 		status int
 		body   string
-	}{"text": {200, "OK"}, "json": {200, `{"status":"ok"}`}, "empty": {200, ""}, "201": {201, "OK"}, "202": {202, "OK"}, "204": {204, ""}} {
-		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10, Readings: []string{"spend-answer=" + choice}})
+	}{"text": {200, "OK"}, "json": {200, `{"status":"ok"}`}, "empty": {200, ""}, "201": {201, "OK"}, "202": {202, "OK"},
+		"204": {204, ""}} {
+		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10,
+			Readings: []string{"spend-answer=" + choice}})
 		r := httptest.NewRequest("POST", "/cost?"+with("tag", "t").Encode(), nil)
 		r.Header.Set("Authorization", "Bearer partner")
 		w := httptest.NewRecorder()
@@ -359,14 +384,17 @@ func TestReadingsSpendRefusal(t *testing.T) {
 		"error": {400, "application/json", `{"error":"` + why + `"}`},
 		"html":  {400, "text/html; charset=utf-8", "<!doctype html><title>400</title><p>" + why + "\n"},
 		"empty": {400, "", ""},
-		"422":   {422, "application/json", `{"detail":[{"loc":["body","cost_amount"],"msg":"not a number of at most 5 decimals"}]}`},
+		"422": {422, "application/json",
+			`{"detail":[{"loc":["body","cost_amount"],"msg":"not a number of at most 5 decimals"}]}`},
 	} {
-		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10, Readings: []string{"spend-refusal=" + choice}})
+		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10,
+			Readings: []string{"spend-refusal=" + choice}})
 		r := httptest.NewRequest("POST", "/cost?"+with("cost_amount", "much").Encode(), nil)
 		r.Header.Set("Authorization", "Bearer partner")
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
-		if kind := w.Header().Get("Content-Type"); w.Code != want.status || kind != want.kind || w.Body.String() != want.body {
+		if kind := w.Header().Get("Content-Type"); w.Code != want.status || kind != want.kind ||
+			w.Body.String() != want.body {
 			t.Errorf("spend-refusal=%s: %d %q %q", choice, w.Code, kind, w.Body)
 		}
 	}
@@ -376,7 +404,8 @@ func TestReadingsSpendRefusal(t *testing.T) {
 func TestReadingsSpendCase(t *testing.T) {
 	t.Parallel()
 	for choice, status := range map[string]int{"either": 200, "all": 400} {
-		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10, Readings: []string{"spend-case=" + choice}})
+		s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2, Days: 10,
+			Readings: []string{"spend-case=" + choice}})
 		v := with("cost_type", "CPI")
 		v.Set("cost_currency", "USD")
 		r := httptest.NewRequest("POST", "/cost?"+v.Encode(), nil)

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Log keeps lines in their order, in a table of two columns: id and lines. A row of the table is what one transaction
-// wrote, because a row for each line would take longer than all the rest of its way. What arrives while a transaction is
-// under way shares the next one.
+// Log keeps lines in their order, in a table of two columns: id and lines. A row of the table is
+// what one transaction wrote, because a row for each line would take longer than all the rest of
+// its way. What arrives while a transaction is under way shares the next one.
 type Log struct {
 	store *DB
 	table string
@@ -33,7 +33,8 @@ type Batch struct {
 	err   error
 }
 
-// Add hands over a line, without its end; the batch tells when it is in the file. Without a log nothing is to be waited for.
+// Add hands over a line, without its end; the batch tells when it is in the file. Without a log
+// nothing is to be waited for.
 func (l *Log) Add(line []byte) *Batch {
 	if l == nil {
 		return nil
@@ -53,7 +54,8 @@ func (l *Log) Add(line []byte) *Batch {
 	return batch
 }
 
-// Wait returns once the batch's lines are in the file, or why they aren't. A nil batch is of no log, and needs no waiting.
+// Wait returns once the batch's lines are in the file, or why they aren't. A nil batch is of no
+// log, and needs no waiting.
 func (b *Batch) Wait() error {
 	if b == nil {
 		return nil

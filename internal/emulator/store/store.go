@@ -1,13 +1,13 @@
-// Package store is the emulated service's SQLite database: one writer, many readers, private or a file that is kept.
-// Without it every part of the service would have to know how connections are shared so that neither a report nor a fake
-// clock waits for a writer.
+// Package store is the emulated service's SQLite database: one writer, many readers, private or a
+// file that is kept. Without it every part of the service would have to know how connections are
+// shared so that neither a report nor a fake clock waits for a writer.
 //
 //	DB.Change ── the writer's turn ── one transaction ──┐
 //	                                                    ├── the file, in WAL mode
 //	DB.Query ─── one of 12 readers ── rows ─────────────┘
 //
-// A Log keeps lines in the order of their arrival, many of them a transaction; Wait of a batch returns once they are in
-// the file. What the tables mean is their owners' matter.
+// A Log keeps lines in the order of their arrival, many of them a transaction; Wait of a batch
+// returns once they are in the file. What the tables mean is their owners' matter.
 package store
 
 import (
@@ -28,8 +28,8 @@ import (
 // readers is how many queries run at once; a further one waits for a connection.
 const readers = 12
 
-// DB is a SQLite database in WAL mode, where readers and the writer don't wait for each other. One writer changes it
-// at a time.
+// DB is a SQLite database in WAL mode, where readers and the writer don't wait for each other. One
+// writer changes it at a time.
 type DB struct {
 	db   *sql.DB
 	dir  string         // of a private file; "" when the file is kept
@@ -37,9 +37,10 @@ type DB struct {
 	edit chan *sql.Conn // holds one connection: the writer's turn. A channel, so that waiting stops no fake clock
 }
 
-// Open opens the database of a file, which is made when it is missing, and lets setUp fill or check it in one
-// transaction: a process that is killed in its middle leaves an empty database. Without a file the database is private:
-// its file is unlinked while it is open, so that a killed process leaves nothing behind.
+// Open opens the database of a file, which is made when it is missing, and lets setUp fill or check
+// it in one transaction: a process that is killed in its middle leaves an empty database. Without a
+// file the database is private: its file is unlinked while it is open, so that a killed process
+// leaves nothing behind.
 func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err error) {
 	s := &DB{read: make(chan *sql.Conn, readers), edit: make(chan *sql.Conn, 1)}
 	flush, what := "normal", "open emulator database "+file
@@ -85,8 +86,9 @@ func Open(file string, setUp func(context.Context, *sql.Tx) error) (_ *DB, err e
 // patience is how long a connection waits for others' locks.
 const patience = 10 * time.Second
 
-// connect opens a connection. SQLite's own waiting doesn't cover the moment in which another connection puts the file into
-// WAL mode, or takes it out at its end: the one that comes second is told at once that the file is locked.
+// connect opens a connection. SQLite's own waiting doesn't cover the moment in which another
+// connection puts the file into WAL mode, or takes it out at its end: the one that comes second is
+// told at once that the file is locked.
 func (s *DB) connect(ctx context.Context) (*sql.Conn, error) {
 	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		conn, err := s.db.Conn(ctx)
@@ -100,8 +102,9 @@ func (s *DB) connect(ctx context.Context) (*sql.Conn, error) {
 // busy is SQLITE_BUSY, the low byte of all codes that say so. Source: sqlite.org/rescode.html.
 const busy = 5
 
-// dataSource names the file as a URI, so that no character of its path is taken for a parameter. Transactions take the
-// write lock at once and wait for it, because a second process on a kept file would else be refused in the middle of one.
+// dataSource names the file as a URI, so that no character of its path is taken for a parameter.
+// Transactions take the write lock at once and wait for it, because a second process on a kept file
+// would else be refused in the middle of one.
 func dataSource(file, flush string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath()}
 	return u.String() + "?_txlock=immediate&_pragma=busy_timeout(" +
@@ -126,8 +129,8 @@ func (s *DB) Close() error {
 	return errors.Join(errs...)
 }
 
-// Change runs do in a transaction of its own, which an error of do undoes: nobody else writes meanwhile. What is to follow
-// a commit is done before anybody else writes.
+// Change runs do in a transaction of its own, which an error of do undoes: nobody else writes
+// meanwhile. What is to follow a commit is done before anybody else writes.
 func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error, committed ...func()) error {
 	conn := <-s.edit
 	defer func() { s.edit <- conn }()
@@ -148,7 +151,8 @@ func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error, committed ...fu
 	return nil
 }
 
-// Query runs a SELECT on one of the readers' connections. It sees what was committed before it began.
+// Query runs a SELECT on one of the readers' connections. It sees what was committed before it
+// began.
 func (s *DB) Query(ctx context.Context, text string, args []any, use func(*sql.Rows) error) error {
 	var conn *sql.Conn
 	select {
@@ -165,8 +169,8 @@ func (s *DB) Query(ctx context.Context, text string, args []any, use func(*sql.R
 	return use(rows)
 }
 
-// Insert writes rows of width values each, one a statement: the driver finds each parameter by walking through all of
-// them, so that many rows in one statement would be slower.
+// Insert writes rows of width values each, one a statement: the driver finds each parameter by
+// walking through all of them, so that many rows in one statement would be slower.
 func Insert(ctx context.Context, tx *sql.Tx, table string, width int, values []any) (err error) {
 	stmt, err := tx.PrepareContext(ctx, "INSERT INTO "+table+" VALUES (?"+strings.Repeat(",?", width-1)+")")
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/store"
 )
 
-// Several that open a new file at once wait for each other: SQLite itself doesn't wait when a file is put into WAL mode.
+// Several that open a new file at once wait for each other: SQLite itself doesn't wait when a file
+// is put into WAL mode.
 func TestOpenTogether(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

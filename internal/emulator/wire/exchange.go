@@ -1,6 +1,7 @@
-// Package wire is one exchange of a request and its answer, in the words that all parts of the emulated service share:
-// error bodies, compression, and the scripted faults that lose or break an answer. Without it reports, app automation,
-// sharing and spend would each have an idea of their own of what "the answer is lost" means.
+// Package wire is one exchange of a request and its answer, in the words that all parts of the
+// emulated service share: error bodies, compression, and the scripted faults that lose or break an
+// answer. Without it reports, app automation, sharing and spend would each have an idea of their
+// own of what "the answer is lost" means.
 //
 //	request ── Struck or Instead ──┬── answered by the fault: nothing is done
 //	                               └── the endpoint works ── Deliver or Body ──┬── the answer
@@ -29,8 +30,9 @@ import (
 // CSV is the Content-Type of every CSV answer.
 const CSV = "text/csv; charset=utf-8"
 
-// Exchange is the ResponseWriter of one request. It remembers the status for the request log, and it carries what the
-// endpoints need beside the request: the scripted fault that strikes it, and how long and until when it may wait.
+// Exchange is the ResponseWriter of one request. It remembers the status for the request log, and
+// it carries what the endpoints need beside the request: the scripted fault that strikes it, and
+// how long and until when it may wait.
 type Exchange struct {
 	http.ResponseWriter
 	Fault   *Fault          // nil: none
@@ -61,8 +63,8 @@ func (x *Exchange) Write(b []byte) (int, error) {
 	return x.ResponseWriter.Write(b)
 }
 
-// Wait waits for the server's latency. When the client goes or the server closes before, it panics with
-// http.ErrAbortHandler, because nobody waits for the answer.
+// Wait waits for the server's latency. When the client goes or the server closes before, it panics
+// with http.ErrAbortHandler, because nobody waits for the answer.
 func (x *Exchange) Wait(r *http.Request) { x.pause(r, x.Latency) }
 
 func (x *Exchange) pause(r *http.Request, d time.Duration) {
@@ -96,14 +98,15 @@ var gzips = sync.Pool{New: func() any {
 	return z
 }}
 
-// Body begins a 200 answer and returns where its bytes go: through a packer that the client accepts, and through the
-// request's cut if it has one. Close ends the answer.
+// Body begins a 200 answer and returns where its bytes go: through a packer that the client
+// accepts, and through the request's cut if it has one. Close ends the answer.
 func (x *Exchange) Body(r *http.Request, contentType string) io.WriteCloser {
 	b := &answerBody{x: x}
 	switch coding := x.Readings.Of(reading.Coding); {
 	case coding == "zstd" && accepts(r, "zstd"):
 		x.Header().Set("Content-Encoding", "zstd")
-		z, err := zstd.NewWriter(x, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20))
+		z, err := zstd.NewWriter(x, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithWindowSize(1<<20))
 		if err != nil {
 			panic(err) // the options are constants
 		}
@@ -188,8 +191,9 @@ func (b *answerBody) abort() {
 	panic(http.ErrAbortHandler)
 }
 
-// cutBody ends the answer after left bytes, always within a row. It holds back the last two bytes, so that even an
-// answer shorter than the cut loses the end of its last row and can't be taken for a whole one.
+// cutBody ends the answer after left bytes, always within a row. It holds back the last two bytes,
+// so that even an answer shorter than the cut loses the end of its last row and can't be taken for
+// a whole one.
 type cutBody struct {
 	*answerBody
 	left int64

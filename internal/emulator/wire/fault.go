@@ -16,12 +16,13 @@ type FaultKind string
 const (
 	FaultStatus FaultKind = "status" // answer Fault.Status with the service's error body
 	FaultSlow   FaultKind = "slow"   // wait Fault.Delay before the first byte, then answer as ever
-	FaultCut    FaultKind = "cut"    // end the connection within a row, after Fault.AfterBytes bytes of uncompressed body
-	FaultReset  FaultKind = "reset"  // drop the connection in the middle of the answer's header
-	FaultDrift  FaultKind = "drift"  // change a report's columns: Fault.Drift
-	FaultHTML   FaultKind = "html"   // answer 200 text/html
-	FaultEmpty  FaultKind = "empty"  // answer 200 text/csv without a byte
-	FaultLost   FaultKind = "lost"   // do what was asked, then drop the connection, or answer Fault.Status if it is set
+	// End the connection within a row, after Fault.AfterBytes bytes of uncompressed body.
+	FaultCut   FaultKind = "cut"
+	FaultReset FaultKind = "reset" // drop the connection in the middle of the answer's header
+	FaultDrift FaultKind = "drift" // change a report's columns: Fault.Drift
+	FaultHTML  FaultKind = "html"  // answer 200 text/html
+	FaultEmpty FaultKind = "empty" // answer 200 text/csv without a byte
+	FaultLost  FaultKind = "lost"  // do what was asked, then drop the connection, or answer Fault.Status if it is set
 )
 
 // Ways in which the columns of a report drift, in CSV, JSON and Parquet.
@@ -31,14 +32,16 @@ const (
 	DriftExtra   = "extra"   // a column "extra" of zeros is appended
 )
 
-// Fault is one line of a fault script. Path, MinDays and Query say which requests it looks at, all but admin calls; Nth,
-// Every and Times say which of those it strikes, see faults.Schedule. Of several that strike at one request the first
-// is taken.
+// Fault is one line of a fault script. Path, MinDays and Query say which requests it looks at, all
+// but admin calls; Nth, Every and Times say which of those it strikes, see faults.Schedule. Of
+// several that strike at one request the first is taken.
 //
-// The silent faults look only at reports, of those only at what Of says, and change only what the report says.
+// The silent faults look only at reports, of those only at what Of says, and change only what the
+// report says.
 //
-// A report is never made under a fault that answers in its place. The other endpoints do what is asked under slow, cut,
-// empty and lost, and don't under status, reset and html; drift means nothing to them.
+// A report is never made under a fault that answers in its place. The other endpoints do what is
+// asked under slow, cut, empty and lost, and don't under status, reset and html; drift means
+// nothing to them.
 type Fault struct {
 	Nth     int    `json:"nth,omitempty"`
 	Every   int    `json:"every,omitempty"`
@@ -51,10 +54,11 @@ type Fault struct {
 	Status     int           `json:"status,omitempty"`      // faultStatus, faultLost: 400 to 599
 	RetryAfter int           `json:"retry_after,omitempty"` // faultStatus: seconds; 0 sends no Retry-After
 	Delay      time.Duration `json:"-"`                     // faultSlow; in JSON "delay": "1.5s"
-	Random     bool          `json:"random,omitempty"`      // faultSlow: wait anything up to Delay, the same in each run
-	AfterBytes int64         `json:"after_bytes,omitempty"` // faultCut
-	Drift      string        `json:"drift,omitempty"`       // faultDrift
-	Column     string        `json:"column,omitempty"`      // faultDrift, faultHalve
+	// faultSlow: wait anything up to Delay, the same in each run.
+	Random     bool   `json:"random,omitempty"`
+	AfterBytes int64  `json:"after_bytes,omitempty"` // faultCut
+	Drift      string `json:"drift,omitempty"`       // faultDrift
+	Column     string `json:"column,omitempty"`      // faultDrift, faultHalve
 
 	Of       string            `json:"of,omitempty"`        // silent faults: OfRows, OfTotals or OfAny
 	Where    map[string]string `json:"where,omitempty"`     // only rows that have these values in these dimensions
@@ -125,8 +129,8 @@ func (f *Fault) Refuses() bool {
 // Drifts reports whether the fault changes a report's columns in this way.
 func (f *Fault) Drifts(how string) bool { return f != nil && f.Kind == FaultDrift && f.Drift == how }
 
-// Instead answers a request for a report in place of the endpoint, when the request's fault asks for that. A report
-// changes nothing, so that a lost one needn't be made.
+// Instead answers a request for a report in place of the endpoint, when the request's fault asks
+// for that. A report changes nothing, so that a lost one needn't be made.
 func (x *Exchange) Instead(r *http.Request) (answered bool) {
 	if x.Fault == nil {
 		return false
@@ -146,8 +150,8 @@ func (x *Exchange) Instead(r *http.Request) (answered bool) {
 	}
 }
 
-// Struck answers in place of an endpoint that would change something, when the request's fault asks for that: nothing is
-// done then.
+// Struck answers in place of an endpoint that would change something, when the request's fault asks
+// for that: nothing is done then.
 func (x *Exchange) Struck(r *http.Request, say scripted) (answered bool) {
 	if x.Fault == nil {
 		return false
@@ -176,7 +180,8 @@ func (x *Exchange) Deliver(a Reply, say scripted) {
 		f = &Fault{}
 	}
 	switch {
-	case f.Kind == FaultLost && f.Status == 0, f.Kind == FaultCut && len(a.Body) == 0: // nothing of an empty answer comes before the cut
+	case f.Kind == FaultLost && f.Status == 0, f.Kind == FaultCut &&
+		len(a.Body) == 0: // nothing of an empty answer comes before the cut
 		faults.Drop(x)
 	case f.Kind == FaultLost:
 		x.send(say(f.Status, f.RetryAfter))

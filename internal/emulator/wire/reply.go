@@ -32,8 +32,9 @@ type Error struct {
 // Error implements error; the text is for the log, the body of the answer is reply's.
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Desc) }
 
-// FieldError is one thing that is wrong with a request: where, from "body", "query" or "path" on, and what.
-// Source: error_desc_details in the interface document; the words are those of the framework pydantic.
+// FieldError is one thing that is wrong with a request: where, from "body", "query" or "path" on,
+// and what. Source: error_desc_details in the interface document; the words are those of the
+// framework pydantic.
 type FieldError struct {
 	Loc []any  `json:"loc"`
 	Msg string `json:"msg"`
@@ -72,8 +73,8 @@ func (e *Error) Reply() Reply {
 	return Reply{Status: e.Status, RetryAfter: e.RetryAfter, ContentType: "application/json", Body: body, says: e.Desc}
 }
 
-// Reply is the whole answer of an endpoint that changes something. It is complete before its first byte is sent, so that
-// a fault can lose or break it after all was done.
+// Reply is the whole answer of an endpoint that changes something. It is complete before its first
+// byte is sent, so that a fault can lose or break it after all was done.
 type Reply struct {
 	Status      int
 	RetryAfter  int // seconds; 0 sends no Retry-After
@@ -87,7 +88,8 @@ func (x *Exchange) send(a Reply) {
 	if a.says != "" {
 		if x.Correlates { // made of the error itself, so that answers come out the same everywhere
 			id := sha256.Sum256(a.Body)
-			a.Body = fmt.Appendf(bytes.TrimSuffix(a.Body, []byte("}")), `,"correlation_id":"%x-%x-%x-%x-%x"}`, id[:4], id[4:6], id[6:8], id[8:10], id[10:16])
+			a.Body = fmt.Appendf(bytes.TrimSuffix(a.Body, []byte("}")), `,"correlation_id":"%x-%x-%x-%x-%x"}`, id[:4],
+				id[4:6], id[6:8], id[8:10], id[10:16])
 		}
 		a = a.read(x.Readings)
 	}
@@ -110,7 +112,8 @@ func (a Reply) read(chosen reading.Set) Reply {
 	case "text":
 		a.ContentType, a.Body = plain, []byte(a.says)
 	case "html":
-		a.ContentType, a.Body = page, fmt.Appendf(nil, "<!doctype html><title>%d</title><p>%s\n", a.Status, html.EscapeString(a.says))
+		a.ContentType, a.Body = page, fmt.Appendf(nil, "<!doctype html><title>%d</title><p>%s\n", a.Status,
+			html.EscapeString(a.says))
 	case "empty":
 		a.ContentType, a.Body = "", nil
 	}
@@ -139,7 +142,8 @@ func (x *Exchange) retryAfter(seconds int) {
 	}
 }
 
-// scripted makes the answer of a fault that asks for a status. Each endpoint has a way of its own to say an error.
+// scripted makes the answer of a fault that asks for a status. Each endpoint has a way of its own
+// to say an error.
 type scripted func(status, retryAfter int) Reply
 
 // ScriptedError is the way of reports and app automation: the service's error body.
@@ -153,5 +157,6 @@ func ScriptedError(status, retryAfter int) Reply {
 	case status == http.StatusUnprocessableEntity:
 		code = CodeValidation
 	}
-	return (&Error{Status: status, Code: code, Desc: http.StatusText(status) + " (scripted)", RetryAfter: retryAfter}).Reply()
+	return (&Error{Status: status, Code: code, Desc: http.StatusText(status) + " (scripted)",
+		RetryAfter: retryAfter}).Reply()
 }

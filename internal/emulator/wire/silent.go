@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// The silent faults: the answer is whole, well formed and 200, and says something else than the account holds. All of
-// them take Fault.Of; drops, doubles and halves take Fault.Where and Fault.EveryRow.
+// The silent faults: the answer is whole, well formed and 200, and says something else than the
+// account holds. All of them take Fault.Of; drops, doubles and halves take Fault.Where and
+// Fault.EveryRow.
 const (
 	FaultDropRows   FaultKind = "drop_rows"   // leave out rows
 	FaultDoubleRows FaultKind = "double_rows" // write rows twice, one behind the other
@@ -16,7 +17,9 @@ const (
 	FaultDropDay    FaultKind = "drop_day"    // leave out Fault.Day
 	FaultCutRows    FaultKind = "cut_rows"    // end after Fault.Rows rows, as if there were no more
 	FaultDropApp    FaultKind = "drop_app"    // leave out the app Fault.App, unless app_token__in names it
-	FaultHideApp    FaultKind = "hide_app"    // show the app Fault.App nowhere, as to a user without access to it: neither in reports nor in filters_data nor in events
+	// Show the app Fault.App nowhere, as to a user without access to it: neither in reports nor in
+	// filters_data nor in events.
+	FaultHideApp FaultKind = "hide_app"
 )
 
 // The answers that a silent fault is in.

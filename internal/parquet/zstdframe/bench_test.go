@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// BenchmarkPages packs the pages that package parquet gives to this one, and the same bytes with klauspost's encoder. The
-// figures in the package doc are its figures:
+// BenchmarkPages packs the pages that package parquet gives to this one, and the same bytes with
+// klauspost's encoder. The figures in the package doc are its figures:
 //
 //	go test ./internal/parquet/zstdframe -run '^$' -bench Pages -cpu 1 -count 5
 func BenchmarkPages(b *testing.B) {
@@ -31,7 +31,8 @@ func BenchmarkPages(b *testing.B) {
 		}
 		campaigns = binary.LittleEndian.AppendUint16(campaigns, uint16(r.ExpFloat64()*300))
 	}
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512<<10), zstd.WithEncoderCRC(false),
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(512<<10),
+		zstd.WithEncoderCRC(false),
 		zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		b.Fatal(err)

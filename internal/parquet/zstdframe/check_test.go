@@ -12,8 +12,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// FuzzFrames holds the frames against another's decoder and against what the format asks of them. A fuzzer's bytes are a
-// page of bytes, and numbers of so many bytes that each stand in a row so often as the next byte says.
+// FuzzFrames holds the frames against another's decoder and against what the format asks of them. A
+// fuzzer's bytes are a page of bytes, and numbers of so many bytes that each stand in a row so
+// often as the next byte says.
 func FuzzFrames(f *testing.F) {
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	if err != nil {
@@ -40,7 +41,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// longestHeader bounds what a frame adds to its content: a header of up to nine bytes, and one of three for each block.
+// longestHeader bounds what a frame adds to its content: a header of up to nine bytes, and one of
+// three for each block.
 func longestHeader(content int) int { return 9 + 3*(1+content/largestBlock) }
 
 func fuzzedWords(data []byte, shape, repeat int) (values []int64) {

@@ -5,9 +5,10 @@ import (
 	"math/bits"
 )
 
-// matches collects the match lengths of a block and encodes its sequences section, in which the literal length and the offset
-// are the same for every sequence. Match lengths are encoded by finite state entropy (RFC 8878, 4.1), which spends the
-// less on a length the more frequent it is, down to fractions of a bit.
+// matches collects the match lengths of a block and encodes its sequences section, in which the
+// literal length and the offset are the same for every sequence. Match lengths are encoded by
+// finite state entropy (RFC 8878, 4.1), which spends the less on a length the more frequent it is,
+// down to fractions of a bit.
 type matches struct {
 	codes  []byte   // the Match_Length_Code of each match
 	extra  []uint16 // what each length is beyond the least one of its code
@@ -23,11 +24,12 @@ const (
 	shortestMatch  = 3
 )
 
-// For codes from 32 on, the least length and the number of extra bits that say how much is added to it (RFC 8878,
-// 3.1.1.3.2.1.1, match lengths). A code below 32 is the length less three.
+// For codes from 32 on, the least length and the number of extra bits that say how much is added to
+// it (RFC 8878, 3.1.1.3.2.1.1, match lengths). A code below 32 is the length less three.
 var (
-	longMatches = [...]int{35, 37, 39, 41, 43, 47, 51, 59, 67, 83, 99, 131, 259, 515, 1027, 2051, 4099, 8195, 16387, 32771, 65539}
-	longBits    = [...]int{1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	longMatches = [...]int{35, 37, 39, 41, 43, 47, 51, 59, 67, 83, 99, 131, 259, 515, 1027, 2051, 4099, 8195, 16387,
+		32771, 65539}
+	longBits = [...]int{1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 )
 
 func (m *matches) reset() {
@@ -49,8 +51,8 @@ func (m *matches) add(length int) {
 	m.counts[code]++
 }
 
-// append appends the sequences section (RFC 8878, 3.1.1.3.2). Every sequence has the literal length code and the offset code
-// that are given; both are to take no extra bits.
+// append appends the sequences section (RFC 8878, 3.1.1.3.2). Every sequence has the literal length
+// code and the offset code that are given; both are to take no extra bits.
 func (m *matches) append(dst []byte, literals, offset byte) []byte {
 	dst = sequences(dst, len(m.codes))
 	if m.counts[m.codes[0]] == len(m.codes) {
@@ -70,8 +72,8 @@ func sequences(dst []byte, n int) []byte {
 	return append(dst, byte(n>>8+128), byte(n))
 }
 
-// alike appends the sequences section of n matches of one length, of 3 up to 34 bytes, whose code has no extra bits: the
-// bitstream is then nothing but its end.
+// alike appends the sequences section of n matches of one length, of 3 up to 34 bytes, whose code
+// has no extra bits: the bitstream is then nothing but its end.
 func alike(dst []byte, n, length int, literals, offset byte) []byte {
 	return append(sequences(dst, n), alikeSequences, literals, offset, byte(length-shortestMatch), 1)
 }
@@ -89,12 +91,13 @@ func (m *matches) scale() {
 			most = code
 		}
 	}
-	// Rounding up to one gives too many states to at most some twenty codes, since lengths are multiples of eight less a width.
-	// The most frequent code has more than that to give back.
+	// Rounding up to one gives too many states to at most some twenty codes, since lengths are
+	// multiples of eight less a width. The most frequent code has more than that to give back.
 	m.norm[most] += left
 }
 
-// build makes the encoding table: the states of each code, spread as a decoder spreads them (RFC 8878, 4.1.1).
+// build makes the encoding table: the states of each code, spread as a decoder spreads them (RFC
+// 8878, 4.1.1).
 func (m *matches) build() {
 	const size = 1 << stateBits
 	var symbols [size]byte
@@ -164,8 +167,8 @@ func (m *matches) table(dst []byte) []byte {
 	return w.end(dst)
 }
 
-// bits appends the bitstream of the sequences (RFC 8878, 3.1.1.3.2.1.2). A decoder reads it from its end, so the last
-// sequence comes first. A width of 0 is that of RLE mode, which has no states.
+// bits appends the bitstream of the sequences (RFC 8878, 3.1.1.3.2.1.2). A decoder reads it from
+// its end, so the last sequence comes first. A width of 0 is that of RLE mode, which has no states.
 func (m *matches) bits(dst []byte, width int) []byte {
 	var w bitWriter
 	state := uint32(0)

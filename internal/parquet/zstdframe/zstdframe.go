@@ -1,6 +1,7 @@
-// Package zstdframe packs bytes and integers into Zstandard frames without searching for matches. Without it, that search
-// would be most of what compressing a page costs, and would find little: a page holds dictionary indexes, in which there is
-// nothing to find, or integers of eight bytes whose upper ones are zeros, which are known beforehand.
+// Package zstdframe packs bytes and integers into Zstandard frames without searching for matches.
+// Without it, that search would be most of what compressing a page costs, and would find little: a
+// page holds dictionary indexes, in which there is nothing to find, or integers of eight bytes
+// whose upper ones are zeros, which are known beforehand.
 //
 //	Bytes: one block, its bytes in Huffman codes
 //
@@ -11,18 +12,20 @@
 //	  frame header │ block of 2 integers │ literals: Huffman │ sequences: literal length and offset RLE, match length FSE
 //	                 (sets the offset 8)
 //
-// The frames are ordinary ones (RFC 8878): any Zstandard decoder reads them. Comments name its sections.
+// The frames are ordinary ones (RFC 8878): any Zstandard decoder reads them. Comments name its
+// sections.
 //
 // # How it is held
 //
-// Tests and a fuzzer draw contents and sizes, walk over each frame to hold what RFC 8878 asks of a writer, and decode it with
-// klauspost's decoder. Within Parquet files, the decoders of DuckDB, Polars, pyarrow and DataFusion read them, which are the
-// reference implementation, libzstd, and ports of it.
+// Tests and a fuzzer draw contents and sizes, walk over each frame to hold what RFC 8878 asks of a
+// writer, and decode it with klauspost's decoder. Within Parquet files, the decoders of DuckDB,
+// Polars, pyarrow and DataFusion read them, which are the reference implementation, libzstd, and
+// ports of it.
 //
 // # When to delete it
 //
-// BenchmarkPages packs pages of 8192 values with this package, and with klauspost's encoder (v1.20, its fastest level, which
-// package parquet uses for other pages). Least of ten on one core:
+// BenchmarkPages packs pages of 8192 values with this package, and with klauspost's encoder (v1.20,
+// its fastest level, which package parquet uses for other pages). Least of ten on one core:
 //
 //	                                     this package      klauspost/compress/zstd
 //	page                     bytes       µs    size        µs     size
@@ -34,8 +37,8 @@
 //
 // klauspost's level gives up on indexes at once; the time here buys a fourth of their size.
 //
-// A whole conversion of the six answers of internal/bench, without this package, as times of what it is with it (least to most of
-// the six; three interleaved runs each):
+// A whole conversion of the six answers of internal/bench, without this package, as times of what
+// it is with it (least to most of the six; three interleaved runs each):
 //
 //	without this package                                      CPU            bytes
 //	klauspost's encoder for all pages                         1.14 to 1.27   1.08 to 1.12
@@ -45,11 +48,13 @@
 //	dictionaries for integers and decimals                    1.18 to 1.38   1.07 to 1.19
 //	this package, without matches over repeated values        0.97 to 1.01   1.01 to 1.053
 //
-// Six interleaved pairs of smaller answers (0.06 of the rows), medians, say the same of Parquet's own encodings, packed with entropy coding:
-// DELTA_BINARY_PACKED 0.91 to 1.14 and 1.31 to 1.53, dictionaries for integers 1.09 to 1.30 and 1.09 to 1.14, BYTE_STREAM_SPLIT for integers
-// and decimals 1.08 to 1.37 and 1.02 to 1.09.
+// Six interleaved pairs of smaller answers (0.06 of the rows), medians, say the same of Parquet's
+// own encodings, packed with entropy coding: DELTA_BINARY_PACKED 0.91 to 1.14 and 1.31 to 1.53,
+// dictionaries for integers 1.09 to 1.30 and 1.09 to 1.14, BYTE_STREAM_SPLIT for integers and
+// decimals 1.08 to 1.37 and 1.02 to 1.09.
 //
-// To do without this package, let package parquet compress all pages with its general codec. Nothing else may import it.
+// To do without this package, let package parquet compress all pages with its general codec.
+// Nothing else may import it.
 package zstdframe
 
 import (
@@ -60,7 +65,8 @@ import (
 	"github.com/klauspost/compress/huff0"
 )
 
-// A Packer makes frames. It keeps memory from one to the next, and is used by one goroutine at a time.
+// A Packer makes frames. It keeps memory from one to the next, and is used by one goroutine at a
+// time.
 type Packer struct {
 	huffman  huff0.Scratch
 	literals []byte
@@ -80,8 +86,8 @@ const (
 	matchesByTable = 0x58 // match lengths by a table of finite state entropy
 )
 
-// beginFrame appends a frame's header (RFC 8878, 3.1.1.1) with Single_Segment_Flag and Frame_Content_Size, so that a decoder
-// needs one buffer, of the content's size.
+// beginFrame appends a frame's header (RFC 8878, 3.1.1.1) with Single_Segment_Flag and
+// Frame_Content_Size, so that a decoder needs one buffer, of the content's size.
 func beginFrame(dst []byte, size int) []byte {
 	dst = append(dst, 0x28, 0xb5, 0x2f, 0xfd)
 	switch {
@@ -99,8 +105,9 @@ func putBlockHeader(at []byte, last, kind, size int) {
 	at[0], at[1], at[2] = byte(v), byte(v>>8), byte(v>>16)
 }
 
-// Bytes appends a frame of any content. Each block of 128 KiB holds its bytes in Huffman codes, or as they are when that is
-// no longer. The frame is at most a few bytes for each block longer than the content.
+// Bytes appends a frame of any content. Each block of 128 KiB holds its bytes in Huffman codes, or
+// as they are when that is no longer. The frame is at most a few bytes for each block longer than
+// the content.
 func (p *Packer) Bytes(dst, content []byte) []byte {
 	dst = beginFrame(dst, len(content))
 	for {
@@ -150,7 +157,8 @@ func (p *Packer) text(dst, content []byte) []byte {
 	return append(codedHeader(dst, len(content), len(out)), out...)
 }
 
-// textHeader is Literals_Section_Header of raw literals, or of one that is repeated: RFC 8878, 3.1.1.3.1.1.
+// textHeader is Literals_Section_Header of raw literals, or of one that is repeated: RFC 8878,
+// 3.1.1.3.1.1.
 func textHeader(dst []byte, kind, size int) []byte {
 	switch {
 	case size < 1<<5:
@@ -162,7 +170,8 @@ func textHeader(dst []byte, kind, size int) []byte {
 	return append(dst, byte(v), byte(v>>8), byte(v>>16))
 }
 
-// codedHeader is Literals_Section_Header of literals in Huffman codes: one stream below 1024 bytes, four from there on.
+// codedHeader is Literals_Section_Header of literals in Huffman codes: one stream below 1024 bytes,
+// four from there on.
 func codedHeader(dst []byte, size, coded int) []byte {
 	format, width := uint64(3), 18
 	switch most := bits.Len(uint(max(size, coded))); {
@@ -179,10 +188,10 @@ func codedHeader(dst []byte, size, coded int) []byte {
 	return append(dst, b[:(4+2*width+7)/8]...)
 }
 
-// Words appends a frame whose content is the values, little-endian, eight bytes each, when all are at least 0 and below 2^40
-// and there are between 16 and 16384 of them; else it is not ok, and dst is as it was. A value is then as many literals as
-// the largest value has bytes, and a match for its upper bytes, zeros, with those of the value before it. The match goes on
-// while values repeat.
+// Words appends a frame whose content is the values, little-endian, eight bytes each, when all are
+// at least 0 and below 2^40 and there are between 16 and 16384 of them; else it is not ok, and dst
+// is as it was. A value is then as many literals as the largest value has bytes, and a match for
+// its upper bytes, zeros, with those of the value before it. The match goes on while values repeat.
 func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 	all, repeats, last := uint64(0), 0, int64(-1)
 	for _, v := range values {
@@ -199,8 +208,9 @@ func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 	dst = beginFrame(dst, 8*len(values))
 	dst = firstWords(dst, values[0], values[1], width)
 
-	// A match that goes on over repeated values saves their literals, and costs match lengths that differ, about a bit each:
-	// where few values repeat, or a value is a byte or two, that doesn't pay.
+	// A match that goes on over repeated values saves their literals, and costs match lengths that
+	// differ, about a bit each: where few values repeat, or a value is a byte or two, that doesn't
+	// pay.
 	runs := width > 2 && repeats > len(values)/4 || repeats > len(values)*7/8
 	rest := values[2:]
 	need := len(rest)*width + 8
@@ -235,14 +245,16 @@ func (p *Packer) Words(dst []byte, values []int64) (_ []byte, ok bool) {
 	return dst, true
 }
 
-// firstWords appends a block of two values. Its only sequence copies from eight bytes back, which is the third of the three
-// repeated offsets that every frame begins with (RFC 8878, 3.1.1.5); from then on it is the first of them.
+// firstWords appends a block of two values. Its only sequence copies from eight bytes back, which
+// is the third of the three repeated offsets that every frame begins with (RFC 8878, 3.1.1.5); from
+// then on it is the first of them.
 func firstWords(dst []byte, first, second int64, width int) []byte {
 	at := len(dst)
 	dst = textHeader(append(dst, 0, 0, 0), rawLiterals, 8+width)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(first))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(second))[:len(dst)+width]
-	dst = append(dst, 1, alikeSequences, byte(8+width), 1, byte(8-width-shortestMatch), 3) // its offset code has an extra bit
+	// Its offset code has an extra bit.
+	dst = append(dst, 1, alikeSequences, byte(8+width), 1, byte(8-width-shortestMatch), 3)
 	putBlockHeader(dst[at:], 0, compressedBlock, len(dst)-at-3)
 	return dst
 }

@@ -62,14 +62,17 @@ func TestFrameSizes(t *testing.T) {
 		"skewed":           func() byte { return byte(r.ExpFloat64() * 9) },
 		"nearly even":      func() byte { return byte(r.IntN(200)) },
 	} {
-		for _, n := range []int{0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1022, 1023, 1024, 1025, 4095, 4096, 4097, 16383, 16384, 16385, 65535, 65536, 65535 + 256, 65536 + 256, 65537 + 256, largestBlock - 1, largestBlock, largestBlock + 1, 2 * largestBlock, 2*largestBlock + 1} {
+		for _, n := range []int{0, 1, 2, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1022, 1023, 1024, 1025, 4095, 4096,
+			4097, 16383, 16384, 16385, 65535, 65536, 65535 + 256, 65536 + 256, 65537 + 256, largestBlock - 1,
+			largestBlock, largestBlock + 1, 2 * largestBlock, 2*largestBlock + 1} {
 			content := make([]byte, n)
 			for i := range content {
 				content[i] = draw()
 			}
 			packed := f.Bytes(nil, content)
 			holdFrame(t, decoder, packed, content)
-			if len(packed) > n+longestHeader(n) || name == "zeros" && n > 64 && len(packed) > 12+8*(1+n/largestBlock) || name == "few bits" && n > 1000 && len(packed) > n/2 {
+			if len(packed) > n+longestHeader(n) || name == "zeros" && n > 64 && len(packed) > 12+8*(1+n/largestBlock) ||
+				name == "few bits" && n > 1000 && len(packed) > n/2 {
 				t.Errorf("%s: %d bytes are packed into %d", name, n, len(packed))
 			}
 		}

@@ -1,12 +1,14 @@
-// Package keys counts rows that have the key of another. Without it, a row that comes twice would be published twice wherever no total
-// tells that it is too much.
+// Package keys counts rows that have the key of another. Without it, a row that comes twice would
+// be published twice wherever no total tells that it is too much.
 //
-// Keys are known by hashes of 64 bits: of ten million rows two that differ have one hash in one of 400,000 answers.
+// Keys are known by hashes of 64 bits: of ten million rows two that differ have one hash in one of
+// 400,000 answers.
 package keys
 
 import "math/bits"
 
-// Keys are the hashes of the keys of rows, 8 bytes a row, in the order in which they come. The zero value is ready.
+// Keys are the hashes of the keys of rows, 8 bytes a row, in the order in which they come. The zero
+// value is ready.
 type Keys struct {
 	full [][]uint64
 	last []uint64
@@ -48,8 +50,8 @@ func (k *Keys) next(chunk []uint64) {
 	k.last = chunk
 }
 
-// Repeated counts the hashes that were there before, and empties k. Many are first put into piles by their first bits, and each is
-// compared in a core's cache.
+// Repeated counts the hashes that were there before, and empties k. Many are first put into piles
+// by their first bits, and each is compared in a core's cache.
 func (k *Keys) Repeated(s *Scratch) (n int64) {
 	k.next(nil)
 	chunks, piles := k.full, make([]Keys, 1<<bits.Len(uint(k.rows/mostPile)))
@@ -86,11 +88,13 @@ func split(piles []Keys, hashes []uint64, spare [][]uint64) [][]uint64 {
 	return spare
 }
 
-// Scratch is the memory in which hashes are compared. The zero value is ready, and serves many Keys, one after the other.
+// Scratch is the memory in which hashes are compared. The zero value is ready, and serves many
+// Keys, one after the other.
 type Scratch struct{ slots []uint64 }
 
-// repeated counts the hashes that were there before, and empties the pile. A turn is done with the first hash of those that share a
-// slot, and with all that equal it; the others are left to the next turn, in which other bits of theirs choose the slot.
+// repeated counts the hashes that were there before, and empties the pile. A turn is done with the
+// first hash of those that share a slot, and with all that equal it; the others are left to the
+// next turn, in which other bits of theirs choose the slot.
 func (s *Scratch) repeated(pile [][]uint64) (n int64) {
 	left := 0
 	for _, hashes := range pile {
@@ -113,8 +117,9 @@ func (s *Scratch) repeated(pile [][]uint64) (n int64) {
 	return n
 }
 
-// compare counts the hashes that are in their slots already, and moves those whose slots have others to the front. It has no branch
-// that a core would guess wrong. A slot with 0 is free, so that a hash of 0 is taken for 1.
+// compare counts the hashes that are in their slots already, and moves those whose slots have
+// others to the front. It has no branch that a core would guess wrong. A slot with 0 is free, so
+// that a hash of 0 is taken for 1.
 func compare(slots, hashes []uint64, turn int) (others, again int) {
 	for _, h := range hashes {
 		h = max(h, 1)

@@ -10,11 +10,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Hashes that were there before are counted, of however many, in whatever portions they come, and wherever they are.
+// Hashes that were there before are counted, of however many, in whatever portions they come, and
+// wherever they are.
 func TestRepeatedHashes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dice := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		n, of := rapid.IntRange(0, 3*mostPile).Draw(t, "rows"), rapid.SampledFrom([]uint64{3, 1000, 1 << 17, 1 << 63}).Draw(t, "of")
+		n, of := rapid.IntRange(0, 3*mostPile).Draw(t, "rows"),
+			rapid.SampledFrom([]uint64{3, 1000, 1 << 17, 1 << 63}).Draw(t, "of")
 		shift := rapid.SampledFrom([]int{0, 20, 47}).Draw(t, "shift") // hashes that have many of their bits in common
 		hashes, rows := make([]uint64, n), make([]int32, n)
 		want, seen := int64(0), map[uint64]bool{}
@@ -41,7 +43,8 @@ func TestRepeatedHashes(t *testing.T) {
 	})
 }
 
-// Hashes take 8 bytes a row. While they are compared, lists of pieces of memory, unfinished pieces and slots come on top.
+// Hashes take 8 bytes a row. While they are compared, lists of pieces of memory, unfinished pieces
+// and slots come on top.
 func TestMemoryOfHashes(t *testing.T) {
 	hashes, rows := drawn(1 << 20)
 	var before, after runtime.MemStats

@@ -1,5 +1,6 @@
-// Package collector is a collector of OTLP over HTTP for tests. Without it, what is sent would be known from the sender alone. It
-// reads the protocol with the types that OpenTelemetry publishes for it, and none of the SDK's.
+// Package collector is a collector of OTLP over HTTP for tests. Without it, what is sent would be
+// known from the sender alone. It reads the protocol with the types that OpenTelemetry publishes
+// for it, and none of the SDK's.
 package collector
 
 import (
@@ -37,7 +38,8 @@ type Collector struct {
 func Start(t testing.TB) *Collector {
 	c := &Collector{metrics: map[string]*metric.Metric{}}
 	mux := http.NewServeMux()
-	for path, take := range map[string]func([]byte) error{"/v1/traces": c.takeSpans, "/v1/metrics": c.takeMetrics, "/v1/logs": readLogs} {
+	for path, take := range map[string]func([]byte) error{"/v1/traces": c.takeSpans, "/v1/metrics": c.takeMetrics,
+		"/v1/logs": readLogs} {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 			if err := c.take(r, take); err != nil {
 				t.Errorf("%s: %v", path, err)

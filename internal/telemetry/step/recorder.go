@@ -43,13 +43,14 @@ const (
 // scopeName is how OpenTelemetry names what records: by its package.
 const scopeName = "github.com/reportferry/reportferry"
 
-// bounds are the borders of the histograms in seconds. The conventions' own end at 10 s, and a report may take minutes
-// (https://opentelemetry.io/docs/specs/semconv/http/http-metrics/).
+// bounds are the borders of the histograms in seconds. The conventions' own end at 10 s, and a
+// report may take minutes (https://opentelemetry.io/docs/specs/semconv/http/http-metrics/).
 var bounds = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900}
 
 // New makes a recorder.
 func New(o Options) (*Recorder, error) {
-	r := &Recorder{tracer: o.Traces.Tracer(scopeName), reason: o.Reason, durations: map[string]metric.Float64Histogram{}, counters: map[string]metric.Int64Counter{}}
+	r := &Recorder{tracer: o.Traces.Tracer(scopeName), reason: o.Reason,
+		durations: map[string]metric.Float64Histogram{}, counters: map[string]metric.Int64Counter{}}
 	meter := o.Metrics.Meter(scopeName)
 	var errs []error
 	for _, h := range []struct{ of, name, means string }{
@@ -57,16 +58,21 @@ func New(o Options) (*Recorder, error) {
 		{Limiter, "reportferry.limiter.wait", "Time that an attempt waited for the limiter."},
 		{Convert, "reportferry.convert.duration", "Time in which an answer's rows became files."},
 		{Put, "reportferry.put.duration", "Time in which a sink took a partition."},
-		{Unit, "reportferry.unit.duration", "Time of a unit of a job: a window, a file that is pushed, the declared apps."},
+		{Unit, "reportferry.unit.duration",
+			"Time of a unit of a job: a window, a file that is pushed, the declared apps."},
 	} {
-		histogram, err := meter.Float64Histogram(h.name, metric.WithUnit("s"), metric.WithDescription(h.means), metric.WithExplicitBucketBoundaries(bounds...))
+		histogram, err := meter.Float64Histogram(h.name, metric.WithUnit("s"), metric.WithDescription(h.means),
+			metric.WithExplicitBucketBoundaries(bounds...))
 		r.durations[h.of], errs = histogram, append(errs, err)
 	}
 	for _, c := range []struct{ of, name, unit, means string }{
-		{Requests, "reportferry.requests", "{request}", "Attempts to send a request, by the status of the answer; none came where there is no status."},
-		{Retries, "reportferry.retries", "{retry}", "Attempts after the first one of their request, by what went wrong before."},
+		{Requests, "reportferry.requests", "{request}",
+			"Attempts to send a request, by the status of the answer; none came where there is no status."},
+		{Retries, "reportferry.retries", "{retry}",
+			"Attempts after the first one of their request, by what went wrong before."},
 		{Rows, "reportferry.rows", "{row}", "Rows of partitions that were fetched, and records that were pushed."},
-		{Bytes, "reportferry.io", "By", "Bytes of answers as they were read (in), and of files as they were put (out)."},
+		{Bytes, "reportferry.io", "By",
+			"Bytes of answers as they were read (in), and of files as they were put (out)."},
 	} {
 		counter, err := meter.Int64Counter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.means))
 		r.counters[c.of], errs = counter, append(errs, err)
@@ -121,7 +127,8 @@ func OfJob(ctx context.Context, name string) context.Context {
 	})
 }
 
-// Of tells whose steps they are: the ID of a run, and the name of a job. Either is empty outside of one.
+// Of tells whose steps they are: the ID of a run, and the name of a job. Either is empty outside of
+// one.
 func Of(ctx context.Context) (run, job string) {
 	if in, _ := ctx.Value(key{}).(*scope); in != nil {
 		return in.run, in.job
@@ -132,8 +139,8 @@ func Of(ctx context.Context) (run, job string) {
 // Recorded tells whether anything is recorded.
 func Recorded(ctx context.Context) bool { return scopeOf(ctx) != nil }
 
-// Took records a duration of what is no step. It has no name of a job, because a histogram is 19 series of each, and a scrape of a
-// thousand jobs must be short; the unit's duration has it.
+// Took records a duration of what is no step. It has no name of a job, because a histogram is 19
+// series of each, and a scrape of a thousand jobs must be short; the unit's duration has it.
 func Took(ctx context.Context, what string, d time.Duration, about ...attribute.KeyValue) {
 	if in := scopeOf(ctx); in != nil {
 		in.durations[what].Record(ctx, d.Seconds(), metric.WithAttributes(about...))

@@ -1,13 +1,14 @@
-// Package step marks the steps of a run. Without it, every place whose time is worth knowing would talk to traces and to metrics by
-// itself, and the two would tell different stories.
+// Package step marks the steps of a run. Without it, every place whose time is worth knowing would
+// talk to traces and to metrics by itself, and the two would tell different stories.
 //
 //	run ─ job ─ unit ─┬─ fetch ─ GET, decode, encode
 //	                  ├─ reconcile ─ GET
 //	                  └─ put, record
 //
-// A [Recorder] travels in the context. Where there is none, a step costs a look into the context and nothing else, so that the engine
-// has no case of its own for runs that nobody watches. Nothing that is recorded has a query's values, an error's text or a token in
-// it: an error is the word for its kind.
+// A [Recorder] travels in the context. Where there is none, a step costs a look into the context
+// and nothing else, so that the engine has no case of its own for runs that nobody watches. Nothing
+// that is recorded has a query's values, an error's text or a token in it: an error is the word for
+// its kind.
 package step
 
 import (
@@ -51,8 +52,8 @@ func Begin(ctx context.Context, name string, about ...attribute.KeyValue) (conte
 	return ctx, Step{span: span, in: in, began: time.Now(), name: name}
 }
 
-// BeginRequest begins the step of one attempt to send a request, which the conventions name by its method
-// (https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
+// BeginRequest begins the step of one attempt to send a request, which the conventions name by its
+// method (https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
 func BeginRequest(ctx context.Context, method string, about ...attribute.KeyValue) (context.Context, Step) {
 	in := scopeOf(ctx)
 	if in == nil {
@@ -105,6 +106,7 @@ func (s Step) EndAt(at time.Time, err error) {
 // Event notes something that happened during the step of ctx, such as a wait or a retry, and why.
 func Event(ctx context.Context, name, reason string, wait time.Duration) {
 	if scopeOf(ctx) != nil {
-		trace.SpanFromContext(ctx).AddEvent(name, trace.WithAttributes(attribute.String("reason", reason), attribute.Float64("seconds", wait.Seconds())))
+		trace.SpanFromContext(ctx).AddEvent(name, trace.WithAttributes(attribute.String("reason", reason),
+			attribute.Float64("seconds", wait.Seconds())))
 	}
 }

@@ -1,5 +1,5 @@
-// Package ledgertest has the store that the ledger, and what stands on it, is tested on. Without it no test could say what a
-// plan costs in calls, or act between two calls of a process.
+// Package ledgertest has the store that the ledger, and what stands on it, is tested on. Without it
+// no test could say what a plan costs in calls, or act between two calls of a process.
 package ledgertest
 
 import (
@@ -16,9 +16,10 @@ import (
 
 // A Store is memory far away: it lets a test wait or act before each call reaches it.
 type Store struct {
-	Memory   *bucket.Memory
-	Calls    atomic.Int64
-	Before   func(call, key string)            // call is attributes, list, read, write, create or delete; nil: nothing happens
+	Memory *bucket.Memory
+	Calls  atomic.Int64
+	// Call is attributes, list, read, write, create or delete; nil: nothing happens.
+	Before   func(call, key string)
 	Dead     atomic.Bool                       // from now on no write arrives: the process that made them was killed
 	Keeps    bool                              // refuses to delete, as stores do that must keep all for years
 	Careless bool                              // creates what exists already, as some stores do
@@ -57,7 +58,8 @@ type blobLink struct{ link }
 // Close makes it a driver.Bucket.
 func (blobLink) Close() error { return nil }
 
-var callNames = map[bucket.Op]string{bucket.OpGet: "read", bucket.OpPut: "write", bucket.OpList: "list", bucket.OpDelete: "delete"}
+var callNames = map[bucket.Op]string{bucket.OpGet: "read", bucket.OpPut: "write", bucket.OpList: "list",
+	bucket.OpDelete: "delete"}
 
 // Do makes it a bucket.Driver.
 func (d link) Do(ctx context.Context, c bucket.Call) (bucket.Answer, error) {
@@ -145,11 +147,13 @@ func (w writer) Close() error {
 	return w.answer(w.Writer.Close())
 }
 
-func (d blobLink) NewTypedWriter(ctx context.Context, key, contentType string, o *driver.WriterOptions) (driver.Writer, error) {
+func (d blobLink) NewTypedWriter(ctx context.Context, key, contentType string, o *driver.WriterOptions) (driver.Writer,
+	error) {
 	if d.Dead.Load() {
 		return nil, errKilled
 	}
-	w, err := d.Memory.Blob().NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType, IfNotExist: o.IfNotExist && !d.Careless})
+	w, err := d.Memory.Blob().NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType,
+		IfNotExist: o.IfNotExist && !d.Careless})
 	call := "write"
 	if o.IfNotExist {
 		call = "create"

@@ -34,7 +34,8 @@ func (a *annals) changed(key string, o *object) {
 			continue
 		}
 		if e.After != last.Seq || e.Seq != last.Seq+1 {
-			a.world.violate("each record is on top of the one before", "%s: record %d of %s is on top of %d, and %d of %s was there",
+			a.world.violate("each record is on top of the one before",
+				"%s: record %d of %s is on top of %d, and %d of %s was there",
 				e.Partition, e.Seq, e.Run, e.After, last.Seq, last.Run)
 		}
 		a.committed[e.Partition] = append(list, e)
@@ -48,15 +49,18 @@ func same(a, b ledger.Record) bool {
 
 // numbered finds a record by its number.
 func numbered(list []ledger.Record, seq int) (ledger.Record, bool) {
-	i, there := slices.BinarySearchFunc(list, seq, func(e ledger.Record, seq int) int { return cmp.Compare(e.Seq, seq) })
+	i, there := slices.BinarySearchFunc(list, seq, func(e ledger.Record,
+		seq int) int {
+		return cmp.Compare(e.Seq, seq)
+	})
 	if !there {
 		return ledger.Record{}, false
 	}
 	return list[i], true
 }
 
-// told is what history should say of successive records of a partition: a line for each content, by the fetches that brought it
-// first and last.
+// told is what history should say of successive records of a partition: a line for each content, by
+// the fetches that brought it first and last.
 func told(list []ledger.Record) string {
 	var lines []string
 	var was ledger.Record
@@ -71,10 +75,12 @@ func told(list []ledger.Record) string {
 }
 
 func line(e ledger.Record) string {
-	return fmt.Sprintf("\n%s %d %s %s %s since %v until %v", e.Partition, e.Seq, e.State, e.Hash, e.Run, e.Since.Unix(), e.Fetched.Unix())
+	return fmt.Sprintf("\n%s %d %s %s %s since %v until %v", e.Partition, e.Seq, e.State, e.Hash, e.Run, e.Since.Unix(),
+		e.Fetched.Unix())
 }
 
-// lookUp lets a process read the history while others go on: it must be what was committed at some time meanwhile.
+// lookUp lets a process read the history while others go on: it must be what was committed at some
+// time meanwhile.
 func (a *annals) lookUp(ctx context.Context, t *ledger.Table) {
 	before := map[civil.Date]int{}
 	for partition, list := range a.committed {
@@ -94,7 +100,8 @@ func (a *annals) lookUp(ctx context.Context, t *ledger.Table) {
 	}
 	for partition, list := range a.committed {
 		if n := before[partition]; !a.fits(partition, got[partition], n) {
-			a.world.violate("history is what was committed", "of %s a process reads%s\nand when it began there was%s\nand now there is%s",
+			a.world.violate("history is what was committed",
+				"of %s a process reads%s\nand when it began there was%s\nand now there is%s",
 				partition, got[partition], told(list[:n]), told(list))
 		}
 	}
@@ -109,7 +116,8 @@ func (a *annals) fits(partition civil.Date, got string, from int) bool {
 	return false
 }
 
-// check wants each line of history once and as it was committed, and nothing lost between history and the records that planning reads.
+// check wants each line of history once and as it was committed, and nothing lost between history
+// and the records that planning reads.
 func (a *annals) check() {
 	had := map[civil.Date]map[int]ledger.Record{}
 	for _, key := range a.world.watch.months() {
@@ -145,7 +153,8 @@ func (a *annals) check() {
 			kept = append(kept, of[seq])
 		}
 		if told(kept) != told(list) {
-			a.world.violate("no line of history is lost", "of %s there is%s\nand there was%s", partition, told(kept), told(list))
+			a.world.violate("no line of history is lost", "of %s there is%s\nand there was%s", partition, told(kept),
+				told(list))
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 const lasting = 2 * time.Minute
 
-// A fate says how much goes wrong in a world. Each seed draws another one. Most kinds of harm are absent from many
-// worlds, because harm that is always there hides what it prevents.
+// A fate says how much goes wrong in a world. Each seed draws another one. Most kinds of harm are
+// absent from many worlds, because harm that is always there hides what it prevents.
 type fate struct {
 	slots, runs, days, restatements int
 	length, pause                   time.Duration
@@ -27,7 +27,9 @@ type fate struct {
 	emptied, returned  float64 // of a restatement: no rows; as it was two before
 	mute               float64 // of a process: its renewals seldom arrive
 	hashed, seconds    bool    // ETags by content, times in seconds
-	tasks              int     // of processes: none, each slot's own, or one, whose leases keep nobody away: the stores alone keep data safe
+	// Of processes: none, each slot's own, or one, whose leases keep nobody away: the stores alone
+	// keep data safe.
+	tasks int
 }
 
 func drawFate(dice interface {
@@ -43,8 +45,10 @@ func drawFate(dice interface {
 		kill: rate(0.01), suspend: rate(0.02), force: rate(0.7), skew: rate(0.5), slow: rate(0.2),
 		sluggish: []time.Duration{4 * time.Second, 4 * time.Second, 45 * time.Second}[dice.IntN(3)],
 		dawdle:   []time.Duration{30 * time.Second, 30 * time.Second, 5 * time.Minute}[dice.IntN(3)],
-		history:  []int{0, 1, 1, 2000, 4000}[dice.IntN(5)], unindexed: dice.IntN(3), mute: rate(0.5), states: dice.IntN(4) == 0,
-		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.3), late: rate(0.1), conflict: rate(0.02), torn: rate(0.05),
+		history:  []int{0, 1, 1, 2000, 4000}[dice.IntN(5)], unindexed: dice.IntN(3), mute: rate(0.5),
+		states: dice.IntN(4) == 0,
+		silent: rate(0.02), deaf: rate(0.03), resent: rate(0.1), twin: rate(0.3), late: rate(0.1), conflict: rate(0.02),
+		torn:    rate(0.05),
 		emptied: rate(0.4), returned: rate(0.9),
 		hashed: dice.IntN(2) == 0, seconds: dice.IntN(2) == 0, tasks: dice.IntN(3),
 	}
@@ -52,13 +56,15 @@ func drawFate(dice interface {
 
 // calm is the same world when nothing happens any more.
 func (f fate) calm() fate {
-	return fate{days: f.days, length: f.length, dawdle: f.dawdle, hashed: f.hashed, seconds: f.seconds, history: f.history, unindexed: f.unindexed, states: f.states}
+	return fate{days: f.days, length: f.length, dawdle: f.dawdle, hashed: f.hashed, seconds: f.seconds,
+		history: f.history, unindexed: f.unindexed, states: f.states}
 }
 
 // weight is how often something happens at a call: more often at those on which much depends.
 func (c *call) weight() float64 {
 	switch {
-	case c.writes() && (c.store == c.process.world.lake || strings.Contains(c.key, "/months/") || strings.Contains(c.key, "/history/")):
+	case c.writes() && (c.store == c.process.world.lake || strings.Contains(c.key, "/months/") ||
+		strings.Contains(c.key, "/history/")):
 		return 4
 	case c.op == "create", c.op == "ask":
 		return 3
@@ -149,7 +155,8 @@ func (w *world) linger(c *call) {
 	}
 }
 
-// arrive lets the store do what a call asks at a time. Its answer is what the caller is told, or it isn't.
+// arrive lets the store do what a call asks at a time. Its answer is what the caller is told, or it
+// isn't.
 func (w *world) arrive(c *call, at time.Duration, answers bool) *event {
 	return w.at(at, func() {
 		if answers {
@@ -226,7 +233,8 @@ func (w *world) notice(p *process) {
 	})
 }
 
-// abandon decides what becomes of a request whose sender has given up or died: what was sent may still arrive.
+// abandon decides what becomes of a request whose sender has given up or died: what was sent may
+// still arrive.
 func (w *world) abandon(c *call) {
 	switch {
 	case c.waiting == nil:

@@ -77,7 +77,8 @@ func (l *link) Do(ctx context.Context, c bucket.Call) (a bucket.Answer, err erro
 		a.Data, a.Version = bytes.Clone(res.object.data), res.object.etag
 	}
 	for _, o := range res.list {
-		a.Objects = append(a.Objects, bucket.Object{Key: o.key, Size: int64(len(o.data)), Version: o.etag, Modified: o.modTime})
+		a.Objects = append(a.Objects, bucket.Object{Key: o.key, Size: int64(len(o.data)), Version: o.etag,
+			Modified: o.modTime})
 	}
 	return a, nil
 }
@@ -167,7 +168,8 @@ func (l *link) NewRangeReader(
 	return reader{bytes.NewReader(data), res.object}, nil
 }
 
-// A writer sends its request when it is closed, unless its context has ended: S3 makes an object of a whole upload only.
+// A writer sends its request when it is closed, unless its context has ended: S3 makes an object of
+// a whole upload only.
 type writer struct {
 	bytes.Buffer
 	ctx  context.Context

@@ -14,7 +14,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A history is what processes believe of each register: a partition's record, to be replaced by that of its next number.
+// A history is what processes believe of each register: a partition's record, to be replaced by
+// that of its next number.
 type history struct {
 	world     *world
 	registers map[civil.Date][]porcupine.Operation
@@ -29,7 +30,8 @@ type step struct {
 	who       string
 }
 
-// The register goes up only: a number is taken by one, and none is seen or taken after a higher one.
+// The register goes up only: a number is taken by one, and none is seen or taken after a higher
+// one.
 var register = porcupine.Model{
 	Init: func() any { return 0 },
 	Step: func(state, input, _ any) (bool, any) {
@@ -55,7 +57,8 @@ func (h *history) begun(p *process, window refresh.Window, since int64) {
 	}
 }
 
-// published: the process has begun to publish a partition at a time, on top of a record, and this came of it.
+// published: the process has begun to publish a partition at a time, on top of a record, and this
+// came of it.
 func (h *history) published(p *process, base ledger.Record, partition civil.Date, err error, since int64) {
 	s := step{partition, true, base.Seq + 1, p.name}
 	switch {
@@ -86,7 +89,8 @@ func (h *history) check(w *world) {
 		}
 		var told []string
 		for _, op := range ops[max(0, len(ops)-math.MaxInt8):] {
-			told = append(told, fmt.Sprintf("%s (%d to %d)", register.DescribeOperation(op.Input, nil), op.Call, op.Return))
+			told = append(told, fmt.Sprintf("%s (%d to %d)", register.DescribeOperation(op.Input, nil), op.Call,
+				op.Return))
 		}
 		w.violate("one winner of each record", "%s: %s", partition, told)
 	}
@@ -96,7 +100,8 @@ func (h *history) check(w *world) {
 func (h *history) honest() {
 	for _, s := range h.denied {
 		if e, there := numbered(h.world.annals.committed[s.partition], s.number); there && e.Run == s.who {
-			h.world.violate("who says that it lost has committed nothing", "%s: record %d of %s", s.partition, s.number, s.who)
+			h.world.violate("who says that it lost has committed nothing", "%s: record %d of %s", s.partition, s.number,
+				s.who)
 		}
 	}
 }

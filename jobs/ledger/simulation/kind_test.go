@@ -38,7 +38,8 @@ func (p *process) work(ctx context.Context) {
 		return
 	}
 	defer sink.Close() //nolint:errcheck // as above
-	k := &kind{process: p, ledger: books, targets: []ledger.Target{{Name: lakeURL, Sink: serial{sink.(*blobsink.Sink)}, Store: sink.Store()}}}
+	k := &kind{process: p, ledger: books, targets: []ledger.Target{{Name: lakeURL, Sink: serial{sink.(*blobsink.Sink)},
+		Store: sink.Store()}}}
 	list := []jobs.Job{{Name: table, Table: table, Kind: k, Targets: k.targets}}
 	runner := &jobs.Runner{Run: p.name, Lease: lasting, Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 	wall, _ := p.clock()
@@ -46,7 +47,8 @@ func (p *process) work(ctx context.Context) {
 	p.finish(res.Errs, res.Outcome)
 }
 
-// serial puts one part after the other: the order of several is nobody's, and a seed is to repeat itself.
+// serial puts one part after the other: the order of several is nobody's, and a seed is to repeat
+// itself.
 type serial struct{ *blobsink.Sink }
 
 func (serial) Together() int { return 1 }
@@ -79,7 +81,8 @@ func (p *process) finish(errs []error, out ledger.Outcome) {
 	}
 }
 
-// A kind does what package report does with a window: it leases what is due, asks, and publishes day by day.
+// A kind does what package report does with a window: it leases what is due, asks, and publishes
+// day by day.
 type kind struct {
 	process *process
 	ledger  *ledger.Ledger
@@ -89,10 +92,12 @@ type kind struct {
 	due     map[civil.Date]bool
 }
 
-var shape = ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: "day"}, Columns: []ledger.Column{{Name: "installs"}}}
+var shape = ledger.Shape{Fingerprint: map[string]string{ledger.FingerprintPeriod: "day"},
+	Columns: []ledger.Column{{Name: "installs"}}}
 
 func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error) {
-	if k.table, err = partition.Open(ctx, partition.Options{Ledger: k.ledger, Name: table, Targets: k.targets, Run: k.process.name, Codec: "snappy"}); err != nil {
+	if k.table, err = partition.Open(ctx, partition.Options{Ledger: k.ledger, Name: table, Targets: k.targets,
+		Run: k.process.name, Codec: "snappy"}); err != nil {
 		return p, err
 	}
 	if _, _, err := k.table.LastShape(ctx); err != nil {
@@ -103,8 +108,10 @@ func (k *kind) Plan(ctx context.Context, now time.Time) (p jobs.Plan, err error)
 		return p, err
 	}
 	rules := refresh.Rules{
-		Period: refresh.Day, Page: k.process.page, Start: firstDay, Through: firstDay.AddDays(len(k.process.world.truth.days) - 1),
-		Lookback: 300, Location: time.UTC, Targets: k.targets, Changed: changed, IgnoreSchedule: true, IgnoreLedger: k.process.force,
+		Period: refresh.Day, Page: k.process.page, Start: firstDay,
+		Through:  firstDay.AddDays(len(k.process.world.truth.days) - 1),
+		Lookback: 300, Location: time.UTC, Targets: k.targets, Changed: changed, IgnoreSchedule: true,
+		IgnoreLedger: k.process.force,
 	}
 	k.due = maps.Clone(changed)
 	prefix := ""
@@ -169,7 +176,8 @@ func (k *kind) do(ctx context.Context, window refresh.Window) (out ledger.Outcom
 	return out, errors.Join(errs...)
 }
 
-func (k *kind) publish(ctx context.Context, l *ledger.Lease, row []civil.Date, base ledger.Records, out *ledger.Outcome) error {
+func (k *kind) publish(ctx context.Context, l *ledger.Lease, row []civil.Date, base ledger.Records,
+	out *ledger.Outcome) error {
 	p, w := k.process, k.process.world
 	fetched, _ := p.clock()
 	res := p.call(ctx, nil, request{op: "ask", key: row[0].String()})
@@ -201,14 +209,16 @@ func (k *kind) publish(ctx context.Context, l *ledger.Lease, row []civil.Date, b
 }
 
 func (k *kind) publication(a answer, base ledger.Record, fetched time.Time) partition.Publication {
-	file := slices.Concat([]byte("fetch "+rand.Text()+"\n"), a.data) // each file is another one, as package report's are
+	// Each file is another one, as package report's are.
+	file := slices.Concat([]byte("fetch "+rand.Text()+"\n"), a.data)
 	return partition.Publication{
 		Part: sinks.Part{
 			Table: table, Partition: a.day, Rows: a.rows, Size: int64(len(file)), Hash: a.hash, Run: k.process.name,
 			Open: func() (io.ReadCloser, error) { return k.process.spooled(file), nil },
 		},
-		Base: base, Run: k.process.name, Fetched: fetched, Cause: "204", Shape: shape.ID(), OnEmpty: partition.ClearEmpty,
-		Sums: map[string]string{"restatement": fmt.Sprint(a.restatement)}, Again: k.process.force,
+		Base: base, Run: k.process.name, Fetched: fetched, Cause: "204", Shape: shape.ID(),
+		OnEmpty: partition.ClearEmpty,
+		Sums:    map[string]string{"restatement": fmt.Sprint(a.restatement)}, Again: k.process.force,
 	}
 }
 
@@ -216,7 +226,8 @@ func (k *kind) publication(a answer, base ledger.Record, fetched time.Time) part
 func (p *process) spooled(file []byte) io.ReadCloser {
 	if w := p.world; w.chance(w.fate.torn) {
 		w.stats.torn++
-		return io.NopCloser(io.MultiReader(bytes.NewReader(file[:len(file)/2]), iotest.ErrReader(errors.New("the spool can't be read"))))
+		return io.NopCloser(io.MultiReader(bytes.NewReader(file[:len(file)/2]),
+			iotest.ErrReader(errors.New("the spool can't be read"))))
 	}
 	return io.NopCloser(bytes.NewReader(file))
 }

@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// A process is one run of the program. It lives in a bubble of its own, so that its clock is its own too: it stands
-// still, and its timers with it, while the process is suspended, as the monotonic clock of a machine that sleeps does.
-// Outside the bubble, and only while the bubble is at rest, the world decides which of its calls is answered next.
+// A process is one run of the program. It lives in a bubble of its own, so that its clock is its
+// own too: it stands still, and its timers with it, while the process is suspended, as the
+// monotonic clock of a machine that sleeps does. Outside the bubble, and only while the bubble is
+// at rest, the world decides which of its calls is answered next.
 type process struct {
 	world  *world
 	name   string
@@ -98,8 +99,8 @@ func (p *process) now() time.Duration {
 	return p.birth + time.Since(p.born) + time.Duration(p.lag.Load())
 }
 
-// Clock is what the process takes for the time: the wall's, which may be wrong, and the time for which it has been
-// running, which stands still while it is suspended.
+// Clock is what the process takes for the time: the wall's, which may be wrong, and the time for
+// which it has been running, which stands still while it is suspended.
 func (p *process) clock() (wall time.Time, running time.Duration) {
 	read, running := p.clocks(p.now())
 	return epoch.Add(read), running
@@ -198,7 +199,8 @@ func (p *process) busy() bool {
 	return len(p.issued) > 0 || p.finished
 }
 
-// look gives what the process has asked for since the last look, in an order that doesn't hang on goroutines'.
+// look gives what the process has asked for since the last look, in an order that doesn't hang on
+// goroutines'.
 func (p *process) look() report {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// A store is one bucket, as S3 keeps it: every call is atomic, listings are strongly consistent, and a condition is
-// looked at in the moment in which the write is applied.
+// A store is one bucket, as S3 keeps it: every call is atomic, listings are strongly consistent,
+// and a condition is looked at in the moment in which the write is applied.
 type store struct {
 	name    string
 	objects map[string]*object

@@ -19,13 +19,14 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/emutest"
 )
 
-// firstDay is the first partition: two days before the end of a month, three before that of a cell of seven days, and not at the border of
-// one of thirty.
+// firstDay is the first partition: two days before the end of a month, three before that of a cell
+// of seven days, and not at the border of one of thirty.
 var firstDay = civil.Date{Year: 2025, Month: time.October, Day: 30}
 
 const mostDays = 7
 
-// An account is what the service says of the first days on one day after the other, as it restates them.
+// An account is what the service says of the first days on one day after the other, as it restates
+// them.
 type account struct {
 	rows [][mostDays]string // by how often it has restated them, and by day
 }
@@ -33,7 +34,8 @@ type account struct {
 // askAccount asks the emulator, whose network spend is restated every night.
 func askAccount(t *testing.T) *account {
 	t.Helper()
-	server, err := emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 30, Now: func() time.Time { return epoch.AddDate(0, 0, -2) }}))
+	server, err := emulator.New(emutest.With(emulator.Options{Apps: 2, Days: 30,
+		Now: func() time.Time { return epoch.AddDate(0, 0, -2) }}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,8 @@ func ask(t *testing.T, server *emulator.Server, day civil.Date) string {
 		"dimensions": {"day,network"}, "metrics": {"installs,network_cost"}, "ad_spend_mode": {"network"},
 		"date_period": {day.String() + ":" + day.String()}, "currency": {"USD"}, "utc_offset": {"+00:00"},
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://service/reports-service/csv_report?"+v.Encode(), nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://service/reports-service/csv_report?"+v.Encode(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +119,8 @@ func newTruth(w *world, data *account) *truth {
 	return tr
 }
 
-// add restates a day. The file says how often it was restated, unless the same numbers may come again in this world.
+// add restates a day. The file says how often it was restated, unless the same numbers may come
+// again in this world.
 func (tr *truth) add(day, told int) {
 	n := len(tr.days[day])
 	a := answer{day: firstDay.AddDays(day), restatement: n, told: told}
@@ -178,7 +182,8 @@ func content(file []byte) []byte {
 	return data
 }
 
-// newest is the newest restatement of a day that a file is of; false when it is of none, such as half a file.
+// newest is the newest restatement of a day that a file is of; false when it is of none, such as
+// half a file.
 func (tr *truth) newest(day int, file []byte) (int, bool) {
 	data := content(file)
 	for n := len(tr.days[day]) - 1; n >= 0; n-- {

@@ -58,16 +58,18 @@ func (x *watch) changed(s *store, key string, o *object) {
 	}
 }
 
-// swapped wants leases that aren't over, by the store's clock, to be taken or ended by nobody but their holders and other attempts of
-// their tasks.
+// swapped wants leases that aren't over, by the store's clock, to be taken or ended by nobody but
+// their holders and other attempts of their tasks.
 func (x *watch) swapped(key string, leases map[civil.Date]lease) {
 	w, by := x.world, x.world.writer
 	for p, was := range x.leases {
 		if !strings.Contains(key, p.String()[:7]) {
 			continue
 		}
-		if leases[p].Token != was.Token && was.Run != by.name && (was.Task == "" || was.Task != by.task) && epoch.Add(w.now).Before(was.Until) {
-			w.violate("a lease is its holder's until it is over", "%s: %s ends that of %s, which lasts until %v", p, by.name, was.Run, was.Until)
+		if leases[p].Token != was.Token && was.Run != by.name && (was.Task == "" || was.Task != by.task) &&
+			epoch.Add(w.now).Before(was.Until) {
+			w.violate("a lease is its holder's until it is over", "%s: %s ends that of %s, which lasts until %v", p,
+				by.name, was.Run, was.Until)
 		}
 		delete(x.leases, p)
 	}
@@ -155,7 +157,8 @@ func (x *watch) indexed() {
 	}
 	for name, m := range x.open(o).Months {
 		is := x.world.ledger.objects["tables/"+table+"/months/"+name+".json"]
-		if is != nil && is.etag == m.Version && (!slices.EqualFunc(m.Records, x.open(is).Records, same) || !maps.Equal(m.Leases, x.open(is).Leases)) {
+		if is != nil && is.etag == m.Version && (!slices.EqualFunc(m.Records, x.open(is).Records, same) ||
+			!maps.Equal(m.Leases, x.open(is).Leases)) {
 			x.world.violate("the index has what a month has", "of %s as it is it has%s", name, told(m.Records))
 		}
 	}
@@ -185,7 +188,8 @@ func (x *watch) check() {
 				w.violate("a record says what it is of", "%s: %+v", name, e)
 			}
 			if promised < x.floor[day] {
-				w.violate("records never grow older", "%s: record %d of %s is of restatement %d, and an earlier one of %d",
+				w.violate("records never grow older",
+					"%s: record %d of %s is of restatement %d, and an earlier one of %d",
 					name, e.Seq, e.Run, promised, x.floor[day])
 			}
 			x.floor[day] = max(promised, x.floor[day])
@@ -199,7 +203,8 @@ func (x *watch) check() {
 			continue
 		}
 		if _, leased := x.leases[name]; !leased && (len(e.Receipts) != 1 || o.etag != `"`+e.Receipts[0].Version+`"`) {
-			w.violate("a record without a lease names what is there", "%s: the file is %s, and record %d of %s, which is %s, has %+v",
+			w.violate("a record without a lease names what is there",
+				"%s: the file is %s, and record %d of %s, which is %s, has %+v",
 				name, o.etag, e.Seq, e.Run, e.State, e.Receipts)
 		}
 		shown, whole := w.truth.newest(day, o.data)
@@ -207,7 +212,8 @@ func (x *watch) check() {
 		case !whole:
 			w.violate("no half file", "%s: %q", name, o.data)
 		case shown < x.floor[day]:
-			w.violate("readers see nothing older than the record", "%s: files show restatement %d, record %d (%s by %s) promises %d",
+			w.violate("readers see nothing older than the record",
+				"%s: files show restatement %d, record %d (%s by %s) promises %d",
 				name, shown, e.Seq, e.State, e.Run, x.floor[day])
 		case shown < x.shown[day]:
 			w.violate("reads never go back", "%s: files show restatement %d, and showed %d", name, shown, x.shown[day])
@@ -230,12 +236,15 @@ func (x *watch) equal(when string) {
 		case leased:
 			w.violate("nothing is left in doubt", "%s, %s: %+v", when, name, l)
 		case e.Rows != told.rows, told.rows > 0 && (e.State != ledger.Written || e.Hash != told.hash):
-			w.violate("the ledger equals the truth", "%s, %s: record %d of %s is %s with %d rows of restatement %s, and the truth has %d of %d",
+			w.violate("the ledger equals the truth",
+				"%s, %s: record %d of %s is %s with %d rows of restatement %s, and the truth has %d of %d",
 				when, name, e.Seq, e.Run, e.State, e.Rows, e.Sums["restatement"], told.rows, told.restatement)
 		case told.rows == 0 && e.State != ledger.Empty && e.State != ledger.Cleared:
-			w.violate("the ledger equals the truth", "%s, %s: record %d is %s, and the truth is empty", when, name, e.Seq, e.State)
+			w.violate("the ledger equals the truth", "%s, %s: record %d is %s, and the truth is empty", when, name,
+				e.Seq, e.State)
 		case (told.rows > 0 || o != nil) && shown != string(told.data):
-			w.violate("the files equal the truth", "%s, %s: record %d is %s, files show %q, and the truth is restatement %d: %q",
+			w.violate("the files equal the truth",
+				"%s, %s: record %d is %s, files show %q, and the truth is restatement %d: %q",
 				when, name, e.Seq, e.State, shown, told.restatement, told.data)
 		}
 	}
@@ -257,8 +266,11 @@ func (x *watch) derived(when string) {
 		}
 		e := is.Records[0]
 		o := x.world.lake.objects[fmt.Sprintf("%s/table=%s/dt=%s/part-0.parquet", states, table, e.Partition)]
-		if o == nil || len(e.Receipts) != 1 || o.etag != `"`+e.Receipts[0].Version+`"` || e.Rows != int64(len(m.Records)) || e.Sums["seq"] != strconv.Itoa(seqs) {
-			x.world.violate("what is derived tells of all records", "%s, %s: %d records, whose numbers come to %d, and %+v, %v", when, key, len(m.Records), seqs, e, o != nil)
+		if o == nil || len(e.Receipts) != 1 || o.etag != `"`+e.Receipts[0].Version+`"` ||
+			e.Rows != int64(len(m.Records)) || e.Sums["seq"] != strconv.Itoa(seqs) {
+			x.world.violate("what is derived tells of all records",
+				"%s, %s: %d records, whose numbers come to %d, and %+v, %v", when, key, len(m.Records), seqs, e,
+				o != nil)
 		}
 	}
 }
@@ -266,8 +278,9 @@ func (x *watch) derived(when string) {
 // part tells a partition's file from what a sink writes to try its store.
 func (x *watch) part(key string) bool { return strings.HasPrefix(key, table+"/") }
 
-// issued looks at what a process sends: nothing may be put when the lease was over by a clock of the process. A wall clock that was put back
-// may have been so between the beginning of a renewal and its request.
+// issued looks at what a process sends: nothing may be put when the lease was over by a clock of
+// the process. A wall clock that was put back may have been so between the beginning of a renewal
+// and its request.
 func (x *watch) issued(c *call) {
 	p := c.process
 	if c.store != x.world.lake || !c.writes() || !x.part(c.key) || p.proving {
@@ -278,7 +291,8 @@ func (x *watch) issued(c *call) {
 		since = max(since, c.wall-p.renewed.wall)
 	}
 	if since > lasting {
-		x.world.violate("nobody publishes after its lease", "%s sends %s %v after it has renewed its lease", p.name, c.key, since)
+		x.world.violate("nobody publishes after its lease", "%s sends %s %v after it has renewed its lease", p.name,
+			c.key, since)
 	}
 }
 

@@ -22,7 +22,8 @@ import (
 // epoch is the world's time zero, by the store's clock.
 var epoch = time.Date(2025, 11, 8, 23, 52, 0, 0, time.UTC)
 
-// A world is one simulation: two stores, a service, processes, and what happens to them, all drawn from one seed.
+// A world is one simulation: two stores, a service, processes, and what happens to them, all drawn
+// from one seed.
 type world struct {
 	t    *testing.T
 	seed uint64
@@ -152,7 +153,8 @@ func (w *world) run() {
 	w.bereave()
 }
 
-// bereave deletes a month that the index names. That is damage, and no reason to fetch everything again.
+// bereave deletes a month that the index names. That is damage, and no reason to fetch everything
+// again.
 func (w *world) bereave() {
 	o := w.ledger.objects[indexKey]
 	if o == nil || w.broken != "" {
@@ -242,7 +244,8 @@ func (w *world) spawn(name string, with func(*process)) *process {
 	return p
 }
 
-// let lets a process go on after an order, until it can't without an answer or something else that will happen to it.
+// let lets a process go on after an order, until it can't without an answer or something else that
+// will happen to it.
 func (w *world) let(p *process, o order) {
 	for {
 		o.until = p.horizon(w.now)
@@ -311,11 +314,13 @@ func (w *world) kill(p *process) {
 	w.stats.kills++
 	w.note("%s is killed", p.name)
 	w.send(p, order{kill: true})
-	cryptotest.SetGlobalRandom(w.t, w.seed+uint64(w.stats.kills)<<32) // the dead take as many random numbers as it happens
+	// The dead take as many random numbers as it happens.
+	cryptotest.SetGlobalRandom(w.t, w.seed+uint64(w.stats.kills)<<32)
 	w.end(p)
 }
 
-// suspend puts a process to sleep. What it is about to send may wait in its machine, or be on its way already.
+// suspend puts a process to sleep. What it is about to send may wait in its machine, or be on its
+// way already.
 func (w *world) suspend(p *process, by time.Duration) {
 	if p.suspended {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// again reads the rows of a rejects file that was corrected, as if they stood in the file that they came from. nil reads those
-// of any other file.
+// again reads the rows of a rejects file that was corrected, as if they stood in the file that they
+// came from. nil reads those of any other file.
 type again struct {
 	width int   // columns of the rejects file
 	keep  []int // those that the first file had
@@ -30,7 +30,8 @@ func readAgain(header []string) *again {
 	return a
 }
 
-// cells takes what was added out of a row. A row that has too few cells or too many stays as it is, and isn't right.
+// cells takes what was added out of a row. A row that has too few cells or too many stays as it is,
+// and isn't right.
 func (a *again) cells(row []string) (cells []string, right bool) {
 	if a == nil {
 		return row, true
@@ -51,8 +52,9 @@ func (a *again) ofLines(columns []string) bool { return a != nil && slices.Equal
 // lineColumn is how the rejects file calls the lines of a JSON file.
 var lineColumn = []string{"line"}
 
-// Instead is what a person writes in the place of what isn't right, for the rejects file. right says of each field what may
-// stand there, and of a row as a whole by the reason why it was refused.
+// Instead is what a person writes in the place of what isn't right, for the rejects file. right
+// says of each field what may stand there, and of a row as a whole by the reason why it was
+// refused.
 func Instead(r outbox.Rejection, right map[string]string) string {
 	switch {
 	case strings.HasSuffix(r.Reason, "it may have been taken then"):
@@ -70,7 +72,8 @@ func Instead(r outbox.Rejection, right map[string]string) string {
 	case strings.Contains(r.Reason, "quote"):
 		return `a quote inside of a cell twice, and one before and one after the whole cell: "so ""called"" spend"`
 	case strings.Contains(r.Reason, "cells"):
-		return "a cell under each name, empty where there is nothing to say; one that holds a separator stands in double quotes"
+		return "a cell under each name, empty where there is nothing to say; one that holds a separator stands in " +
+			"double quotes"
 	}
 	return ""
 }

@@ -15,16 +15,18 @@ import (
 )
 
 const (
-	// largestPage in bytes, before and after compression. Writers aim at 1 MiB; dictionaries and some writers have more.
+	// largestPage in bytes, before and after compression. Writers aim at 1 MiB; dictionaries and
+	// some writers have more.
 	largestPage = 32 << 20
-	// mostValues of a page: the library keeps five bytes for each, also when the file has them in three for all.
+	// mostValues of a page: the library keeps five bytes for each, also when the file has them in
+	// three for all.
 	mostValues = 4 << 20
 	// largestHeader of a page: a few dozen bytes, and the smallest and largest value.
 	largestHeader = 64 << 10
 )
 
-// checkPages reads the headers of a column's pages, and decompresses the pages without keeping anything. The library trusts
-// those headers, and would take as much memory as they ask for.
+// checkPages reads the headers of a column's pages, and decompresses the pages without keeping
+// anything. The library trusts those headers, and would take as much memory as they ask for.
 func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 	start := m.DataPageOffset
 	if d := m.DictionaryPageOffset; d != 0 {
@@ -52,7 +54,8 @@ func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 		r := protocol.NewReaderFromBytes(peek)
 		if err := thrift.NewDecoder(r).Decode(&h); err != nil {
 			if len(peek) == largestHeader {
-				return fmt.Errorf("has a page whose header is longer than %d KiB: a cell in it may be, too", largestHeader>>10)
+				return fmt.Errorf("has a page whose header is longer than %d KiB: a cell in it may be, too",
+					largestHeader>>10)
 			}
 			return fmt.Errorf("has a page whose header can't be read: %w", err)
 		}
@@ -136,7 +139,8 @@ func expandedSize(body io.Reader, codec format.CompressionCodec, limit int64) (i
 		}
 		inner = z
 	case format.Zstd:
-		z, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(largestWindow))
+		z, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(largestWindow))
 		if err != nil {
 			return 0, err
 		}
@@ -153,8 +157,8 @@ const (
 	mostElements  = 300_000 // of the lists in a footer: a thousand row groups of twenty columns have 120,000
 )
 
-// checkFooter checks that the lists in a footer are as long as they say, because the library makes room for them before it
-// reads them.
+// checkFooter checks that the lists in a footer are as long as they say, because the library makes
+// room for them before it reads them.
 func checkFooter(file io.ReaderAt, size int64) error {
 	var tail [8]byte
 	if size < int64(len(tail))+4 {

@@ -68,7 +68,8 @@ func (b *workbook) cell(kind, look, value string, has, formula bool) (cell, erro
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		return c, errors.New("a cell that should be a number isn't one")
 	}
-	// A spreadsheet keeps fifteen digits; what is stored beyond them is the noise of a binary fraction.
+	// A spreadsheet keeps fifteen digits; what is stored beyond them is the noise of a binary
+	// fraction.
 	if n, err = strconv.ParseFloat(strconv.FormatFloat(n, 'e', 14, 64), 64); err != nil {
 		return c, errors.New("a cell that should be a number isn't one")
 	}
@@ -112,7 +113,8 @@ func (r *sheetRows) value(f Field, c cell) (string, *Refusal) {
 	case c.style == padded:
 		return "", &Refusal{f.Name, "is a number that is displayed in a way of its own; make the column one of texts"}
 	case len(strings.TrimLeft(c.text, "-")) > 15:
-		return "", &Refusal{f.Name, "is a number of more than 15 digits, of which a spreadsheet keeps 15; make the column one of texts"}
+		return "", &Refusal{f.Name, "is a number of more than 15 digits, of which a spreadsheet keeps 15; make the " +
+			"column one of texts"}
 	}
 	return c.text, nil
 }
@@ -175,7 +177,8 @@ func styleOf(id, form string) style {
 		switch c := form[i]; c {
 		case '"', '[':
 			end := strings.IndexByte(form[i+1:], map[byte]byte{'"': '"', '[': ']'}[c])
-			if inside := form[i+1:][:max(end, 0)]; c == '[' && inside != "" && strings.Trim(strings.ToLower(inside), "hms") == "" {
+			if inside := form[i+1:][:max(end, 0)]; c == '[' && inside != "" &&
+				strings.Trim(strings.ToLower(inside), "hms") == "" {
 				return dated // hours beyond 24
 			}
 			i += max(end, 0) + 1

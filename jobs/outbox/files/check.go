@@ -10,11 +10,13 @@ import (
 // A Checked is what a push would do up to the sending, and what the file was taken for.
 type Checked struct {
 	outbox.Report
-	Read     Understanding
-	First    [][]Shown                         // the first records as they would be sent
-	Totals   map[outbox.Fate]map[string]*Total // by what would become of the rows, and by the key of the push's tally; of those whose amounts are known
-	Beyond   int64                             // records whose key came when there were too many of them
-	Problems []Problem                         // why rows would be refused
+	Read  Understanding
+	First [][]Shown // the first records as they would be sent
+	// By what would become of the rows, and by the key of the push's tally; of those whose amounts
+	// are known.
+	Totals   map[outbox.Fate]map[string]*Total
+	Beyond   int64     // records whose key came when there were too many of them
+	Problems []Problem // why rows would be refused
 }
 
 // A Total is the sum of some records.
@@ -73,7 +75,8 @@ func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f 
 	return c, err
 }
 
-// A Problem is one reason for which rows of a file would be refused, or for which a person should look at them.
+// A Problem is one reason for which rows of a file would be refused, or for which a person should
+// look at them.
 type Problem struct {
 	Refusal
 	Rows  int64

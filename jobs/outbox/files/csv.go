@@ -14,8 +14,8 @@ import (
 // mostColumns of a file.
 const mostColumns = 1000
 
-// csvRows are those of a CSV file (RFC 4180) with names in its first row, or below lines of titles. Lines end in LF or CRLF, also in one file;
-// blank ones don't count.
+// csvRows are those of a CSV file (RFC 4180) with names in its first row, or below lines of titles.
+// Lines end in LF or CRLF, also in one file; blank ones don't count.
 type csvRows struct {
 	in      *bounded
 	csv     *csv.Reader
@@ -46,7 +46,8 @@ func newCSVRows(in *bufio.Reader, m Mapping, s speller, encoding string) (*csvRo
 	}
 	_, _ = in.Discard(found.skip) // it has just been seen
 	b := &bounded{r: in, left: longestRow}
-	r := &csvRows{in: b, csv: csv.NewReader(b), mapping: m, speller: s, above: found.lines, read: Understanding{Kind: "CSV", Encoding: encoding, Separator: found.separator}}
+	r := &csvRows{in: b, csv: csv.NewReader(b), mapping: m, speller: s, above: found.lines,
+		read: Understanding{Kind: "CSV", Encoding: encoding, Separator: found.separator}}
 	r.csv.Comma = found.separator
 	r.csv.FieldsPerRecord = -1
 	r.csv.ReuseRecord = true
@@ -121,7 +122,8 @@ func (r *csvRows) line() int {
 	return r.above + line
 }
 
-// undecoded refuses a row for a field that isn't UTF-8. All such rows of a file have one reason, with the place of the first.
+// undecoded refuses a row for a field that isn't UTF-8. All such rows of a file have one reason,
+// with the place of the first.
 func (r *csvRows) undecoded(field int) error {
 	if r.foreign == "" {
 		r.foreign = notUTF8(r.line(), r.in.text(r.csv.InputOffset()))
@@ -129,7 +131,8 @@ func (r *csvRows) undecoded(field int) error {
 	return &Refusal{r.mapping.Fields[field].Name, r.foreign}
 }
 
-// broken says what is wrong with a row that can't be cut into cells. When that can only be this row, it is refused.
+// broken says what is wrong with a row that can't be cut into cells. When that can only be this
+// row, it is refused.
 func (r *csvRows) broken(err error) error {
 	var p *csv.ParseError
 	switch {
@@ -138,13 +141,15 @@ func (r *csvRows) broken(err error) error {
 	case !errors.As(err, &p):
 		return err
 	case p.StartLine != p.Line:
-		return fmt.Errorf("row %d: a quote opens on line %d and isn't closed rightly; the rows after it can't be told apart", r.count, r.above+p.StartLine)
+		return fmt.Errorf("row %d: a quote opens on line %d and isn't closed rightly; the rows after it can't be "+
+			"told apart", r.count, r.above+p.StartLine)
 	}
 	r.last = []string{r.in.text(r.csv.InputOffset())} // as it stands there: it can't be cut
 	return &Refusal{Reason: fmt.Sprintf("line %d has a quote in the wrong place", r.above+p.Line)}
 }
 
-// uneven refuses a row of too few or too many cells. Over several lines it may have swallowed other rows.
+// uneven refuses a row of too few or too many cells. Over several lines it may have swallowed other
+// rows.
 func (r *csvRows) uneven(row []string) error {
 	names := len(r.columns)
 	if r.again != nil {
@@ -153,7 +158,8 @@ func (r *csvRows) uneven(row []string) error {
 	reason := fmt.Sprintf("has %d cells, the names are %d", len(row), names)
 	for _, cell := range row {
 		if strings.Contains(cell, "\n") {
-			return fmt.Errorf("row %d, from line %d, %s; a quote may be missing, and the rows after it can't be told apart", r.count, r.line(), reason)
+			return fmt.Errorf("row %d, from line %d, %s; a quote may be missing, and the rows after it can't be "+
+				"told apart", r.count, r.line(), reason)
 		}
 		if strings.Contains(cell, "\r") {
 			reason += "; a carriage return stands alone in it, where lines must end in LF or CRLF"
@@ -168,8 +174,9 @@ func isParseError(err error) bool {
 	return errors.As(err, &p)
 }
 
-// bounded gives at most left bytes, so that encoding/csv, which has no bound, doesn't keep a row without an end. It
-// remembers what it gave since the row began, because encoding/csv doesn't tell what it can't cut into cells.
+// bounded gives at most left bytes, so that encoding/csv, which has no bound, doesn't keep a row
+// without an end. It remembers what it gave since the row began, because encoding/csv doesn't tell
+// what it can't cut into cells.
 type bounded struct {
 	r    io.Reader
 	left int

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// mostExpanded is how many times its size a file may become once the first freeExpanded bytes have come out. Records
-	// have random identifiers, and don't reach 20.
+	// mostExpanded is how many times its size a file may become once the first freeExpanded bytes
+	// have come out. Records have random identifiers, and don't reach 20.
 	mostExpanded = 200
 	freeExpanded = 16 << 20
 	// largestWindow of zstd is memory. Up to zstd -19 a file needs 8 MiB.
@@ -26,7 +26,8 @@ const (
 	readAhead = 64 << 10
 )
 
-// decompress gives what is inside gzip or zstd, one layer, and what is in neither as it is. done frees the memory.
+// decompress gives what is inside gzip or zstd, one layer, and what is in neither as it is. done
+// frees the memory.
 func decompress(in io.Reader) (plain *bufio.Reader, done func(), err error) {
 	counted := &counter{r: in}
 	raw := bufio.NewReaderSize(counted, readAhead)
@@ -42,7 +43,8 @@ func decompress(in io.Reader) (plain *bufio.Reader, done func(), err error) {
 			return nil, nil, fmt.Errorf("gzip: %w", err)
 		}
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(largestWindow))
+		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(largestWindow))
 		if err != nil {
 			return nil, nil, fmt.Errorf("zstd: %w", err)
 		}
@@ -84,7 +86,8 @@ func (e *expanding) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openZip copies the file into dir, because a zip is read from its end, and opens the workbook, or the one file, that it is.
+// openZip copies the file into dir, because a zip is read from its end, and opens the workbook, or
+// the one file, that it is.
 func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done func(), err error) {
 	file, err := os.CreateTemp(dir, "files-*.xlsx")
 	if err != nil {
@@ -107,7 +110,8 @@ func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done fun
 	case err != nil:
 		return nil, nil, fmt.Errorf("copy an XLSX file: %w", err)
 	case size > largestBook:
-		return nil, nil, fmt.Errorf("is an XLSX or ZIP file of more than %d MiB; save it as CSV, and pack it by gzip or zstd", largestBook>>20)
+		return nil, nil, fmt.Errorf("is an XLSX or ZIP file of more than %d MiB; save it as CSV, and pack it by "+
+			"gzip or zstd", largestBook>>20)
 	case parts.n > mostParts:
 		return nil, nil, fmt.Errorf("is a zip of more than %d parts; no XLSX file has as many", mostParts)
 	}
@@ -132,11 +136,13 @@ func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done fun
 		return nil, nil, fmt.Errorf("is a ZIP archive whose file can't be read: %w", err)
 	}
 	unpacked := &expanding{r: inner, packed: &counter{n: int64(min(only.CompressedSize64, largestBook))}}
-	r, closed, err := openPlain(bufio.NewReaderSize(unpacked, readAhead), func() { _ = inner.Close() }, m, dir, true) // only read
+	// Only read.
+	r, closed, err := openPlain(bufio.NewReaderSize(unpacked, readAhead), func() { _ = inner.Close() }, m, dir, true)
 	return r, func() { closed(); remove() }, err
 }
 
-// only gives the one file of a ZIP archive that somebody has packed; nil: it is an Excel file. Any other is named as what it is.
+// only gives the one file of a ZIP archive that somebody has packed; nil: it is an Excel file. Any
+// other is named as what it is.
 func (b *workbook) only() (only *zip.File, err error) {
 	packed := 0
 	for _, f := range b.zip.File {
@@ -150,7 +156,8 @@ func (b *workbook) only() (only *zip.File, err error) {
 			return nil, errors.New("is an OpenDocument file, such as ODS; save it as XLSX or CSV")
 		case strings.HasSuffix(f.Name, ".iwa"):
 			return nil, errors.New("is a file of Apple Numbers; export it as XLSX or CSV")
-		case strings.HasSuffix(f.Name, "/"), strings.HasPrefix(f.Name, "__MACOSX/"), base == ".DS_Store", base == "Thumbs.db":
+		case strings.HasSuffix(f.Name, "/"), strings.HasPrefix(f.Name, "__MACOSX/"), base == ".DS_Store",
+			base == "Thumbs.db":
 		default:
 			only = f
 			packed++

@@ -25,8 +25,9 @@ const (
 // marks begin a file that says its encoding itself.
 var marks = []struct{ mark, name string }{{"\ufeff", utf8Name}, {"\xff\xfe", utf16leName}, {"\xfe\xff", utf16beName}}
 
-// decode gives a text file as UTF-8, and the encoding that it was in. A mark that says otherwise than the declaration is an
-// error; so are bytes that the encoding doesn't have, but for UTF-8, where only the rows count that have them in a field.
+// decode gives a text file as UTF-8, and the encoding that it was in. A mark that says otherwise
+// than the declaration is an error; so are bytes that the encoding doesn't have, but for UTF-8,
+// where only the rows count that have them in a field.
 func decode(in *bufio.Reader, declared string) (*bufio.Reader, string, error) {
 	name := declared
 	head, err := in.Peek(len("\ufeff"))
@@ -37,8 +38,10 @@ func decode(in *bufio.Reader, declared string) (*bufio.Reader, string, error) {
 		if !bytes.HasPrefix(head, []byte(m.mark)) {
 			continue
 		}
-		if declared != "" && declared != m.name && m.name != utf8Name { // what a rejects file says of itself counts, too
-			return nil, "", fmt.Errorf("begins with the mark of %s, and the job's format says encoding: %s", m.name, declared)
+		// What a rejects file says of itself counts, too.
+		if declared != "" && declared != m.name && m.name != utf8Name {
+			return nil, "", fmt.Errorf("begins with the mark of %s, and the job's format says encoding: %s", m.name,
+				declared)
 		}
 		name = m.name
 		_, _ = in.Discard(len(m.mark)) // it has just been seen
@@ -49,7 +52,8 @@ func decode(in *bufio.Reader, declared string) (*bufio.Reader, string, error) {
 	case utf16leName, utf16beName:
 		return bufio.NewReaderSize(&fromUTF16{in: in, big: name == utf16beName, place: p}, readAhead), name, nil
 	case windows1252Name:
-		return bufio.NewReaderSize(&fromWindows{in: bufio.NewReaderSize(in, longestRow), place: p}, readAhead), name, nil
+		return bufio.NewReaderSize(&fromWindows{in: bufio.NewReaderSize(in, longestRow), place: p}, readAhead), name,
+			nil
 	}
 	return in, utf8Name, nil
 }
@@ -113,8 +117,8 @@ func (f *fromUTF16) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fromWindows reads Windows-1252 as UTF-8, line by line: a line whose letters beyond ASCII are all UTF-8 shows that the
-// declaration is wrong.
+// fromWindows reads Windows-1252 as UTF-8, line by line: a line whose letters beyond ASCII are all
+// UTF-8 shows that the declaration is wrong.
 type fromWindows struct {
 	in    *bufio.Reader
 	place place
@@ -164,7 +168,8 @@ func (f *fromWindows) decode(line []byte) error {
 // inWindows tells whether Windows-1252 has a character for a byte.
 func inWindows(b byte) bool { return strings.IndexByte("\x81\x8d\x8f\x90\x9d", b) < 0 }
 
-// notUTF8 says where a text stops being UTF-8, and what it may be instead. Nothing of the text is in it.
+// notUTF8 says where a text stops being UTF-8, and what it may be instead. Nothing of the text is
+// in it.
 func notUTF8(line int, text string) string {
 	at := place{line: line}
 	for i, r := range text {
@@ -184,8 +189,9 @@ func notUTF8(line int, text string) string {
 	return reason + "; if the file is Windows-1252, say so by format: {encoding: windows-1252}"
 }
 
-// inUTF8 gives the cells of a row in UTF-8, whatever the file is in. A text that isn't UTF-8, and that nobody has declared, is most
-// likely Windows-1252; a byte that stands for nothing in it becomes U+FFFD, which no field takes.
+// inUTF8 gives the cells of a row in UTF-8, whatever the file is in. A text that isn't UTF-8, and
+// that nobody has declared, is most likely Windows-1252; a byte that stands for nothing in it
+// becomes U+FFFD, which no field takes.
 func inUTF8(cells []string) []string {
 	cells = slices.Clone(cells)
 	for i, cell := range cells {

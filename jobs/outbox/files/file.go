@@ -20,7 +20,8 @@ type Path struct {
 	Key    string
 }
 
-// Stat pins the file by what its store knows: an ETag where there is one, and size and time in any case.
+// Stat pins the file by what its store knows: an ETag where there is one, and size and time in any
+// case.
 func (p Path) Stat(ctx context.Context) (outbox.Stat, error) {
 	a, err := p.Bucket.Attributes(ctx, p.Key)
 	if err != nil {
@@ -36,10 +37,12 @@ type File[V any] struct {
 	Mapping Mapping
 	Spool   string // folder of a Parquet file's copy
 
-	// Record makes a record of the values of a row: ID, Content and Value, or a Refusal, with as much of the Value as is right.
+	// Record makes a record of the values of a row: ID, Content and Value, or a Refusal, with as
+	// much of the Value as is right.
 	Record func(values []string, o *outbox.Record[V])
 
-	// Show gives the fields of a record as they would be sent, for people: what identifies somebody is hidden. nil: none is shown.
+	// Show gives the fields of a record as they would be sent, for people: what identifies somebody
+	// is hidden. nil: none is shown.
 	Show func(V) []Shown
 
 	names []string
@@ -59,38 +62,41 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 	var o outbox.Record[V]
 	source := &watched{Reader: in}
 	var stopped error
-	err = Read(ctx, source, f.Mapping, f.Spool, func(names []string, u Understanding) { f.names, f.read = names, u }, func(l *Row) error {
-		o = outbox.Record[V]{Row: l.Row}
-		if o.Skipped = l.Skipped; o.Skipped != "" {
-			f.Record(l.Values, &o)
-			o = outbox.Record[V]{Row: l.Row, Skipped: l.Skipped, Value: o.Value} // for a sum of what is skipped
+	err = Read(ctx, source, f.Mapping, f.Spool, func(names []string, u Understanding) { f.names, f.read = names, u },
+		func(l *Row) error {
+			o = outbox.Record[V]{Row: l.Row}
+			if o.Skipped = l.Skipped; o.Skipped != "" {
+				f.Record(l.Values, &o)
+				o = outbox.Record[V]{Row: l.Row, Skipped: l.Skipped, Value: o.Value} // for a sum of what is skipped
+				stopped = each(&o)
+				return stopped
+			}
+			if l.Refused != nil {
+				o.Refusal = &outbox.Rejection{Field: l.Refused.Field, Reason: l.Refused.Reason}
+			} else {
+				f.Record(l.Values, &o)
+			}
+			if sending || o.Refusal != nil {
+				o.Cells = inUTF8(l.Cells())
+			}
 			stopped = each(&o)
 			return stopped
-		}
-		if l.Refused != nil {
-			o.Refusal = &outbox.Rejection{Field: l.Refused.Field, Reason: l.Refused.Reason}
-		} else {
-			f.Record(l.Values, &o)
-		}
-		if sending || o.Refusal != nil {
-			o.Cells = inUTF8(l.Cells())
-		}
-		stopped = each(&o)
-		return stopped
-	})
+		})
 	if stopped != nil || ctx.Err() != nil {
 		return err
 	}
 	return source.blame(err)
 }
 
-// watched notes whether a store failed to give a file, so that this isn't taken for a fault of the file.
+// watched notes whether a store failed to give a file, so that this isn't taken for a fault of the
+// file.
 type watched struct {
 	io.Reader
 	failed bool
 }
 
-// blame makes an error of a reading one of the file, unless it is one of its store, or of the disk that a copy is on.
+// blame makes an error of a reading one of the file, unless it is one of its store, or of the disk
+// that a copy is on.
 func (w *watched) blame(err error) error {
 	if path := (*fs.PathError)(nil); err == nil || w.failed || errors.As(err, &path) {
 		return err

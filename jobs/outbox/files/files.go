@@ -1,13 +1,15 @@
-// Package files reads the files that push kinds take: CSV, JSON Lines, a JSON array, Parquet or XLSX, plain, under gzip or zstd or alone in
-// a ZIP archive, from any bucket. Without it, each kind would have its own idea of what a damaged or hostile file may do to a run, and when a
-// file is due.
+// Package files reads the files that push kinds take: CSV, JSON Lines, a JSON array, Parquet or
+// XLSX, plain, under gzip or zstd or alone in a ZIP archive, from any bucket. Without it, each kind
+// would have its own idea of what a damaged or hostile file may do to a run, and when a file is
+// due.
 //
 //	Shelf.Due ─ Plan: one unit for the table ─ Push: file by file ─ File.Read ─ decompress ─ rows ─ Mapping ─ Record
 //
-// A file is told by its first bytes, not by its name. Whatever a stranger has written, reading it takes a bounded amount of
-// memory and ends in rows or an error: a row has 256 KiB at most, a file 1,000 columns, compressed data expand to 200 times
-// their size, a page of Parquet to 32 MiB. What goes beyond a bound is refused with a message that names the bound. No error
-// quotes a file: it may hold what identifies a person.
+// A file is told by its first bytes, not by its name. Whatever a stranger has written, reading it
+// takes a bounded amount of memory and ends in rows or an error: a row has 256 KiB at most, a file
+// 1,000 columns, compressed data expand to 200 times their size, a page of Parquet to 32 MiB. What
+// goes beyond a bound is refused with a message that names the bound. No error quotes a file: it
+// may hold what identifies a person.
 package files
 
 import (
@@ -17,8 +19,8 @@ import (
 	"strings"
 )
 
-// A Refusal is why a row isn't sent. It holds nothing of the row: a column that was mapped wrongly may be full of what
-// identifies a person.
+// A Refusal is why a row isn't sent. It holds nothing of the row: a column that was mapped wrongly
+// may be full of what identifies a person.
 type Refusal struct {
 	Field  string // of the record; empty: the row as a whole
 	Reason string
@@ -35,10 +37,12 @@ type Row struct {
 	Cells   func() []string
 }
 
-// Read reads a file once, row by row. begin gets the names of the columns first, and what the file was read as; each gets every row, which is its own for
-// the call only. An error ends the reading: one of each, of the file's store, or of a file that can't be cut into rows. dir
-// takes the copy of a Parquet or XLSX file.
-func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(names []string, u Understanding), each func(l *Row) error) error {
+// Read reads a file once, row by row. begin gets the names of the columns first, and what the file
+// was read as; each gets every row, which is its own for the call only. An error ends the reading:
+// one of each, of the file's store, or of a file that can't be cut into rows. dir takes the copy of
+// a Parquet or XLSX file.
+func Read(ctx context.Context, in io.Reader, m Mapping, dir string, begin func(names []string, u Understanding),
+	each func(l *Row) error) error {
 	r, done, err := openRows(in, m, dir)
 	if err != nil {
 		return err

@@ -9,12 +9,15 @@ import (
 	"github.com/reportferry/reportferry/internal/dateform"
 )
 
-// A Format is how a file is written, where it doesn't say it itself. The zero Format is what most programs write.
+// A Format is how a file is written, where it doesn't say it itself. The zero Format is what most
+// programs write.
 type Format struct {
 	Encoding  string // utf-8, utf-16le, utf-16be or windows-1252; empty: UTF-8, or UTF-16 when its mark says so
 	Separator rune   // of a CSV file's cells: comma, semicolon or tab; 0: whichever the row of names has most often
 	Decimal   rune   // of numbers that are text; 0: a point, and why a comma is refused is said
-	Thousands rune   // between groups of three digits of such numbers: a comma, a point, a blank or an apostrophe; 0: there is none
+	// Between groups of three digits of such numbers: a comma, a point, a blank or an apostrophe;
+	// 0: there is none.
+	Thousands rune
 	Dates     string // a form such as DD.MM.YYYY HH:mm of times that are text; empty: as the kind takes them
 	Sheet     string // of an XLSX file; empty: the one that has the wanted columns
 	Zone      *time.Location
@@ -63,7 +66,8 @@ func (u Understanding) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// A speller brings values that are text into the spelling that a kind reads. Values of columns with types need none.
+// A speller brings values that are text into the spelling that a kind reads. Values of columns with
+// types need none.
 type speller struct {
 	decimal   rune
 	thousands string // all signs that are written for the one
@@ -72,7 +76,8 @@ type speller struct {
 	zone      *time.Location
 }
 
-// like are the signs that programs write for one between thousands: a blank that isn't to be broken, and a typographic apostrophe.
+// like are the signs that programs write for one between thousands: a blank that isn't to be
+// broken, and a typographic apostrophe.
 var like = map[rune]string{',': ",", '.': ".", ' ': " \u00a0\u2009\u202f", '\'': "'’"}
 
 func (f Format) speller() (speller, error) {
@@ -90,7 +95,8 @@ func (f Format) speller() (speller, error) {
 	return s, nil
 }
 
-// Spell gives the plain spelling of a field's text, as a reading of a file in this format takes it, or the reason why it has none.
+// Spell gives the plain spelling of a field's text, as a reading of a file in this format takes it,
+// or the reason why it has none.
 func (f Format) Spell(field Field, text string) (string, *Refusal) {
 	s, err := f.speller()
 	if err != nil {
@@ -132,8 +138,8 @@ func (s *speller) plain(text string) bool {
 	return true
 }
 
-// CutSign parts a number from the signs of a currency before and behind it, such as "EUR", "€" or "Rs.": a point right behind a letter is one of
-// an abbreviation. What has no digit has no sign.
+// CutSign parts a number from the signs of a currency before and behind it, such as "EUR", "€" or
+// "Rs.": a point right behind a letter is one of an abbreviation. What has no digit has no sign.
 func CutSign(text string) (sign, digits string) {
 	first, last := -1, 0
 	var before rune
@@ -154,14 +160,15 @@ func CutSign(text string) (sign, digits string) {
 	}
 	ahead, behind := text[:first], text[last:]
 	switch sign = strings.TrimFunc(ahead, unicode.IsSpace) + strings.TrimFunc(behind, unicode.IsSpace); {
-	case sign == "", ahead != "" && behind != "" && sign != ahead && sign != behind, strings.ContainsAny(sign, "0123456789,-"):
+	case sign == "", ahead != "" && behind != "" && sign != ahead && sign != behind,
+		strings.ContainsAny(sign, "0123456789,-"):
 		return "", text // blanks alone, or something on either side
 	}
 	return sign, text[first:last]
 }
 
-// number reads a decimal comma and a separator of thousands where they are declared. A comma that isn't may stand between thousands: nothing is
-// guessed.
+// number reads a decimal comma and a separator of thousands where they are declared. A comma that
+// isn't may stand between thousands: nothing is guessed.
 func (s *speller) number(f *Field, text string) (string, *Refusal) {
 	if s.thousands != "" {
 		point := strings.LastIndexByte(text, '.')
@@ -180,7 +187,9 @@ func (s *speller) number(f *Field, text string) (string, *Refusal) {
 		}, strings.TrimPrefix(whole, "-")), ",")
 		for i, g := range groups {
 			if len(groups) > 1 && (len(g) > 3 || len(g) == 0 || i > 0 && len(g) < 3) {
-				return "", &Refusal{f.Name, "has a separator of thousands that doesn't stand before three digits, which is the job's format: {thousands}"}
+				return "", &Refusal{f.Name,
+					"has a separator of thousands that doesn't stand before three digits, which is the job's " +
+						"format: {thousands}"}
 			}
 		}
 		text = strings.Repeat("-", len(whole)-len(strings.TrimPrefix(whole, "-"))) + strings.Join(groups, "") + decimals
@@ -188,7 +197,8 @@ func (s *speller) number(f *Field, text string) (string, *Refusal) {
 	points, commas := strings.Count(text, "."), strings.Count(text, ",")
 	switch {
 	case points+commas > 1:
-		return "", &Refusal{f.Name, "has separators of thousands: say which sign they are by format: {thousands: comma}, or point, space or apostrophe"}
+		return "", &Refusal{f.Name, "has separators of thousands: say which sign they are by format: {thousands: " +
+			"comma}, or point, space or apostrophe"}
 	case s.decimal == ',' && points > 0:
 		return "", &Refusal{f.Name, "has a point, and the job's format says decimal: comma"}
 	case commas == 0:
@@ -198,5 +208,6 @@ func (s *speller) number(f *Field, text string) (string, *Refusal) {
 	case s.decimal == '.':
 		return "", &Refusal{f.Name, "has a comma, and the job's format says decimal: point"}
 	}
-	return "", &Refusal{f.Name, "has a comma: if it is the decimal sign, say so by format: {decimal: comma}; if it separates thousands, by format: {thousands: comma}"}
+	return "", &Refusal{f.Name, "has a comma: if it is the decimal sign, say so by format: {decimal: comma}; if it " +
+		"separates thousands, by format: {thousands: comma}"}
 }

@@ -27,7 +27,8 @@ type jsonRows struct {
 
 func newJSONRows(in io.Reader, m Mapping, s speller, encoding string) *jsonRows {
 	keys, _ := m.sources()
-	return &jsonRows{in: bufio.NewReaderSize(in, longestRow), read: Understanding{Kind: "JSON Lines", Encoding: encoding}, mapping: m, speller: s, keys: keys, seen: make([]bool, len(keys))}
+	return &jsonRows{in: bufio.NewReaderSize(in, longestRow), read: Understanding{Kind: "JSON Lines",
+		Encoding: encoding}, mapping: m, speller: s, keys: keys, seen: make([]bool, len(keys))}
 }
 
 // header is one column: objects needn't have the same keys, so the line stands for its cells.
@@ -189,7 +190,8 @@ func (s *scan) text() {
 	s.pos++
 }
 
-// array gives the elements of a JSON array as lines. It only looks for where they end; whether they are JSON, their own line tells.
+// array gives the elements of a JSON array as lines. It only looks for where they end; whether they
+// are JSON, their own line tells.
 type array struct {
 	in     *bufio.Reader
 	depth  int
@@ -214,7 +216,8 @@ func (a *array) Read(p []byte) (int, error) {
 	}
 }
 
-// next is what stands for a character: a line end for a comma between elements, and a blank for the brackets around them.
+// next is what stands for a character: a line end for a comma between elements, and a blank for the
+// brackets around them.
 func (a *array) next(c byte) byte {
 	switch {
 	case a.ended && bytes.IndexByte([]byte(" \t\r\n"), c) < 0:

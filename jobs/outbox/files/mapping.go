@@ -37,11 +37,13 @@ type Mapping struct {
 
 	Format Format
 
-	// Score tells how much a row looks like that of names, of a file whose columns nobody has named yet; nil: they are named.
+	// Score tells how much a row looks like that of names, of a file whose columns nobody has named
+	// yet; nil: they are named.
 	Score func(row []string) int
 }
 
-// sources are the columns of the fields; empty: the field has none. must says which the file has to have.
+// sources are the columns of the fields; empty: the field has none. must says which the file has to
+// have.
 func (m Mapping) sources() (from []string, must []bool) {
 	from, must = make([]string, len(m.Fields)), make([]bool, len(m.Fields))
 	for i, f := range m.Fields {
@@ -89,8 +91,8 @@ func (m Mapping) fill(values []string) {
 	}
 }
 
-// find gives where the fields' columns are; -1: nowhere. Its errors list what the file has only when one of its columns is
-// known: without a header, that would be its first record.
+// find gives where the fields' columns are; -1: nowhere. Its errors list what the file has only
+// when one of its columns is known: without a header, that would be its first record.
 func (m Mapping) find(columns []string) (at []int, err error) {
 	from, must := m.sources()
 	at = make([]int, len(from))
@@ -105,9 +107,11 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 				continue
 			}
 			have, hint := fmt.Sprintf("%d columns", len(columns)), "; is the row of names missing?"
-			if slices.ContainsFunc(at[:f], func(i int) bool { return i >= 0 }) || slices.ContainsFunc(from[f+1:], func(c string) bool { return slices.Contains(columns, c) }) {
+			if slices.ContainsFunc(at[:f], func(i int) bool { return i >= 0 }) ||
+				slices.ContainsFunc(from[f+1:], func(c string) bool { return slices.Contains(columns, c) }) {
 				have = "columns " + shown(columns)
-				hint = fmt.Sprintf(". Say which column it is with columns: {%s: NAME}, or give all rows one value with constants: {%s: VALUE}.", name, name)
+				hint = fmt.Sprintf(". Say which column it is with columns: {%s: NAME}, or give all rows one value "+
+					"with constants: {%s: VALUE}.", name, name)
 			}
 			if i := slices.IndexFunc(columns, func(c string) bool { return letters(c) == letters(column) }); i >= 0 {
 				hint = fmt.Sprintf("; did you mean %q?", columns[i])
@@ -125,7 +129,8 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 				if slices.ContainsFunc(at, func(i int) bool { return i >= 0 }) && isName(column) {
 					named = fmt.Sprintf("the column %q", column)
 				}
-				return at, fmt.Errorf("no field is taken from %s; is its name misspelt, or not among those to ignore?", named)
+				return at, fmt.Errorf("no field is taken from %s; is its name misspelt, or not among those to ignore?",
+					named)
 			}
 		}
 	}
@@ -150,8 +155,8 @@ func shown(columns []string) string {
 	return strings.Join(list, ", ")
 }
 
-// isName tells whether a cell of the row of names may be shown: an ID in a file without names has more digits, and two lines that weren't
-// cut have a control character.
+// isName tells whether a cell of the row of names may be shown: an ID in a file without names has
+// more digits, and two lines that weren't cut have a control character.
 func isName(cell string) bool {
 	digits := 0
 	for _, r := range cell {
@@ -165,7 +170,8 @@ func isName(cell string) bool {
 	return digits < 4 && len(cell) <= 64
 }
 
-// letters is a name without what people write differently. Of letters beyond ASCII, each is itself alone.
+// letters is a name without what people write differently. Of letters beyond ASCII, each is itself
+// alone.
 func letters(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -11,7 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// mostAbove are the lines of titles that may stand above the names, such as "Report: Spend" and a range of days.
+// mostAbove are the lines of titles that may stand above the names, such as "Report: Spend" and a
+// range of days.
 const mostAbove = 50
 
 // names tells how many of the wanted columns a row has, and whether it is the row of names.
@@ -44,8 +45,9 @@ type heading struct {
 	separator   rune // of their cells; 0: nobody knows yet
 }
 
-// heading finds the row of names in the beginning of a CSV file: the first that has all wanted columns, whatever stands above it, by whichever
-// separator. Where there is none, a row that has some of them is taken below titles, for the sake of what is said of it.
+// heading finds the row of names in the beginning of a CSV file: the first that has all wanted
+// columns, whatever stands above it, by whichever separator. Where there is none, a row that has
+// some of them is taken below titles, for the sake of what is said of it.
 func (m Mapping) heading(head []byte) (h heading, err error) {
 	declared := m.Format.Separator
 	first, own, err := separatorLine(head, declared)
@@ -87,7 +89,8 @@ func (m Mapping) heading(head []byte) (h heading, err error) {
 	return h, nil
 }
 
-// separatorLine reads a first line by which Excel is told the separator, such as sep=; and gives its length. Without one, own is 0.
+// separatorLine reads a first line by which Excel is told the separator, such as sep=; and gives
+// its length. Without one, own is 0.
 func separatorLine(head []byte, declared rune) (length int, own rune, err error) {
 	match := sepLine().FindSubmatch(head)
 	if match == nil {
@@ -98,7 +101,8 @@ func separatorLine(head []byte, declared rune) (length int, own rune, err error)
 	case word(Separators, own) == "":
 		return 0, 0, fmt.Errorf("begins with sep=%c; want a comma, a semicolon or a tab between its cells", own)
 	case declared != 0 && declared != own:
-		return 0, 0, fmt.Errorf("begins with sep=%c, and the job's format says separator: %s", own, word(Separators, declared))
+		return 0, 0, fmt.Errorf("begins with sep=%c, and the job's format says separator: %s", own,
+			word(Separators, declared))
 	}
 	return len(match[0]), own, nil
 }
@@ -139,7 +143,8 @@ func separatorOf(head []byte) (rune, error) {
 		}
 	}
 	if tie {
-		return 0, errors.New("has two kinds of separators as often as each other in its row of names; say which one counts by format: {separator: comma}, or semicolon, or tab")
+		return 0, errors.New("has two kinds of separators as often as each other in its row of names; say which one " +
+			"counts by format: {separator: comma}, or semicolon, or tab")
 	}
 	return best, nil
 }

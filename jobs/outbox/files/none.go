@@ -9,11 +9,13 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// nones are the ways in which trackers, databases and programs write that there is no ID, and names of IDs themselves, as letters and digits alone.
-// Adjust's and other SDKs, Go, Java, JavaScript, pandas, Hive and Excel each have one of their own.
+// nones are the ways in which trackers, databases and programs write that there is no ID, and names
+// of IDs themselves, as letters and digits alone. Adjust's and other SDKs, Go, Java, JavaScript,
+// pandas, Hive and Excel each have one of their own.
 var nones = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for _, word := range strings.Fields(`null nil none na nan nat n undefined unknown unset notset notavailable notapplicable notprovided notfound notgiven
+	for _, word := range strings.Fields(
+		`null nil none na nan nat n undefined unknown unset notset notavailable notapplicable notprovided notfound notgiven
 		unavailable empty emptystring blank missing void default invalid error false true no yes other dbnull dbnullvalue systemdbnull
 		optionalempty javautiloptionalempty objectobject hivedefaultpartition noid noidfa nogaid noadid noaaid nodevice nodeviceid noclickid
 		limited limitadtracking lat optout optedout disabled denied restricted unauthorized notdetermined hidden withheld anonymous anonymized anonymised redacted
@@ -22,8 +24,10 @@ var nones = sync.OnceValue(func() map[string]bool {
 		all[word] = true
 	}
 	for _, hash := range []string{ // of nothing, and of an ID that is all zeros: MD5, SHA-1, SHA-256
-		"d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-		"9f89c84a559f573636a47ff8daed0d33", "b602d594afd2b0b327e07a06f36ca6a7e42546d0", "12b9377cbe7e5c94e8a70d9d23929523d14afa954793130f8a3959c7b849aca8",
+		"d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		"9f89c84a559f573636a47ff8daed0d33", "b602d594afd2b0b327e07a06f36ca6a7e42546d0",
+		"12b9377cbe7e5c94e8a70d9d23929523d14afa954793130f8a3959c7b849aca8",
 	} {
 		all[hash] = true
 	}
@@ -31,9 +35,11 @@ var nones = sync.OnceValue(func() map[string]bool {
 })
 
 var (
-	// placeholder is one of a link's, such as {click_id}, ${SUB1}, __IDFA__, %%CLICK%% or [device_id], that no program has filled in.
-	placeholder = lazy.Regexp(`^(\$?\{+[A-Za-z][\w. :-]*\}+|\[+[A-Za-z][\w. :-]*\]+|__[A-Za-z]\w*__|%+[A-Za-z]\w*%+|<[A-Za-z][\w. :-]*>)$`)
-	uuid        = lazy.Regexp(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
+	// placeholder is one of a link's, such as {click_id}, ${SUB1}, __IDFA__, %%CLICK%% or
+	// [device_id], that no program has filled in.
+	placeholder = lazy.Regexp(
+		`^(\$?\{+[A-Za-z][\w. :-]*\}+|\[+[A-Za-z][\w. :-]*\]+|__[A-Za-z]\w*__|%+[A-Za-z]\w*%+|<[A-Za-z][\w. :-]*>)$`)
+	uuid = lazy.Regexp(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
 	// scientific is a long number whose first digits alone a spreadsheet or program has kept.
 	scientific = lazy.Regexp(`^[+-]?\d[.,]\d+[eE][+-]?\d{1,3}$`)
 	// fraction is a whole number as programs write one of a column of numbers with gaps in it.
@@ -45,7 +51,8 @@ const (
 	isRounded = "is a number that a spreadsheet or a program has rounded; export the column as text"
 )
 
-// NotID gives the reason why a text is no ID, though it stands where one should; empty: it may be one. It says nothing of an empty text.
+// NotID gives the reason why a text is no ID, though it stands where one should; empty: it may be
+// one. It says nothing of an empty text.
 func NotID(s string) string {
 	if plainID(s) {
 		return ""
@@ -74,14 +81,17 @@ func NotID(s string) string {
 		return isRounded
 	}
 	for _, r := range s {
-		if r > unicode.MaxLatin1 && unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u00a0' || r == '\u00ad' || r == '\u2800' {
+		if r > unicode.MaxLatin1 && unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp,
+			unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u00a0' || r == '\u00ad' ||
+			r == '\u2800' {
 			return fmt.Sprintf("holds the invisible character %U", r)
 		}
 	}
 	return ""
 }
 
-// plainID tells at once, of most IDs, that nothing is wrong with them: they have letters and digits of ASCII, and no hash's length.
+// plainID tells at once, of most IDs, that nothing is wrong with them: they have letters and digits
+// of ASCII, and no hash's length.
 func plainID(s string) bool {
 	digit, letter := false, false
 	for i := range len(s) {
@@ -97,5 +107,6 @@ func plainID(s string) bool {
 	return digit && letter && len(s) != 32 && len(s) != 40 && len(s) != 64 && strings.IndexByte("{[<_%$", s[0]) < 0
 }
 
-// IsUUID tells whether an ID has the form that the advertising IDs of Apple and Google have: 8-4-4-4-12 hexadecimal digits (RFC 9562, 4).
+// IsUUID tells whether an ID has the form that the advertising IDs of Apple and Google have:
+// 8-4-4-4-12 hexadecimal digits (RFC 9562, 4).
 func IsUUID(s string) bool { return uuid().MatchString(s) }

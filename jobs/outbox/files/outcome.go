@@ -9,8 +9,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// outcome adds to out what came of pushing one file, and logs it. A file that is being written waits for a later run, and is no
-// failure; records in doubt that wait for a person are one, though the rest of the file is done.
+// outcome adds to out what came of pushing one file, and logs it. A file that is being written
+// waits for a later run, and is no failure; records in doubt that wait for a person are one, though
+// the rest of the file is done.
 func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrGrowing):
@@ -38,23 +39,28 @@ func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) 
 	}
 	switch {
 	case r.Unknown > 0 && r.Pending > 0:
-		return fmt.Errorf("push %s: %w: %d, and %d that wait for them; requeue has them sent again", r.Name, ErrParked, r.Unknown, r.Pending)
+		return fmt.Errorf("push %s: %w: %d, and %d that wait for them; requeue has them sent again", r.Name, ErrParked,
+			r.Unknown, r.Pending)
 	case r.Unknown > 0:
 		return fmt.Errorf("push %s: %w: %d; requeue has them sent again", r.Name, ErrParked, r.Unknown)
 	case r.Pending > 0:
-		return fmt.Errorf("push %s: %d records wait for earlier ones, of another file, that are pending or in doubt", r.Name, r.Pending)
+		return fmt.Errorf("push %s: %d records wait for earlier ones, of another file, that are pending or in doubt",
+			r.Name, r.Pending)
 	}
 	return nil
 }
 
-// ErrParked says that nobody knows, with on_unknown: park, whether some records were taken, and a person has to decide.
+// ErrParked says that nobody knows, with on_unknown: park, whether some records were taken, and a
+// person has to decide.
 var ErrParked = errors.New("records in doubt are parked")
 
 // logReport logs what a person should know of a file that was pushed.
 func logReport(log *slog.Logger, r outbox.Report) {
 	args := []any{
-		"rows", r.Rows, "accepted", r.Accepted, "duplicates", r.Duplicates, "refused", r.Refused, "rejected", r.Rejected,
-		"partly", r.Partly, "conflicts", r.Conflicts, "skipped", r.Skipped, "unknown", r.Unknown, "resent", r.Resent, "note", pushed(r),
+		"rows", r.Rows, "accepted", r.Accepted, "duplicates", r.Duplicates, "refused", r.Refused, "rejected",
+		r.Rejected,
+		"partly", r.Partly, "conflicts", r.Conflicts, "skipped", r.Skipped, "unknown", r.Unknown, "resent", r.Resent,
+		"note", pushed(r),
 	}
 	if len(r.Reasons) > 0 {
 		args = append(args, "most", r.Reasons[0].String())

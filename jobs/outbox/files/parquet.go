@@ -9,8 +9,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// parquetRows are those of a Parquet file. Columns that hold more than one value a row, and groups, aren't read: a row of
-// theirs has no bound.
+// parquetRows are those of a Parquet file. Columns that hold more than one value a row, and groups,
+// aren't read: a row of theirs has no bound.
 type parquetRows struct {
 	file    *parquet.File
 	mapping Mapping
@@ -68,7 +68,8 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	for _, c := range f.Root().Columns() {
 		if c.Leaf() && !c.Repeated() {
 			r.words = append(r.words, isText(c.Type()))
-			r.names, r.columns, r.texts = append(r.names, c.Name()), append(r.columns, c.Index()), append(r.texts, textOf(c.Type()))
+			r.names, r.columns, r.texts = append(r.names, c.Name()), append(r.columns, c.Index()),
+				append(r.texts, textOf(c.Type()))
 		}
 	}
 	if len(r.columns) > mostColumns {
@@ -118,7 +119,8 @@ func (r *parquetRows) next(values []string) (err error) {
 				return &Refusal{r.mapping.Fields[f].Name, fmt.Sprintf("is longer than %d bytes", longestRow)}
 			}
 			values[f] = r.texts[i](r.row[i])
-			if r.mapping.Fields[f].ID && len(values[f]) > 15 && (r.row[i].Kind() == parquet.Double || r.row[i].Kind() == parquet.Float) {
+			if r.mapping.Fields[f].ID && len(values[f]) > 15 && (r.row[i].Kind() == parquet.Double ||
+				r.row[i].Kind() == parquet.Float) {
 				return &Refusal{r.mapping.Fields[f].Name, isRounded}
 			}
 			if r.words[i] {

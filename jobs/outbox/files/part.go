@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// parts reads the XML of one part of an XLSX file. Its elements are bounded, because encoding/xml, which has no bound,
-// keeps a text or a tag in memory as a whole. Entities of a document's own are an error to it.
+// parts reads the XML of one part of an XLSX file. Its elements are bounded, because encoding/xml,
+// which has no bound, keeps a text or a tag in memory as a whole. Entities of a document's own are
+// an error to it.
 type parts struct {
 	name  string
 	in    *bounded

@@ -23,7 +23,8 @@ type Pusher struct {
 
 // Ways are how a kind does with its files what is its own.
 type Ways struct {
-	Order func(context.Context, []Path) error // puts those that are due in the order in which they are pushed; nil: as they are found
+	// Puts those that are due in the order in which they are pushed; nil: as they are found.
+	Order func(context.Context, []Path) error
 	Push  func(context.Context, *outbox.Lease, []Path) (ledger.Outcome, error)
 	Check func(context.Context, Path) (Checked, error) // reads a file without sending it
 }
@@ -53,8 +54,9 @@ func (p *Pusher) MayPush(ctx context.Context, due []Path, now time.Time) error {
 	return p.o.mayPush(ctx, p.outbox, due, now, p.ways.Check)
 }
 
-// Plan is what is to be done for a table: one unit, under the lease of the outbox, that pushes the files that are due
-// one after the other. Where files wait for the schedule, the plan and what becomes of it say so.
+// Plan is what is to be done for a table: one unit, under the lease of the outbox, that pushes the
+// files that are due one after the other. Where files wait for the schedule, the plan and what
+// becomes of it say so.
 func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	due, later, err := p.due(ctx, now)
 	if err == nil {
@@ -93,9 +95,11 @@ func (p pruning) Finish(ctx context.Context, _ ledger.Outcome, _ ledger.Past) (l
 
 func (pruning) Release(context.Context) error { return nil }
 
-// Push pushes files one after the other, and counts and logs what came of each. One that fails doesn't stop those after it,
-// but the loss of the lease, a refused credential and the end of ctx do: each file that isn't begun then has an error, too.
-func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Context, Path) (outbox.Report, error)) (out ledger.Outcome, err error) {
+// Push pushes files one after the other, and counts and logs what came of each. One that fails
+// doesn't stop those after it, but the loss of the lease, a refused credential and the end of ctx
+// do: each file that isn't begun then has an error, too.
+func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Context, Path) (outbox.Report,
+	error)) (out ledger.Outcome, err error) {
 	for _, p := range due {
 		if ctx.Err() != nil {
 			err = errors.Join(err, &jobs.FileError{File: p.Name, Err: context.Cause(ctx)})
@@ -132,14 +136,17 @@ type Options struct {
 	Quiet       time.Duration // a file that was modified more recently waits for the next run
 	InFlight    int
 
-	First  bool              // files may be sent that are older than what is on record; a person has said so
-	Others map[string]Source // where other jobs find their files, by the jobs' names, that would send the same records of a file
+	First bool // files may be sent that are older than what is on record; a person has said so
+	// Where other jobs find their files, by the jobs' names, that would send the same records of a
+	// file.
+	Others map[string]Source
 
 	SpoolDir string
 	Log      *slog.Logger
 }
 
-// Outbox makes the outbox of the job's table. It knows records for longer than a file of theirs may be due.
+// Outbox makes the outbox of the job's table. It knows records for longer than a file of theirs may
+// be due.
 func (o Options) Outbox() *outbox.Outbox {
 	return outbox.New(outbox.Options{
 		Ledger: o.Ledger, Table: o.Table, Run: o.Run, SpoolDir: o.SpoolDir, Rejects: o.Rejects,
@@ -156,5 +163,6 @@ func (o Options) waiting(files int, now time.Time) ledger.Problem {
 	if s := o.Shelf.Schedule; s != nil {
 		what += " for " + s.Next(now.In(o.Shelf.Zone)).Format("2006-01-02 15:04 MST")
 	}
-	return ledger.Problem{Condition: "waiting", What: what, Advice: "this takes it now", Command: "run " + o.Job + " --now"}
+	return ledger.Problem{Condition: "waiting", What: what, Advice: "this takes it now",
+		Command: "run " + o.Job + " --now"}
 }

@@ -23,7 +23,8 @@ const longestRow = 256 << 10
 
 var errLongRow = fmt.Errorf("is longer than %d bytes; is a quote or a line end missing?", longestRow)
 
-// openRows tells by its first bytes what a file is, and by nothing else: names lie. dir is for the copy of a file that is read from its end.
+// openRows tells by its first bytes what a file is, and by nothing else: names lie. dir is for the
+// copy of a file that is read from its end.
 func openRows(in io.Reader, m Mapping, dir string) (rows, func(), error) {
 	plain, done, err := decompress(in)
 	if err != nil {
@@ -32,9 +33,10 @@ func openRows(in io.Reader, m Mapping, dir string) (rows, func(), error) {
 	return openPlain(plain, done, m, dir, false)
 }
 
-// openPlain opens what isn't compressed any more; zipped says that it is the one file of a ZIP archive. done is called once what it has is no
-// longer needed.
-func openPlain(plain *bufio.Reader, done func(), m Mapping, dir string, zipped bool) (r rows, closed func(), err error) {
+// openPlain opens what isn't compressed any more; zipped says that it is the one file of a ZIP
+// archive. done is called once what it has is no longer needed.
+func openPlain(plain *bufio.Reader, done func(), m Mapping, dir string, zipped bool) (r rows, closed func(),
+	err error) {
 	head, err := plain.Peek(4096)
 	if err != nil && !errors.Is(err, io.EOF) {
 		done()
@@ -83,7 +85,8 @@ func openText(plain *bufio.Reader, m Mapping) (rows, error) {
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, err
 	case bytes.IndexByte(head, 0) >= 0:
-		return nil, errors.New("holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, or no text at all; " +
+		return nil, errors.New("holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, " +
+			"or no text at all; " +
 			"want CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd")
 	case len(first) > 0 && first[0] == '{':
 		return newJSONRows(text, m, s, encoding), nil
@@ -92,7 +95,8 @@ func openText(plain *bufio.Reader, m Mapping) (rows, error) {
 		r.read.Kind = "JSON array"
 		return r, nil
 	case len(first) > 0 && first[0] == '<':
-		return nil, errors.New("is HTML or XML, as some pages give it the name of an Excel file; open it in a spreadsheet and save it as XLSX or CSV")
+		return nil, errors.New("is HTML or XML, as some pages give it the name of an Excel file; open it in a " +
+			"spreadsheet and save it as XLSX or CSV")
 	}
 	return newCSVRows(text, m, s, encoding)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// What can't be cut into cells is given as it stands, wherever in the file it is, and little is kept of what was read.
+// What can't be cut into cells is given as it stands, wherever in the file it is, and little is
+// kept of what was read.
 func TestRawRows(t *testing.T) {
 	var file strings.Builder
 	file.WriteString("id,kind,amount\n")
@@ -27,7 +28,8 @@ func TestRawRows(t *testing.T) {
 		want = append(want, bad)
 		file.WriteString("\n\r\n" + bad + []string{"\n", "\r\n"}[n%2])
 	}
-	rows, err := newCSVRows(bufio.NewReaderSize(strings.NewReader(file.String()), readAhead), Mapping{}, speller{}, utf8Name)
+	rows, err := newCSVRows(bufio.NewReaderSize(strings.NewReader(file.String()), readAhead), Mapping{}, speller{},
+		utf8Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,23 +51,26 @@ func TestRawRows(t *testing.T) {
 	}
 }
 
-// A row without anything in it is no record, and none that is refused: a spreadsheet writes such rows below its data.
+// A row without anything in it is no record, and none that is refused: a spreadsheet writes such
+// rows below its data.
 func TestBareRowsAreSkipped(t *testing.T) {
 	m := Mapping{Fields: []Field{{Name: "id"}, {Name: "type"}}, Constants: map[string]string{"type": "cpi"}}
 	var got []string
-	err := Read(t.Context(), strings.NewReader("id;more\na;1\n;\n ;\t\nb;2\n;3\n"), m, t.TempDir(), func([]string, Understanding) {}, func(l *Row) error {
-		if l.Skipped != "" {
+	err := Read(t.Context(), strings.NewReader("id;more\na;1\n;\n ;\t\nb;2\n;3\n"), m, t.TempDir(),
+		func([]string, Understanding) {}, func(l *Row) error {
+			if l.Skipped != "" {
+				return nil
+			}
+			got = append(got, fmt.Sprintf("%d %s", l.Row, strings.Join(l.Values, " ")))
 			return nil
-		}
-		got = append(got, fmt.Sprintf("%d %s", l.Row, strings.Join(l.Values, " ")))
-		return nil
-	})
+		})
 	if want := "1 a cpi, 4 b cpi, 5  cpi"; err != nil || strings.Join(got, ", ") != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }
 
-// The walk over a footer ends where the footer does. If it lost its way, it would overlook what it is for.
+// The walk over a footer ends where the footer does. If it lost its way, it would overlook what it
+// is for.
 func TestFooterIsWalked(t *testing.T) {
 	type typed struct {
 		ID     string   `parquet:"id,dict"`
@@ -83,10 +88,12 @@ func TestFooterIsWalked(t *testing.T) {
 	good := file.Bytes()
 	length := int(binary.LittleEndian.Uint32(good[len(good)-8:]))
 	for name, data := range map[string][]byte{
-		"a file's":          good[len(good)-8-length : len(good)-8],
-		"a far field":       {0x05, 0x40, 0x02, 0x15, 0x02, 0x00}, // number 32 with its value, then one after it
-		"of every type":     {0x11, 0x12, 0x13, 9, 0x14, 1, 0x16, 0x80, 1, 0x17, 1, 2, 3, 4, 5, 6, 7, 8, 0x18, 1, 'a', 0},
-		"lists":             {0x19, 0x25, 1, 2, 0x1a, 0xf3, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0x19, 0x12, 1, 0},
+		"a file's":    good[len(good)-8-length : len(good)-8],
+		"a far field": {0x05, 0x40, 0x02, 0x15, 0x02, 0x00}, // number 32 with its value, then one after it
+		"of every type": {0x11, 0x12, 0x13, 9, 0x14, 1, 0x16, 0x80, 1, 0x17, 1, 2, 3, 4, 5, 6, 7, 8, 0x18, 1, 'a',
+			0},
+		"lists": {0x19, 0x25, 1, 2, 0x1a, 0xf3, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+			0x19, 0x12, 1, 0},
 		"maps":              {0x1b, 0, 0x1b, 2, 0x85, 1, 'k', 7, 1, 'l', 8, 0},
 		"structs in a list": {0x19, 0x2c, 0x15, 1, 0, 0x15, 1, 0, 0x1c, 0, 0},
 	} {

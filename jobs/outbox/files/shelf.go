@@ -28,8 +28,9 @@ type Shelf struct {
 	IgnoreSchedule bool
 }
 
-// Due gives the files that are new, have changed, or weren't finished. A new or changed file waits until the schedule has
-// fired after its last change, and is one of later; one that was begun is due at once.
+// Due gives the files that are new, have changed, or weren't finished. A new or changed file waits
+// until the schedule has fired after its last change, and is one of later; one that was begun is
+// due at once.
 func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) (paths []Path, later int, err error) {
 	if s.Files != nil {
 		return s.Files, 0, nil
@@ -96,13 +97,16 @@ func DayOf(key string) string {
 	return ""
 }
 
-// mostAged is how much older than what is on record of a job a file may be that the job sends without being told to.
+// mostAged is how much older than what is on record of a job a file may be that the job sends
+// without being told to.
 const mostAged = 24 * time.Hour
 
-// mayPush refuses what would send records twice: files that another job finds too, and unknown files that were changed long before the first push
-// on record, or are old when there is none, because the ledger was lost or the job's name is another now. A file of an earlier day may come late.
-// check reads a file without sending it.
-func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, now time.Time, check func(context.Context, Path) (Checked, error)) error {
+// mayPush refuses what would send records twice: files that another job finds too, and unknown
+// files that were changed long before the first push on record, or are old when there is none,
+// because the ledger was lost or the job's name is another now. A file of an earlier day may come
+// late. check reads a file without sending it.
+func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, now time.Time,
+	check func(context.Context, Path) (Checked, error)) error {
 	if err := o.alone(ctx, due, now); err != nil || len(due) == 0 {
 		return err
 	}
@@ -130,13 +134,15 @@ func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 			return err
 		}
 		day, err := time.ParseInLocation(time.DateOnly, DayOf(p.Key), o.Shelf.Zone)
-		if since.Sub(stat.Modified) > mostAged || nothing && err == nil && o.Shelf.Source.dated() && since.Sub(day.AddDate(0, 0, 1)) > mostAged {
+		if since.Sub(stat.Modified) > mostAged || nothing && err == nil && o.Shelf.Source.dated() &&
+			since.Sub(day.AddDate(0, 0, 1)) > mostAged {
 			old++
 		}
 	}
 	switch {
 	case old == 0 && o.First && !nothing:
-		o.Log.Warn("first: true says nothing any more; take it out of the job: as long as it is there, a lost ledger isn't noticed, and all is sent again", "job", o.Job)
+		o.Log.Warn("first: true says nothing any more; take it out of the job: as long as it is there, a lost "+
+			"ledger isn't noticed, and all is sent again", "job", o.Job)
 		return nil
 	case old == 0, o.First:
 		return nil
@@ -160,10 +166,12 @@ func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 	}
 	what := "nothing that it has pushed is on record. Files older than a day"
 	if !nothing {
-		what = fmt.Sprintf("what it has pushed is on record since %s. Files that are older by more than a day", since.In(o.Shelf.Zone).Format("2006-01-02 15:04 MST"))
+		what = fmt.Sprintf("what it has pushed is on record since %s. Files that are older by more than a day",
+			since.In(o.Shelf.Zone).Format("2006-01-02 15:04 MST"))
 	}
 	return fmt.Errorf("%w: %s: %d of %d; records that would go: %d%s, also those that were sent before. %s"+
-		"If nothing of them was ever sent, say so by push --first, or for the first run by first: true in the job. If the ledger was lost, restore it, or move the files that were pushed out of the source for good",
+		"If nothing of them was ever sent, say so by push --first, or for the first run by first: true in the job. "+
+		"If the ledger was lost, restore it, or move the files that were pushed out of the source for good",
 		ledger.ErrRefused, what, old, len(due), records, unread, elsewhere)
 }
 
@@ -185,7 +193,8 @@ func (o Options) elsewhere(ctx context.Context, same map[string]bool) (text stri
 			}
 		}
 		if n > 0 {
-			text += fmt.Sprintf("The table %s of this ledger has %d of these files: if the job had another name, table: %[1]s goes on with it. ", table, n)
+			text += fmt.Sprintf("The table %s of this ledger has %d of these files: if the job had another name, "+
+				"table: %[1]s goes on with it. ", table, n)
 		}
 	}
 	return text, err
@@ -203,7 +212,9 @@ func (o Options) alone(ctx context.Context, due []Path, now time.Time) error {
 		}
 		for _, p := range append(all, due...) {
 			if p.Bucket == o.Shelf.Bucket && o.Others[other].finds(o.Shelf.Source.place()+p.Key) {
-				return fmt.Errorf("%w: the job %s finds %s, too, and takes cost_id from the same column: each of its records would be sent twice; narrow the source of one of the two", ledger.ErrRefused, other, p.Name)
+				return fmt.Errorf("%w: the job %s finds %s, too, and takes cost_id from the same column: each of "+
+					"its records would be sent twice; narrow the source of one of the two", ledger.ErrRefused, other,
+					p.Name)
 			}
 		}
 	}

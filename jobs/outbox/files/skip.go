@@ -7,8 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// totals are the words with which platforms label a row of totals, in small letters. What follows one of them is a blank, a colon or a bracket.
-var totals = []string{"total", "totals", "grand total", "sub total", "subtotal", "sub-total", "sum", "overall", "overall total", "report total",
+// totals are the words with which platforms label a row of totals, in small letters. What follows
+// one of them is a blank, a colon or a bracket.
+var totals = []string{"total", "totals", "grand total", "sub total", "subtotal", "sub-total", "sum", "overall",
+	"overall total", "report total",
 	"summe", "gesamt", "gesamtsumme", "gesamtergebnis", "insgesamt", "zwischensumme",
 	"totaux", "somme", "totale", "suma", "soma", "totaal", "итого", "всего", "合計", "合计", "总计", "總計", "합계"}
 
@@ -37,13 +39,15 @@ func isTotal(cell string) bool {
 	return false
 }
 
-// absent tells whether a cell has nothing in it, or the dashes that stand for nothing in a row of totals.
+// absent tells whether a cell has nothing in it, or the dashes that stand for nothing in a row of
+// totals.
 func absent(cell string) bool {
 	return cell == "" || (cell[0] < '0' || cell[0] >= utf8.RuneSelf) && strings.Trim(cell, " \t\u00a0-–—") == ""
 }
 
-// skipped gives the reason why a row is no record; empty: it is one, right or not. A row is left out only when it can't be a record that is
-// written wrongly: it has no ID, or a label in its place, and a note has no amount either. names and cells are those of the file.
+// skipped gives the reason why a row is no record; empty: it is one, right or not. A row is left
+// out only when it can't be a record that is written wrongly: it has no ID, or a label in its
+// place, and a note has no amount either. names and cells are those of the file.
 func (m Mapping) skipped(l *Row, names []string, from []string) string {
 	id, amount, amounts := "", "", false
 	for f, field := range m.Fields {
@@ -65,17 +69,24 @@ func (m Mapping) skipped(l *Row, names []string, from []string) string {
 	switch {
 	case isTotal(id):
 		return "is a row of totals"
-	case len(names) < 2 || len(cells) > len(names) || len(cells) == 0 || len(cells) == 1 && strings.Contains(cells[0], `"`):
+	case len(names) < 2 || len(cells) > len(names) || len(cells) == 0 || len(cells) == 1 &&
+		strings.Contains(cells[0], `"`):
 		return "" // a line of JSON, or what can't be cut
 	case first < 0:
 		return "is empty"
 	case slices.Equal(cells, names):
 		return "repeats the names"
-	case isTotal(cells[first]) && m.lacks(cells, names, from, func(f Field) bool { return f.ID }, func(at int) bool { return absent(cells[at]) || isTotal(cells[at]) }):
+	case isTotal(cells[first]) && m.lacks(cells, names, from, func(f Field) bool { return f.ID },
+		func(at int) bool { return absent(cells[at]) || isTotal(cells[at]) }):
 		return "is a row of totals"
-	case strings.ContainsFunc(strings.TrimSpace(cells[first]), unicode.IsSpace) && (len(cells) < len(names) || last(cells) == first) &&
-		m.lacks(cells, names, from, func(f Field) bool { return f.ID }, func(at int) bool { return absent(cells[at]) || at == first }) &&
-		m.lacks(cells, names, from, func(f Field) bool { return f.Number }, func(at int) bool { return !strings.ContainsAny(cells[at], "0123456789") }):
+	case strings.ContainsFunc(strings.TrimSpace(cells[first]), unicode.IsSpace) &&
+		(len(cells) < len(names) || last(cells) == first) &&
+		m.lacks(cells, names, from, func(f Field) bool { return f.ID }, func(at int) bool {
+			return absent(cells[at]) ||
+				at == first
+		}) &&
+		m.lacks(cells, names, from, func(f Field) bool { return f.Number },
+			func(at int) bool { return !strings.ContainsAny(cells[at], "0123456789") }):
 		return "is a note"
 	}
 	return ""

@@ -70,7 +70,8 @@ func (s Source) place() string {
 	return strings.TrimSuffix(plain, "/") + "/"
 }
 
-// near tells whether two sources may find the same file: where the first one's names begin alike, the other's do.
+// near tells whether two sources may find the same file: where the first one's names begin alike,
+// the other's do.
 func (s Source) near(other Source) bool {
 	begin := func(s Source) string {
 		fixed, _, _ := strings.Cut(s.glob, "*")
@@ -87,12 +88,12 @@ func (s Source) finds(file string) bool {
 	return regexp.MustCompile("^" + strings.ReplaceAll(quoted, `\*`, `[^/]*`) + "$").MatchString(file)
 }
 
-// RejectsSuffix ends the names of files with refused rows. They may lie in the source's own folder, and are never read
-// as records.
+// RejectsSuffix ends the names of files with refused rows. They may lie in the source's own folder,
+// and are never read as records.
 const RejectsSuffix = ".rejects.csv"
 
-// list gives the keys of a source's files: those of the days from first to now, and where names have no date, those that
-// were changed since first. In the order of their names.
+// list gives the keys of a source's files: those of the days from first to now, and where names
+// have no date, those that were changed since first. In the order of their names.
 func list(ctx context.Context, bucket *blob.Bucket, s Source, first, now time.Time) ([]string, error) {
 	var days []string
 	if s.dated() {

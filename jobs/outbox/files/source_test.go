@@ -37,14 +37,16 @@ func TestParseSource(t *testing.T) {
 	}
 }
 
-// The files of the window's days, today's and the first day's among them; without a date in the name, those that were
-// changed since then. Never a rejects file, and never one of a deeper folder.
+// The files of the window's days, today's and the first day's among them; without a date in the
+// name, those that were changed since then. Never a rejects file, and never one of a deeper folder.
 func TestList(t *testing.T) {
 	bucket := memblob.OpenBucket(nil)
 	defer bucket.Close() //nolint:errcheck // in memory
 	for _, key := range []string{
-		"2026-01-31/a.csv", "2026-01-31/b.csv", "2026-01-31/a.csv.rejects.csv", "2026-01-31/deep/a.csv", "2026-01-31/a.csv.gz", "2026-01-31/axcsv",
-		"2026-01-24/old.csv", "2026-01-23/older.csv", "2026-02-01/tomorrow.csv", "other/a.csv", "a.csv", "x-2026-01-30-2026-01-30.csv",
+		"2026-01-31/a.csv", "2026-01-31/b.csv", "2026-01-31/a.csv.rejects.csv", "2026-01-31/deep/a.csv",
+		"2026-01-31/a.csv.gz", "2026-01-31/axcsv",
+		"2026-01-24/old.csv", "2026-01-23/older.csv", "2026-02-01/tomorrow.csv", "other/a.csv", "a.csv",
+		"x-2026-01-30-2026-01-30.csv",
 	} {
 		if err := bucket.WriteAll(context.Background(), key, []byte("x"), nil); err != nil {
 			t.Fatal(err)
@@ -75,7 +77,8 @@ func TestList(t *testing.T) {
 
 // The day of a file's name is the first that is one.
 func TestDays(t *testing.T) {
-	for key, want := range map[string]string{"2026-01-31/a.csv": "2026-01-31", "a/9999-99-99-2026-02-28.csv": "2026-02-28", "a.csv": "", "20260131.csv": ""} {
+	for key, want := range map[string]string{"2026-01-31/a.csv": "2026-01-31",
+		"a/9999-99-99-2026-02-28.csv": "2026-02-28", "a.csv": "", "20260131.csv": ""} {
 		if got := DayOf(key); got != want {
 			t.Errorf("%s: %q", key, got)
 		}

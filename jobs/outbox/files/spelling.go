@@ -11,8 +11,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// textOf tells how values of a column are spelled, so that they are checked like those of a text file. A DOUBLE is the
-// shortest decimal that stands for it.
+// textOf tells how values of a column are spelled, so that they are checked like those of a text
+// file. A DOUBLE is the shortest decimal that stands for it.
 func textOf(t parquet.Type) func(parquet.Value) string {
 	plain := plainOf(t)
 	return func(v parquet.Value) string {
@@ -23,7 +23,8 @@ func textOf(t parquet.Type) func(parquet.Value) string {
 	}
 }
 
-// isText tells whether a column's values are texts, which say in words of their own what others say by their type.
+// isText tells whether a column's values are texts, which say in words of their own what others say
+// by their type.
 func isText(t parquet.Type) bool {
 	if l := t.LogicalType(); l != nil {
 		switch l.Value.(type) {
@@ -41,7 +42,10 @@ func plainOf(t parquet.Type) func(parquet.Value) string {
 		case *format.DecimalType:
 			return decimalOf(t.Kind(), int(l.Scale))
 		case *format.DateType:
-			return func(v parquet.Value) string { return time.Unix(int64(v.Int32())*86400, 0).UTC().Format(time.DateOnly) }
+			return func(v parquet.Value) string {
+				return time.Unix(int64(v.Int32())*86400,
+					0).UTC().Format(time.DateOnly)
+			}
 		case *format.TimestampType:
 			return timestampOf(l)
 		case *format.UUIDType:

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// sheetRows are those of a sheet of an XLSX file, with names in its first row that isn't blank, or below titles. Blank rows don't count.
+// sheetRows are those of a sheet of an XLSX file, with names in its first row that isn't blank, or
+// below titles. Blank rows don't count.
 type sheetRows struct {
 	book    *workbook
 	sheet   string // name of the one that is read
@@ -35,8 +36,8 @@ func openSheet(b *workbook, m Mapping) (*sheetRows, error) {
 	return r, err
 }
 
-// names goes to the row of names: the first that has all wanted columns, on whichever sheet. Where there is none, a row that has some of
-// them is taken, or else the first of the first sheet.
+// names goes to the row of names: the first that has all wanted columns, on whichever sheet. Where
+// there is none, a row that has some of them is taken, or else the first of the first sheet.
 func (r *sheetRows) names() error {
 	type place struct{ sheet, row, score int }
 	var best place
@@ -66,7 +67,8 @@ func (r *sheetRows) names() error {
 		_ = r.in.close.Close() // only read
 	}
 	if whole > 1 {
-		return fmt.Errorf("has %d sheets with the columns that the job wants; say which one counts by format: {sheet: NAME}", whole)
+		return fmt.Errorf("has %d sheets with the columns that the job wants; say which one counts by format: "+
+			"{sheet: NAME}", whole)
 	}
 	err := r.open(best.sheet)
 	for row := 0; err == nil && row <= best.row; row++ {

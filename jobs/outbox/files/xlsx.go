@@ -112,7 +112,8 @@ func (b *workbook) readStrings(part string) error {
 		}
 		s, err := x.text()
 		if size += len(s); err == nil && (size > largestStrings || len(b.shared) >= mostStrings) {
-			err = fmt.Errorf("has more than %d MiB of texts, or %d of them; save the sheet as CSV", largestStrings>>20, mostStrings)
+			err = fmt.Errorf("has more than %d MiB of texts, or %d of them; save the sheet as CSV", largestStrings>>20,
+				mostStrings)
 		}
 		b.shared = append(b.shared, s)
 		return err

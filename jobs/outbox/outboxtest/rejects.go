@@ -1,5 +1,6 @@
-// Package outboxtest reads rejects files as a spreadsheet would, for the tests of all who write or show them. Without it, each
-// of those tests would know the file's form in its own way. It shares no code with what writes the files.
+// Package outboxtest reads rejects files as a spreadsheet would, for the tests of all who write or
+// show them. Without it, each of those tests would know the file's form in its own way. It shares
+// no code with what writes the files.
 package outboxtest
 
 import (
@@ -23,8 +24,8 @@ func (r Reject) String() string {
 	return strings.Join(append([]string{r.Row, r.Field, r.Because}, r.Cells...), ",")
 }
 
-// Rejects reads a file whose cells have separators between them. It fails a test whose file Excel would misread, or that
-// doesn't hold together.
+// Rejects reads a file whose cells have separators between them. It fails a test whose file Excel
+// would misread, or that doesn't hold together.
 func Rejects(t testing.TB, text string, separator rune) (names []string, rows []Reject) {
 	t.Helper()
 	text, marked := strings.CutPrefix(text, "\ufeff")

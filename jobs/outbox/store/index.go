@@ -14,9 +14,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Magic is the first line of the records of a push, which are one object: a line that names the form, then its items by ID (with Order: by its first byte,
-// then by row). All such objects together are
-// the index of what was pushed; what became of an item is in the states of its push.
+// Magic is the first line of the records of a push, which are one object: a line that names the
+// form, then its items by ID (with Order: by its first byte, then by row). All such objects
+// together are the index of what was pushed; what became of an item is in the states of its push.
 const Magic = "reportferry outbox records 1\n"
 
 // An IndexWriter writes the records of a push.
@@ -33,7 +33,8 @@ type IndexWriter struct {
 func (t *Table) WriteIndex(ctx context.Context, p *Push) (*IndexWriter, error) {
 	ctx, abort := context.WithCancel(ctx)
 	const buffer = 8 << 20 // drivers would take 16 MiB (gcs) or several times 5 MiB (s3)
-	w, err := t.ledger.Store().Blob().NewWriter(ctx, t.recordsKey(p), &blob.WriterOptions{BufferSize: buffer, MaxConcurrency: 1, ContentType: "application/octet-stream"})
+	w, err := t.ledger.Store().Blob().NewWriter(ctx, t.recordsKey(p),
+		&blob.WriterOptions{BufferSize: buffer, MaxConcurrency: 1, ContentType: "application/octet-stream"})
 	if err != nil {
 		abort()
 		return nil, fmt.Errorf("%w: write the records of %s: %w", ledger.ErrBucket, p.Head.Name, err)
@@ -74,7 +75,8 @@ func (x *IndexWriter) Drop() {
 	}
 }
 
-// An IndexReader reads the records of another push, a bucket at a time, and knows what became of them.
+// An IndexReader reads the records of another push, a bucket at a time, and knows what became of
+// them.
 type IndexReader struct {
 	Push  *Push
 	table *Table
@@ -142,8 +144,9 @@ func (x *IndexReader) check() error {
 	return nil
 }
 
-// Each reads up to the end of a bucket, and gives what became of its items: of those that have the ID of one of some, which are given by ID, or,
-// without any, of all. In a push with Order the items of a bucket are by row.
+// Each reads up to the end of a bucket, and gives what became of its items: of those that have the
+// ID of one of some, which are given by ID, or, without any, of all. In a push with Order the items
+// of a bucket are by row.
 func (x *IndexReader) Each(bucket int, some []Item, hit func(it Item, s State)) error {
 	for all := some == nil; x.more && x.next.bucket() <= bucket; {
 		for len(some) > 0 && some[0].CompareID(x.next) < 0 {

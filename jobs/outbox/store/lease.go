@@ -14,8 +14,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Lease is the right to push the files of a table. It saves work: what keeps two processes from sending the same records is that each
-// segment takes the next number of the log, and a process whose number is taken has lost.
+// A Lease is the right to push the files of a table. It saves work: what keeps two processes from
+// sending the same records is that each segment takes the next number of the log, and a process
+// whose number is taken has lost.
 type Lease struct {
 	*ledger.Renewal
 	Pushes []*Push // of the table, as far as they are known; in the order in which they began
@@ -26,9 +27,10 @@ type Lease struct {
 	known  bool    // what is on record was read
 }
 
-// Take takes the lease of a table for a run, renews it until Release, and reads what is on record. When another has it, the error is a
-// *ledger.HeldError. Who takes over from one that hasn't released it takes a number of the log first: that one then loses, before it lets
-// anything more be sent.
+// Take takes the lease of a table for a run, renews it until Release, and reads what is on record.
+// When another has it, the error is a *ledger.HeldError. Who takes over from one that hasn't
+// released it takes a number of the log first: that one then loses, before it lets anything more be
+// sent.
 func (t *Table) Take(ctx context.Context, run string) (*Lease, error) {
 	was, exists := t.doc.Last(), t.doc.Version() != ""
 	if !exists || was.Lease != nil {
@@ -42,7 +44,10 @@ func (t *Table) Take(ctx context.Context, run string) (*Lease, error) {
 		return nil, fmt.Errorf("%w: %w", ledger.ErrBucket, err)
 	}
 	l := &Lease{table: t, holder: holder{rand.Text(), run, now.Add(t.ledger.Lease())}}
-	l.Renewal = t.ledger.NewRenewal(ctx, t.name, func(ctx context.Context) error { return l.swap(ctx, func(*content) {}) })
+	l.Renewal = t.ledger.NewRenewal(ctx, t.name, func(ctx context.Context) error {
+		return l.swap(ctx,
+			func(*content) {})
+	})
 	err = t.doc.Change(ctx, ledger.Change[content]{
 		Apply: func(c *content) error {
 			if h := c.Lease; h != nil && now.Before(h.Until) {
@@ -85,7 +90,8 @@ func (l *Lease) begin(ctx context.Context) (err error) {
 		}
 		created := true
 		if over || l.last > c.Segments {
-			if created, err = l.table.ledger.CreateOnce(ctx, l.table.key(l.last+1), Segment{Run: l.holder.Run, At: time.Now().UTC()}); err != nil {
+			if created, err = l.table.ledger.CreateOnce(ctx, l.table.key(l.last+1),
+				Segment{Run: l.holder.Run, At: time.Now().UTC()}); err != nil {
 				return err
 			}
 			l.last++
@@ -120,7 +126,8 @@ func (l *Lease) swap(ctx context.Context, change func(*content)) error {
 	return err
 }
 
-// Save writes all that is known into the document, so that nobody reads the segments until now again.
+// Save writes all that is known into the document, so that nobody reads the segments until now
+// again.
 func (l *Lease) Save(ctx context.Context) error { return l.swap(ctx, l.update()) }
 
 // update gives the change that has the document update of what is known now.
@@ -137,7 +144,8 @@ func (l *Lease) update() func(*content) {
 	return func(c *content) { c.Segments, c.Files = last, files }
 }
 
-// Release gives the lease back, with all that is known. One that was lost is another's; all that was sent under it is in the segments.
+// Release gives the lease back, with all that is known. One that was lost is another's; all that
+// was sent under it is in the segments.
 func (l *Lease) Release(ctx context.Context) error {
 	l.Stop()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -164,7 +172,8 @@ func (l *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// Append writes the next segment of the log, which is of a push. When another process has written it, the error is ledger.ErrLost.
+// Append writes the next segment of the log, which is of a push. When another process has written
+// it, the error is ledger.ErrLost.
 func (l *Lease) Append(ctx context.Context, p *Push, s Segment) error {
 	if err := l.Leased(); err != nil {
 		return err
@@ -181,7 +190,8 @@ func (l *Lease) Append(ctx context.Context, p *Push, s Segment) error {
 	}
 	created, err := l.table.ledger.CreateOnce(ctx, l.table.key(n), s)
 	if err == nil && !created {
-		err = fmt.Errorf("%s is there already: another process has gone on with %s: %w", l.table.key(n), p.Head.Name, ledger.ErrLost)
+		err = fmt.Errorf("%s is there already: another process has gone on with %s: %w", l.table.key(n), p.Head.Name,
+			ledger.ErrLost)
 		l.Lose(err)
 	}
 	if err == nil {
@@ -193,9 +203,13 @@ func (l *Lease) Append(ctx context.Context, p *Push, s Segment) error {
 	return err
 }
 
-// Put adds a push to those that are known, if it is new, in the place of what is known of a file of this name that was refused.
+// Put adds a push to those that are known, if it is new, in the place of what is known of a file of
+// this name that was refused.
 func (l *Lease) Put(p *Push) {
-	l.Pushes = slices.DeleteFunc(l.Pushes, func(o *Push) bool { return o != p && o.Head.Whole == 0 && o.Head.Name == p.Head.Name })
+	l.Pushes = slices.DeleteFunc(l.Pushes, func(o *Push) bool {
+		return o != p && o.Head.Whole == 0 &&
+			o.Head.Name == p.Head.Name
+	})
 	if slices.Contains(l.Pushes, p) {
 		return
 	}
@@ -207,8 +221,9 @@ func (l *Lease) Put(p *Push) {
 	l.Pushes = append(l.Pushes, p)
 }
 
-// Sweep drops the pushes that gone accepts, and the objects that nothing needs any more. The numbers of segments stay taken until none of the
-// pushes after them is held: what a process that slept so long writes under them would be taken for its success.
+// Sweep drops the pushes that gone accepts, and the objects that nothing needs any more. The
+// numbers of segments stay taken until none of the pushes after them is held: what a process that
+// slept so long writes under them would be taken for its success.
 func (l *Lease) Sweep(ctx context.Context, held, gone func(*Push) bool) error {
 	l.Pushes = slices.DeleteFunc(l.Pushes, gone)
 	needed, first := map[string]bool{}, l.last+1

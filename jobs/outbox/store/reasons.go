@@ -19,7 +19,8 @@ func (r Reason) String() string {
 	return fmt.Sprintf("%d of them: %s", r.Rows, strings.TrimSpace(r.Field+" "+r.Reason))
 }
 
-// mostReasons of a file are kept. A reason may quote what a row has, so there may be as many as rows.
+// mostReasons of a file are kept. A reason may quote what a row has, so there may be as many as
+// rows.
 const mostReasons = 20
 
 // Tallied counts refusals by their words.

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Reasons are counted, those of the service beside those of the first reading, and those with most rows come first.
+// Reasons are counted, those of the service beside those of the first reading, and those with most
+// rows come first.
 func TestReasons(t *testing.T) {
 	p := Push{
 		States: &States{},

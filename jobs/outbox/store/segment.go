@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// A Segment is one step of a push, written once. One that has a head says all that is known of the push; the others add to it. One of no push
-// only takes a number.
+// A Segment is one step of a push, written once. One that has a head says all that is known of the
+// push; the others add to it. One of no push only takes a number.
 type Segment struct {
-	Push     string          `json:"push,omitempty"`
-	Run      string          `json:"run"`
-	At       time.Time       `json:"at"`
-	Spans    []byte          `json:"spans,omitempty"`    // of rows that changed, or of all; what may be sent next is in doubt
+	Push string    `json:"push,omitempty"`
+	Run  string    `json:"run"`
+	At   time.Time `json:"at"`
+	// Of rows that changed, or of all; what may be sent next is in doubt.
+	Spans    []byte          `json:"spans,omitempty"`
 	Rejected map[int64]Words `json:"rejected,omitempty"` // rows, by the service
 	Sums     map[string]Sum  `json:"sums,omitempty"`     // of what was accepted
 	Head     *Head           `json:"head,omitempty"`
@@ -44,8 +45,8 @@ type Head struct {
 	Rejects string    `json:"rejects,omitempty"`
 	Error   string    `json:"error,omitempty"` // why nothing of it is sent, or nothing more
 
-	// Its segments: the first, while the numbers from there on must stay taken; the last that says all, 0 when nothing was ever to be sent; and
-	// the last.
+	// Its segments: the first, while the numbers from there on must stay taken; the last that says
+	// all, 0 when nothing was ever to be sent; and the last.
 	First int `json:"first,omitempty"`
 	Whole int `json:"whole,omitempty"`
 	Last  int `json:"last,omitempty"`
@@ -68,7 +69,8 @@ type Push struct {
 // Open tells whether there is something left to do.
 func (p *Push) Open() bool { return p.Head.Ended.IsZero() }
 
-// Live tells whether it matters to other files what became of single rows: not when all records were accepted.
+// Live tells whether it matters to other files what became of single rows: not when all records
+// were accepted.
 func (p *Push) Live() bool {
 	return !p.Head.Pruned && (p.Open() || p.Head.Counts.Accepted != p.Head.Records)
 }
@@ -76,7 +78,8 @@ func (p *Push) Live() bool {
 // sameFile tells whether both are of one file, and something of this one was to be sent.
 func (p *Push) sameFile(o *Push) bool { return p.Head.Whole > 0 && p.Head.Name == o.Head.Name }
 
-// Supersede ends pushes of contents that files don't have any more, once those that they have are at their end: their rows can't be read.
+// Supersede ends pushes of contents that files don't have any more, once those that they have are
+// at their end: their rows can't be read.
 func Supersede(pushes []*Push) {
 	for i, p := range pushes {
 		by := slices.IndexFunc(pushes[i+1:], func(o *Push) bool { return o.sameFile(p) && !o.Open() })
@@ -86,7 +89,8 @@ func Supersede(pushes []*Push) {
 	}
 }
 
-// resume marks what the end of a process has left open: rows that waited weren't sent, and are pending.
+// resume marks what the end of a process has left open: rows that waited weren't sent, and are
+// pending.
 func (p *Push) resume() {
 	for row := int64(1); row <= p.States.Rows; row++ {
 		if p.States.Get(row) == Waiting {
@@ -115,7 +119,8 @@ func (p *Push) sumUp() {
 	p.Head.Reasons = t.List()
 }
 
-// Refuse notes why nothing of the file is sent, or nothing more. What was sent of it before is in its segments.
+// Refuse notes why nothing of the file is sent, or nothing more. What was sent of it before is in
+// its segments.
 func (p *Push) Refuse(why error, rejects string) {
 	if p.Head.Error, p.Head.Rejects = why.Error(), rejects; p.Head.Whole == 0 {
 		p.sumUp()

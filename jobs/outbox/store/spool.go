@@ -61,11 +61,12 @@ func (it Item) compare(o Item) int {
 
 func (it Item) bucket() int { return int(it.hi >> 56) }
 
-// Buckets is how many there are: items are split by the first byte of the ID. One of fifty million rows takes 6 MB.
+// Buckets is how many there are: items are split by the first byte of the ID. One of fifty million
+// rows takes 6 MB.
 const Buckets = 256
 
-// A Spool takes items in the order of rows and gives them by ID, a bucket at a time. Few of them stay in memory, many are
-// in one file.
+// A Spool takes items in the order of rows and gives them by ID, a bucket at a time. Few of them
+// stay in memory, many are in one file.
 type Spool struct {
 	Dir    string
 	file   *os.File

@@ -113,8 +113,8 @@ func (s *States) spans(each func(span)) {
 	}
 }
 
-// appendSpan adds a span that comes after all those before: the rows that lie between, then the length with the state in
-// its lowest four bits. end is the row after the last span.
+// appendSpan adds a span that comes after all those before: the rows that lie between, then the
+// length with the state in its lowest four bits. end is the row after the last span.
 func appendSpan(b []byte, end int64, s span) []byte {
 	b = binary.AppendUvarint(b, uint64(s.first-end))
 	return binary.AppendUvarint(b, uint64(s.count)<<4|uint64(s.state))

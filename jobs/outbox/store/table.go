@@ -14,7 +14,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// folder is where the documents of all tables are, and beside each a folder of its segments and records.
+// folder is where the documents of all tables are, and beside each a folder of its segments and
+// records.
 const folder = "pushes/"
 
 // cost is what deleting an object does.
@@ -56,7 +57,8 @@ func Tables(ctx context.Context, l *ledger.Ledger) (tables []string, err error) 
 		return nil, fmt.Errorf("%w: %w", ledger.ErrBucket, err)
 	}
 	for _, o := range objects {
-		if table, is := strings.CutSuffix(strings.TrimPrefix(o.Key, folder), ".json"); is && !strings.Contains(table, "/") {
+		if table, is := strings.CutSuffix(strings.TrimPrefix(o.Key, folder), ".json"); is &&
+			!strings.Contains(table, "/") {
 			tables = append(tables, table)
 		}
 	}
@@ -77,8 +79,8 @@ func (t *Table) gone(key, why string) error {
 	return t.damaged(key, fmt.Errorf("%w, and %s", errGone, why))
 }
 
-// Pushes reads all pushes of the table, in the order in which they began, and for those that deep accepts what became of their rows. Another
-// process may add segments meanwhile, and drop old ones.
+// Pushes reads all pushes of the table, in the order in which they began, and for those that deep
+// accepts what became of their rows. Another process may add segments meanwhile, and drop old ones.
 func (t *Table) Pushes(ctx context.Context, deep func(*Push) bool) (pushes []*Push, err error) {
 	for range 3 {
 		var c content
@@ -108,8 +110,9 @@ func (t *Table) load(ctx context.Context) (content, error) {
 	return c, err
 }
 
-// read gives the pushes that a document has, with what the segments add that are newer than it, and the number of the last one. There may
-// be such segments as long as somebody has the lease, or after an older document was restored.
+// read gives the pushes that a document has, with what the segments add that are newer than it, and
+// the number of the last one. There may be such segments as long as somebody has the lease, or
+// after an older document was restored.
 func (t *Table) read(ctx context.Context, c content, deep func(*Push) bool) (pushes []*Push, last int, err error) {
 	for _, h := range c.Files {
 		pushes = append(pushes, &Push{Head: h})
@@ -158,7 +161,8 @@ func (t *Table) read(ctx context.Context, c content, deep func(*Push) bool) (pus
 	return pushes, last, nil
 }
 
-// rows reads what became of the rows of a push: in the last segment that says all, and in those that add to it.
+// rows reads what became of the rows of a push: in the last segment that says all, and in those
+// that add to it.
 func (t *Table) rows(ctx context.Context, p *Push, read map[int]*Segment) error {
 	p.States, p.Words, p.Sums = &States{}, map[int64]Words{}, map[string]Sum{}
 	for n := p.Head.Whole; n <= p.Head.Last; {

@@ -8,7 +8,8 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A refusal is an answer with another status than 2xx. https://cloud.google.com/bigquery/docs/error-messages
+// A refusal is an answer with another status than 2xx.
+// https://cloud.google.com/bigquery/docs/error-messages
 type refusal struct {
 	status  int
 	reason  string

@@ -38,7 +38,8 @@ func newBench(t *testing.T, o Options) *bench {
 		t.Fatal(err)
 	}
 	h := httptest.NewServer(s)
-	client, err := bigquery.NewClient(t.Context(), "p", option.WithEndpoint(h.URL+"/bigquery/v2/"), option.WithoutAuthentication())
+	client, err := bigquery.NewClient(t.Context(), "p", option.WithEndpoint(h.URL+"/bigquery/v2/"),
+		option.WithoutAuthentication())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,8 @@ func parquetFile(t *testing.T, fields []arrow.Field, fill func(*array.RecordBuil
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	fill(b)
 	var out bytes.Buffer
-	w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(parquet.WithStoreDecimalAsInteger(true)), pqarrow.NewArrowWriterProperties())
+	w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(parquet.WithStoreDecimalAsInteger(true)),
+		pqarrow.NewArrowWriterProperties())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,8 @@ func (l *loading) target() []*bq.TableFieldSchema {
 	return append(append([]*bq.TableFieldSchema{}, l.table.Doc.Schema.Fields...), l.schemas.added...)
 }
 
-// convert makes rows of the table out of the files' columns, which are matched by name and not by order.
+// convert makes rows of the table out of the files' columns, which are matched by name and not by
+// order.
 func (l *loading) convert() []*refusal {
 	fields := l.target()
 	p := l.table.partitioned()
@@ -35,7 +36,9 @@ func (l *loading) convert() []*refusal {
 					v = columns[j].values[i]
 				}
 				if v == nil && l.required(f) {
-					bad = append(bad, refuse("invalid", "Error while reading data, error message: Required column value for column '%s' is missing in row %d.%s", f.Name, i+1, src.location()))
+					bad = append(bad, refuse("invalid",
+						"Error while reading data, error message: Required column value for column '%s' is missing "+
+							"in row %d.%s", f.Name, i+1, src.location()))
 				}
 				r.cells[j] = v
 				r.bytes += logicalBytes(f.Type, v)
@@ -80,13 +83,14 @@ func (l *loading) partOf(p *bq.TimePartitioning, value any) (string, *refusal) {
 		return "", refuse("invalid", "%v", err)
 	}
 	if l.decorated && id != l.decorator {
-		return "", refuse("invalid", "Some rows belong to different partitions rather than destination partition %s$%s", legacyName(l.dst), l.decorator)
+		return "", refuse("invalid", "Some rows belong to different partitions rather than destination partition %s$%s",
+			legacyName(l.dst), l.decorator)
 	}
 	return id, nil
 }
 
-// match finds the column of each field. A column that the file lacks is NULL. A column that the table lacks is refused, unless
-// ignoreUnknownValues is set.
+// match finds the column of each field. A column that the file lacks is NULL. A column that the
+// table lacks is refused, unless ignoreUnknownValues is set.
 func (l *loading) match(src *source, fields []*bq.TableFieldSchema) ([]*sourceColumn, []*refusal) {
 	columns := make([]*sourceColumn, len(fields))
 	var bad []*refusal
@@ -100,13 +104,16 @@ func (l *loading) match(src *source, fields []*bq.TableFieldSchema) ([]*sourceCo
 			known[c.name] = true
 			columns[i] = c
 			if c.kind != f.Type {
-				bad = append(bad, refuse("invalid", "Error while reading data, error message: Parquet column '%s' has type %s which does not match the target type %s.%s", f.Name, c.kind, f.Type, src.location()))
+				bad = append(bad, refuse("invalid",
+					"Error while reading data, error message: Parquet column '%s' has type %s which does not match "+
+						"the target type %s.%s", f.Name, c.kind, f.Type, src.location()))
 			}
 		}
 	}
 	for _, c := range src.columns {
 		if !known[c.name] && !l.load.IgnoreUnknownValues {
-			bad = append(bad, refuse("invalid", "Error while reading data, error message: Parquet column '%s' is not in the schema.%s", c.name, src.location()))
+			bad = append(bad, refuse("invalid", "Error while reading data, error message: Parquet column '%s' is "+
+				"not in the schema.%s", c.name, src.location()))
 		}
 	}
 	return columns, bad

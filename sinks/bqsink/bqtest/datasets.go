@@ -16,7 +16,8 @@ func newDataset(project, id string, o Options, now time.Time) *dataset {
 		Kind: "bigquery#dataset", Id: project + ":" + id, Etag: etag(1), Location: o.Location,
 		DatasetReference: &bq.DatasetReference{ProjectId: project, DatasetId: id},
 		CreationTime:     now.UnixMilli(), LastModifiedTime: now.UnixMilli(),
-		DefaultPartitionExpirationMs: o.PartitionExpiration.Milliseconds(), DefaultTableExpirationMs: o.TableExpiration.Milliseconds(),
+		DefaultPartitionExpirationMs: o.PartitionExpiration.Milliseconds(),
+		DefaultTableExpirationMs:     o.TableExpiration.Milliseconds(),
 	}}
 }
 
@@ -36,8 +37,8 @@ func (s *Server) getDataset(c *call) (any, *refusal) {
 	return &d.Doc, nil
 }
 
-// place returns the location in which a job on a dataset runs. A job in another location doesn't find the dataset.
-// https://cloud.google.com/bigquery/docs/locations#specify_locations
+// place returns the location in which a job on a dataset runs. A job in another location doesn't
+// find the dataset. https://cloud.google.com/bigquery/docs/locations#specify_locations
 func (s *Server) place(project, id, location string) (string, *refusal) {
 	d, r := s.findDataset(project, id)
 	if r != nil {
@@ -49,8 +50,8 @@ func (s *Server) place(project, id, location string) (string, *refusal) {
 	return d.Doc.Location, nil
 }
 
-// inherit gives a table that is made the defaults of its dataset. That of partitions counts instead of that of tables.
-// https://cloud.google.com/bigquery/docs/reference/rest/v2/datasets
+// inherit gives a table that is made the defaults of its dataset. That of partitions counts instead
+// of that of tables. https://cloud.google.com/bigquery/docs/reference/rest/v2/datasets
 func (s *Server) inherit(doc *bq.Table) {
 	d := s.datasets[doc.TableReference.ProjectId+"."+doc.TableReference.DatasetId]
 	switch {

@@ -1,12 +1,14 @@
-// Package bqtest is a contract fake of the BigQuery calls that a sink of partitions makes. Without it, what the sink does
-// when an answer is lost, a job fails or a quota is used up could be tried against a real project only, where none of
-// that can be asked for, or against mocks that share whatever misunderstanding the sink has.
+// Package bqtest is a contract fake of the BigQuery calls that a sink of partitions makes. Without
+// it, what the sink does when an answer is lost, a job fails or a quota is used up could be tried
+// against a real project only, where none of that can be asked for, or against mocks that share
+// whatever misunderstanding the sink has.
 //
 //	call ─ fault script ─ permissions ─ jobs whose time has come are done ─ the call itself ─ answer, entry in Requests
 //
-// It is written from BigQuery's public reference alone and reads Parquet with Arrow's reader, so that it shares no code
-// with what it tests. The unmodified client cloud.google.com/go/bigquery runs against it, with
-// option.WithEndpoint(url + "/bigquery/v2/") and option.WithoutAuthentication(). Rows are kept in memory.
+// It is written from BigQuery's public reference alone and reads Parquet with Arrow's reader, so
+// that it shares no code with what it tests. The unmodified client cloud.google.com/go/bigquery
+// runs against it, with option.WithEndpoint(url + "/bigquery/v2/") and
+// option.WithoutAuthentication(). Rows are kept in memory.
 //
 // The rules, and the pages that they are from, below https://cloud.google.com/bigquery/docs/ :
 //
@@ -45,11 +47,13 @@
 //     rates with rateLimitExceeded (troubleshoot-quotas).
 //   - The parameter fields selects fields of every answer (api-performance#partial-response).
 //
-// There is no SQL engine. The fake knows the statements that the sink sends, DELETE of a partition or of all rows, the rows of a table's
-// partitions (information-schema-partitions), and SELECT 1, and refuses every other with notImplemented and the statement's text. A table that requires a partition filter refuses a
-// DELETE without one (querying-partitioned-tables). Views are kept with whatever query they have, and never run: .ci/views.py
-// runs their SQL in DuckDB.
+// There is no SQL engine. The fake knows the statements that the sink sends, DELETE of a partition
+// or of all rows, the rows of a table's partitions (information-schema-partitions), and SELECT 1,
+// and refuses every other with notImplemented and the statement's text. A table that requires a
+// partition filter refuses a DELETE without one (querying-partitioned-tables). Views are kept with
+// whatever query they have, and never run: .ci/views.py runs their SQL in DuckDB.
 //
 // Not here: slots aren't counted, and all jobs are one account's. DDL, INSERT and MERGE, copy and
-// extract jobs, streaming inserts, range partitioning, nested and repeated columns and wildcards in URIs are refused.
+// extract jobs, streaming inserts, range partitioning, nested and repeated columns and wildcards in
+// URIs are refused.
 package bqtest

@@ -11,7 +11,8 @@ import (
 // FaultKind says what a Fault does.
 type FaultKind string
 
-// The kinds of faults. The last two change the job that the call makes; the call itself is answered.
+// The kinds of faults. The last two change the job that the call makes; the call itself is
+// answered.
 const (
 	FaultStatus  FaultKind = "status"   // refuse the call with Status and Reason; nothing was accepted
 	FaultReset   FaultKind = "reset"    // drop the connection before anything was accepted
@@ -21,8 +22,9 @@ const (
 	FaultFailJob FaultKind = "fail job" // the job ends with Reason and writes nothing
 )
 
-// A Fault is one line of a fault script. Call and Job say which calls it looks at, and Nth, Every and Times
-// which of these it strikes: see faults.Schedule. When several strike one call, the first is taken.
+// A Fault is one line of a fault script. Call and Job say which calls it looks at, and Nth, Every
+// and Times which of these it strikes: see faults.Schedule. When several strike one call, the first
+// is taken.
 type Fault struct {
 	Call  string // the call's name, such as "jobs.insert"; see Request.Call
 	Job   string // the job ID that the call names contains this
@@ -74,7 +76,8 @@ func (f Fault) Validate() error {
 // statusReasons has the usual reason of each status, for a fault without a reason.
 var statusReasons = map[int]string{
 	400: "badRequest", 401: "authError", 403: "accessDenied", 404: "notFound", 409: "duplicate", 412: "conditionNotMet",
-	429: "rateLimitExceeded", 500: "internalError", 501: "notImplemented", 502: "backendError", 503: "backendError", 504: "backendError",
+	429: "rateLimitExceeded", 500: "internalError", 501: "notImplemented", 502: "backendError", 503: "backendError",
+	504: "backendError",
 }
 
 // refusal returns what the call is answered with, or the job ends with.
@@ -96,7 +99,8 @@ func (f Fault) looksAt(c *call) bool {
 	return (f.Call == "" || f.Call == c.name) && strings.Contains(c.job, f.Job)
 }
 
-// SetFaults replaces the fault script; counting starts again at 1. It panics on a fault that Options would refuse.
+// SetFaults replaces the fault script; counting starts again at 1. It panics on a fault that
+// Options would refuse.
 func (s *Server) SetFaults(list ...Fault) {
 	if err := s.script.Set(list); err != nil {
 		panic(fmt.Sprintf("set faults: %v", err))

@@ -18,8 +18,8 @@ func splitURI(uri string) (bucket, key string, ok bool) {
 	return strings.Cut(rest, "/")
 }
 
-// fetch reads an object when its job ends. A file that was deleted while the job ran makes the job fail, as it may in BigQuery.
-// https://cloud.google.com/storage/docs/json_api/v1/objects/get
+// fetch reads an object when its job ends. A file that was deleted while the job ran makes the job
+// fail, as it may in BigQuery. https://cloud.google.com/storage/docs/json_api/v1/objects/get
 func (s *Server) fetch(ctx context.Context, uri string) ([]byte, *refusal) {
 	if s.opts.GCS == "" {
 		return nil, refuse("notFound", "Not found: URI %s (bqtest was given no Cloud Storage)", uri)

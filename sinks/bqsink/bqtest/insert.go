@@ -19,8 +19,9 @@ func namedJob(body []byte) string {
 	return b.JobReference.JobID
 }
 
-// insertJob refuses a configuration that is wrong whatever the data are, and accepts every other. Errors that depend on the
-// data or the table are in the job's status. https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/insert
+// insertJob refuses a configuration that is wrong whatever the data are, and accepts every other.
+// Errors that depend on the data or the table are in the job's status.
+// https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/insert
 func (s *Server) insertJob(c *call) (any, *refusal) {
 	var doc bq.Job
 	if r := decode(c.body, &doc); r != nil {
@@ -32,7 +33,8 @@ func (s *Server) insertJob(c *call) (any, *refusal) {
 	ref := bq.JobReference{ProjectId: c.project}
 	if doc.JobReference != nil {
 		if p := doc.JobReference.ProjectId; p != "" && p != c.project {
-			return nil, refuse("invalid", "Value of JobReference.projectId %s differs from the project of the call, %s", p, c.project)
+			return nil, refuse("invalid", "Value of JobReference.projectId %s differs from the project of the call, %s",
+				p, c.project)
 		}
 		ref.JobId, ref.Location = doc.JobReference.JobId, doc.JobReference.Location
 	}
@@ -59,7 +61,9 @@ func (s *Server) insertJob(c *call) (any, *refusal) {
 		return nil, r
 	}
 	answer := j.resource()
-	s.finishJobs(c.r.Context()) // a job without a duration is done before the next call, but the answer to this one says RUNNING
+	// A job without a duration is done before the next call, but the answer to this one says
+	// RUNNING.
+	s.finishJobs(c.r.Context())
 	return answer, nil
 }
 
@@ -95,7 +99,8 @@ func (s *Server) checkLoad(c *call, load *bq.JobConfigurationLoad, location stri
 	}
 	switch {
 	case load.SourceFormat != formatParquet && load.SourceFormat != formatJSON:
-		return "", refuse("notImplemented", "bqtest reads %s and %s only, not %q", formatParquet, formatJSON, load.SourceFormat)
+		return "", refuse("notImplemented", "bqtest reads %s and %s only, not %q", formatParquet, formatJSON,
+			load.SourceFormat)
 	case !slices.Contains(createDispositions, load.CreateDisposition):
 		return "", refuse("invalid", "Invalid value for createDisposition: %s", load.CreateDisposition)
 	case !slices.Contains(writeDispositions, load.WriteDisposition):
@@ -112,8 +117,10 @@ func (s *Server) checkLoad(c *call, load *bq.JobConfigurationLoad, location stri
 			return "", refuse("invalid", "Invalid value for schemaUpdateOptions: %s", o)
 		}
 	}
-	if len(load.SchemaUpdateOptions) > 0 && load.WriteDisposition != "WRITE_APPEND" && (load.WriteDisposition != "WRITE_TRUNCATE" || !decorated) {
-		return "", refuse("invalid", "Schema update options should only be specified with WRITE_APPEND disposition, or with WRITE_TRUNCATE disposition on a table partition.")
+	if len(load.SchemaUpdateOptions) > 0 && load.WriteDisposition != "WRITE_APPEND" &&
+		(load.WriteDisposition != "WRITE_TRUNCATE" || !decorated) {
+		return "", refuse("invalid", "Schema update options should only be specified with WRITE_APPEND disposition, "+
+			"or with WRITE_TRUNCATE disposition on a table partition.")
 	}
 	for _, uri := range load.SourceUris {
 		if bucket, key, ok := splitURI(uri); !ok || bucket == "" || key == "" || strings.Contains(uri, "*") {

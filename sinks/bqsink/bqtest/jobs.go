@@ -44,7 +44,8 @@ func (j *job) state() string {
 	return "RUNNING"
 }
 
-// jobKey returns the key under which a job is found. Locations in upper and lower case are the same.
+// jobKey returns the key under which a job is found. Locations in upper and lower case are the
+// same.
 func jobKey(project, location, id string) string {
 	return project + ":" + strings.ToLower(location) + "." + id
 }
@@ -78,8 +79,8 @@ func (j *job) resource() *bq.Job {
 	return r
 }
 
-// findJob returns the job with an ID. The location may be left out only in the multi-regions US and EU.
-// https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/get
+// findJob returns the job with an ID. The location may be left out only in the multi-regions US and
+// EU. https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/get
 func (s *Server) findJob(project, id, location string) (*job, *refusal) {
 	places := []string{location}
 	if location == "" {
@@ -111,21 +112,25 @@ func (s *Server) cancelJob(c *call) (any, *refusal) {
 		return nil, r
 	}
 	if !j.Done {
-		j.Scripted = &bq.ErrorProto{Reason: "stopped", Message: "Job execution was cancelled: User requested cancellation"}
+		j.Scripted = &bq.ErrorProto{Reason: "stopped",
+			Message: "Job execution was cancelled: User requested cancellation"}
 		j.Ends = s.now().UnixMilli()
 		s.finish(c.r.Context(), j)
 	}
 	return &bq.JobCancelResponse{Kind: "bigquery#jobCancelResponse", Job: j.resource()}, nil
 }
 
-// begin starts a job whose configuration was checked. From here on it runs, whatever happens to the answer.
+// begin starts a job whose configuration was checked. From here on it runs, whatever happens to the
+// answer.
 func (s *Server) begin(c *call, ref bq.JobReference, config *bq.JobConfiguration, media []byte) (*job, *refusal) {
 	if ref.JobId == "" {
 		s.serial++
 		ref.JobId = fmt.Sprintf("bqtest_job_%d", s.serial)
 	}
 	if !jobID.MatchString(ref.JobId) || len(ref.JobId) > mostName {
-		return nil, refuse("invalid", "Invalid job ID \"%s\". Job IDs must be alphanumeric (plus underscores and dashes) and must be at most 1024 characters long.", ref.JobId)
+		return nil, refuse("invalid",
+			"Invalid job ID \"%s\". Job IDs must be alphanumeric (plus underscores and dashes) and must be at most "+
+				"1024 characters long.", ref.JobId)
 	}
 	s.serial++
 	j := &job{Ref: ref, Config: config, Created: s.now().UnixMilli(), Serial: s.serial}
@@ -154,7 +159,10 @@ func (s *Server) finishJobs(ctx context.Context) {
 			due = append(due, j)
 		}
 	}
-	slices.SortFunc(due, func(a, b *job) int { return cmp.Or(cmp.Compare(a.Ends, b.Ends), cmp.Compare(a.Serial, b.Serial)) })
+	slices.SortFunc(due, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(a.Ends, b.Ends),
+			cmp.Compare(a.Serial, b.Serial))
+	})
 	for _, j := range due {
 		s.finish(ctx, j)
 	}

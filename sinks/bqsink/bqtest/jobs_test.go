@@ -19,7 +19,8 @@ func hour() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 func TestAJobIsDoneOnce(t *testing.T) {
 	b := newBench(t, Options{Now: hour, JobTime: time.Minute})
 	b.createInstalls()
-	l := load{id: "one", to: "installs$20260101", file: oneRow(t, "2026-01-01", "a", 1), schema: installSchema, change: func(x *bigquery.Loader) { x.Labels = map[string]string{"run": "r1"} }}
+	l := load{id: "one", to: "installs$20260101", file: oneRow(t, "2026-01-01", "a", 1), schema: installSchema,
+		change: func(x *bigquery.Loader) { x.Labels = map[string]string{"run": "r1"} }}
 	job, err := b.start(l)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +39,8 @@ func TestAJobIsDoneOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if labels := config.(*bigquery.LoadConfig).Labels; labels["run"] != "r1" || config.(*bigquery.LoadConfig).Dst.TableID != "installs$20260101" {
+		if labels := config.(*bigquery.LoadConfig).Labels; labels["run"] != "r1" ||
+			config.(*bigquery.LoadConfig).Dst.TableID != "installs$20260101" {
 			t.Errorf("config came back as %+v", config)
 		}
 		if job.LastStatus().Done() != done {
@@ -46,7 +48,8 @@ func TestAJobIsDoneOnce(t *testing.T) {
 		}
 		if done {
 			st := job.LastStatus().Statistics
-			if !st.CreationTime.Equal(hour()) || !st.EndTime.Equal(hour().Add(time.Minute)) || st.Details.(*bigquery.LoadStatistics).OutputRows != 1 {
+			if !st.CreationTime.Equal(hour()) || !st.EndTime.Equal(hour().Add(time.Minute)) ||
+				st.Details.(*bigquery.LoadStatistics).OutputRows != 1 {
 				t.Errorf("statistics %+v", st)
 			}
 			b.wantRows("installs", "2026-01-01|a|1|1|1")
@@ -76,13 +79,15 @@ func TestRowsAreOldUntilTheJobIsDone(t *testing.T) {
 		}
 		began := time.Now()
 		time.Sleep(59*time.Minute + 59*time.Second)
-		if st, err := job.Status(t.Context()); err != nil || st.State != bigquery.Running || !st.Statistics.EndTime.IsZero() {
+		if st, err := job.Status(t.Context()); err != nil || st.State != bigquery.Running ||
+			!st.Statistics.EndTime.IsZero() {
 			t.Errorf("before its end: %+v, %v", st, err)
 		}
 		b.wantRows("installs", "2026-01-01|old|1|1|1")
 		time.Sleep(time.Second)
 		b.wantRows("installs", "2026-01-01|new|2|1|1")
-		if st, err := job.Status(t.Context()); err != nil || !st.Done() || !st.Statistics.EndTime.Equal(began.Add(time.Hour)) {
+		if st, err := job.Status(t.Context()); err != nil || !st.Done() ||
+			!st.Statistics.EndTime.Equal(began.Add(time.Hour)) {
 			t.Errorf("at its end: %+v, %v", st, err)
 		}
 
@@ -110,7 +115,8 @@ func inBubble(t *testing.T, s *Server) *bigquery.Client {
 		conns <- far
 		return near, nil
 	}}
-	client, err := bigquery.NewClient(t.Context(), "p", option.WithEndpoint("http://bigquery/bigquery/v2/"), option.WithHTTPClient(&http.Client{Transport: transport}))
+	client, err := bigquery.NewClient(t.Context(), "p", option.WithEndpoint("http://bigquery/bigquery/v2/"),
+		option.WithHTTPClient(&http.Client{Transport: transport}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,8 +142,10 @@ func (l pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
 func TestAJobIsFoundByItsLocation(t *testing.T) {
 	b := newBench(t, Options{Location: "europe-west3"})
-	b.mustLoad(load{id: "one", to: "t", file: oneRow(t, "2026-01-01", "a", 1), change: func(x *bigquery.Loader) { x.Location = "" }})
-	if job, err := b.client.JobFromIDLocation(t.Context(), "one", "EUROPE-WEST3"); err != nil || job.Location() != "europe-west3" {
+	b.mustLoad(load{id: "one", to: "t", file: oneRow(t, "2026-01-01", "a", 1),
+		change: func(x *bigquery.Loader) { x.Location = "" }})
+	if job, err := b.client.JobFromIDLocation(t.Context(), "one", "EUROPE-WEST3"); err != nil ||
+		job.Location() != "europe-west3" {
 		t.Errorf("%+v, %v", job, err)
 	}
 	for _, location := range []string{"", "US"} {
@@ -147,7 +155,8 @@ func TestAJobIsFoundByItsLocation(t *testing.T) {
 		}
 	}
 	us := newBench(t, Options{Location: "EU"})
-	us.mustLoad(load{id: "one", to: "t", file: oneRow(t, "2026-01-01", "a", 1), change: func(x *bigquery.Loader) { x.Location = "" }})
+	us.mustLoad(load{id: "one", to: "t", file: oneRow(t, "2026-01-01", "a", 1),
+		change: func(x *bigquery.Loader) { x.Location = "" }})
 	if _, err := us.client.JobFromID(t.Context(), "one"); err != nil {
 		t.Errorf("EU without a location: %v", err)
 	}
@@ -162,7 +171,8 @@ func TestPartialAnswers(t *testing.T) {
 		"statistics/load(outputRows),user_email": `{"statistics":{"load":{"outputRows":"1"}},"user_email":"reporter@test.iam.gserviceaccount.com"}`,
 		"status,status/state":                    `{"status":{"state":"DONE"}}`,
 	} {
-		if status, answer, _ := b.send("GET", "/bigquery/v2/projects/p/jobs/one?fields="+fields, nil, nil); status != 200 || answer != want {
+		if status, answer, _ := b.send("GET", "/bigquery/v2/projects/p/jobs/one?fields="+fields, nil,
+			nil); status != 200 || answer != want {
 			t.Errorf("fields=%s: %d %s", fields, status, answer)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A loading is a load job that ends: its files are read and checked, and then its rows are written or the job fails.
+// A loading is a load job that ends: its files are read and checked, and then its rows are written
+// or the job fails.
 type loading struct {
 	j         *job
 	load      *bq.JobConfigurationLoad
@@ -63,7 +64,8 @@ func (s *Server) load(ctx context.Context, j *job) {
 	s.countLoad(j, l.modified())
 }
 
-// checkAccess checks the permissions that a load needs besides bigquery.jobs.create. BigQuery does so when the job runs.
+// checkAccess checks the permissions that a load needs besides bigquery.jobs.create. BigQuery does
+// so when the job runs.
 // https://cloud.google.com/bigquery/docs/batch-loading-data#required_permissions
 func (s *Server) checkAccess(l *loading) []*refusal {
 	if _, r := s.findDataset(l.dst.ProjectId, l.dst.DatasetId); r != nil { // the dataset was deleted while the job ran
@@ -124,7 +126,8 @@ func (s *Server) readSources(ctx context.Context, l *loading) []*refusal {
 	return nil
 }
 
-// read reads one file. JSON has no types of its own, so it is read with the job's schema, or the table's.
+// read reads one file. JSON has no types of its own, so it is read with the job's schema, or the
+// table's.
 func (l *loading) read(ctx context.Context, name string, content []byte) (*source, error) {
 	if l.load.SourceFormat == formatParquet {
 		return readParquet(ctx, name, content, l.load.DecimalTargetTypes)
@@ -139,8 +142,8 @@ func (l *loading) read(ctx context.Context, name string, content []byte) (*sourc
 	return readNDJSON(name, content, schema)
 }
 
-// fileSchema returns the schema of the alphabetically last file, which is used when the job has none.
-// https://cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#parquet_schemas
+// fileSchema returns the schema of the alphabetically last file, which is used when the job has
+// none. https://cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#parquet_schemas
 func (l *loading) fileSchema() *bq.TableSchema {
 	s := &bq.TableSchema{}
 	for _, c := range l.sources[len(l.sources)-1].columns {
@@ -153,7 +156,8 @@ func (l *loading) fileSchema() *bq.TableSchema {
 	return s
 }
 
-// checkDestination finds the definition of a table that is to be created, or how the existing one has to change.
+// checkDestination finds the definition of a table that is to be created, or how the existing one
+// has to change.
 func (l *loading) checkDestination() []*refusal {
 	l.schema = l.load.Schema
 	if l.schema == nil && l.load.SourceFormat == formatJSON {
@@ -175,12 +179,14 @@ func (l *loading) checkDestination() []*refusal {
 	if p := l.load.TimePartitioning; p != nil {
 		p.Type = strings.ToUpper(p.Type)
 		if have, want := specOf(t.partitioned()), specOf(p); have != want {
-			return []*refusal{refuse("invalid", "Incompatible table partitioning specification. Expected partitioning specification %s, but input partitioning specification is %s", have, want)}
+			return []*refusal{refuse("invalid", "Incompatible table partitioning specification. Expected "+
+				"partitioning specification %s, but input partitioning specification is %s", have, want)}
 		}
 	}
 	if c := l.load.Clustering; c != nil {
 		if have, want := specOfClustering(t.Doc.Clustering), specOfClustering(c); have != want {
-			return []*refusal{refuse("invalid", "Incompatible table partitioning specification. Expected clustering %s, but input clustering is %s", have, want)}
+			return []*refusal{refuse("invalid", "Incompatible table partitioning specification. Expected clustering "+
+				"%s, but input clustering is %s", have, want)}
 		}
 	}
 	if l.decorated {
@@ -200,7 +206,8 @@ func (l *loading) checkDestination() []*refusal {
 	l.schemas = compareSchemas(t.Doc.Schema, l.schema)
 	options := l.load.SchemaUpdateOptions
 	var bad []*refusal
-	for _, msg := range l.schemas.all(slices.Contains(options, "ALLOW_FIELD_ADDITION"), slices.Contains(options, "ALLOW_FIELD_RELAXATION")) {
+	for _, msg := range l.schemas.all(slices.Contains(options, "ALLOW_FIELD_ADDITION"),
+		slices.Contains(options, "ALLOW_FIELD_RELAXATION")) {
 		bad = append(bad, refuse("invalid", "Provided Schema does not match Table %s. %s", legacyName(l.dst), msg))
 	}
 	return bad
@@ -219,7 +226,8 @@ func (l *loading) checkNewTable() []*refusal {
 		l.load.TimePartitioning = &bq.TimePartitioning{Type: "DAY"}
 	}
 	doc := bq.Table{
-		TableReference: l.dst, Schema: l.schema, TimePartitioning: l.load.TimePartitioning, Clustering: l.load.Clustering,
+		TableReference: l.dst, Schema: l.schema, TimePartitioning: l.load.TimePartitioning,
+		Clustering:              l.load.Clustering,
 		EncryptionConfiguration: l.load.DestinationEncryptionConfiguration,
 	}
 	if p := l.load.DestinationTableProperties; p != nil {
@@ -237,8 +245,8 @@ func (l *loading) checkNewTable() []*refusal {
 	return nil
 }
 
-// write makes the rows visible. It happens under the server's lock and can't fail: readers see all the old rows or all the
-// new ones.
+// write makes the rows visible. It happens under the server's lock and can't fail: readers see all
+// the old rows or all the new ones.
 func (s *Server) write(l *loading) {
 	t := l.table
 	rows := slices.Clone(t.rows)
@@ -275,7 +283,8 @@ func (s *Server) checkPartitions(l *loading) []*refusal {
 		return nil
 	}
 	if most, ok := limit(s.quotas.PartitionsPerJob, 4000); ok && l.modified() > most {
-		return []*refusal{refuse("invalid", "Too many partitions produced by query, allowed %d, query produces at least %d partitions", most, l.modified())}
+		return []*refusal{refuse("invalid", "Too many partitions produced by query, allowed %d, query produces at "+
+			"least %d partitions", most, l.modified())}
 	}
 	after := map[string]bool{}
 	if !l.replacesTable() {
@@ -285,7 +294,9 @@ func (s *Server) checkPartitions(l *loading) []*refusal {
 		after[r.part] = true
 	}
 	if most, ok := limit(s.quotas.PartitionsPerTable, 10000); ok && len(after) > most {
-		return []*refusal{refuse("quotaExceeded", "Quota exceeded: Your table exceeded quota for Number of partitions. Table %s would have %d partitions, allowed %d", legacyName(l.dst), len(after), most)}
+		return []*refusal{refuse("quotaExceeded",
+			"Quota exceeded: Your table exceeded quota for Number of partitions. Table %s would have %d partitions, "+
+				"allowed %d", legacyName(l.dst), len(after), most)}
 	}
 	return nil
 }

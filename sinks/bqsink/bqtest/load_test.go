@@ -31,12 +31,15 @@ func TestWriteDispositions(t *testing.T) {
 	b.wantRows("installs", "2026-01-01|z|9|1|1", rowB)
 	b.wantRows("installs$20260102", rowB)
 
-	b.mustLoad(load{id: "append", to: "installs$20260101", file: oneRow(t, "2026-01-01", "y", 8), schema: installSchema, mode: bigquery.WriteAppend})
+	b.mustLoad(load{id: "append", to: "installs$20260101", file: oneRow(t, "2026-01-01", "y", 8), schema: installSchema,
+		mode: bigquery.WriteAppend})
 	b.wantRows("installs$20260101", "2026-01-01|y|8|1|1", "2026-01-01|z|9|1|1")
 
-	b.wantFailure(load{id: "empty", to: "installs$20260101", file: oneRow(t, "2026-01-01", "x", 7), schema: installSchema, mode: bigquery.WriteEmpty},
+	b.wantFailure(load{id: "empty", to: "installs$20260101", file: oneRow(t, "2026-01-01", "x", 7),
+		schema: installSchema, mode: bigquery.WriteEmpty},
 		"duplicate", "Already Exists: Table p:d.installs$20260101")
-	b.mustLoad(load{id: "empty3", to: "installs$20260103", file: oneRow(t, "2026-01-03", "x", 7), schema: installSchema, mode: bigquery.WriteEmpty})
+	b.mustLoad(load{id: "empty3", to: "installs$20260103", file: oneRow(t, "2026-01-03", "x", 7), schema: installSchema,
+		mode: bigquery.WriteEmpty})
 	b.wantRows("installs$20260103", "2026-01-03|x|7|1|1")
 
 	b.mustLoad(load{id: "none", to: "installs$20260103", file: installFile(t), schema: installSchema})
@@ -93,10 +96,14 @@ func TestPartitionDecorators(t *testing.T) {
 		{"DAY", "hour", "20260101", hours(newYear, newYear+86399_999999), "", ""},
 		{"HOUR", "hour", "2026010100", hours(newYear), "", ""},
 
-		{"DAY", "date", "20260130", oneRow(t, "2026-01-31", "a", 1), "invalid", "Some rows belong to different partitions rather than destination partition p:d.t$20260130"},
-		{"DAY", "date", "20260131", installFile(t, install{"2026-01-31", "a", 1, "1", 1}, install{"2026-02-01", "a", 1, "1", 1}), "invalid", "Some rows belong to different partitions"},
-		{"MONTH", "date", "202602", oneRow(t, "2026-01-31", "a", 1), "invalid", "Some rows belong to different partitions"},
-		{"YEAR", "date", "2025", oneRow(t, "2026-01-31", "a", 1), "invalid", "Some rows belong to different partitions"},
+		{"DAY", "date", "20260130", oneRow(t, "2026-01-31", "a", 1), "invalid",
+			"Some rows belong to different partitions rather than destination partition p:d.t$20260130"},
+		{"DAY", "date", "20260131", installFile(t, install{"2026-01-31", "a", 1, "1", 1},
+			install{"2026-02-01", "a", 1, "1", 1}), "invalid", "Some rows belong to different partitions"},
+		{"MONTH", "date", "202602", oneRow(t, "2026-01-31", "a", 1), "invalid",
+			"Some rows belong to different partitions"},
+		{"YEAR", "date", "2025", oneRow(t, "2026-01-31", "a", 1), "invalid",
+			"Some rows belong to different partitions"},
 		{"DAY", "hour", "20260101", hours(newYear - 1), "invalid", "Some rows belong to different partitions"},
 		{"MONTH", "date", "20260131", oneRow(t, "2026-01-31", "a", 1), "invalid", `Invalid partition ID "20260131"`},
 		{"DAY", "date", "202601", oneRow(t, "2026-01-31", "a", 1), "invalid", `Invalid partition ID "202601"`},
@@ -111,7 +118,8 @@ func TestPartitionDecorators(t *testing.T) {
 			}
 			meta := &bigquery.TableMetadata{Schema: schema}
 			if c.kind != "" {
-				meta.TimePartitioning = &bigquery.TimePartitioning{Type: bigquery.TimePartitioningType(c.kind), Field: c.column}
+				meta.TimePartitioning = &bigquery.TimePartitioning{Type: bigquery.TimePartitioningType(c.kind),
+					Field: c.column}
 			}
 			if err := b.client.Dataset("d").Table("t").Create(t.Context(), meta); err != nil {
 				t.Fatal(err)
@@ -154,8 +162,10 @@ func TestValuesOfEachType(t *testing.T) {
 		}
 		b.Field(3).AppendNull()
 		b.Field(4).(*array.Date32Builder).AppendValues([]arrow.Date32{-719162, 2932896, 0}, []bool{true, true, false})
-		b.Field(5).(*array.TimestampBuilder).AppendValues([]arrow.Timestamp{0, 1767225600_500000, 0}, []bool{true, true, false})
-		b.Field(6).(*array.TimestampBuilder).AppendValues([]arrow.Timestamp{0, 1767225600_500, 0}, []bool{true, true, false})
+		b.Field(5).(*array.TimestampBuilder).AppendValues([]arrow.Timestamp{0, 1767225600_500000, 0},
+			[]bool{true, true, false})
+		b.Field(6).(*array.TimestampBuilder).AppendValues([]arrow.Timestamp{0, 1767225600_500, 0},
+			[]bool{true, true, false})
 		b.Field(7).(*array.BooleanBuilder).AppendValues([]bool{false, true, false}, []bool{true, true, false})
 	})
 	b := newBench(t, Options{})
@@ -209,15 +219,20 @@ func TestInsertRefusals(t *testing.T) {
 		status          int
 		reason, message string
 	}{
-		{"other location", func(l *load) { l.change = func(x *bigquery.Loader) { x.Location = "EU" } }, 404, "notFound", "Dataset p:d was not found in location EU"},
-		{"no dataset", func(l *load) { l.change = func(x *bigquery.Loader) { x.Dst.DatasetID = "nowhere" } }, 404, "notFound", "Not found: Dataset p:nowhere"},
+		{"other location", func(l *load) { l.change = func(x *bigquery.Loader) { x.Location = "EU" } }, 404, "notFound",
+			"Dataset p:d was not found in location EU"},
+		{"no dataset", func(l *load) { l.change = func(x *bigquery.Loader) { x.Dst.DatasetID = "nowhere" } }, 404,
+			"notFound", "Not found: Dataset p:nowhere"},
 		{"job ID", func(l *load) { l.id = "a b" }, 400, "invalid", `Invalid job ID "a b"`},
 		{"long job ID", func(l *load) { l.id = strings.Repeat("x", 1025) }, 400, "invalid", "Invalid job ID"},
 		{"empty decorator", func(l *load) { l.to = "installs$" }, 400, "invalid", "Invalid table ID"},
-		{"update options", func(l *load) { l.to, l.options = "installs", []string{"ALLOW_FIELD_ADDITION"} }, 400, "invalid", "Schema update options should only be specified with WRITE_APPEND"},
-		{"update option", func(l *load) { l.options = []string{"ALLOW_ALL"} }, 400, "invalid", "schemaUpdateOptions: ALLOW_ALL"},
+		{"update options", func(l *load) { l.to, l.options = "installs", []string{"ALLOW_FIELD_ADDITION"} }, 400,
+			"invalid", "Schema update options should only be specified with WRITE_APPEND"},
+		{"update option", func(l *load) { l.options = []string{"ALLOW_ALL"} }, 400, "invalid",
+			"schemaUpdateOptions: ALLOW_ALL"},
 		{"disposition", func(l *load) { l.mode = "WRITE_OVER" }, 400, "invalid", "writeDisposition: WRITE_OVER"},
-		{"labels", func(l *load) { l.change = func(x *bigquery.Loader) { x.Labels = map[string]string{"Run": "1"} } }, 400, "invalid", `Label key "Run"`},
+		{"labels", func(l *load) { l.change = func(x *bigquery.Loader) { x.Labels = map[string]string{"Run": "1"} } },
+			400, "invalid", `Label key "Run"`},
 		{"label value", func(l *load) {
 			l.change = func(x *bigquery.Loader) { x.Labels = map[string]string{"run": strings.Repeat("a", 64)} }
 		}, 400, "invalid", "Label value"},
@@ -241,45 +256,58 @@ func TestInsertRefusals(t *testing.T) {
 func TestCreateDispositions(t *testing.T) {
 	b := newBench(t, Options{})
 	file := oneRow(t, "2026-01-01", "a", 1)
-	b.wantFailure(load{id: "never", to: "t", file: file, schema: installSchema, change: func(x *bigquery.Loader) { x.CreateDisposition = bigquery.CreateNever }},
+	b.wantFailure(load{id: "never", to: "t", file: file, schema: installSchema,
+		change: func(x *bigquery.Loader) { x.CreateDisposition = bigquery.CreateNever }},
 		"notFound", "Not found: Table p:d.t")
 	if len(b.Tables()) != 0 {
 		t.Error("a failed load made a table")
 	}
-	b.wantFailure(load{id: "outside", to: "t$20260102", file: file, schema: installSchema, change: func(x *bigquery.Loader) {
-		x.TimePartitioning = &bigquery.TimePartitioning{Field: "date"}
-	}}, "invalid", "Some rows belong to different partitions")
+	b.wantFailure(load{id: "outside", to: "t$20260102", file: file, schema: installSchema,
+		change: func(x *bigquery.Loader) {
+			x.TimePartitioning = &bigquery.TimePartitioning{Field: "date"}
+		}}, "invalid", "Some rows belong to different partitions")
 	if len(b.Tables()) != 0 {
 		t.Error("a failed load made a table")
 	}
 	b.mustLoad(load{id: "made", to: "t$20260101", file: file, schema: installSchema, change: func(x *bigquery.Loader) {
-		x.TimePartitioning, x.Clustering = &bigquery.TimePartitioning{Field: "date"}, &bigquery.Clustering{Fields: []string{"app"}}
+		x.TimePartitioning, x.Clustering = &bigquery.TimePartitioning{Field: "date"},
+			&bigquery.Clustering{Fields: []string{"app"}}
 	}})
 	meta := b.Tables()["p.d.t"]
-	if meta.TimePartitioning.Type != "DAY" || meta.TimePartitioning.Field != "date" || meta.Clustering.Fields[0] != "app" {
+	if meta.TimePartitioning.Type != "DAY" || meta.TimePartitioning.Field != "date" ||
+		meta.Clustering.Fields[0] != "app" {
 		t.Errorf("made %+v", meta)
 	}
-	b.wantFailure(load{id: "other", to: "t$20260101", file: file, schema: installSchema, change: func(x *bigquery.Loader) {
-		x.TimePartitioning = &bigquery.TimePartitioning{Type: bigquery.MonthPartitioningType, Field: "date"}
-	}}, "invalid", "Expected partitioning specification interval(type:day,field:date), but input partitioning specification is interval(type:month,field:date)")
-	b.wantFailure(load{id: "cluster", to: "t$20260101", file: file, schema: installSchema, change: func(x *bigquery.Loader) {
-		x.Clustering = &bigquery.Clustering{Fields: []string{"installs"}}
-	}}, "invalid", "Expected clustering clustering(app)")
-	b.wantFailure(load{id: "rubbish", to: "t$20260101", file: []byte("PAR1 or not"), schema: installSchema}, "invalid", "Error while reading data, error message: not a Parquet file")
-	b.wantFailure(load{id: "nothing", to: "t$20260101", file: nil, schema: installSchema}, "invalid", "Error while reading data")
+	b.wantFailure(load{id: "other", to: "t$20260101", file: file, schema: installSchema,
+		change: func(x *bigquery.Loader) {
+			x.TimePartitioning = &bigquery.TimePartitioning{Type: bigquery.MonthPartitioningType, Field: "date"}
+		}}, "invalid",
+		"Expected partitioning specification interval(type:day,field:date), but input partitioning specification is "+
+			"interval(type:month,field:date)")
+	b.wantFailure(load{id: "cluster", to: "t$20260101", file: file, schema: installSchema,
+		change: func(x *bigquery.Loader) {
+			x.Clustering = &bigquery.Clustering{Fields: []string{"installs"}}
+		}}, "invalid", "Expected clustering clustering(app)")
+	b.wantFailure(load{id: "rubbish", to: "t$20260101", file: []byte("PAR1 or not"), schema: installSchema}, "invalid",
+		"Error while reading data, error message: not a Parquet file")
+	b.wantFailure(load{id: "nothing", to: "t$20260101", file: nil, schema: installSchema}, "invalid",
+		"Error while reading data")
 	b.wantRows("t", "2026-01-01|a|1|1|1")
 }
 
 func TestJSONLines(t *testing.T) {
 	b := newBench(t, Options{})
 	schema := bigquery.Schema{
-		{Name: "run", Type: bigquery.StringFieldType, Required: true}, {Name: "at", Type: bigquery.TimestampFieldType}, {Name: "n", Type: bigquery.IntegerFieldType},
-		{Name: "cost", Type: bigquery.NumericFieldType}, {Name: "day", Type: bigquery.DateFieldType}, {Name: "ok", Type: bigquery.BooleanFieldType},
+		{Name: "run", Type: bigquery.StringFieldType, Required: true}, {Name: "at", Type: bigquery.TimestampFieldType},
+		{Name: "n", Type: bigquery.IntegerFieldType},
+		{Name: "cost", Type: bigquery.NumericFieldType}, {Name: "day", Type: bigquery.DateFieldType},
+		{Name: "ok", Type: bigquery.BooleanFieldType},
 	}
 	lines := func(l *load) {
 		l.change = func(x *bigquery.Loader) { x.Src.(*bigquery.ReaderSource).SourceFormat = bigquery.JSON }
 	}
-	one := load{id: "one", to: "runs", mode: bigquery.WriteAppend, schema: schema, file: []byte(`{"run":"r1","at":"2026-01-01T00:00:00Z","n":"3","cost":1.50,"day":"2026-01-01","ok":true}
+	one := load{id: "one", to: "runs", mode: bigquery.WriteAppend, schema: schema,
+		file: []byte(`{"run":"r1","at":"2026-01-01T00:00:00Z","n":"3","cost":1.50,"day":"2026-01-01","ok":true}
 {"run":"r2","n":4}
 `)}
 	lines(&one)
@@ -289,7 +317,8 @@ func TestJSONLines(t *testing.T) {
 	b.mustLoad(two)
 	b.wantRows("runs", "r1|1767225600000000|3|1.5|2026-01-01|true", "r2|␀|4|␀|␀|␀", "r3|␀|␀|␀|␀|␀")
 	for i, c := range [][2]string{
-		{`{"run":"x","n":1.5}`, "could not convert value of field n to INTEGER"}, {`{"run":"x","other":1}`, "'other' is not in the schema"}, {`{"n":1}`, "column 'run' is missing"},
+		{`{"run":"x","n":1.5}`, "could not convert value of field n to INTEGER"},
+		{`{"run":"x","other":1}`, "'other' is not in the schema"}, {`{"n":1}`, "column 'run' is missing"},
 		{`[1]`, "line 1"}, {`{"run":{}}`, "no scalar"},
 	} {
 		l := load{id: fmt.Sprint("bad", i), to: "runs", mode: bigquery.WriteAppend, schema: schema, file: []byte(c[0])}

@@ -40,7 +40,8 @@ func readNDJSON(name string, content []byte, schema *bq.TableSchema) (*source, e
 		for j, f := range schema.Fields {
 			v, err := jsonValue(f.Type, lower[strings.ToLower(f.Name)])
 			if err != nil {
-				return nil, fmt.Errorf("JSON parsing error in row %d: could not convert value of field %s to %s: %w", i+1, f.Name, f.Type, err)
+				return nil, fmt.Errorf("JSON parsing error in row %d: could not convert value of field %s to %s: %w",
+					i+1, f.Name, f.Type, err)
 			}
 			src.columns[j].values = append(src.columns[j].values, v)
 		}
@@ -99,7 +100,8 @@ func jsonValue(kind string, v any) (any, error) {
 // instant reads a DATE, DATETIME or TIMESTAMP.
 func instant(text string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC3339} {
-		if at, err := time.Parse(layout, text); err == nil { // Parse accepts a fraction of seconds that the layout lacks
+		// Parse accepts a fraction of seconds that the layout lacks.
+		if at, err := time.Parse(layout, text); err == nil {
 			return at.UTC(), nil
 		}
 	}

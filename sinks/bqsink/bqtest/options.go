@@ -6,27 +6,30 @@ import (
 	"time"
 )
 
-// Options configures a Server. The zero value is a warehouse without datasets that accepts any credentials, with BigQuery's
-// own quotas and no faults.
+// Options configures a Server. The zero value is a warehouse without datasets that accepts any
+// credentials, with BigQuery's own quotas and no faults.
 type Options struct {
-	Datasets []string         // "project.dataset" each
-	Location string           // of Datasets; default "US"
-	Token    string           // the one accepted Bearer token; "" accepts any request
-	Now      func() time.Time // the clock of jobs, partitions and quotas; default time.Now (fake inside testing/synctest)
-	JobTime  time.Duration    // how long a job runs; 0 completes it before the next call
-	GCS      string           // base URL of a fake Cloud Storage, such as "http://127.0.0.1:4443", for loads of gs:// URIs
-	Quotas   Quotas
+	Datasets []string // "project.dataset" each
+	Location string   // of Datasets; default "US"
+	Token    string   // the one accepted Bearer token; "" accepts any request
+	// The clock of jobs, partitions and quotas; default time.Now (fake inside testing/synctest)
+	Now     func() time.Time
+	JobTime time.Duration // how long a job runs; 0 completes it before the next call
+	// Base URL of a fake Cloud Storage, such as "http://127.0.0.1:4443", for loads of gs:// URIs
+	GCS    string
+	Quotas Quotas
 
 	// Defaults of Datasets, by which their tables expire; 0: they don't.
-	// https://cloud.google.com/bigquery/docs/reference/rest/v2/datasets (defaultPartitionExpirationMs, defaultTableExpirationMs)
+	// https://cloud.google.com/bigquery/docs/reference/rest/v2/datasets
+	// (defaultPartitionExpirationMs, defaultTableExpirationMs)
 	PartitionExpiration, TableExpiration time.Duration
 
 	Faults []Fault  // scripted faults, see Fault
 	Denied []string // permissions that the caller lacks, such as "bigquery.tables.create"
 }
 
-// Quotas are the limits on loads. Zero stands for BigQuery's own figure and a negative number for no limit.
-// https://cloud.google.com/bigquery/quotas
+// Quotas are the limits on loads. Zero stands for BigQuery's own figure and a negative number for
+// no limit. https://cloud.google.com/bigquery/quotas
 type Quotas struct {
 	LoadsPerTable          int // load jobs of one table in a day, failed ones too: 1,500
 	LoadsPerProject        int // load jobs of one project in a day: 100,000

@@ -15,8 +15,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
-// A source is the content of one file. Parquet is read by Arrow's reader and not by the package that writes the project's
-// files, so that one misreading of the format can't hide in both.
+// A source is the content of one file. Parquet is read by Arrow's reader and not by the package
+// that writes the project's files, so that one misreading of the format can't hide in both.
 type source struct {
 	name    string // its URI; empty for an upload
 	size    int64
@@ -74,22 +74,28 @@ func readParquet(ctx context.Context, name string, content []byte, decimals []st
 	return src, nil
 }
 
-// conversion returns the column type that a Parquet type is loaded as, and a function that reads a value.
+// conversion returns the column type that a Parquet type is loaded as, and a function that reads a
+// value.
 // https://cloud.google.com/bigquery/docs/loading-data-cloud-storage-parquet#parquet_conversions
 func conversion(t arrow.DataType, decimals []string) (string, func(arrow.Array, int) (any, error), error) {
 	switch t := t.(type) {
 	case *arrow.Int64Type:
 		return typeInteger, func(a arrow.Array, i int) (any, error) { return a.(*array.Int64).Value(i), nil }, nil
 	case *arrow.Int32Type:
-		return typeInteger, func(a arrow.Array, i int) (any, error) { return int64(a.(*array.Int32).Value(i)), nil }, nil
+		return typeInteger, func(a arrow.Array, i int) (any, error) { return int64(a.(*array.Int32).Value(i)), nil },
+			nil
 	case *arrow.Float64Type:
 		return typeFloat, func(a arrow.Array, i int) (any, error) { return a.(*array.Float64).Value(i), nil }, nil
 	case *arrow.Float32Type:
-		return typeFloat, func(a arrow.Array, i int) (any, error) { return float64(a.(*array.Float32).Value(i)), nil }, nil
+		return typeFloat, func(a arrow.Array, i int) (any, error) { return float64(a.(*array.Float32).Value(i)), nil },
+			nil
 	case *arrow.BooleanType:
 		return typeBool, func(a arrow.Array, i int) (any, error) { return a.(*array.Boolean).Value(i), nil }, nil
 	case *arrow.StringType:
-		return typeString, func(a arrow.Array, i int) (any, error) { return strings.Clone(a.(*array.String).Value(i)), nil }, nil
+		return typeString, func(a arrow.Array, i int) (any, error) {
+			return strings.Clone(a.(*array.String).Value(i)),
+				nil
+		}, nil
 	case *arrow.Date32Type:
 		return typeDate, func(a arrow.Array, i int) (any, error) {
 			return dateText(a.(*array.Date32).Value(i).ToTime())
@@ -136,7 +142,8 @@ func dateText(at time.Time) (any, error) {
 	return at.Format("2006-01-02"), nil
 }
 
-// decimalTarget returns the first of the wanted types, in BigQuery's order, that holds the precision and scale.
+// decimalTarget returns the first of the wanted types, in BigQuery's order, that holds the
+// precision and scale.
 // https://cloud.google.com/bigquery/docs/reference/rest/v2/Job#JobConfigurationLoad.FIELDS.decimal_target_types
 func decimalTarget(precision, scale int32, wanted []string) string {
 	if len(wanted) == 0 {
@@ -165,7 +172,8 @@ func decimalTarget(precision, scale int32, wanted []string) string {
 // numericLimit is above every NUMERIC, which has 29 digits before the point and 9 after it.
 var numericLimit = new(big.Int).Exp(big.NewInt(10), big.NewInt(29), nil)
 
-// numericText returns a NUMERIC as BigQuery prints it, without zeros at the end. A number that doesn't fit is an error.
+// numericText returns a NUMERIC as BigQuery prints it, without zeros at the end. A number that
+// doesn't fit is an error.
 func numericText(text string) (any, error) {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {

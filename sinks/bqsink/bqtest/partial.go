@@ -2,8 +2,9 @@ package bqtest
 
 import "strings"
 
-// A mask is what the parameter fields selects of an answer: names with a mask each, which is nil where everything below is
-// wanted. A fake that ignored the parameter would hide that a caller reads fields that it didn't ask for.
+// A mask is what the parameter fields selects of an answer: names with a mask each, which is nil
+// where everything below is wanted. A fake that ignored the parameter would hide that a caller
+// reads fields that it didn't ask for.
 // https://cloud.google.com/bigquery/docs/api-performance#partial-response
 type mask map[string]mask
 
@@ -80,7 +81,8 @@ func (m mask) add(name string, below mask) {
 	}
 }
 
-// of returns the fields of an answer that the mask selects. In an array it selects from each element.
+// of returns the fields of an answer that the mask selects. In an array it selects from each
+// element.
 func (m mask) apply(answer any) any {
 	switch a := answer.(type) {
 	case map[string]any:

@@ -12,7 +12,8 @@ import (
 // https://cloud.google.com/bigquery/docs/partitioned-tables#partition_decorators
 var partitionLayouts = map[string]string{"HOUR": "2006010215", "DAY": "20060102", "MONTH": "200601", "YEAR": "2006"}
 
-// The partition of rows without a value in the partitioning column, and that of a table without partitions.
+// The partition of rows without a value in the partitioning column, and that of a table without
+// partitions.
 const (
 	nullPartition  = "__NULL__"
 	wholePartition = ""
@@ -35,9 +36,11 @@ func checkPartitioning(p *bq.TimePartitioning, s *bq.TableSchema) *refusal {
 	f := fieldOf(s, p.Field)
 	switch {
 	case f == nil:
-		return refuse("invalid", "The field specified for partitioning cannot be found in the schema. Invalid field: %s.", p.Field)
+		return refuse("invalid", "The field specified for partitioning cannot be found in the schema. Invalid "+
+			"field: %s.", p.Field)
 	case f.Type != typeDate && f.Type != typeDateTime && f.Type != typeTimestamp:
-		return refuse("invalid", "The field specified for partitioning must be of type DATE, TIMESTAMP or DATETIME. Invalid field: %s of type %s", p.Field, f.Type)
+		return refuse("invalid", "The field specified for partitioning must be of type DATE, TIMESTAMP or DATETIME. "+
+			"Invalid field: %s of type %s", p.Field, f.Type)
 	case f.Type == typeDate && p.Type == "HOUR":
 		return refuse("invalid", "Cannot partition a DATE column by HOUR (field: %s)", p.Field)
 	}
@@ -62,17 +65,20 @@ func specOfClustering(c *bq.Clustering) string {
 	return "clustering(" + strings.Join(c.Fields, ",") + ")"
 }
 
-// checkDecorator checks what follows the $ in a table's name: it must name one partition in the table's granularity.
+// checkDecorator checks what follows the $ in a table's name: it must name one partition in the
+// table's granularity.
 func checkDecorator(ref *bq.TableReference, decorator string, p *bq.TimePartitioning) *refusal {
 	if p == nil {
-		return refuse("invalid", "Cannot address partition %s of table %s: the table is not partitioned", decorator, legacyName(ref))
+		return refuse("invalid", "Cannot address partition %s of table %s: the table is not partitioned", decorator,
+			legacyName(ref))
 	}
 	if decorator == nullPartition && p.Field != "" {
 		return nil
 	}
 	layout := partitionLayouts[p.Type]
 	if at, err := time.Parse(layout, decorator); err != nil || at.Format(layout) != decorator {
-		return refuse("invalid", "Invalid partition ID \"%s\" of table %s, which is partitioned by %s", decorator, legacyName(ref), p.Type)
+		return refuse("invalid", "Invalid partition ID \"%s\" of table %s, which is partitioned by %s", decorator,
+			legacyName(ref), p.Type)
 	}
 	return nil
 }

@@ -14,12 +14,15 @@ type count struct {
 	rows      int64
 }
 
-// countPartitions answers a query of INFORMATION_SCHEMA.PARTITIONS: a row for each partition, whose ID is NULL when the table has none.
+// countPartitions answers a query of INFORMATION_SCHEMA.PARTITIONS: a row for each partition, whose
+// ID is NULL when the table has none.
 // https://cloud.google.com/bigquery/docs/information-schema-partitions
 func (s *Server) countPartitions(j *job, st *statement) *refusal {
 	for _, needed := range []string{"bigquery.tables.get", "bigquery.tables.list"} {
 		if slices.Contains(s.denied, needed) {
-			return refuse("accessDenied", "Access Denied: Dataset %s:%s: User does not have permission to query INFORMATION_SCHEMA.PARTITIONS (%s)", st.table.ProjectId, st.table.DatasetId, needed)
+			return refuse("accessDenied",
+				"Access Denied: Dataset %s:%s: User does not have permission to query INFORMATION_SCHEMA.PARTITIONS "+
+					"(%s)", st.table.ProjectId, st.table.DatasetId, needed)
 		}
 	}
 	if _, r := s.place(st.table.ProjectId, st.table.DatasetId, j.Ref.Location); r != nil {
@@ -61,9 +64,11 @@ func (s *Server) getQueryResults(c *call) (any, *refusal) {
 		return nil, r
 	}
 	answer := &bq.GetQueryResultsResponse{
-		Kind: "bigquery#getQueryResultsResponse", JobReference: &j.Ref, JobComplete: true, TotalRows: uint64(len(j.Counts)),
+		Kind: "bigquery#getQueryResultsResponse", JobReference: &j.Ref, JobComplete: true,
+		TotalRows: uint64(len(j.Counts)),
 		Schema: &bq.TableSchema{Fields: []*bq.TableFieldSchema{
-			{Name: "partition_id", Type: "STRING", Mode: "NULLABLE"}, {Name: "total_rows", Type: "INTEGER", Mode: "NULLABLE"},
+			{Name: "partition_id", Type: "STRING", Mode: "NULLABLE"},
+			{Name: "total_rows", Type: "INTEGER", Mode: "NULLABLE"},
 		}},
 	}
 	rows := j.Counts[min(from, len(j.Counts)):]

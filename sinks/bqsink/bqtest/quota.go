@@ -58,13 +58,15 @@ func (s *Server) countLoad(j *job, partitions int) {
 	s.loads.add(tableKey(&dst), loadEvent{at: j.Ends, project: dst.ProjectId, load: true, partitions: partitions})
 }
 
-// checkLoads checks a load job against the quotas of its table and project when it ends. Rate limits and daily quotas have
-// different reasons. https://cloud.google.com/bigquery/docs/troubleshoot-quotas
+// checkLoads checks a load job against the quotas of its table and project when it ends. Rate
+// limits and daily quotas have different reasons.
+// https://cloud.google.com/bigquery/docs/troubleshoot-quotas
 func (s *Server) checkLoads(l *loading) []*refusal {
 	at, key := l.j.Ends, tableKey(l.dst)
 	today := at - day.Milliseconds()
 	if most, ok := limit(s.quotas.LoadsPerTable, 1500); ok && s.loads.sum(key, today, oneLoad) >= most {
-		return []*refusal{refuse(quotaReason, "Quota exceeded: Your table exceeded quota for imports or query appends per table. Table %s has had %d load jobs in 24 hours", legacyName(l.dst), most)}
+		return []*refusal{refuse(quotaReason, "Quota exceeded: Your table exceeded quota for imports or query "+
+			"appends per table. Table %s has had %d load jobs in 24 hours", legacyName(l.dst), most)}
 	}
 	if most, ok := limit(s.quotas.LoadsPerProject, 100000); ok {
 		n := 0
@@ -74,7 +76,9 @@ func (s *Server) checkLoads(l *loading) []*refusal {
 			}
 		}
 		if n >= most {
-			return []*refusal{refuse(quotaReason, "Quota exceeded: Your project exceeded quota for imports per project. Project %s has had %d load jobs in 24 hours", l.dst.ProjectId, most)}
+			return []*refusal{refuse(quotaReason,
+				"Quota exceeded: Your project exceeded quota for imports per project. Project %s has had %d load "+
+					"jobs in 24 hours", l.dst.ProjectId, most)}
 		}
 	}
 	if l.table == nil || l.table.partitioned() == nil {
@@ -82,19 +86,24 @@ func (s *Server) checkLoads(l *loading) []*refusal {
 	}
 	if most, ok := limit(s.quotas.PartitionModifications, 30000); ok {
 		if n := s.loads.sum(key, today, func(e loadEvent) int { return e.partitions }); n >= most {
-			return []*refusal{refuse(quotaReason, "Quota exceeded: Your table exceeded quota for Number of partition modifications to a column partitioned table. Table %s has had %d in 24 hours", legacyName(l.dst), n)}
+			return []*refusal{refuse(quotaReason,
+				"Quota exceeded: Your table exceeded quota for Number of partition modifications to a column "+
+					"partitioned table. Table %s has had %d in 24 hours", legacyName(l.dst), n)}
 		}
 	}
 	if most, ok := limit(s.quotas.Commits, 50); ok {
 		recent := s.loads.sum(key, at-rateSpan.Milliseconds(), func(e loadEvent) int { return min(e.partitions, 1) })
 		if recent >= most {
-			return []*refusal{refuse(rateReason, "Exceeded rate limits: too many partitioned table update operations for this table %s: %d in 10 seconds. For more information, see https://cloud.google.com/bigquery/docs/troubleshoot-quotas", legacyName(l.dst), recent)}
+			return []*refusal{refuse(rateReason, "Exceeded rate limits: too many partitioned table update "+
+				"operations for this table %s: %d in 10 seconds. For more information, see "+
+				"https://cloud.google.com/bigquery/docs/troubleshoot-quotas", legacyName(l.dst), recent)}
 		}
 	}
 	return nil
 }
 
-// countMetadataUpdate counts a patch of a table, or refuses it when there were too many in ten seconds.
+// countMetadataUpdate counts a patch of a table, or refuses it when there were too many in ten
+// seconds.
 func (s *Server) countMetadataUpdate(key string) *refusal {
 	at := s.now().UnixMilli()
 	recent := s.loads.sum(key, at-rateSpan.Milliseconds(), func(e loadEvent) int {
@@ -104,7 +113,8 @@ func (s *Server) countMetadataUpdate(key string) *refusal {
 		return 0
 	})
 	if most, ok := limit(s.quotas.MetadataUpdates, 5); ok && recent >= most {
-		return refuse(rateReason, "Exceeded rate limits: too many table update operations for this table. For more information, see https://cloud.google.com/bigquery/docs/troubleshoot-quotas")
+		return refuse(rateReason, "Exceeded rate limits: too many table update operations for this table. For more "+
+			"information, see https://cloud.google.com/bigquery/docs/troubleshoot-quotas")
 	}
 	s.loads.add(key, loadEvent{at: at, metadata: true})
 	return nil

@@ -23,24 +23,30 @@ func TestQuotas(t *testing.T) {
 	}{
 		{"loads of a table, failed ones too", Quotas{LoadsPerTable: 2}, []step{
 			{"a", "20260101", 0, false, "", ""}, {"a", "20260102", 0, true, "invalid", "Some rows"},
-			{"a", "20260103", time.Hour, false, "quotaExceeded", "2 load jobs in 24 hours"}, {"b", "20260101", 0, false, "", ""},
+			{"a", "20260103", time.Hour, false, "quotaExceeded", "2 load jobs in 24 hours"},
+			{"b", "20260101", 0, false, "", ""},
 			{"a", "20260103", 25 * time.Hour, false, "", ""},
 		}},
 		{"loads of the project", Quotas{LoadsPerProject: 2}, []step{
-			{"a", "20260101", 0, false, "", ""}, {"b", "20260101", 0, false, "", ""}, {"a", "20260103", 0, false, "quotaExceeded", "Project p has had 2 load jobs"},
+			{"a", "20260101", 0, false, "", ""}, {"b", "20260101", 0, false, "", ""},
+			{"a", "20260103", 0, false, "quotaExceeded", "Project p has had 2 load jobs"},
 		}},
 		{"partition modifications", Quotas{PartitionModifications: 2}, []step{
-			{"a", "20260101", 0, false, "", ""}, {"a", "20260102", 0, true, "invalid", "Some rows"}, {"a", "20260101", 0, false, "", ""},
-			{"a", "20260101", 0, false, "quotaExceeded", "Number of partition modifications"}, {"b", "20260101", 0, false, "", ""},
+			{"a", "20260101", 0, false, "", ""}, {"a", "20260102", 0, true, "invalid", "Some rows"},
+			{"a", "20260101", 0, false, "", ""},
+			{"a", "20260101", 0, false, "quotaExceeded", "Number of partition modifications"},
+			{"b", "20260101", 0, false, "", ""},
 			{"a", "20260101", 25 * time.Hour, false, "", ""},
 		}},
 		{"commits in ten seconds", Quotas{Commits: 2}, []step{
 			{"a", "20260101", 0, false, "", ""}, {"a", "20260101", 5 * time.Second, false, "", ""},
-			{"a", "20260101", 4 * time.Second, false, "rateLimitExceeded", "Exceeded rate limits: too many partitioned table update operations for this table p:d.a"},
+			{"a", "20260101", 4 * time.Second, false, "rateLimitExceeded",
+				"Exceeded rate limits: too many partitioned table update operations for this table p:d.a"},
 			{"a", "20260101", time.Second, false, "", ""}, {"a", "20260101", 0, false, "rateLimitExceeded", ""},
 		}},
 		{"partitions of a table", Quotas{PartitionsPerTable: 2}, []step{
-			{"a", "20260101", 0, false, "", ""}, {"a", "20260102", 0, false, "", ""}, {"a", "20260102", 0, false, "", ""},
+			{"a", "20260101", 0, false, "", ""}, {"a", "20260102", 0, false, "", ""},
+			{"a", "20260102", 0, false, "", ""},
 			{"a", "20260103", 0, false, "quotaExceeded", "would have 3 partitions, allowed 2"},
 		}},
 	} {
@@ -49,9 +55,10 @@ func TestQuotas(t *testing.T) {
 			b := newBench(t, Options{Quotas: c.q, Now: func() time.Time { return now }})
 			for i, st := range c.steps {
 				now = now.Add(st.after)
-				l := load{id: fmt.Sprint("job", i), to: st.table + "$" + st.day, schema: installSchema, change: func(x *bigquery.Loader) {
-					x.TimePartitioning = &bigquery.TimePartitioning{Field: "date"}
-				}}
+				l := load{id: fmt.Sprint("job", i), to: st.table + "$" + st.day, schema: installSchema,
+					change: func(x *bigquery.Loader) {
+						x.TimePartitioning = &bigquery.TimePartitioning{Field: "date"}
+					}}
 				at, err := time.Parse("20060102", st.day)
 				if err != nil {
 					t.Fatal(err)
@@ -80,10 +87,12 @@ func TestPartitionsOfAJob(t *testing.T) {
 		}
 		return installFile(t, rows...)
 	}
-	b.wantFailure(load{id: "three", to: "installs", file: days(3), schema: installSchema}, "invalid", "allowed 2, query produces at least 3")
+	b.wantFailure(load{id: "three", to: "installs", file: days(3), schema: installSchema}, "invalid",
+		"allowed 2, query produces at least 3")
 	b.mustLoad(load{id: "two", to: "installs", file: days(2), schema: installSchema})
 	b.mustLoad(load{id: "again", to: "installs", file: days(2), schema: installSchema})
-	b.wantFailure(load{id: "four", to: "installs", file: days(2), schema: installSchema}, "quotaExceeded", "has had 4 in 24 hours")
+	b.wantFailure(load{id: "four", to: "installs", file: days(2), schema: installSchema}, "quotaExceeded",
+		"has had 4 in 24 hours")
 }
 
 func TestUpdatesOfATablesDefinitionHaveARate(t *testing.T) {
@@ -91,7 +100,8 @@ func TestUpdatesOfATablesDefinitionHaveARate(t *testing.T) {
 	b := newBench(t, Options{Now: func() time.Time { return now }})
 	b.createInstalls()
 	patch := func() int {
-		status, _, _ := b.send("PATCH", "/bigquery/v2/projects/p/datasets/d/tables/installs", nil, []byte(`{"description":"x"}`))
+		status, _, _ := b.send("PATCH", "/bigquery/v2/projects/p/datasets/d/tables/installs", nil,
+			[]byte(`{"description":"x"}`))
 		return status
 	}
 	for i := range 6 {

@@ -18,10 +18,11 @@ import (
 // Null is a NULL in what Rows returns.
 const Null = "␀"
 
-// Rows returns the rows of a table, "project.dataset.table" or one partition of it, "project.dataset.table$20260101", in
-// a canonical text form: cells in the order of the schema, NULL as Null, NUMERIC without zeros at its end, FLOAT64 as
-// the shortest text that reads back the same, DATE and DATETIME as in SQL, TIMESTAMP in microseconds, and the rows sorted. A
-// table that doesn't exist, or a view, is an error; a partition without rows has none.
+// Rows returns the rows of a table, "project.dataset.table" or one partition of it,
+// "project.dataset.table$20260101", in a canonical text form: cells in the order of the schema,
+// NULL as Null, NUMERIC without zeros at its end, FLOAT64 as the shortest text that reads back the
+// same, DATE and DATETIME as in SQL, TIMESTAMP in microseconds, and the rows sorted. A table that
+// doesn't exist, or a view, is an error; a partition without rows has none.
 func (s *Server) Rows(name string) ([][]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +30,8 @@ func (s *Server) Rows(name string) ([][]string, error) {
 	id, decorator, decorated := splitDecorator(name)
 	t := s.tables[id]
 	if t == nil || t.isView() {
-		return nil, fmt.Errorf("rows of %s: no such table; there are %s", name, strings.Join(slices.Sorted(maps.Keys(s.tables)), ", "))
+		return nil, fmt.Errorf("rows of %s: no such table; there are %s", name,
+			strings.Join(slices.Sorted(maps.Keys(s.tables)), ", "))
 	}
 	texts := [][]string{}
 	for _, r := range t.rows {
@@ -96,7 +98,8 @@ type Request struct {
 	Fault  FaultKind       // the scripted fault that struck
 }
 
-// requestLog has a lock of its own, because a call is written down after the server's lock is released.
+// requestLog has a lock of its own, because a call is written down after the server's lock is
+// released.
 type requestLog struct {
 	mu      sync.Mutex
 	entries []Request

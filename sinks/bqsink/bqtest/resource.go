@@ -27,7 +27,8 @@ func matches(c *call, have string) *refusal {
 	return nil
 }
 
-// merge applies a patch. Its fields replace those of the resource, null removes one, and objects other than schemas are merged.
+// merge applies a patch. Its fields replace those of the resource, null removes one, and objects
+// other than schemas are merged.
 func merge(old any, patch []byte, into any) *refusal {
 	have, _ := generic(old).(map[string]any)
 	change := map[string]any{}

@@ -92,9 +92,11 @@ func newCall(name string, r *http.Request) *call {
 func (s *Server) serve(w http.ResponseWriter, c *call, permission string, do handler) {
 	c.fault, _ = s.script.Next(func(f Fault) bool { return f.looksAt(c) })
 	entry := Request{
-		Call: c.name, Method: c.r.Method, Path: c.r.URL.Path, Query: c.query, Job: c.job, Match: c.r.Header.Get("If-Match"),
+		Call: c.name, Method: c.r.Method, Path: c.r.URL.Path, Query: c.query, Job: c.job,
+		Match: c.r.Header.Get("If-Match"),
 	}
-	if mediaType, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type")); len(c.body) > 0 && c.name != "uploads.chunk" && mediaType != "" {
+	if mediaType, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type")); len(c.body) > 0 &&
+		c.name != "uploads.chunk" && mediaType != "" {
 		entry.Body = slices.Clone(c.body)
 	}
 	if c.fault != nil {
@@ -149,7 +151,9 @@ func (s *Server) answer(c *call, permission string, do handler) (any, *refusal) 
 		}
 	}
 	if s.opts.Token != "" && c.r.Header.Get("Authorization") != "Bearer "+s.opts.Token {
-		return nil, refuse("authError", "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.")
+		return nil, refuse("authError",
+			"Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other "+
+				"valid authentication credential.")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,5 +174,6 @@ func (c *call) denied(permission string) *refusal {
 		what = "Dataset " + c.project + ":" + c.dataset
 	}
 	lower := strings.ToLower(what[:1]) + what[1:]
-	return refuse("accessDenied", "Access Denied: %s: Permission %s denied on %s (or it may not exist).", what, permission, lower)
+	return refuse("accessDenied", "Access Denied: %s: Permission %s denied on %s (or it may not exist).", what,
+		permission, lower)
 }

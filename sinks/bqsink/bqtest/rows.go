@@ -7,7 +7,8 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// mostPage bounds the rows of a page, so that a test can reach a second one. BigQuery bounds a page by its bytes.
+// mostPage bounds the rows of a page, so that a test can reach a second one. BigQuery bounds a page
+// by its bytes.
 const mostPage = 10000
 
 // listRows answers tabledata.list, by which tests read a table without a query.

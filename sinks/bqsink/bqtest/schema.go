@@ -23,17 +23,21 @@ const (
 	typeTimestamp = "TIMESTAMP"
 )
 
-// standardNames maps the names of the SQL reference, which requests may use, to those of the answers.
-var standardNames = map[string]string{"INT64": typeInteger, "FLOAT64": typeFloat, "BOOL": typeBool, "DECIMAL": typeNumeric}
+// standardNames maps the names of the SQL reference, which requests may use, to those of the
+// answers.
+var standardNames = map[string]string{"INT64": typeInteger, "FLOAT64": typeFloat, "BOOL": typeBool,
+	"DECIMAL": typeNumeric}
 
-var keptTypes = []string{typeString, typeInteger, typeFloat, typeNumeric, typeBool, typeDate, typeDateTime, typeTimestamp}
+var keptTypes = []string{typeString, typeInteger, typeFloat, typeNumeric, typeBool, typeDate, typeDateTime,
+	typeTimestamp}
 
 // Column names. https://cloud.google.com/bigquery/docs/schemas#column_names
 var columnName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,299}$`)
 
 var reservedPrefixes = []string{"_TABLE_", "_FILE_", "_PARTITION", "_ROW_TIMESTAMP", "__ROOT__", "_COLIDENTIFIER"}
 
-// tidySchema replaces the names of types and modes by those of the answers, and refuses what BigQuery or this server lacks.
+// tidySchema replaces the names of types and modes by those of the answers, and refuses what
+// BigQuery or this server lacks.
 func tidySchema(s *bq.TableSchema) *refusal {
 	if s == nil {
 		return nil
@@ -51,9 +55,12 @@ func tidySchema(s *bq.TableSchema) *refusal {
 		lower := strings.ToLower(f.Name)
 		switch {
 		case !columnName.MatchString(f.Name):
-			return refuse("invalid", "Invalid field name \"%s\". Fields must contain only letters, numbers, and underscores, start with a letter or underscore, and be at most 300 characters long.", f.Name)
-		case slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(strings.ToUpper(f.Name), p) }):
-			return refuse("invalid", "Invalid field name \"%s\". Field names are not allowed to start with the (case-insensitive) prefixes %s", f.Name, strings.Join(reservedPrefixes, ", "))
+			return refuse("invalid", "Invalid field name \"%s\". Fields must contain only letters, numbers, and "+
+				"underscores, start with a letter or underscore, and be at most 300 characters long.", f.Name)
+		case slices.ContainsFunc(reservedPrefixes,
+			func(p string) bool { return strings.HasPrefix(strings.ToUpper(f.Name), p) }):
+			return refuse("invalid", "Invalid field name \"%s\". Field names are not allowed to start with the "+
+				"(case-insensitive) prefixes %s", f.Name, strings.Join(reservedPrefixes, ", "))
 		case seen[lower]:
 			return refuse("invalid", "Duplicate column names in the schema: '%s'", f.Name)
 		case !slices.Contains(keptTypes, f.Type):
@@ -115,12 +122,14 @@ func checkClustering(c *bq.Clustering, s *bq.TableSchema) *refusal {
 		return nil
 	}
 	if len(c.Fields) == 0 || len(c.Fields) > 4 {
-		return refuse("invalid", "Too many or no clustering columns: %d. Clustering takes 1 to 4 columns.", len(c.Fields))
+		return refuse("invalid", "Too many or no clustering columns: %d. Clustering takes 1 to 4 columns.",
+			len(c.Fields))
 	}
 	for _, name := range c.Fields {
 		f := fieldOf(s, name)
 		if f == nil {
-			return refuse("invalid", "The field specified for clustering cannot be found in the schema. Invalid field: %s.", name)
+			return refuse("invalid", "The field specified for clustering cannot be found in the schema. Invalid "+
+				"field: %s.", name)
 		}
 		if f.Type == typeFloat {
 			return refuse("invalid", "Field %s is of type FLOAT64, which clustering doesn't support.", name)
@@ -129,7 +138,8 @@ func checkClustering(c *bq.Clustering, s *bq.TableSchema) *refusal {
 	return nil
 }
 
-// checkLabels checks keys and values: https://cloud.google.com/bigquery/docs/labels-intro#requirements
+// checkLabels checks keys and values:
+// https://cloud.google.com/bigquery/docs/labels-intro#requirements
 func checkLabels(labels map[string]string) *refusal {
 	if len(labels) > 64 {
 		return refuse("invalid", "%d labels; a resource has at most 64", len(labels))
@@ -137,10 +147,12 @@ func checkLabels(labels map[string]string) *refusal {
 	for k, v := range labels {
 		first, _ := utf8.DecodeRuneInString(k)
 		if k == "" || !unicode.IsLetter(first) || !labelText(k) {
-			return refuse("invalid", "Label key \"%s\" has invalid characters: 1 to 63 lower-case letters, digits, _ and -, beginning with a letter", k)
+			return refuse("invalid", "Label key \"%s\" has invalid characters: 1 to 63 lower-case letters, digits, "+
+				"_ and -, beginning with a letter", k)
 		}
 		if !labelText(v) {
-			return refuse("invalid", "Label value \"%s\" has invalid characters: at most 63 lower-case letters, digits, _ and -", v)
+			return refuse("invalid", "Label value \"%s\" has invalid characters: at most 63 lower-case letters, "+
+				"digits, _ and -", v)
 		}
 	}
 	return nil
@@ -168,7 +180,8 @@ func compareSchemas(old, fresh *bq.TableSchema) schemaChanges {
 		have := fieldOf(old, f.Name)
 		switch {
 		case have == nil && f.Mode == "REQUIRED":
-			c.never = append(c.never, fmt.Sprintf("Cannot add required fields to an existing schema. (field: %s)", f.Name))
+			c.never = append(c.never, fmt.Sprintf("Cannot add required fields to an existing schema. (field: %s)",
+				f.Name))
 		case have == nil:
 			c.added = append(c.added, f)
 		case have.Type != f.Type:

@@ -13,8 +13,9 @@ import (
 	"github.com/reportferry/reportferry/internal/faults"
 )
 
-// A Server is the warehouse: an http.Handler over tables in memory. It is made by New and ended by Close. Everything happens
-// inside calls, by the clock Options.Now; no goroutine runs between calls.
+// A Server is the warehouse: an http.Handler over tables in memory. It is made by New and ended by
+// Close. Everything happens inside calls, by the clock Options.Now; no goroutine runs between
+// calls.
 type Server struct {
 	opts   Options
 	mux    *http.ServeMux
@@ -45,7 +46,8 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: o, datasets: map[string]*dataset{}, tables: map[string]*table{}, jobs: map[string]*job{},
-		running: map[*job]bool{}, uploads: map[string]*upload{}, denied: o.Denied, quotas: o.Quotas, loads: loadHistory{},
+		running: map[*job]bool{}, uploads: map[string]*upload{}, denied: o.Denied, quotas: o.Quotas,
+		loads: loadHistory{},
 	}
 	s.routes()
 	if err := s.script.Set(o.Faults); err != nil {
@@ -58,8 +60,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Listen serves on a free port of 127.0.0.1 until Close, and returns the base URL, such as "http://127.0.0.1:40001". The Go
-// client takes it by option.WithEndpoint(url + "/bigquery/v2/").
+// Listen serves on a free port of 127.0.0.1 until Close, and returns the base URL, such as
+// "http://127.0.0.1:40001". The Go client takes it by option.WithEndpoint(url + "/bigquery/v2/").
 func (s *Server) Listen() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A statement is one of the few that the sink sends, parsed. There is no SQL engine here: .ci/views.py runs the views' SQL in
-// another one.
+// A statement is one of the few that the sink sends, parsed. There is no SQL engine here:
+// .ci/views.py runs the views' SQL in another one.
 type statement struct {
 	kind     string             // DELETE or SELECT
 	table    *bq.TableReference // nil: none
@@ -25,7 +25,8 @@ var (
 	deleteAll   = regexp.MustCompile("^DELETE FROM `([^`.]+)\\.([^`.]+)\\.([^`.]+)` WHERE TRUE$")
 	deleteRange = regexp.MustCompile("^DELETE FROM `([^`.]+)\\.([^`.]+)\\.([^`.]+)` WHERE " +
 		"`(\\w+)` >= (DATE|DATETIME) '([0-9: -]+)' AND `(\\w+)` < (DATE|DATETIME) '([0-9: -]+)'$")
-	ofPartitions = regexp.MustCompile("^SELECT partition_id, total_rows FROM `([^`.]+)\\.([^`.]+)\\.INFORMATION_SCHEMA\\.PARTITIONS` WHERE table_name = '(\\w+)'$")
+	ofPartitions = regexp.MustCompile("^SELECT partition_id, total_rows FROM " +
+		"`([^`.]+)\\.([^`.]+)\\.INFORMATION_SCHEMA\\.PARTITIONS` WHERE table_name = '(\\w+)'$")
 )
 
 func parseStatement(text string) (*statement, *refusal) {
@@ -33,30 +34,37 @@ func parseStatement(text string) (*statement, *refusal) {
 		return &statement{kind: "SELECT"}, nil
 	}
 	if m := deleteAll.FindStringSubmatch(text); m != nil {
-		return &statement{kind: "DELETE", table: &bq.TableReference{ProjectId: m[1], DatasetId: m[2], TableId: m[3]}}, nil
+		return &statement{kind: "DELETE", table: &bq.TableReference{ProjectId: m[1], DatasetId: m[2], TableId: m[3]}},
+			nil
 	}
 	if m := ofPartitions.FindStringSubmatch(text); m != nil {
-		return &statement{kind: "SELECT", table: &bq.TableReference{ProjectId: m[1], DatasetId: m[2], TableId: m[3]}}, nil
+		return &statement{kind: "SELECT", table: &bq.TableReference{ProjectId: m[1], DatasetId: m[2], TableId: m[3]}},
+			nil
 	}
 	m := deleteRange.FindStringSubmatch(text)
 	if m == nil || m[4] != m[7] || m[5] != m[8] {
-		return nil, refuse("notImplemented", "bqtest runs the sink's own statements only, and this is none of them: %s", text)
+		return nil, refuse("notImplemented", "bqtest runs the sink's own statements only, and this is none of them: %s",
+			text)
 	}
 	return &statement{
-		kind: "DELETE", table: &bq.TableReference{ProjectId: m[1], DatasetId: m[2], TableId: m[3]}, column: m[4], literal: m[5],
-		from: strings.Replace(m[6], " ", "T", 1), to: strings.Replace(m[9], " ", "T", 1),
+		kind: "DELETE", table: &bq.TableReference{ProjectId: m[1], DatasetId: m[2], TableId: m[3]}, column: m[4],
+		literal: m[5],
+		from:    strings.Replace(m[6], " ", "T", 1), to: strings.Replace(m[9], " ", "T", 1),
 	}, nil
 }
 
-// checkQuery refuses a configuration that is wrong whatever the data are, and returns the job's location.
+// checkQuery refuses a configuration that is wrong whatever the data are, and returns the job's
+// location.
 func (s *Server) checkQuery(q *bq.JobConfigurationQuery, location string) (string, *refusal) {
 	switch {
 	case strings.TrimSpace(q.Query) == "":
 		return "", refuse("invalid", "Required parameter is missing: configuration.query.query")
 	case q.UseLegacySql == nil || *q.UseLegacySql:
 		return "", refuse("notImplemented", "bqtest has no legacy SQL: set useLegacySql to false")
-	case q.DestinationTable != nil || len(q.QueryParameters) > 0 || len(q.TableDefinitions) > 0 || q.TimePartitioning != nil:
-		return "", refuse("notImplemented", "bqtest has no destination tables, parameters or external tables of queries")
+	case q.DestinationTable != nil || len(q.QueryParameters) > 0 || len(q.TableDefinitions) > 0 ||
+		q.TimePartitioning != nil:
+		return "", refuse("notImplemented",
+			"bqtest has no destination tables, parameters or external tables of queries")
 	}
 	st, r := parseStatement(q.Query)
 	if r != nil {
@@ -106,7 +114,9 @@ func (s *Server) deleteRows(j *job, st *statement) *refusal {
 	}
 	// https://cloud.google.com/bigquery/docs/querying-partitioned-tables#require_a_partition_filter_in_queries
 	if p := t.partitioned(); t.Doc.RequirePartitionFilter && !strings.EqualFold(st.column, p.Field) {
-		return refuse("invalidQuery", "Cannot query over table '%s' without a filter over column(s) '%s' that can be used for partition elimination", t.key(), p.Field)
+		return refuse("invalidQuery",
+			"Cannot query over table '%s' without a filter over column(s) '%s' that can be used for partition "+
+				"elimination", t.key(), p.Field)
 	}
 	before := len(t.rows)
 	if st.column == "" {
@@ -118,7 +128,8 @@ func (s *Server) deleteRows(j *job, st *statement) *refusal {
 		case i < 0:
 			return refuse("invalidQuery", "Unrecognized name: %s", st.column)
 		case fields[i].Type != st.literal:
-			return refuse("invalidQuery", "No matching signature for operator >= for argument types: %s, %s", fields[i].Type, st.literal)
+			return refuse("invalidQuery", "No matching signature for operator >= for argument types: %s, %s",
+				fields[i].Type, st.literal)
 		}
 		// Dates and times as texts sort by time. NULL is in no range.
 		t.rows = slices.DeleteFunc(slices.Clone(t.rows), func(r row) bool {

@@ -8,16 +8,18 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A table is BigQuery's resource and the table's rows; a view has none. A change replaces the slice of rows and never writes
-// into it, so that a reader who holds the slice sees one state of the table.
+// A table is BigQuery's resource and the table's rows; a view has none. A change replaces the slice
+// of rows and never writes into it, so that a reader who holds the slice sees one state of the
+// table.
 type table struct {
 	Doc     bq.Table
 	version int64
 	rows    []row
 }
 
-// A row has its cells in the order of the table's schema, and the ID of its partition. A cell is nil, a string
-// (STRING, and as text NUMERIC, DATE and DATETIME), an int64 (INTEGER, and TIMESTAMP in microseconds), a float64 or a bool.
+// A row has its cells in the order of the table's schema, and the ID of its partition. A cell is
+// nil, a string (STRING, and as text NUMERIC, DATE and DATETIME), an int64 (INTEGER, and TIMESTAMP
+// in microseconds), a float64 or a bool.
 type row struct {
 	part  string
 	bytes int64 // logical size
@@ -127,10 +129,14 @@ func (s *Server) insertTable(c *call) (any, *refusal) {
 	if r != nil {
 		return nil, r
 	}
-	if doc.TableReference == nil || !tableName.MatchString(doc.TableReference.TableId) || len(doc.TableReference.TableId) > mostName {
-		return nil, refuse("invalid", "Invalid table ID. Table IDs must be letters, marks, numbers, connectors, dashes or spaces, at most 1024 bytes.")
+	if doc.TableReference == nil || !tableName.MatchString(doc.TableReference.TableId) ||
+		len(doc.TableReference.TableId) > mostName {
+		return nil, refuse("invalid",
+			"Invalid table ID. Table IDs must be letters, marks, numbers, connectors, dashes or spaces, at most "+
+				"1024 bytes.")
 	}
-	doc.TableReference = &bq.TableReference{ProjectId: c.project, DatasetId: c.dataset, TableId: doc.TableReference.TableId}
+	doc.TableReference = &bq.TableReference{ProjectId: c.project, DatasetId: c.dataset,
+		TableId: doc.TableReference.TableId}
 	if s.tables[tableKey(doc.TableReference)] != nil {
 		return nil, refuse("duplicate", "Already Exists: Table %s", legacyName(doc.TableReference))
 	}
@@ -177,7 +183,8 @@ func (s *Server) patchTable(c *call) (any, *refusal) {
 	return s.resource(t), nil
 }
 
-// checkChange refuses a change of the partitioning, and changes of the schema under which the rows wouldn't be valid.
+// checkChange refuses a change of the partitioning, and changes of the schema under which the rows
+// wouldn't be valid.
 func checkChange(t *table, doc *bq.Table) *refusal {
 	if doc.Schema == nil {
 		doc.Schema = t.Doc.Schema
@@ -189,7 +196,8 @@ func checkChange(t *table, doc *bq.Table) *refusal {
 		return r
 	}
 	if have, want := specOf(t.partitioned()), specOf(doc.TimePartitioning); have != want {
-		return refuse("invalid", "Cannot change partitioning of table %s. Expected partitioning specification %s, but input partitioning specification is %s",
+		return refuse("invalid", "Cannot change partitioning of table %s. Expected partitioning specification %s, "+
+			"but input partitioning specification is %s",
 			t.Doc.Id, have, want)
 	}
 	changes := compareSchemas(t.Doc.Schema, doc.Schema)
@@ -216,8 +224,10 @@ func (s *Server) listTables(c *call) (any, *refusal) {
 	for key, t := range s.tables {
 		if strings.HasPrefix(key, c.project+"."+c.dataset+".") {
 			list.Tables = append(list.Tables, &bq.TableListTables{
-				Kind: "bigquery#table", Id: t.Doc.Id, TableReference: t.Doc.TableReference, Type: t.Doc.Type, Labels: t.Doc.Labels,
-				TimePartitioning: t.Doc.TimePartitioning, Clustering: t.Doc.Clustering, CreationTime: t.Doc.CreationTime,
+				Kind: "bigquery#table", Id: t.Doc.Id, TableReference: t.Doc.TableReference, Type: t.Doc.Type,
+				Labels:           t.Doc.Labels,
+				TimePartitioning: t.Doc.TimePartitioning, Clustering: t.Doc.Clustering,
+				CreationTime: t.Doc.CreationTime,
 			})
 		}
 	}
@@ -226,8 +236,8 @@ func (s *Server) listTables(c *call) (any, *refusal) {
 	return list, nil
 }
 
-// checkView checks a view's definition except for its query, which nothing here runs. useLegacySql defaults to true, unless a
-// patch leaves it as it was.
+// checkView checks a view's definition except for its query, which nothing here runs. useLegacySql
+// defaults to true, unless a patch leaves it as it was.
 // https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#ViewDefinition
 func checkView(doc *bq.Table, body []byte, patch bool) *refusal {
 	var raw struct {

@@ -127,7 +127,8 @@ func (s *Server) serveChunk(w http.ResponseWriter, c *call, id string, chunk []b
 		case from > len(u.media):
 			return nil, refuse("badRequest", "a chunk from byte %d on, but %d bytes are here", from, len(u.media))
 		case from >= 0 && total < 0 && len(chunk)%chunkUnit != 0:
-			return nil, refuse("badRequest", "a chunk of %d bytes that isn't the last; want a multiple of %d", len(chunk), chunkUnit)
+			return nil, refuse("badRequest", "a chunk of %d bytes that isn't the last; want a multiple of %d",
+				len(chunk), chunkUnit)
 		}
 		if from >= 0 {
 			u.media = append(u.media[:from], chunk...)
@@ -146,7 +147,8 @@ func (s *Server) serveChunk(w http.ResponseWriter, c *call, id string, chunk []b
 	})
 }
 
-// contentRange parses "bytes 0-99/100", "bytes 0-99/*", "bytes */100" and "bytes */*". Without the header, the body is the file.
+// contentRange parses "bytes 0-99/100", "bytes 0-99/*", "bytes */100" and "bytes */*". Without the
+// header, the body is the file.
 func contentRange(header string, length int) (from, total int, err error) {
 	if header == "" {
 		return 0, length, nil

@@ -45,15 +45,18 @@ func TestEachWayOfUploadLandsTheSameRows(t *testing.T) {
 		{"multipart", small, 0, 2, []string{"jobs.insert"}},
 		{"multipart, large", large, 0, 700, []string{"jobs.insert"}},
 		{"one chunk goes as multipart", small, 1 << 20, 2, []string{"jobs.insert"}},
-		{"resumable", large, chunkUnit, 700, []string{"uploads.start", "uploads.chunk", "uploads.chunk", "jobs.insert"}},
+		{"resumable", large, chunkUnit, 700, []string{"uploads.start", "uploads.chunk", "uploads.chunk",
+			"jobs.insert"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, Options{})
 			b.createInstalls()
 			b.ForgetRequests()
-			status := b.mustLoad(load{id: "one", to: "installs$20260101", file: c.file, chunk: c.chunk, schema: installSchema})
+			status := b.mustLoad(load{id: "one", to: "installs$20260101", file: c.file, chunk: c.chunk,
+				schema: installSchema})
 			details := status.Statistics.Details.(*bigquery.LoadStatistics)
-			if details.OutputRows != c.rows || details.InputFiles != 1 || details.InputFileBytes != int64(len(c.file)) || details.OutputBytes == 0 {
+			if details.OutputRows != c.rows || details.InputFiles != 1 ||
+				details.InputFileBytes != int64(len(c.file)) || details.OutputBytes == 0 {
 				t.Errorf("statistics %+v of %d rows, %d bytes", details, c.rows, len(c.file))
 			}
 			rows, err := b.Rows("p.d.installs$20260101")
@@ -65,7 +68,8 @@ func TestEachWayOfUploadLandsTheSameRows(t *testing.T) {
 				if r.Method != http.MethodGet {
 					calls = append(calls, r.Call)
 				}
-				if r.Call == "jobs.insert" && (r.Job != "one" || !strings.Contains(string(r.Body), `"WRITE_TRUNCATE"`)) {
+				if r.Call == "jobs.insert" && (r.Job != "one" || !strings.Contains(string(r.Body),
+					`"WRITE_TRUNCATE"`)) {
 					t.Errorf("logged %+v", r)
 				}
 			}
@@ -94,7 +98,8 @@ func TestChunksThatAreLostAreRepeated(t *testing.T) {
 		t.Run(f.Call+" "+string(f.Kind), func(t *testing.T) {
 			b := newBench(t, Options{Faults: []Fault{f}})
 			b.createInstalls()
-			_, err := b.start(load{id: "one", to: "installs$20260101", file: manyInstalls(t), chunk: chunkUnit, schema: installSchema})
+			_, err := b.start(load{id: "one", to: "installs$20260101", file: manyInstalls(t), chunk: chunkUnit,
+				schema: installSchema})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +145,8 @@ func TestResumableSession(t *testing.T) {
 	b := newBench(t, Options{})
 	b.createInstalls()
 	file := installFile(t, install{"2026-01-01", "a", 3, "1.5", 1})
-	job := []byte(`{"jobReference":{"jobId":"one","location":"US"},"configuration":{"load":{"sourceFormat":"PARQUET","writeDisposition":"WRITE_TRUNCATE",
+	job := []byte(
+		`{"jobReference":{"jobId":"one","location":"US"},"configuration":{"load":{"sourceFormat":"PARQUET","writeDisposition":"WRITE_TRUNCATE",
 		"destinationTable":{"projectId":"p","datasetId":"d","tableId":"installs$20260101"}}}}`)
 	status, _, header := b.send("POST", "/resumable/upload/bigquery/v2/projects/p/jobs?uploadType=resumable", nil, job)
 	session := strings.TrimPrefix(header.Get("Location"), b.url)
@@ -161,7 +167,8 @@ func TestResumableSession(t *testing.T) {
 		{"a gap", ranged("bytes 262144-262146/*"), []byte("abc"), 400, "0 bytes are here", ""},
 		{"a crooked chunk", ranged("bytes 0-2/*"), []byte("abc"), 400, "multiple of 262144", ""},
 		{"a chunk", ranged("bytes 0-262143/*"), bytes.Repeat([]byte("x"), chunkUnit), 308, "", "bytes=0-262143"},
-		{"the same once more", ranged("bytes 0-262143/*"), bytes.Repeat([]byte("x"), chunkUnit), 308, "", "bytes=0-262143"},
+		{"the same once more", ranged("bytes 0-262143/*"), bytes.Repeat([]byte("x"), chunkUnit), 308, "",
+			"bytes=0-262143"},
 		{"from the beginning, whole", ranged(rangeOf(file)), file, 200, `"one"`, ""},
 		{"once more: the same answer, not 409", ranged(rangeOf(file)), file, 200, `"one"`, ""},
 	} {
@@ -179,11 +186,14 @@ func TestResumableSession(t *testing.T) {
 		{"PUT", "/upload/bigquery/v2/projects/p/jobs?upload_id=unknown", nil, 404},
 		{"POST", "/upload/bigquery/v2/projects/p/jobs?uploadType=media", nil, 400},
 		{"DELETE", "/upload/bigquery/v2/projects/p/jobs", nil, 400},
-		{"POST", "/upload/bigquery/v2/projects/p/jobs?uploadType=multipart", http.Header{"Content-Type": {"text/plain"}}, 400},
-		{"POST", "/upload/bigquery/v2/projects/p/jobs?uploadType=multipart", http.Header{"Content-Type": {"multipart/related; boundary=x"}}, 400},
+		{"POST", "/upload/bigquery/v2/projects/p/jobs?uploadType=multipart",
+			http.Header{"Content-Type": {"text/plain"}}, 400},
+		{"POST", "/upload/bigquery/v2/projects/p/jobs?uploadType=multipart",
+			http.Header{"Content-Type": {"multipart/related; boundary=x"}}, 400},
 		{"GET", "/bigquery/v2/projects/p/routines", nil, 404},
 	} {
-		if status, answer, _ := b.send(bad.method, bad.path, bad.header, nil); status != bad.status || !strings.Contains(answer, `"reason"`) {
+		if status, answer, _ := b.send(bad.method, bad.path, bad.header, nil); status != bad.status ||
+			!strings.Contains(answer, `"reason"`) {
 			t.Errorf("%s %s: %d %s, want %d", bad.method, bad.path, status, answer, bad.status)
 		}
 	}

@@ -1,6 +1,6 @@
-// Package fields has the command that lists what a report can have: dimensions, metrics, and what events count. Without it, one
-// would have to read the catalogue's source to know what a metric is called, whether its rows may be summed, and since when a
-// value is final.
+// Package fields has the command that lists what a report can have: dimensions, metrics, and what
+// events count. Without it, one would have to read the catalogue's source to know what a metric is
+// called, whether its rows may be summed, and since when a value is final.
 //
 //	catalogue ─┐
 //	           ├─ list ── search ── table, JSON, or one field in whole
@@ -56,7 +56,8 @@ A service that can't be reached is an error; --offline asks nothing.`,
   ADJUST_TOKEN=... reportferry fields --search purchase`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
-			return slices.DeleteFunc(complete.Fields(word), func(name string) bool { return slices.Contains(given, name) }), cobra.ShellCompDirectiveNoFileComp
+			return slices.DeleteFunc(complete.Fields(word),
+				func(name string) bool { return slices.Contains(given, name) }), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, names []string) error { return o.run(cmd, p, names) },
 	}
@@ -72,7 +73,8 @@ A service that can't be reached is an error; --offline asks nothing.`,
 	return cmd
 }
 
-// run lists from the catalogue, and from the service unless there is no token or the flags say not to ask.
+// run lists from the catalogue, and from the service unless there is no token or the flags say not
+// to ask.
 func (o *options) run(cmd *cobra.Command, p *wire.Program, names []string) error {
 	if len(names) > 0 && (o.search != "" || o.dimensions || o.metrics || o.events) {
 		return exit.Usage(errors.New("a name is shown in whole: leave it out, or --search and its kin"))
@@ -127,7 +129,8 @@ func (o *options) write(cmd *cobra.Command, p *wire.Program, l *list, names []st
 			e.writeWhole(out)
 		}
 	case len(found) == 0:
-		fmt.Fprintf(out, "no field has %q in its name or description%s\n", o.search, l.near(strings.ReplaceAll(o.search, " ", "_")))
+		fmt.Fprintf(out, "no field has %q in its name or description%s\n", o.search,
+			l.near(strings.ReplaceAll(o.search, " ", "_")))
 	default:
 		writeTables(out, found)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// An entry is a field as it is shown: a line of the catalogue, a metric that a pattern stands for, an event, or what only the
-// service has.
+// An entry is a field as it is shown: a line of the catalogue, a metric that a pattern stands for,
+// an event, or what only the service has.
 type entry struct {
 	catalog.Field
 	kind   kind
@@ -55,7 +55,8 @@ func (l *list) entry(f catalog.Field) entry {
 	return entry{Field: f, kind: kindOf(f), ours: true, theirs: theirs, absent: l.asked && !theirs}
 }
 
-// find looks up one name: a line of the catalogue, what one of its patterns stands for, an event, or what only the service has.
+// find looks up one name: a line of the catalogue, what one of its patterns stands for, an event,
+// or what only the service has.
 func (l *list) find(name string) (entry, bool) {
 	if at := slices.IndexFunc(l.events, func(e entry) bool { return e.Slug == name }); at >= 0 {
 		return l.events[at], true
@@ -75,8 +76,9 @@ func (l *list) find(name string) (entry, bool) {
 // periodIn finds a cohort's period in what is searched for.
 var periodIn = lazy.Regexp(`(?:^|[_ ])([dwm][0-9]{1,3})(?:[_ ]|$)`)
 
-// search lists what has all words of the search in its name or description, and is of a kind that is wanted. A period among the
-// words fills in the patterns. An event fills in those of events, unless it has all of the words itself: it is listed then.
+// search lists what has all words of the search in its name or description, and is of a kind that
+// is wanted. A period among the words fills in the patterns. An event fills in those of events,
+// unless it has all of the words itself: it is listed then.
 func (l *list) search(o *options) []entry {
 	words := strings.Fields(strings.ToLower(o.search))
 	token := ""
@@ -89,7 +91,8 @@ func (l *list) search(o *options) []entry {
 		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	}
 	take := func(e entry) bool {
-		wanted := map[kind]bool{dimension: o.dimensions, metric: o.metrics, eventMetric: o.events, event: o.events}[e.kind]
+		wanted := map[kind]bool{dimension: o.dimensions, metric: o.metrics, eventMetric: o.events,
+			event: o.events}[e.kind]
 		if wanted && has(e) {
 			out = append(out, e)
 			return true

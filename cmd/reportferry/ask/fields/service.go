@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A list is all that there is: the catalogue, and what the service says of the account when it was asked.
+// A list is all that there is: the catalogue, and what the service says of the account when it was
+// asked.
 type list struct {
 	source string // where the list is from, for people
 
@@ -34,12 +35,14 @@ const dimensions = "dimensions"
 // lists are the service's lists of what a report can have.
 var lists = []string{dimensions, "overview_metrics", "cohort_metrics", "skad_metrics", "event_metrics", "cost_metrics"}
 
-// ask asks the service for its lists of fields and the account's events. An account without the lists is no fault, because the
-// interface doesn't promise them; then the events show whether the token is good.
+// ask asks the service for its lists of fields and the account's events. An account without the
+// lists is no fault, because the interface doesn't promise them; then the events show whether the
+// token is good.
 func (l *list) ask(ctx context.Context, client *adjust.Client) error {
 	theirs, err := client.FiltersData(ctx, lists)
 	var answer *adjust.Error
-	missing := errors.As(err, &answer) && (answer.Status == http.StatusBadRequest || answer.Status == http.StatusNotFound)
+	missing := errors.As(err, &answer) && (answer.Status == http.StatusBadRequest ||
+		answer.Status == http.StatusNotFound)
 	if err != nil && !missing {
 		return err
 	}
@@ -48,7 +51,8 @@ func (l *list) ask(ctx context.Context, client *adjust.Client) error {
 		return err
 	}
 	for _, e := range events {
-		l.events = append(l.events, entry{Field: catalog.Field{Slug: e.ID, Description: e.Name}, kind: event, theirs: true})
+		l.events = append(l.events, entry{Field: catalog.Field{Slug: e.ID, Description: e.Name}, kind: event,
+			theirs: true})
 	}
 	l.source = "the program's list and the service's: " + human.Plural(len(events), "event")
 	if len(theirs) == 0 {
@@ -85,8 +89,8 @@ func (l *list) take(theirs map[string][]adjust.Filter) {
 	l.only = slices.Compact(l.only)
 }
 
-// has tells whether the service lists a field, or one like it, because it lists cohorts by the usual periods only. An event's metric
-// is one of the account when the event is.
+// has tells whether the service lists a field, or one like it, because it lists cohorts by the
+// usual periods only. An event's metric is one of the account when the event is.
 func (l *list) has(f catalog.Field) bool {
 	like := f.Pattern != "" && l.had[f.Pattern]
 	if like && strings.HasPrefix(f.Pattern, "{e}") && !strings.HasPrefix(f.Slug, "{e}") {

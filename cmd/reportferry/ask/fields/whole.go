@@ -76,7 +76,8 @@ func article(k kind) string {
 	return "a " + string(k)
 }
 
-// what is the service's label of a field, without the formula behind it and what a pattern's label has in the place of a period.
+// what is the service's label of a field, without the formula behind it and what a pattern's label
+// has in the place of a period.
 func (e entry) what() string {
 	label, _, _ := strings.Cut(e.Description, " = ")
 	return strings.NewReplacer("{P} ", "", "{E}", "{e}").Replace(label)
@@ -121,7 +122,8 @@ type described struct {
 	KnownTo     []string `json:"known_to"`
 }
 
-// writeJSON writes a list of objects. A number of days is missing where there is none: of a pattern, and of what is never final.
+// writeJSON writes a list of objects. A number of days is missing where there is none: of a
+// pattern, and of what is never final.
 func writeJSON(w io.Writer, list []entry) error {
 	out := []described{}
 	for _, e := range list {
@@ -133,7 +135,8 @@ func writeJSON(w io.Writer, list []entry) error {
 			d.KnownTo = append(d.KnownTo, "service")
 		}
 		if e.kind != event {
-			d.Type, d.Unit, d.Summable, d.Formula, d.Pattern = e.Type.String(), e.Unit(), e.Summable(), e.Formula(), e.Pattern
+			d.Type, d.Unit, d.Summable, d.Formula, d.Pattern = e.Type.String(), e.Unit(), e.Summable(), e.Formula(),
+				e.Pattern
 		}
 		if days, ever := e.FinalAfter(usualMode); e.IsMetric() {
 			d.Final = e.final()

@@ -10,13 +10,15 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A report's ad_spend_mode unless it says otherwise, and one that counts what networks report of themselves.
+// A report's ad_spend_mode unless it says otherwise, and one that counts what networks report of
+// themselves.
 const (
 	usualMode   = "adjust"
 	networkMode = "network"
 )
 
-// columns are what a table of a kind shows of each entry, but for the description, which has the rest of the line.
+// columns are what a table of a kind shows of each entry, but for the description, which has the
+// rest of the line.
 var columns = map[kind][]struct {
 	head string
 	of   func(entry) string
@@ -53,7 +55,8 @@ func finalOf(e entry) string {
 	return fmt.Sprint(days)
 }
 
-// writeTables writes a table for each kind, and says what its columns and the patterns' braces mean.
+// writeTables writes a table for each kind, and says what its columns and the patterns' braces
+// mean.
 func writeTables(w io.Writer, list []entry) {
 	for _, k := range []kind{dimension, metric, event, eventMetric} {
 		of := slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return e.kind != k })
@@ -113,7 +116,8 @@ func legend(list []entry) (lines []string) {
 		lines = append(lines, b+" stands for "+catalog.Filling(b)+".")
 	}
 	if has(func(e entry) bool { return e.mark() == "+" }) {
-		lines = append(lines, "+ the service has it, and the catalogue doesn't: a job names a metric's type under types:.")
+		lines = append(lines, "+ the service has it, and the catalogue doesn't: a job names a metric's type under "+
+			"types:.")
 	}
 	if has(func(e entry) bool { return e.mark() == "-" }) {
 		lines = append(lines, "- the service doesn't list it; it may take it all the same.")

@@ -24,8 +24,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// An answer is one report as the service sent it, kept as a file, so that nothing is shown of an attempt that breaks off half
-// way.
+// An answer is one report as the service sent it, kept as a file, so that nothing is shown of an
+// attempt that breaks off half way.
 type answer struct {
 	dir    string // the session's spool folder
 	path   string // a CSV file with a header; empty when the service answered 204
@@ -129,8 +129,8 @@ func readHeader(path string) ([]string, error) {
 	return header, nil
 }
 
-// unmarked reads f behind its byte order mark, which the service has sent with readable names. A quote behind a mark would be
-// one inside a cell.
+// unmarked reads f behind its byte order mark, which the service has sent with readable names. A
+// quote behind a mark would be one inside a cell.
 func unmarked(f io.Reader) io.Reader {
 	r := bufio.NewReader(f)
 	if head, _ := r.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
@@ -157,8 +157,8 @@ func (a answer) writeTable(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// writeJSONLines writes one object for each row, with its keys in the header's order. Numbers keep their digits, which a
-// float64 wouldn't.
+// writeJSONLines writes one object for each row, with its keys in the header's order. Numbers keep
+// their digits, which a float64 wouldn't.
 func (a answer) writeJSONLines(_ context.Context, w io.Writer) error {
 	columns := a.columns()
 	return a.each(func(cells []string) error {
@@ -199,7 +199,8 @@ func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
 		columns[i].Name = catalog.ColumnName(c.Name)
 	}
 	conv, err := table.New(table.Options{
-		Columns: columns, Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: a.dir, Mending: table.Mending{UTF8: true},
+		Columns: columns, Route: table.NoRoute, Partitions: []civil.Date{sinks.Whole}, Dir: a.dir,
+		Mending: table.Mending{UTF8: true},
 	})
 	if err != nil {
 		return err
@@ -226,9 +227,9 @@ func (a answer) writeParquet(ctx context.Context, w io.Writer) error {
 	return errors.Join(err, f.Close())
 }
 
-// writeTo writes the answer in a format, to the file path or, when that is empty, to w. A regular file is replaced whole or not
-// at all; it keeps its mode, and a link to it stays a link. A pipe or a device is written to directly. The umask decides the
-// mode of a new file.
+// writeTo writes the answer in a format, to the file path or, when that is empty, to w. A regular
+// file is replaced whole or not at all; it keeps its mode, and a link to it stays a link. A pipe or
+// a device is written to directly. The umask decides the mode of a new file.
 func (a answer) writeTo(ctx context.Context, format, path string, w io.Writer) error {
 	if path == "" {
 		return formats[format](a, ctx, w)
@@ -248,7 +249,8 @@ func (a answer) writeTo(ctx context.Context, format, path string, w io.Writer) e
 	return nil
 }
 
-// writeFile replaces a regular file as a whole, by renaming. A mode of 0 leaves the mode to the umask.
+// writeFile replaces a regular file as a whole, by renaming. A mode of 0 leaves the mode to the
+// umask.
 func (a answer) writeFile(ctx context.Context, format, path string, mode os.FileMode) error {
 	f, err := disk.CreateBeside(path)
 	if err != nil {

@@ -63,7 +63,8 @@ func TestAnswerFormats(t *testing.T) {
 func TestAnswerParquet(t *testing.T) {
 	for what, a := range map[string]answer{
 		"two rows": answerOf(t, strings.TrimPrefix(someAnswer, "\ufeff")),
-		"none":     {dir: t.TempDir(), header: []string{"campaign", "day", "installs", "cost", "roas_d7", "installs_pop", "level-up! now_events"}},
+		"none": {dir: t.TempDir(), header: []string{"campaign", "day", "installs", "cost", "roas_d7",
+			"installs_pop", "level-up! now_events"}},
 	} {
 		path := filepath.Join(t.TempDir(), "x.parquet")
 		check(t, a.writeTo(t.Context(), "parquet", path, nil))
@@ -72,7 +73,8 @@ func TestAnswerParquet(t *testing.T) {
 		info, err := f.Stat()
 		check(t, err)
 		var columns []table.Column
-		for i, typ := range []catalog.Type{catalog.String, catalog.Day, catalog.Int64, catalog.Decimal, catalog.Double, catalog.Int64, catalog.Int64} {
+		for i, typ := range []catalog.Type{catalog.String, catalog.Day, catalog.Int64, catalog.Decimal, catalog.Double,
+			catalog.Int64, catalog.Int64} {
 			columns = append(columns, table.Column{Name: catalog.ColumnName(a.header[i]), Type: typ})
 		}
 		rows, _, err := table.Measure(t.Context(), f, info.Size(), columns)
@@ -90,7 +92,8 @@ func TestAnswerFileIsWhole(t *testing.T) {
 	path := filepath.Join(dir, "out.parquet")
 	check(t, os.WriteFile(path, []byte("old"), 0o600))
 	a := answerOf(t, "day,installs\n2026-01-02,many\n")
-	if err := a.writeTo(t.Context(), "parquet", path, nil); err == nil || !strings.Contains(err.Error(), `"many" is not a plain number`) {
+	if err := a.writeTo(t.Context(), "parquet", path, nil); err == nil ||
+		!strings.Contains(err.Error(), `"many" is not a plain number`) {
 		t.Errorf("a cell that is no number: %v", err)
 	}
 	data, err := os.ReadFile(path)
@@ -107,7 +110,8 @@ func TestAnswerFileIsWhole(t *testing.T) {
 	}
 }
 
-// A link stays a link, and a pipe stays a pipe: renaming a file over /dev/stdout would take it from the machine.
+// A link stays a link, and a pipe stays a pipe: renaming a file over /dev/stdout would take it from
+// the machine.
 func TestAnswerToWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	a := answerOf(t, "day,installs\n2026-01-02,1\n")
@@ -138,15 +142,18 @@ func TestAnswerToWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// A report that is asked for dates for people goes into no file of typed dates, and is shown as it came in the others.
+// A report that is asked for dates for people goes into no file of typed dates, and is shown as it
+// came in the others.
 func TestFormatDates(t *testing.T) {
-	for format, wrong := range map[string]string{"parquet": "--format-dates: Parquet columns hold dates", "csv": "", "json": "", "text": ""} {
+	for format, wrong := range map[string]string{"parquet": "--format-dates: Parquet columns hold dates", "csv": "",
+		"json": "", "text": ""} {
 		cmd := &cobra.Command{}
 		r := &adHoc{}
 		r.form = (&wire.Program{}).AddOutput(cmd, "", nil, "csv", "parquet")
 		check(t, r.form.Set(format))
 		r.Query.Dimensions, r.Query.Metrics, r.Query.FormatDates = []string{"day"}, []string{"installs"}, true
-		if err := r.complete(cmd); (err == nil) != (wrong == "") || err != nil && !strings.HasPrefix(err.Error(), wrong) {
+		if err := r.complete(cmd); (err == nil) != (wrong == "") || err != nil &&
+			!strings.HasPrefix(err.Error(), wrong) {
 			t.Errorf("%s: %v, want %q", format, err, wrong)
 		}
 	}
@@ -162,14 +169,16 @@ func TestFormatDates(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "x.parquet")
-	if err := a.writeTo(t.Context(), "parquet", path, nil); err == nil || !strings.Contains(err.Error(), `"Mar 14, 2026" is not a valid day`) {
+	if err := a.writeTo(t.Context(), "parquet", path, nil); err == nil ||
+		!strings.Contains(err.Error(), `"Mar 14, 2026" is not a valid day`) {
 		t.Errorf("a service that formats dates without being asked to: %v", err)
 	}
 }
 
 func TestHeaderAsAsked(t *testing.T) {
 	asked := []string{"day", "installs"}
-	for header, want := range map[string]string{"DAY,Installs": "day,installs", "installs,Day": "installs,day", "Day,day": "Day,day", "x,INSTALLS": "x,installs"} {
+	for header, want := range map[string]string{"DAY,Installs": "day,installs", "installs,Day": "installs,day",
+		"Day,day": "Day,day", "x,INSTALLS": "x,installs"} {
 		if got := strings.Join(asAsked(strings.Split(header, ","), asked), ","); got != want {
 			t.Errorf("%s: %s, want %s", header, got, want)
 		}
@@ -177,7 +186,8 @@ func TestHeaderAsAsked(t *testing.T) {
 }
 
 func TestDefaultFormat(t *testing.T) {
-	for path, want := range map[string]string{"": "csv", "a.parquet": "parquet", "b.jsonl": "json", "c.txt": "", "none": "", "d.table": ""} {
+	for path, want := range map[string]string{"": "csv", "a.parquet": "parquet", "b.jsonl": "json", "c.txt": "",
+		"none": "", "d.table": ""} {
 		if got := defaultFormat(path, &bytes.Buffer{}); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)
 		}

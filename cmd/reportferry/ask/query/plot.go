@@ -18,10 +18,14 @@ import (
 // mostPlots is how many metrics are drawn.
 const mostPlots = 3
 
-// plot draws the first metrics by date. What can't be summed over the other dimensions isn't drawn, and it says so.
+// plot draws the first metrics by date. What can't be summed over the other dimensions isn't drawn,
+// and it says so.
 func (a answer) plot(w io.Writer) error {
 	columns := a.columns()
-	date := slices.IndexFunc(columns, func(c table.Column) bool { return c.Dimension && (c.Type.IsDate() || c.Type.IsTime()) })
+	date := slices.IndexFunc(columns, func(c table.Column) bool {
+		return c.Dimension &&
+			(c.Type.IsDate() || c.Type.IsTime())
+	})
 	if date < 0 {
 		return errors.New("--plot: none of the dimensions is a date; add day")
 	}

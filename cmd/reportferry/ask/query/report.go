@@ -1,5 +1,6 @@
-// Package query has the commands that ask the service once and print its answer: report and events. Without it, a person
-// would need another program to look at a number before a job is written for it. Nothing here reads or writes the ledger.
+// Package query has the commands that ask the service once and print its answer: report and events.
+// Without it, a person would need another program to look at a number before a job is written for
+// it. Nothing here reads or writes the ledger.
 package query
 
 import (
@@ -76,7 +77,8 @@ type adHoc struct {
 func (r *adHoc) addFlags(cmd *cobra.Command, p *wire.Program) {
 	q, fs := &r.Query, cmd.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&q.DatePeriod, "date-period", "-7d:-1d", "both ends included: `FROM:TO` as dates or -7d, or today, yesterday, this_week, last_week, ...")
+	fs.StringVar(&q.DatePeriod, "date-period", "-7d:-1d",
+		"both ends included: `FROM:TO` as dates or -7d, or today, yesterday, this_week, last_week, ...")
 	r.AddFlags(fs)
 	fs.StringVar(&q.HourBetween, "hour-between", "", "hours relative to now, such as `-10h:-0h`")
 	fs.StringSliceVar(&q.Sort, "sort", nil, "order of the rows: `a,-b`; default: dates first")
@@ -84,7 +86,8 @@ func (r *adHoc) addFlags(cmd *cobra.Command, p *wire.Program) {
 	fs.StringVar(&q.PeriodOverPeriod, "period-over-period", "", "compare with this `period`, such as previous_week")
 	fs.BoolVar(&q.ReadableNames, "readable-names", false, "head columns by names for people")
 	fs.BoolVar(&q.FormatDates, "format-dates", false, "dates as the service formats them for people")
-	r.form = p.AddOutput(cmd, "one object a row; default: by the file's ending, a table on a terminal, else csv", map[string]any{}, "csv", "parquet")
+	r.form = p.AddOutput(cmd, "one object a row; default: by the file's ending, a table on a terminal, else csv",
+		map[string]any{}, "csv", "parquet")
 	fs.Lookup("output").DefValue = ""
 	fs.StringVar(&r.output, "out", "", "`file`, whole or not there; default: standard output")
 	fs.BoolVar(&r.plot, "plot", false, "on a terminal: draw the first metrics by date too")
@@ -108,7 +111,9 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 			return withNear(err, r.Query)
 		}
 		for _, name := range a.extra {
-			p.Note(cmd.ErrOrStderr(), "reportferry: the answer has a column "+terminal.Line(name)+" that wasn't asked for; Parquet leaves it out")
+			p.Note(cmd.ErrOrStderr(),
+				"reportferry: the answer has a column "+terminal.Line(name)+" that wasn't asked for; Parquet leaves "+
+					"it out")
 		}
 		if a.path == "" {
 			p.Note(cmd.ErrOrStderr(), "reportferry: the report has no rows")
@@ -124,13 +129,16 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 	})
 }
 
-// onlyAsked are the flags that a table can't have: its rows are partitions in columns named by slug.
-var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates", "output", "out", "plot"}
+// onlyAsked are the flags that a table can't have: its rows are partitions in columns named by
+// slug.
+var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates",
+	"output", "out", "plot"}
 
 // fromDay is the first day of a period that is given by its days.
 var fromDay = lazy.Regexp(`^(-[0-9]+d|[0-9]{4}-[0-9]{2}-[0-9]{2}):`)
 
-// printTable prints the config of a table like this report. The table begins with the report's first day and has no last one.
+// printTable prints the config of a table like this report. The table begins with the report's
+// first day and has no last one.
 func (r *adHoc) printTable(cmd *cobra.Command, p *wire.Program) error {
 	if at := slices.IndexFunc(onlyAsked, cmd.Flags().Changed); at >= 0 {
 		return fmt.Errorf("--print-config: a table has no --%s; leave it out", onlyAsked[at])
@@ -139,7 +147,8 @@ func (r *adHoc) printTable(cmd *cobra.Command, p *wire.Program) error {
 	if cmd.Flags().Changed("date-period") {
 		from := fromDay().FindStringSubmatch(r.Query.DatePeriod)
 		if from == nil {
-			return fmt.Errorf("--date-period %s: with --print-config want FROM:TO as dates or -7d, because a table begins on a day", r.Query.DatePeriod)
+			return fmt.Errorf("--date-period %s: with --print-config want FROM:TO as dates or -7d, because a table "+
+				"begins on a day", r.Query.DatePeriod)
 		}
 		start = from[1]
 	}
@@ -167,19 +176,22 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 		return errors.New("--readable-names: Parquet columns are named by slug; leave it out, or take another --output")
 	}
 	if r.format == "parquet" && r.Query.FormatDates {
-		return errors.New("--format-dates: Parquet columns hold dates, not texts for people; leave it out, or take another --output")
+		return errors.New("--format-dates: Parquet columns hold dates, not texts for people; leave it out, or take " +
+			"another --output")
 	}
 	return nil
 }
 
-// inZone takes a zone by name for the offset that it has on all days asked for, because the service isn't known to take names.
+// inZone takes a zone by name for the offset that it has on all days asked for, because the service
+// isn't known to take names.
 func inZone(q *adjust.ReportQuery, now time.Time) error {
 	if _, err := strconv.Atoi(q.TimezoneID); q.TimezoneID == "" || err == nil {
 		return nil
 	}
 	loc, err := time.LoadLocation(q.TimezoneID)
 	if err != nil {
-		return fmt.Errorf("--timezone-id %s: want a zone such as Europe/Berlin, or the service's number of one", q.TimezoneID)
+		return fmt.Errorf("--timezone-id %s: want a zone such as Europe/Berlin, or the service's number of one",
+			q.TimezoneID)
 	}
 	today := civil.DateOf(now.In(loc))
 	days := map[string]string{"today": "-0d:-0d", "yesterday": "-1d:-1d"}[q.DatePeriod]
@@ -193,13 +205,15 @@ func inZone(q *adjust.ReportQuery, now time.Time) error {
 			d = today.AddDays(days)
 		}
 		if err != nil || len(ends) != 2 {
-			return fmt.Errorf("--date-period %s: with the zone %s want FROM:TO as dates or -7d, because its offset depends on the days", q.DatePeriod, loc)
+			return fmt.Errorf("--date-period %s: with the zone %s want FROM:TO as dates or -7d, because its offset "+
+				"depends on the days", q.DatePeriod, loc)
 		}
 		dates = append(dates, d)
 	}
 	pieces := zone.Pieces(loc, dates[0], dates[1].AddDays(1))
 	if len(pieces) > 1 || len(pieces) == 1 && pieces[0].First != "" {
-		return fmt.Errorf("--timezone-id %s: its clocks change in %s to %s, and one report has one offset; ask for the days before and after %s by themselves, "+
+		return fmt.Errorf("--timezone-id %s: its clocks change in %s to %s, and one report has one offset; ask for "+
+			"the days before and after %s by themselves, "+
 			"or let run --to keep them as a table, which adds that day up", loc, dates[0], dates[1], changed(pieces))
 	}
 	if len(pieces) == 1 { // else the service says what is wrong with the days
@@ -213,7 +227,8 @@ func changed(pieces []zone.Piece) civil.Date {
 	return pieces[max(0, slices.IndexFunc(pieces, func(p zone.Piece) bool { return p.First != "" }))].From
 }
 
-// defaultFormat goes by the ending of the file's name, and is empty for an unknown one. Without a file, a terminal gets a table.
+// defaultFormat goes by the ending of the file's name, and is empty for an unknown one. Without a
+// file, a terminal gets a table.
 func defaultFormat(path string, stdout io.Writer) string {
 	if path != "" {
 		return map[string]string{".csv": "csv", ".jsonl": wire.JSON, ".parquet": "parquet"}[filepath.Ext(path)]
@@ -271,8 +286,8 @@ func asAsked(header, asked []string) []string {
 	return out
 }
 
-// checkHeader refuses an answer that lacks a column that was asked for, and gives those that it has besides. Readable names can't be
-// checked: the service chooses them.
+// checkHeader refuses an answer that lacks a column that was asked for, and gives those that it has
+// besides. Readable names can't be checked: the service chooses them.
 func checkHeader(header []string, q adjust.ReportQuery) (extra []string, _ error) {
 	if q.ReadableNames {
 		return nil, nil
@@ -280,7 +295,8 @@ func checkHeader(header []string, q adjust.ReportQuery) (extra []string, _ error
 	asked := slices.Concat(q.Dimensions, q.Metrics)
 	for _, name := range asked {
 		if !slices.Contains(header, name) {
-			return nil, fmt.Errorf("the answer has no column %s, which was asked for; its columns are %s", name, terminal.Line(strings.Join(header, ", ")))
+			return nil, fmt.Errorf("the answer has no column %s, which was asked for; its columns are %s", name,
+				terminal.Line(strings.Join(header, ", ")))
 		}
 	}
 	for _, name := range header {
@@ -291,7 +307,8 @@ func checkHeader(header []string, q adjust.ReportQuery) (extra []string, _ error
 	return extra, nil
 }
 
-// withNear adds similar names to the error of a metric or a dimension that the service doesn't know.
+// withNear adds similar names to the error of a metric or a dimension that the service doesn't
+// know.
 func withNear(err error, q adjust.ReportQuery) error {
 	var refused *adjust.Error
 	if !errors.As(err, &refused) {

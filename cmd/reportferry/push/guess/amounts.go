@@ -6,11 +6,12 @@ import (
 	"unicode"
 )
 
-// A writing is how one amount is written: which signs stand in it, as far as they can be read in one way only.
+// A writing is how one amount is written: which signs stand in it, as far as they can be read in
+// one way only.
 type writing struct{ decimal, thousands rune }
 
-// writingOf reads the signs of an amount, without those of a currency. unclear tells that three digits behind a single comma may be decimals or a
-// thousand.
+// writingOf reads the signs of an amount, without those of a currency. unclear tells that three
+// digits behind a single comma may be decimals or a thousand.
 func writingOf(cell string) (w writing, unclear bool) {
 	var signs []rune
 	digits := 0 // behind the last sign
@@ -68,7 +69,8 @@ func (f *File) decimals() {
 	if decimal[','] > 0 && decimal['.'] == 0 {
 		f.Decimal = "comma"
 	} else if decimal[','] > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("%d amounts have a decimal comma, and %d a decimal point: all are taken for points", decimal[','], decimal['.']))
+		f.Notes = append(f.Notes, fmt.Sprintf("%d amounts have a decimal comma, and %d a decimal point: all are "+
+			"taken for points", decimal[','], decimal['.']))
 	}
 	most := 0
 	for sign, n := range thousands {
@@ -81,6 +83,7 @@ func (f *File) decimals() {
 	case decimal['.'] > 0: // the comma is something else, and stands before three digits
 		f.Thousands = "comma"
 	default:
-		f.Notes = append(f.Notes, "amounts such as 1,250 may be a thousand and more, or one and a quarter: say which under format, decimal or thousands")
+		f.Notes = append(f.Notes, "amounts such as 1,250 may be a thousand and more, or one and a quarter: say "+
+			"which under format, decimal or thousands")
 	}
 }

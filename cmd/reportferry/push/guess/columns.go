@@ -18,9 +18,10 @@ type Field struct {
 	Why    string   // what is wrong with those
 }
 
-// Columns finds the columns of the fields, by their names and by what their cells hold: a column whose cells can't be sent as
-// the field isn't taken for it, whatever it is called. given are those that a person has named, and a field of none has the empty name there.
-// currency is what the name of the amount, or the signs in its cells, say; it may be empty.
+// Columns finds the columns of the fields, by their names and by what their cells hold: a column
+// whose cells can't be sent as the field isn't taken for it, whatever it is called. given are those
+// that a person has named, and a field of none has the empty name there. currency is what the name
+// of the amount, or the signs in its cells, say; it may be empty.
 func (f *File) Columns(given map[string]string) (fields []Field, currency string) {
 	isCurrency := func(code string) bool { return spend.Fits("cost_currency", code, files.Format{}) == "" }
 	taken := map[int]bool{}
@@ -68,7 +69,8 @@ func (f *File) Columns(given map[string]string) (fields []Field, currency string
 	return fields, currency
 }
 
-// signs is the one currency whose sign or code stands in the cells of a column; empty: none does, or several.
+// signs is the one currency whose sign or code stands in the cells of a column; empty: none does,
+// or several.
 func (f *File) signs(at int) (one string) {
 	for _, row := range f.Rows {
 		if at >= len(row) {
@@ -83,7 +85,8 @@ func (f *File) signs(at int) (one string) {
 	return one
 }
 
-// misfit is why a column can't be a field: more than half of the cells that were looked at can't be sent.
+// misfit is why a column can't be a field: more than half of the cells that were looked at can't be
+// sent.
 func (f *File) misfit(field string, at int) string {
 	var first string
 	bad, all := 0, 0
@@ -104,7 +107,8 @@ func (f *File) misfit(field string, at int) string {
 	return fmt.Sprintf("of %d cells %d can't be sent; the first %s", all, bad, first)
 }
 
-// repeated is why a column can't be the Cost IDs though its cells may be some: they are the same in many rows, as the ID of a campaign is.
+// repeated is why a column can't be the Cost IDs though its cells may be some: they are the same in
+// many rows, as the ID of a campaign is.
 func (f *File) repeated(field string, at int) string {
 	differ, all := map[string]bool{}, 0
 	for _, row := range f.Rows {
@@ -131,7 +135,8 @@ func (f *File) misread(at int, why string) string {
 	case form == "":
 		return why
 	case other != "":
-		return fmt.Sprintf("%s reads them as well as %s; say which under format, date, and name the column", form, other)
+		return fmt.Sprintf("%s reads them as well as %s; say which under format, date, and name the column", form,
+			other)
 	}
 	f.Date = form
 	return ""

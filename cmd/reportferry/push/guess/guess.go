@@ -1,10 +1,11 @@
-// Package guess looks at the beginning of a partner's file of spend and says how it is written, and which of its columns are
-// which fields of a record. Without it, an analyst would write a job's mapping by hand, cell by cell and refusal by refusal.
+// Package guess looks at the beginning of a partner's file of spend and says how it is written, and
+// which of its columns are which fields of a record. Without it, an analyst would write a job's
+// mapping by hand, cell by cell and refusal by refusal.
 //
 //	file ── Open ── File: encoding, separator, decimals, names, first rows ── Columns ── Field: its column, or why there is none
 //
-// A guess is for a person to look at: whatever isn't plain from the file itself is in File.Notes. What a run does, only the
-// config says that is made of it. The file is read as a run reads it.
+// A guess is for a person to look at: whatever isn't plain from the file itself is in File.Notes.
+// What a run does, only the config says that is made of it. The file is read as a run reads it.
 package guess
 
 import (
@@ -38,10 +39,13 @@ const mostRows = 200
 // Open reads the beginning of a file. dir is for a Parquet, XLSX or ZIP file's copy.
 func Open(ctx context.Context, path, dir string) (*File, error) {
 	f, err := read(ctx, path, dir, files.Format{})
-	if foreign := func(row []string) bool { return !utf8.ValidString(strings.Join(row, "")) }; err != nil && strings.Contains(err.Error(), "is not UTF-8") || err == nil && slices.ContainsFunc(f.Rows, foreign) {
+	if foreign := func(row []string) bool { return !utf8.ValidString(strings.Join(row, "")) }; err != nil &&
+		strings.Contains(err.Error(), "is not UTF-8") || err == nil && slices.ContainsFunc(f.Rows, foreign) {
 		f, err = read(ctx, path, dir, files.Format{Encoding: "windows-1252"})
 		if err == nil {
-			f.Notes = append(f.Notes, "the file isn't UTF-8 and doesn't say what it is; it was taken for Windows-1252: look whether names with accents are right")
+			f.Notes = append(f.Notes,
+				"the file isn't UTF-8 and doesn't say what it is; it was taken for Windows-1252: look whether names "+
+					"with accents are right")
 		}
 	}
 	if err == nil {
@@ -60,20 +64,21 @@ func read(ctx context.Context, path, dir string, format files.Format) (*File, er
 	}
 	defer in.Close() //nolint:errcheck // only read
 	f := &File{Decimal: "point"}
-	err = files.Read(ctx, in, files.Mapping{Score: score, Format: format}, dir, func(names []string, u files.Understanding) {
-		f.Names, f.Read = slices.Clone(names), u
-	}, func(r *files.Row) error {
-		switch {
-		case r.Skipped != "":
-			f.Skipped++
-		case r.Refused == nil:
-			f.Rows = append(f.Rows, slices.Clone(r.Cells()))
-		}
-		if len(f.Rows) == mostRows {
-			return errEnough
-		}
-		return nil
-	})
+	err = files.Read(ctx, in, files.Mapping{Score: score, Format: format}, dir,
+		func(names []string, u files.Understanding) {
+			f.Names, f.Read = slices.Clone(names), u
+		}, func(r *files.Row) error {
+			switch {
+			case r.Skipped != "":
+				f.Skipped++
+			case r.Refused == nil:
+				f.Rows = append(f.Rows, slices.Clone(r.Cells()))
+			}
+			if len(f.Rows) == mostRows {
+				return errEnough
+			}
+			return nil
+		})
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/internal/dateform"
 )
 
-// looked is what is found of a file, in one line: how it is written, and the column of each field that has one.
+// looked is what is found of a file, in one line: how it is written, and the column of each field
+// that has one.
 func looked(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -28,7 +29,8 @@ func looked(t *testing.T, text string) string {
 		return "error: " + err.Error()
 	}
 	fields, currency := f.Columns(nil)
-	said := []string{strings.Join(strings.Fields(strings.Join([]string{strings.ReplaceAll(f.Read.String(), ",", ""), f.Decimal, f.Thousands, f.Date, currency}, " ")), " ")}
+	said := []string{strings.Join(strings.Fields(strings.Join([]string{strings.ReplaceAll(f.Read.String(), ",", ""),
+		f.Decimal, f.Thousands, f.Date, currency}, " ")), " ")}
 	for _, x := range fields {
 		switch {
 		case x.Column != "":
@@ -43,22 +45,38 @@ func looked(t *testing.T, text string) string {
 	return strings.Join(said, "; ")
 }
 
-// Headers as partners write them, in three languages, whatever their capitals, blanks and accents are.
+// Headers as partners write them, in three languages, whatever their capitals, blanks and accents
+// are.
 func TestHeaders(t *testing.T) {
 	for _, c := range []struct{ header, row, want string }{
-		{"cost_id,cost_type,cost_currency,cost_amount,tag,engaged_at", "click-000000001,cpi,EUR,1.2,a,2026-01-31T08:00:00Z", "cost_id=cost_id; cost_type=cost_type; cost_currency=cost_currency; cost_amount=cost_amount; tag=tag; engaged_at=engaged_at"},
-		{"Click ID,Campaign cost,Currency,Date/Time,Pricing Model,Label", "click-000000001,1.2,usd,2026-01-31 08:00:00,CPC,x", "cost_id=Click ID; cost_type=Pricing Model; cost_currency=Currency; cost_amount=Campaign cost; tag=Label; engaged_at=Date/Time"},
-		{"CLICK_ID,spend,curr,timestamp", "click-000000001,1.2,usd,1769846400", "cost_id=CLICK_ID; cost_currency=curr; cost_amount=spend; engaged_at=timestamp"},
+		{"cost_id,cost_type,cost_currency,cost_amount,tag,engaged_at",
+			"click-000000001,cpi,EUR,1.2,a,2026-01-31T08:00:00Z",
+			"cost_id=cost_id; cost_type=cost_type; cost_currency=cost_currency; cost_amount=cost_amount; tag=tag; " +
+				"engaged_at=engaged_at"},
+		{"Click ID,Campaign cost,Currency,Date/Time,Pricing Model,Label",
+			"click-000000001,1.2,usd,2026-01-31 08:00:00,CPC,x",
+			"cost_id=Click ID; cost_type=Pricing Model; cost_currency=Currency; cost_amount=Campaign cost; " +
+				"tag=Label; engaged_at=Date/Time"},
+		{"CLICK_ID,spend,curr,timestamp", "click-000000001,1.2,usd,1769846400",
+			"cost_id=CLICK_ID; cost_currency=curr; cost_amount=spend; engaged_at=timestamp"},
 		{"Impression-ID,Amount,ISO", "click-000000001,1.2,usd", "cost_id=Impression-ID; cost_amount=Amount"},
-		{"Klick-ID,Kosten,Währung,Datum/Uhrzeit,Abrechnungsmodell,Kampagne", "click-000000001,1.2,EUR,2026-01-31 08:00:00,cpm,x", "cost_id=Klick-ID; cost_type=Abrechnungsmodell; cost_currency=Währung; cost_amount=Kosten; engaged_at=Datum/Uhrzeit"},
-		{"KLICK ID,Ausgaben,WAEHRUNG,Zeitpunkt,Schlagwort", "click-000000001,1.2,EUR,2026-01-31 08:00:00,x", "cost_id=KLICK ID; cost_currency=WAEHRUNG; cost_amount=Ausgaben; tag=Schlagwort; engaged_at=Zeitpunkt"},
-		{"ID du clic,Dépenses,Devise,Date et heure,Libellé", "click-000000001,1.2,EUR,2026-01-31 08:00:00,x", "cost_id=ID du clic; cost_currency=Devise; cost_amount=Dépenses; tag=Libellé; engaged_at=Date et heure"},
-		{"Identifiant de clic,Coût de la campagne,Monnaie,Horodatage", "click-000000001,1.2,EUR,2026-01-31 08:00:00", "cost_id=Identifiant de clic; cost_currency=Monnaie; cost_amount=Coût de la campagne; engaged_at=Horodatage"},
+		{"Klick-ID,Kosten,Währung,Datum/Uhrzeit,Abrechnungsmodell,Kampagne",
+			"click-000000001,1.2,EUR,2026-01-31 08:00:00,cpm,x",
+			"cost_id=Klick-ID; cost_type=Abrechnungsmodell; cost_currency=Währung; cost_amount=Kosten; " +
+				"engaged_at=Datum/Uhrzeit"},
+		{"KLICK ID,Ausgaben,WAEHRUNG,Zeitpunkt,Schlagwort", "click-000000001,1.2,EUR,2026-01-31 08:00:00,x",
+			"cost_id=KLICK ID; cost_currency=WAEHRUNG; cost_amount=Ausgaben; tag=Schlagwort; engaged_at=Zeitpunkt"},
+		{"ID du clic,Dépenses,Devise,Date et heure,Libellé", "click-000000001,1.2,EUR,2026-01-31 08:00:00,x",
+			"cost_id=ID du clic; cost_currency=Devise; cost_amount=Dépenses; tag=Libellé; engaged_at=Date et heure"},
+		{"Identifiant de clic,Coût de la campagne,Monnaie,Horodatage", "click-000000001,1.2,EUR,2026-01-31 08:00:00",
+			"cost_id=Identifiant de clic; cost_currency=Monnaie; cost_amount=Coût de la campagne; " +
+				"engaged_at=Horodatage"},
 		{"click_id,Spend (EUR)", "click-000000001,1.2", "EUR; cost_id=click_id; cost_amount=Spend (EUR)"},
 		{"click_id,Kosten [€]", "click-000000001,1.2", "EUR; cost_id=click_id; cost_amount=Kosten [€]"},
 		{"click_id,cost_in_usd", "click-000000001,1.2", "USD; cost_id=click_id; cost_amount=cost_in_usd"},
 		{"click_id,Spend ($)", "click-000000001,1.2", "cost_id=click_id; cost_amount=Spend ($)"},
-		// Two that fit are told of; the clearer one goes first. A column that holds something else is none.
+		// Two that fit are told of; the clearer one goes first. A column that holds something else
+		// is none.
 		{"click_id,spend,cost", "click-000000001,1.2,3", "cost_id=click_id; cost_amount=cost; or spend"},
 		{"click_id,cost,spend", "click-000000001,none,3", "cost_id=click_id; cost_amount=spend"},
 		{"click_id,cost,type", "7,none,app", "cost_id not click_id; cost_type not type; cost_amount not cost"},
@@ -88,29 +106,51 @@ func TestForms(t *testing.T) {
 		"utf-16be":     {sixteen(german, true), "CSV utf-16be semicolon comma" + fields},
 		"gzip":         {packed(t, german), "CSV utf-8 semicolon comma" + fields},
 		"tabs":         {strings.ReplaceAll(german, ";", "\t"), "CSV utf-8 tab comma" + fields},
-		"times":        {strings.ReplaceAll(german, "Uhrzeit für alle", "Datum"), "CSV utf-8 semicolon comma DD.MM.YYYY HH:mm" + fields + "; engaged_at=Datum"},
-		"american":     {"click_id,cost,time\nclick-000000001,\"1,000.25\",01/31/2026 08:00 PM\n", "CSV utf-8 comma point comma MM/DD/YYYY hh:mm A; cost_id=click_id; cost_amount=cost; engaged_at=time"},
-		"signs":        {"click_id\tcost\nclick-000000001\t€1.234,50\nclick-000000002\t0,25 €\n", "CSV utf-8 tab comma point EUR; cost_id=click_id; cost_amount=cost"},
-		"dollars":      {"click_id\tcost\nclick-000000001\t$1,234\nclick-000000002\t$0.25\n", "CSV utf-8 tab point comma; cost_id=click_id; cost_amount=cost"},
-		"blanks":       {"click_id;cost\nclick-000000001;1 234,50 zł\n", "CSV utf-8 semicolon comma space PLN; cost_id=click_id; cost_amount=cost"},
-		"Swiss":        {"click_id;cost\nclick-000000001;CHF 1’234.50\n", "CSV utf-8 semicolon point apostrophe CHF; cost_id=click_id; cost_amount=cost"},
-		"millions":     {"click_id;cost\nclick-000000001;1.234.567\nclick-000000002;1,5\n", "CSV utf-8 semicolon comma point; cost_id=click_id; cost_amount=cost"},
-		"unclear":      {"click_id;cost\nclick-000000001;1,250\n", "CSV utf-8 semicolon point; cost_id=click_id; cost_amount not cost"},
-		"small hours":  {"click_id,cost,time\nclick-000000001,1,1/31/2026 8:00:05 pm\n", "CSV utf-8 comma point M/D/YYYY h:mm:ss A; cost_id=click_id; cost_amount=cost; engaged_at=time"},
-		"months":       {"click_id;cost;time\nclick-000000001;1;Jan 31, 2026 08:00\n", "CSV utf-8 semicolon point MMM D, YYYY HH:mm; cost_id=click_id; cost_amount=cost; engaged_at=time"},
-		"titles":       {"Report: cost;x\n\nClick ID;Cost\nclick-000000001;1.5\nTotal;1.5\n", "CSV utf-8 semicolon point; cost_id=Click ID; cost_amount=Cost"},
-		"sep":          {"sep=;\nClick ID;Cost\nclick-000000001;1.5\n", "CSV utf-8 semicolon point; cost_id=Click ID; cost_amount=Cost"},
-		"array":        {`[{"clickId":"click-000000001","spend":1.25}]`, "JSON array utf-8 point; cost_id=clickId; cost_amount=spend"},
-		"campaigns":    {"click_id,cost\n" + strings.Repeat("campaign-00000001,1\n", 4), "CSV utf-8 comma point; cost_id not click_id; cost_amount=cost"},
-		"either":       {"click_id,cost,time\nclick-000000001,1.25,01/02/2026\n", "CSV utf-8 comma point; cost_id=click_id; cost_amount=cost; engaged_at not time"},
-		"days":         {"click_id,cost,time\nclick-000000001,1.25,2026-01-02\n", "CSV utf-8 comma point YYYY-MM-DD; cost_id=click_id; cost_amount=cost; engaged_at=time"},
-		"quoted":       {"click_id;note;cost\nclick-000000001;\"a,b,c\";1.25\n", "CSV utf-8 semicolon point; cost_id=click_id; cost_amount=cost"},
-		"lines":        {`{"clickId":"click-000000001","spend":1.25}` + "\n" + `{"currency":"EUR","clickId":"click-000000002","spend":2,"more":{"a":[1]}}` + "\n", "JSON Lines utf-8 point; cost_id=clickId; cost_currency=currency; cost_amount=spend"},
-		"parquet":      {parquetFile(t), "Parquet point; cost_id=click_id; cost_amount=spend; engaged_at=time"},
-		"empty":        {" \n", "error: is empty: not even names of columns"},
-		"NUL":          {"a\x00b,c\n", "error: holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, or no text at all; want CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd"},
-		"no object":    {"{\n", "error: it has no JSON object"},
-		"cut":          {"click_id,spend\n" + many(20_000), "CSV utf-8 comma point; cost_id=click_id; cost_amount=spend"},
+		"times": {strings.ReplaceAll(german, "Uhrzeit für alle", "Datum"),
+			"CSV utf-8 semicolon comma DD.MM.YYYY HH:mm" + fields + "; engaged_at=Datum"},
+		"american": {"click_id,cost,time\nclick-000000001,\"1,000.25\",01/31/2026 08:00 PM\n",
+			"CSV utf-8 comma point comma MM/DD/YYYY hh:mm A; cost_id=click_id; cost_amount=cost; engaged_at=time"},
+		"signs": {"click_id\tcost\nclick-000000001\t€1.234,50\nclick-000000002\t0,25 €\n",
+			"CSV utf-8 tab comma point EUR; cost_id=click_id; cost_amount=cost"},
+		"dollars": {"click_id\tcost\nclick-000000001\t$1,234\nclick-000000002\t$0.25\n",
+			"CSV utf-8 tab point comma; cost_id=click_id; cost_amount=cost"},
+		"blanks": {"click_id;cost\nclick-000000001;1 234,50 zł\n",
+			"CSV utf-8 semicolon comma space PLN; cost_id=click_id; cost_amount=cost"},
+		"Swiss": {"click_id;cost\nclick-000000001;CHF 1’234.50\n",
+			"CSV utf-8 semicolon point apostrophe CHF; cost_id=click_id; cost_amount=cost"},
+		"millions": {"click_id;cost\nclick-000000001;1.234.567\nclick-000000002;1,5\n",
+			"CSV utf-8 semicolon comma point; cost_id=click_id; cost_amount=cost"},
+		"unclear": {"click_id;cost\nclick-000000001;1,250\n",
+			"CSV utf-8 semicolon point; cost_id=click_id; cost_amount not cost"},
+		"small hours": {"click_id,cost,time\nclick-000000001,1,1/31/2026 8:00:05 pm\n",
+			"CSV utf-8 comma point M/D/YYYY h:mm:ss A; cost_id=click_id; cost_amount=cost; engaged_at=time"},
+		"months": {"click_id;cost;time\nclick-000000001;1;Jan 31, 2026 08:00\n",
+			"CSV utf-8 semicolon point MMM D, YYYY HH:mm; cost_id=click_id; cost_amount=cost; engaged_at=time"},
+		"titles": {"Report: cost;x\n\nClick ID;Cost\nclick-000000001;1.5\nTotal;1.5\n",
+			"CSV utf-8 semicolon point; cost_id=Click ID; cost_amount=Cost"},
+		"sep": {"sep=;\nClick ID;Cost\nclick-000000001;1.5\n",
+			"CSV utf-8 semicolon point; cost_id=Click ID; cost_amount=Cost"},
+		"array": {`[{"clickId":"click-000000001","spend":1.25}]`,
+			"JSON array utf-8 point; cost_id=clickId; cost_amount=spend"},
+		"campaigns": {"click_id,cost\n" + strings.Repeat("campaign-00000001,1\n", 4),
+			"CSV utf-8 comma point; cost_id not click_id; cost_amount=cost"},
+		"either": {"click_id,cost,time\nclick-000000001,1.25,01/02/2026\n",
+			"CSV utf-8 comma point; cost_id=click_id; cost_amount=cost; engaged_at not time"},
+		"days": {"click_id,cost,time\nclick-000000001,1.25,2026-01-02\n",
+			"CSV utf-8 comma point YYYY-MM-DD; cost_id=click_id; cost_amount=cost; engaged_at=time"},
+		"quoted": {"click_id;note;cost\nclick-000000001;\"a,b,c\";1.25\n",
+			"CSV utf-8 semicolon point; cost_id=click_id; cost_amount=cost"},
+		"lines": {`{"clickId":"click-000000001","spend":1.25}` + "\n" +
+			`{"currency":"EUR","clickId":"click-000000002","spend":2,"more":{"a":[1]}}` + "\n",
+			"JSON Lines utf-8 point; cost_id=clickId; cost_currency=currency; cost_amount=spend"},
+		"parquet": {parquetFile(t), "Parquet point; cost_id=click_id; cost_amount=spend; engaged_at=time"},
+		"empty":   {" \n", "error: is empty: not even names of columns"},
+		"NUL": {"a\x00b,c\n",
+			"error: holds NUL bytes: it is UTF-16 without a mark, as format: {encoding: utf-16le} says, or no text " +
+				"at all; want CSV, JSON Lines, Parquet or XLSX, plain or under gzip or zstd"},
+		"no object": {"{\n", "error: it has no JSON object"},
+		"cut": {"click_id,spend\n" + many(20_000),
+			"CSV utf-8 comma point; cost_id=click_id; cost_amount=spend"},
 	} {
 		if got := looked(t, c.text); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
@@ -129,7 +169,8 @@ func many(n int) string {
 // Sums of a period, by what is bought, with or without counts, are told from single clicks.
 func TestSums(t *testing.T) {
 	for names, want := range map[string]string{
-		"Day,Campaign,Cost,Clicks": "Day and Campaign", "Clicks,Cost,Date": "Date", "Campaign name,Amount spent (EUR),Impressions": "Campaign name", "day,campaign,cost": "day and campaign",
+		"Day,Campaign,Cost,Clicks": "Day and Campaign", "Clicks,Cost,Date": "Date",
+		"Campaign name,Amount spent (EUR),Impressions": "Campaign name", "day,campaign,cost": "day and campaign",
 		"click_id,date,cost": "", "campaign,click_id,cost": "", "cost": "", "clicks,cost": "",
 	} {
 		f := &File{Names: strings.Split(names, ",")}

@@ -8,41 +8,55 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// synonyms are the names that partners give to the fields of a record of spend, as fold writes them, the clearest first. They
-// are of exports in English, German and French.
+// synonyms are the names that partners give to the fields of a record of spend, as fold writes
+// them, the clearest first. They are of exports in English, German and French.
 var synonyms = map[string][]string{
 	"cost_id": {
-		"costid", "clickid", "impressionid", "engagementid", "clickidentifier", "clicktrackingid", "transactionid", "auctionid", "auctionid64", "bidid", "visitid",
+		"costid", "clickid", "impressionid", "engagementid", "clickidentifier", "clicktrackingid", "transactionid",
+		"auctionid", "auctionid64", "bidid", "visitid",
 		"gclid", "fbclid", "ttclid", "msclkid", "clickref", "trackingid",
-		"klickid", "klickkennung", "impressionsid", "idclic", "idduclic", "clicid", "identifiantclic", "identifiantduclic", "identifiantdeclic",
+		"klickid", "klickkennung", "impressionsid", "idclic", "idduclic", "clicid", "identifiantclic",
+		"identifiantduclic", "identifiantdeclic",
 	},
 	"cost_type": {
-		"costtype", "pricingmodel", "pricingtype", "costmodel", "billingtype", "billingmodel", "pricing", "bidtype", "type",
-		"kostenart", "kostenmodell", "abrechnungsmodell", "abrechnungsart", "preismodell", "typedecout", "typecout", "modeledecout", "modeletarifaire", "modeledetarification",
+		"costtype", "pricingmodel", "pricingtype", "costmodel", "billingtype", "billingmodel", "pricing", "bidtype",
+		"type",
+		"kostenart", "kostenmodell", "abrechnungsmodell", "abrechnungsart", "preismodell", "typedecout", "typecout",
+		"modeledecout", "modeletarifaire", "modeledetarification",
 	},
 	"cost_currency": {
-		"costcurrency", "currency", "currencycode", "spendcurrency", "billingcurrency", "accountcurrency", "isocurrency", "curr", "advertisercurrency", "buyercurrency", "advertisercurrencycode", "advertisercurrencycodeid",
+		"costcurrency", "currency", "currencycode", "spendcurrency", "billingcurrency", "accountcurrency",
+		"isocurrency", "curr", "advertisercurrency", "buyercurrency", "advertisercurrencycode",
+		"advertisercurrencycodeid",
 		"wahrung", "waehrung", "wahrungscode", "waehrungscode", "devise", "codedevise", "monnaie",
 	},
 	"cost_amount": {
-		"costamount", "cost", "costs", "spend", "adspend", "amount", "amountspent", "campaigncost", "campaignspend", "mediacost", "mediaspend", "totalcost", "totalspend", "netcost", "clickcost", "impressioncost", "costvalue", "advertisercost", "advertisercostinadvertisercurrency", "mediacostdollarscpm", "price", "clickprice", "pricepaid", "cpc", "cpm",
-		"kosten", "ausgaben", "werbeausgaben", "werbekosten", "betrag", "ausgegebenerbetrag", "mediakosten", "kampagnenkosten", "gesamtkosten",
-		"cout", "couts", "depense", "depenses", "montant", "montantdepense", "coutcampagne", "coutdelacampagne", "couttotal",
+		"costamount", "cost", "costs", "spend", "adspend", "amount", "amountspent", "campaigncost", "campaignspend",
+		"mediacost", "mediaspend", "totalcost", "totalspend", "netcost", "clickcost", "impressioncost", "costvalue",
+		"advertisercost", "advertisercostinadvertisercurrency", "mediacostdollarscpm", "price", "clickprice",
+		"pricepaid", "cpc", "cpm",
+		"kosten", "ausgaben", "werbeausgaben", "werbekosten", "betrag", "ausgegebenerbetrag", "mediakosten",
+		"kampagnenkosten", "gesamtkosten",
+		"cout", "couts", "depense", "depenses", "montant", "montantdepense", "coutcampagne", "coutdelacampagne",
+		"couttotal",
 	},
 	"tag": {"tag", "tags", "label", "etikett", "schlagwort", "etiquette", "libelle"},
 	"engaged_at": {
-		"engagedat", "clicktime", "clicktimestamp", "clickdatetime", "clickdate", "impressiontime", "engagementtime", "datetime", "timestamp", "eventtime", "eventtimestamp", "clickedat", "logentrytime", "eventcreatedon", "visittimestamp",
+		"engagedat", "clicktime", "clicktimestamp", "clickdatetime", "clickdate", "impressiontime", "engagementtime",
+		"datetime", "timestamp", "eventtime", "eventtimestamp", "clickedat", "logentrytime", "eventcreatedon",
+		"visittimestamp",
 		"impressiontimestamp", "attributedtouchtime", "datereceived", "unixtimestamp", "time", "date",
 		"klickzeit", "klickzeitpunkt", "klickdatum", "zeitpunkt", "datumuhrzeit", "datumzeit", "zeit", "datum",
 		"heureduclic", "dateduclic", "dateheure", "dateetheure", "horodatage", "heure",
 	},
 }
 
-var accents = strings.NewReplacer("ä", "a", "à", "a", "â", "a", "á", "a", "é", "e", "è", "e", "ê", "e", "ë", "e", "î", "i", "ï", "i", "ô", "o", "ö", "o", "ó", "o",
+var accents = strings.NewReplacer("ä", "a", "à", "a", "â", "a", "á", "a", "é", "e", "è", "e", "ê", "e", "ë", "e", "î",
+	"i", "ï", "i", "ô", "o", "ö", "o", "ó", "o",
 	"û", "u", "ù", "u", "ü", "u", "ç", "c", "ß", "ss", "œ", "oe")
 
-// fold writes a name without what people write differently: capitals, blanks, signs and accents. Accents that stand behind
-// their letter as a character of their own fall away with the signs.
+// fold writes a name without what people write differently: capitals, blanks, signs and accents.
+// Accents that stand behind their letter as a character of their own fall away with the signs.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -58,7 +72,8 @@ var priced = lazy.Regexp(`^(.*?)[\s_]*(?:\(|\[|\bin |_in_|,|/|-|_)\s*([A-Za-z]{3
 // signs of currencies that stand for one of them. A dollar may be of many countries.
 var signs = map[string]string{"€": "EUR", "£": "GBP"}
 
-// named gives how clearly a name is that of a field, from 0 on; -1: not at all. A currency in the name of an amount is given too.
+// named gives how clearly a name is that of a field, from 0 on; -1: not at all. A currency in the
+// name of an amount is given too.
 func named(field, name string, isCurrency func(string) bool) (rank int, currency string) {
 	if fold(name) == fold(field) {
 		return 0, ""

@@ -4,13 +4,19 @@ import (
 	"slices"
 )
 
-// daily are the names of what reports count by day: periods, what is bought, and counts, in their order.
+// daily are the names of what reports count by day: periods, what is bought, and counts, in their
+// order.
 var daily = [3][]string{
-	{"day", "date", "reportdate", "gregoriandate", "timeperiod", "reportingstarts", "reportingends", "datestart", "datestop", "byday", "stattimeday", "starttime", "endtime", "week", "month", "hour",
-		"tag", "datum", "tagesdatum", "jour", "auswertungsbeginn", "auswertungsende", "debutdesrapports", "findesrapports"},
-	{"campaign", "campaignname", "campaignid", "adgroup", "adgroupname", "adgroupid", "adset", "adsetname", "adsetid", "ad", "adname", "adid", "account", "accountname", "accountnumber", "keyword",
-		"kampagne", "kampagnenname", "anzeigengruppe", "anzeigengruppenname", "campagne", "nomdelacampagne", "adsquadname"},
-	{"impressions", "impr", "clicks", "taps", "swipes", "swipeups", "installs", "conversions", "reach", "ctr", "ctrall", "avgcpc", "averagecpc", "avgcpt", "linkclicks", "results", "paidimpressions", "installstotal", "tapinstalls",
+	{"day", "date", "reportdate", "gregoriandate", "timeperiod", "reportingstarts", "reportingends", "datestart",
+		"datestop", "byday", "stattimeday", "starttime", "endtime", "week", "month", "hour",
+		"tag", "datum", "tagesdatum", "jour", "auswertungsbeginn", "auswertungsende", "debutdesrapports",
+		"findesrapports"},
+	{"campaign", "campaignname", "campaignid", "adgroup", "adgroupname", "adgroupid", "adset", "adsetname", "adsetid",
+		"ad", "adname", "adid", "account", "accountname", "accountnumber", "keyword",
+		"kampagne", "kampagnenname", "anzeigengruppe", "anzeigengruppenname", "campagne", "nomdelacampagne",
+		"adsquadname"},
+	{"impressions", "impr", "clicks", "taps", "swipes", "swipeups", "installs", "conversions", "reach", "ctr", "ctrall",
+		"avgcpc", "averagecpc", "avgcpt", "linkclicks", "results", "paidimpressions", "installstotal", "tapinstalls",
 		"impressionen", "klicks", "clics", "reichweite", "couverture", "resultate", "resultats"},
 }
 
@@ -31,11 +37,15 @@ func score(row []string) (n int) {
 	return n
 }
 
-// Sums tells whether the file has sums of a period, or by campaign or what else is bought, as platforms report them: by what, for people.
+// Sums tells whether the file has sums of a period, or by campaign or what else is bought, as
+// platforms report them: by what, for people.
 func (f *File) Sums() (by string, so bool) {
 	var found []string
 	for _, list := range daily {
-		if at := slices.IndexFunc(f.Names, func(column string) bool { return slices.Contains(list, fold(column)) }); at >= 0 {
+		if at := slices.IndexFunc(f.Names, func(column string) bool {
+			return slices.Contains(list,
+				fold(column))
+		}); at >= 0 {
 			found = append(found, f.Names[at])
 		}
 	}

@@ -1,5 +1,5 @@
-// Package accept has the command accept. Without it, a person who knows that rows may go would have to wait for three days, or lower the
-// guard for all tables.
+// Package accept has the command accept. Without it, a person who knows that rows may go would have
+// to wait for three days, or lower the guard for all tables.
 package accept
 
 import (
@@ -43,12 +43,14 @@ The exit code is 3 when there is nothing to accept.`,
 				return exit.Usage(errors.New("--reason: want a text that says why the rows may go; it is recorded"))
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
-				accepted, err := accept(ctx, s, names[0], days, &ledger.Acceptance{At: time.Now().UTC(), Reason: reason, Person: true})
+				accepted, err := accept(ctx, s, names[0], days, &ledger.Acceptance{At: time.Now().UTC(), Reason: reason,
+					Person: true})
 				if n := len(accepted); n > 0 {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s accepted, %s\n",
 						names[0], human.Plural(n, "partition"), human.Range(accepted[0], accepted[n-1]))
 				} else if err == nil {
-					err = &exit.Error{Code: jobs.ExitSome, Err: fmt.Errorf("%s: nothing of these days is held back, or differs for good", names[0])}
+					err = &exit.Error{Code: jobs.ExitSome,
+						Err: fmt.Errorf("%s: nothing of these days is held back, or differs for good", names[0])}
 				}
 				return err
 			})
@@ -60,13 +62,15 @@ The exit code is 3 when there is nothing to accept.`,
 }
 
 // accept records that what is held back may be published, and gives the partitions.
-func accept(ctx context.Context, s *wire.Session, name, days string, why *ledger.Acceptance) (accepted []civil.Date, err error) {
+func accept(ctx context.Context, s *wire.Session, name, days string, why *ledger.Acceptance) (accepted []civil.Date,
+	err error) {
 	job, err := s.ChooseOne(name)
 	if err != nil {
 		return nil, err
 	}
 	if job.Report == nil {
-		return nil, exit.Usage(fmt.Errorf("job %s is of kind %s; only those of kind report hold answers back", name, job.Kind))
+		return nil, exit.Usage(fmt.Errorf("job %s is of kind %s; only those of kind report hold answers back", name,
+			job.Kind))
 	}
 	var first, last civil.Date
 	if days != "" {

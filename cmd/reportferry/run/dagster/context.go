@@ -1,5 +1,6 @@
-// Package dagster speaks Dagster Pipes, the protocol between an orchestrator's step and the process that it starts. Without it, Dagster
-// would know that a process ended well, but not which table's days are there, and with what content.
+// Package dagster speaks Dagster Pipes, the protocol between an orchestrator's step and the process
+// that it starts. Without it, Dagster would know that a process ended well, but not which table's
+// days are there, and with what content.
 //
 //	DAGSTER_PIPES_CONTEXT ─ Open ─▶ Pipes ─┬─ Range: which days the step asks for
 //	                                       └─ Listen ───▶ DAGSTER_PIPES_MESSAGES: materialization, checks, the result
@@ -49,7 +50,8 @@ type step struct {
 	Window *window `json:"partition_time_window"`
 	Extras struct {
 		Checks []string `json:"reportferry_checks"` // those that the asset declares
-		Window *window  `json:"reportferry_window"` // of a backfill in one run, which Dagster's own context doesn't have
+		// Of a backfill in one run, which Dagster's own context doesn't have.
+		Window *window `json:"reportferry_window"`
 	} `json:"extras"`
 }
 
@@ -58,7 +60,8 @@ type window struct {
 	End   string `json:"end"` // not in it
 }
 
-// Open reads the step that the environment names. stdout and stderr are where messages go when the step reads them there.
+// Open reads the step that the environment names. stdout and stderr are where messages go when the
+// step reads them there.
 func Open(lookup func(string) (string, bool), stdout, stderr io.Writer) (*Pipes, error) {
 	text, set := lookup(Variable)
 	if !set {
@@ -84,7 +87,8 @@ func Open(lookup func(string) (string, bool), stdout, stderr io.Writer) (*Pipes,
 			return nil, exit.Usage(fmt.Errorf("%s: %w", Variable, err))
 		}
 	default:
-		return nil, exit.Usage(fmt.Errorf("%s: want a path or data; other ways to pass the context aren't known here", Variable))
+		return nil, exit.Usage(fmt.Errorf("%s: want a path or data; other ways to pass the context aren't known here",
+			Variable))
 	}
 	text, _ = lookup(messages)
 	var way struct {
@@ -103,7 +107,8 @@ func Open(lookup func(string) (string, bool), stdout, stderr io.Writer) (*Pipes,
 		p.to = stderr
 	default:
 		if p.file == "" {
-			return nil, exit.Usage(fmt.Errorf("%s: want a path, or stdout or stderr; messages to object stores aren't known here", messages))
+			return nil, exit.Usage(fmt.Errorf("%s: want a path, or stdout or stderr; messages to object stores "+
+				"aren't known here", messages))
 		}
 	}
 	return p, nil
@@ -122,7 +127,8 @@ func decode(text string, into any) error {
 	return json.NewDecoder(z).Decode(into)
 }
 
-// Range gives the days that the step asks for, both ends included; false when it asks for none, because its asset has no partitions.
+// Range gives the days that the step asks for, both ends included; false when it asks for none,
+// because its asset has no partitions.
 func (p *Pipes) Range() (first, last string, asked bool, err error) {
 	if p == nil {
 		return "", "", false, nil

@@ -49,25 +49,33 @@ func TestRange(t *testing.T) {
 		{"no partitions", about{"partition_key": nil}, "", "", ""},
 		{"a day", about{"partition_key": "2026-01-31"}, "2026-01-31", "2026-01-31", ""},
 		{"an hour", about{"partition_key": "2026-01-31-13:00"}, "2026-01-31", "2026-01-31", ""},
-		{"a range of keys", about{"partition_key_range": about{"start": "2026-01-30", "end": "2026-02-02"}}, "2026-01-30", "2026-02-02", ""},
-		{"a month", about{"partition_key": "2026-02-01", "partition_time_window": about{"start": "2026-02-01T00:00:00+00:00", "end": "2026-03-01T00:00:00+00:00"}}, "2026-02-01", "2026-02-28", ""},
-		{"a day elsewhere", about{"partition_time_window": about{"start": "2026-02-01T00:00:00-08:00", "end": "2026-02-02T00:00:00-08:00"}}, "2026-02-01", "2026-02-01", ""},
-		{"a range in one run", about{"extras": about{"reportferry_window": about{"start": "2026-02-01T00:00:00+09:00", "end": "2026-02-04T00:00:00+09:00"}}}, "2026-02-01", "2026-02-03", ""},
+		{"a range of keys", about{"partition_key_range": about{"start": "2026-01-30", "end": "2026-02-02"}},
+			"2026-01-30", "2026-02-02", ""},
+		{"a month", about{"partition_key": "2026-02-01",
+			"partition_time_window": about{"start": "2026-02-01T00:00:00+00:00", "end": "2026-03-01T00:00:00+00:00"}},
+			"2026-02-01", "2026-02-28", ""},
+		{"a day elsewhere", about{"partition_time_window": about{"start": "2026-02-01T00:00:00-08:00",
+			"end": "2026-02-02T00:00:00-08:00"}}, "2026-02-01", "2026-02-01", ""},
+		{"a range in one run", about{"extras": about{"reportferry_window": about{"start": "2026-02-01T00:00:00+09:00",
+			"end": "2026-02-04T00:00:00+09:00"}}}, "2026-02-01", "2026-02-03", ""},
 		{"two dimensions", about{"partition_key": "2026-01-31|eu"}, "", "", "several dimensions"},
 		{"no day", about{"partition_key": "blue"}, "", "", `"blue" doesn't begin with a date`},
 	} {
-		p, err := Open(lookup(map[string]string{Variable: param(t, about{"data": c.step}), messages: param(t, about{"stdio": "stderr"})}), nil, &bytes.Buffer{})
+		p, err := Open(lookup(map[string]string{Variable: param(t, about{"data": c.step}),
+			messages: param(t, about{"stdio": "stderr"})}), nil, &bytes.Buffer{})
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
 		first, last, asked, err := p.Range()
-		if first != c.first || last != c.last || asked != (c.first != "") || (err == nil) != (c.err == "") || err != nil && (!strings.Contains(err.Error(), c.err) || exit.CodeOf(err) != 2) {
+		if first != c.first || last != c.last || asked != (c.first != "") || (err == nil) != (c.err == "") ||
+			err != nil && (!strings.Contains(err.Error(), c.err) || exit.CodeOf(err) != 2) {
 			t.Errorf("%s: %s to %s, %v, %v", c.name, first, last, asked, err)
 		}
 	}
 }
 
-// The context comes in a file or in the variable, messages go to a file or a stream; what isn't known is refused.
+// The context comes in a file or in the variable, messages go to a file or a stream; what isn't
+// known is refused.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "context")
@@ -80,12 +88,14 @@ func TestOpen(t *testing.T) {
 	to := filepath.Join(dir, "messages")
 	for _, way := range []about{{"path": to}, {"stdio": "stdout"}, {"buffered_stdio": "stdout"}} {
 		var out bytes.Buffer
-		l, err := Listen(lookup(map[string]string{Variable: param(t, about{"path": file}), messages: param(t, way)}), &out, nil)
+		l, err := Listen(lookup(map[string]string{Variable: param(t, about{"path": file}), messages: param(t, way)}),
+			&out, nil)
 		if err != nil {
 			t.Fatal(way, err)
 		}
 		failed := &exit.Error{Code: 2, Err: errors.New("wrong")}
-		if err := errors.Join(l.(*Pipes).message("log", about{"message": "hi"}), l.Closed(t.Context(), 2, failed)); err != nil {
+		if err := errors.Join(l.(*Pipes).message("log", about{"message": "hi"}),
+			l.Closed(t.Context(), 2, failed)); err != nil {
 			t.Error(err)
 		}
 		said, _ := os.ReadFile(to)
@@ -97,7 +107,8 @@ func TestOpen(t *testing.T) {
 				Method  string
 				Params  map[string]any
 			}
-			if err := json.Unmarshal([]byte(line), &m); err != nil || m.Version != "0.1" || m.Method != []string{"opened", "log", "closed"}[i] {
+			if err := json.Unmarshal([]byte(line), &m); err != nil || m.Version != "0.1" ||
+				m.Method != []string{"opened", "log", "closed"}[i] {
 				t.Errorf("%v: line %d: %v %s", way, i, err, line)
 			}
 			if m.Method == "closed" && !strings.Contains(fmt.Sprint(m.Params), "wrong") {

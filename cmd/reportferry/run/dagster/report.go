@@ -46,7 +46,8 @@ func (p *Pipes) message(method string, params any) error {
 	return errors.Join(err, file.Close())
 }
 
-// Listen opens the step that the environment names, and tells it that the process has understood it. Without one the listener is deaf.
+// Listen opens the step that the environment names, and tells it that the process has understood
+// it. Without one the listener is deaf.
 func Listen(lookup func(string) (string, bool), stdout, stderr io.Writer) (wire.Listener, error) {
 	p, err := Open(lookup, stdout, stderr)
 	if p == nil || err != nil {
@@ -63,7 +64,8 @@ func (p *Pipes) Closed(_ context.Context, code int, err error) error {
 		if silent := (*exit.Error)(nil); err != nil && (!errors.As(err, &silent) || silent.Err != nil) {
 			said = err.Error()
 		}
-		params["exception"] = map[string]any{"message": said, "stack": []string{}, "name": exit.Reason(err), "cause": nil, "context": nil}
+		params["exception"] = map[string]any{"message": said, "stack": []string{}, "name": exit.Reason(err),
+			"cause": nil, "context": nil}
 	}
 	return p.message("closed", params)
 }
@@ -83,7 +85,8 @@ func (p *Pipes) Ended(ctx context.Context, s *wire.Ran) error {
 	return errors.Join(errs...)
 }
 
-// assetOf is the asset that a job fills: the only one of the step, or the one of its name or its table's.
+// assetOf is the asset that a job fills: the only one of the step, or the one of its name or its
+// table's.
 func (p *Pipes) assetOf(j result.Job) string {
 	if len(p.step.Assets) == 1 {
 		return p.step.Assets[0]
@@ -95,8 +98,9 @@ func (p *Pipes) assetOf(j result.Job) string {
 	return p.step.Assets[i]
 }
 
-// materialized reports the asset. The protocol has one message for all partitions of a step, so that of several it has their rows in
-// all and a version of all their contents, and comes only when each of them is there. What became of each is in the custom message.
+// materialized reports the asset. The protocol has one message for all partitions of a step, so
+// that of several it has their rows in all and a version of all their contents, and comes only when
+// each of them is there. What became of each is in the custom message.
 func (p *Pipes) materialized(asset string, j result.Job) error {
 	if len(j.Partitions) == 0 || slices.ContainsFunc(j.Partitions, func(p result.Partition) bool { return !There(p) }) {
 		return nil
@@ -126,7 +130,8 @@ func (p *Pipes) materialized(asset string, j result.Job) error {
 	if version == "" {
 		version = "empty" // no rows, and never had any
 	}
-	return p.message("report_asset_materialization", map[string]any{"asset_key": asset, "data_version": version, "metadata": about})
+	return p.message("report_asset_materialization", map[string]any{"asset_key": asset, "data_version": version,
+		"metadata": about})
 }
 
 // There tells whether a partition's rows are what the service said when it was asked last.
@@ -168,10 +173,12 @@ func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j re
 	}
 	problems := object(append([]ledger.Problem{}, in.Problems...))
 	check(Reconciled, len(differing) == 0, "ERROR", map[string]any{
-		"partitions": number(len(j.Partitions)), "unchecked": number(unchecked), "differing": object(differing), "problems": problems,
+		"partitions": number(len(j.Partitions)), "unchecked": number(unchecked), "differing": object(differing),
+		"problems": problems,
 	})
 	if c.Sinks != nil {
-		check(Fresh, in.Missing() == 0, "WARN", map[string]any{"missing": number(in.Missing()), "newest_complete": text(cmp.Or(j.Newest, "none")), "problems": problems})
+		check(Fresh, in.Missing() == 0, "WARN", map[string]any{"missing": number(in.Missing()),
+			"newest_complete": text(cmp.Or(j.Newest, "none")), "problems": problems})
 	}
 	return errors.Join(errs...)
 }

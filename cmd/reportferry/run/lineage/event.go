@@ -61,8 +61,9 @@ func facet(version string, fields map[string]any) map[string]any {
 	return fields
 }
 
-// runID is the ID of a job's part in a run: a UUID made of both, so that who sees an event twice sees that. It has the form of version
-// 8, which is for IDs of one's own making (https://www.rfc-editor.org/rfc/rfc9562#section-5.8).
+// runID is the ID of a job's part in a run: a UUID made of both, so that who sees an event twice
+// sees that. It has the form of version 8, which is for IDs of one's own making
+// (https://www.rfc-editor.org/rfc/rfc9562#section-5.8).
 func runID(id, job string) string {
 	sum := sha256.Sum256([]byte(id + "\n" + job))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
@@ -70,7 +71,8 @@ func runID(id, job string) string {
 	return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
 }
 
-// place is a table in a sink, by OpenLineage's rules for names (https://openlineage.io/docs/spec/naming).
+// place is a table in a sink, by OpenLineage's rules for names
+// (https://openlineage.io/docs/spec/naming).
 func place(sink, table string) (namespace, name string) {
 	at, err := url.Parse(sink)
 	if err != nil {
@@ -82,9 +84,11 @@ func place(sink, table string) (namespace, name string) {
 		return "bigquery", strings.Join([]string{at.Host, strings.Trim(at.Path, "/"), table}, ".")
 	case "postgres":
 		database, schema, _ := strings.Cut(strings.Trim(at.Path, "/"), "/")
-		return "postgres://" + net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), "5432")), strings.Join([]string{database, cmp.Or(schema, "public"), table}, ".")
+		return "postgres://" + net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), "5432")),
+			strings.Join([]string{database, cmp.Or(schema, "public"), table}, ".")
 	case "iceberg":
-		// The rules have no line for Iceberg. Engines name a table within a catalog that they call by a name of their own, as the URL does.
+		// The rules have no line for Iceberg. Engines name a table within a catalog that they call
+		// by a name of their own, as the URL does.
 		return "iceberg://" + at.Host, strings.Trim(at.Path, "/") + "." + table
 	case "file":
 		return "file", path.Join(at.Host, at.Path, table)

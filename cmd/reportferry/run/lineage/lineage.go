@@ -1,5 +1,5 @@
-// Package lineage tells a catalogue of OpenLineage which job fills which table, and when. Without it, the tables of a warehouse would
-// begin nowhere in the graph that others look at.
+// Package lineage tells a catalogue of OpenLineage which job fills which table, and when. Without
+// it, the tables of a warehouse would begin nowhere in the graph that others look at.
 //
 //	a run begins ─ START  ─┐
 //	a run ends ─── COMPLETE, ABORT or FAIL ─┴─▶ OPENLINEAGE_URL, one event a job
@@ -43,9 +43,11 @@ func Listener(p *wire.Program) wire.Listener {
 		return wire.Deaf{}
 	}
 	c := &catalogue{
-		address: strings.TrimRight(base, "/") + "/" + strings.TrimLeft(cmp.Or(get("OPENLINEAGE_ENDPOINT"), "api/v1/lineage"), "/"),
-		key:     get("OPENLINEAGE_API_KEY"), namespace: cmp.Or(get("OPENLINEAGE_NAMESPACE"), "default"), version: p.Version,
-		http: notify.NewPoster(),
+		address: strings.TrimRight(base, "/") + "/" + strings.TrimLeft(cmp.Or(get("OPENLINEAGE_ENDPOINT"),
+			"api/v1/lineage"), "/"),
+		key: get("OPENLINEAGE_API_KEY"), namespace: cmp.Or(get("OPENLINEAGE_NAMESPACE"), "default"),
+		version: p.Version,
+		http:    notify.NewPoster(),
 	}
 	if parts := strings.Split(get("OPENLINEAGE_PARENT_ID"), "/"); len(parts) >= 3 {
 		c.parent = []string{parts[0], strings.Join(parts[1:len(parts)-1], "/"), parts[len(parts)-1]}
@@ -84,17 +86,21 @@ func (c *catalogue) send(ctx context.Context, e event) error {
 // event is what is known of a job at any moment.
 func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.Time, name string) event {
 	e := event{
-		Type: typ, Time: at.UTC(), Producer: producer, SchemaURL: spec + "2-0-2/OpenLineage.json#/$defs/RunEvent", Inputs: []dataset{}, Outputs: []dataset{},
+		Type: typ, Time: at.UTC(), Producer: producer, SchemaURL: spec + "2-0-2/OpenLineage.json#/$defs/RunEvent",
+		Inputs: []dataset{}, Outputs: []dataset{},
 		Run: run{ID: runID(s.RunID, name), Facets: map[string]any{
-			"processing_engine": facet("1-1-1/ProcessingEngineRunFacet", map[string]any{"name": "reportferry", "version": c.version}),
+			"processing_engine": facet("1-1-1/ProcessingEngineRunFacet",
+				map[string]any{"name": "reportferry", "version": c.version}),
 		}},
 		Job: job{Namespace: c.namespace, Name: name, Facets: map[string]any{
-			"jobType": facet("2-0-4/JobTypeJobFacet", map[string]any{"processingType": "BATCH", "integration": "REPORTFERRY", "jobType": "JOB"}),
+			"jobType": facet("2-0-4/JobTypeJobFacet", map[string]any{"processingType": "BATCH",
+				"integration": "REPORTFERRY", "jobType": "JOB"}),
 		}},
 	}
 	if c.parent != nil {
 		e.Run.Facets["parent"] = facet("1-2-0/ParentRunFacet", map[string]any{
-			"job": map[string]any{"namespace": c.parent[0], "name": c.parent[1]}, "run": map[string]any{"runId": c.parent[2]},
+			"job": map[string]any{"namespace": c.parent[0], "name": c.parent[1]},
+			"run": map[string]any{"runId": c.parent[2]},
 		})
 	}
 	entry := s.Config.Job(name)
@@ -102,7 +108,8 @@ func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.
 		return e
 	}
 	if at, err := url.Parse(s.Config.Service.BaseURL); err == nil && at.Host != "" {
-		e.Inputs = append(e.Inputs, dataset{Namespace: at.Scheme + "://" + at.Host, Name: entry.Kind, Facets: map[string]any{}})
+		e.Inputs = append(e.Inputs, dataset{Namespace: at.Scheme + "://" + at.Host, Name: entry.Kind,
+			Facets: map[string]any{}})
 	}
 	facets := c.schema(ctx, s, entry.Table)
 	for _, sink := range entry.Sinks {
@@ -145,13 +152,15 @@ func (c *catalogue) ended(ctx context.Context, s *wire.Ran, res ledger.Result) e
 	}
 	e := c.event(ctx, s, typ, at, res.Job)
 	if typ == failed {
-		e.Run.Facets["errorMessage"] = facet("1-0-1/ErrorMessageRunFacet", map[string]any{"message": terminal.Text(res.Errs[0].Error()), "programmingLanguage": "go"})
+		e.Run.Facets["errorMessage"] = facet("1-0-1/ErrorMessageRunFacet",
+			map[string]any{"message": terminal.Text(res.Errs[0].Error()), "programmingLanguage": "go"})
 	}
 	o := res.Outcome
 	for i := range e.Outputs {
-		e.Outputs[i].Output = map[string]any{"outputStatistics": facet("1-0-2/OutputStatisticsOutputDatasetFacet", map[string]any{
-			"rowCount": o.Rows, "size": o.ParquetBytes / int64(len(e.Outputs)), "fileCount": o.Written,
-		})}
+		e.Outputs[i].Output = map[string]any{"outputStatistics": facet("1-0-2/OutputStatisticsOutputDatasetFacet",
+			map[string]any{
+				"rowCount": o.Rows, "size": o.ParquetBytes / int64(len(e.Outputs)), "fileCount": o.Written,
+			})}
 	}
 	return e
 }

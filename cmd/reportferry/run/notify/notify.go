@@ -1,5 +1,6 @@
-// Package notify has what tells people of a run that left something wrong, and the command that tries whether they can be told. Without it,
-// a table that is late would be found by whoever opens a dashboard.
+// Package notify has what tells people of a run that left something wrong, and the command that
+// tries whether they can be told. Without it, a table that is late would be found by whoever opens
+// a dashboard.
 //
 //	config, environment ─ receivers ─┐
 //	ledger, the run's errors ─ news ─┴─▶ internal/notify ─▶ one message each, once
@@ -50,7 +51,8 @@ func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 	}
 	m := notify.Message{
 		Title: "reportferry: a test", Lines: []string{"Messages arrive here."}, Link: s.Config.Console,
-		Items: []notify.Item{{Problem: notify.Problem{Job: "none", Reason: notify.Failed, What: "This is a test."}, Kind: "resolved", ID: "reportferry/test"}},
+		Items: []notify.Item{{Problem: notify.Problem{Job: "none", Reason: notify.Failed, What: "This is a test."},
+			Kind: "resolved", ID: "reportferry/test"}},
 	}
 	failed := 0
 	for i, c := range s.Config.Notify {
@@ -73,8 +75,8 @@ func try(ctx context.Context, cmd *cobra.Command, s *wire.Session) error {
 	return nil
 }
 
-// Send sends those whom the config names what a run has left, found mended or met. It changes nothing of the run: what can't be sent is a
-// warning, and sent by the next one.
+// Send sends those whom the config names what a run has left, found mended or met. It changes
+// nothing of the run: what can't be sent is a warning, and sent by the next one.
 func Send(ctx context.Context, s *wire.Ran) error {
 	if len(s.Config.Notify) == 0 {
 		return nil
@@ -96,7 +98,8 @@ func Send(ctx context.Context, s *wire.Ran) error {
 			errs = append(errs, fmt.Errorf("%s: %w", c.URL, err))
 			continue
 		}
-		n.Receivers = append(n.Receivers, notify.Receiver{Name: c.URL, On: c.On, Jobs: c.Jobs, Remind: c.Remind, Send: send})
+		n.Receivers = append(n.Receivers, notify.Receiver{Name: c.URL, On: c.On, Jobs: c.Jobs, Remind: c.Remind,
+			Send: send})
 	}
 	return errors.Join(append(errs, notify.Send(ctx, n))...)
 }

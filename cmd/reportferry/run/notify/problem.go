@@ -25,19 +25,23 @@ import (
 
 // ofTables are the problems that the ledger shows, by the conditions of partitions.
 var ofTables = map[refresh.Condition]string{
-	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale, refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
-	refresh.DiffersAlike: notify.Unreconciled, refresh.Suspicious: notify.HeldBack, refresh.Mixed: notify.Stale, refresh.Deleted: notify.Stale, refresh.Replaced: notify.Stale,
+	refresh.Broken: notify.Failed, refresh.CutOff: notify.Stale, refresh.Absent: notify.Stale,
+	refresh.HeldBack: notify.HeldBack, refresh.Differs: notify.Unreconciled,
+	refresh.DiffersAlike: notify.Unreconciled, refresh.Suspicious: notify.HeldBack, refresh.Mixed: notify.Stale,
+	refresh.Deleted: notify.Stale, refresh.Replaced: notify.Stale,
 	refresh.TooOld:       notify.Failed,
 	refresh.ChangedFinal: notify.ChangedAfterFinal, refresh.MovedAndLeft: notify.ChangedAfterFinal,
 }
 
 // commands are what to type about a problem that only the errors of a run show; %s is the job.
 var commands = map[string]string{
-	notify.Failed: "reportferry gaps %s", notify.Denied: "reportferry check %s", notify.Schema: "reportferry check %s", notify.Conflict: "reportferry check %s",
+	notify.Failed: "reportferry gaps %s", notify.Denied: "reportferry check %s", notify.Schema: "reportferry check %s",
+	notify.Conflict: "reportferry check %s",
 }
 
-// problemsOf are those of a table: of each reason one for every row of partitions that follow one another. Numbers that changed after
-// they had been final, or that stay although the service has changed them, are named by the content that the ledger has.
+// problemsOf are those of a table: of each reason one for every row of partitions that follow one
+// another. Numbers that changed after they had been final, or that stay although the service has
+// changed them, are named by the content that the ledger has.
 func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
 	if s.Err != nil || s.Inspect == nil {
 		return nil
@@ -85,15 +89,18 @@ func problemsOf(s pages.JobStatus, again string) (list []notify.Problem) {
 	return list
 }
 
-// problemsOfFiles is the one that rows of files that a job has pushed weren't taken. Each content of a file is said once.
+// problemsOfFiles is the one that rows of files that a job has pushed weren't taken. Each content
+// of a file is said once.
 func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Problem {
-	p := notify.Problem{Job: s.Name, Reason: notify.NotTaken, Past: true, Do: "reportferry " + s.Kind + " status --job " + s.Name + again}
+	p := notify.Problem{Job: s.Name, Reason: notify.NotTaken, Past: true,
+		Do: "reportferry " + s.Kind + " status --job " + s.Name + again}
 	for _, f := range outbox.Latest(s.Pushed) {
 		if f.NotTaken() == 0 || f.Error != "" || f.Open() || now.Sub(f.Last) >= outbox.Recent {
 			continue
 		}
 		p.Records = append(p.Records, f.Name+"@"+f.Started.UTC().Format(time.RFC3339Nano))
-		p.What = short(fmt.Sprintf("%s: %s", terminal.Line(f.Name), runs.NotTaken(f.Refused, f.Rejected, f.Partly, f.Conflicts)))
+		p.What = short(fmt.Sprintf("%s: %s", terminal.Line(f.Name), runs.NotTaken(f.Refused, f.Rejected, f.Partly,
+			f.Conflicts)))
 	}
 	if p.Records == nil {
 		return nil
@@ -102,7 +109,8 @@ func problemsOfFiles(now time.Time, s pages.JobStatus, again string) []notify.Pr
 	return []notify.Problem{p}
 }
 
-// problemsOfRun are those that only the errors of a run show. The ledger may show units that failed.
+// problemsOfRun are those that only the errors of a run show. The ledger may show units that
+// failed.
 func problemsOfRun(res ledger.Result, shown bool, again string) (list []notify.Problem) {
 	for _, reason := range notify.Reasons {
 		p := notify.Problem{Job: res.Job, Reason: reason}

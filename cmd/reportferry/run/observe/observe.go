@@ -1,5 +1,6 @@
-// Package observe lets traces, metrics and logs of a run be collected. Without it each command that does runs would start and end
-// that in its own way, and a short process would end before anything was sent.
+// Package observe lets traces, metrics and logs of a run be collected. Without it each command that
+// does runs would start and end that in its own way, and a short process would end before anything
+// was sent.
 //
 //	environment ─ internal/telemetry ─┬─ steps of runs, by the context
 //	ledger ─ internal/console ────────┴─ gauges ─┬─ OTLP
@@ -27,15 +28,16 @@ import (
 // scrapeTime is how long the ledger may take to answer a scrape.
 const scrapeTime = 8 * time.Second
 
-// Once starts what the environment asks for, for the time of one run. The context that it gives is that of the run.
+// Once starts what the environment asks for, for the time of one run. The context that it gives is
+// that of the run.
 func Once(ctx context.Context, p *wire.Program, log *slog.Logger) (context.Context, *telemetry.Telemetry, error) {
 	t, err := start(ctx, p, log, nil)
 	p.Collected = t.Logs()
 	return t.In(ctx), t, err
 }
 
-// Serve starts what the environment asks for, and gives the handler of GET /metrics, for a process with many runs. Each of them is
-// a trace of its own.
+// Serve starts what the environment asks for, and gives the handler of GET /metrics, for a process
+// with many runs. Each of them is a trace of its own.
 func Serve(ctx context.Context, p *wire.Program, log *slog.Logger) (*telemetry.Telemetry, http.Handler, error) {
 	reader, handler, err := scrape()
 	if err != nil {
@@ -50,7 +52,8 @@ func Serve(ctx context.Context, p *wire.Program, log *slog.Logger) (*telemetry.T
 func scrape() (metric.Reader, http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo())
-	return reader, promhttp.HandlerFor(registry, promhttp.HandlerOpts{Timeout: scrapeTime, ErrorHandling: promhttp.ContinueOnError}), err
+	return reader, promhttp.HandlerFor(registry, promhttp.HandlerOpts{Timeout: scrapeTime,
+		ErrorHandling: promhttp.ContinueOnError}), err
 }
 
 func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric.Reader) (*telemetry.Telemetry, error) {
@@ -59,7 +62,8 @@ func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric
 		return value
 	}
 	t, err := telemetry.Start(ctx, telemetry.Options{
-		Getenv: getenv, Version: p.Version, Process: p.Task.Process(), Trace: p.Task.Trace(), Reason: exit.Reason, Log: log, Scrape: reader, Stays: reader != nil,
+		Getenv: getenv, Version: p.Version, Process: p.Task.Process(), Trace: p.Task.Trace(), Reason: exit.Reason,
+		Log: log, Scrape: reader, Stays: reader != nil,
 	})
 	if err != nil {
 		return nil, exit.Usage(err)
@@ -67,7 +71,8 @@ func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric
 	return t, nil
 }
 
-// Ledger makes the gauges show what a session's ledger holds. It is read when metrics are, and not before.
+// Ledger makes the gauges show what a session's ledger holds. It is read when metrics are, and not
+// before.
 func Ledger(t *telemetry.Telemetry, s *wire.Session) error {
 	if t == nil {
 		return nil

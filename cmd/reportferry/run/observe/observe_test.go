@@ -27,7 +27,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// scraped is what is said of three jobs: a table with gaps, one that can't be read, and one that fills none.
+// scraped is what is said of three jobs: a table with gaps, one that can't be read, and one that
+// fills none.
 func scraped(t *testing.T) string {
 	t.Helper()
 	l := ledger.Open(ledger.Options{Store: bucket.NewMemory(), URL: "mem://"})
@@ -36,15 +37,19 @@ func scraped(t *testing.T) string {
 	success := time.Unix(1767225600, 0)
 	late := console.TableState{Due: make([]refresh.Due, 4), Inspection: refresh.Inspection{
 		Fresh: refresh.Freshness{Newest: &newest, Success: &success}, Problems: []ledger.Problem{
-			{Condition: "unreconciled", Partitions: 1}, {Condition: "differs, standing", Partitions: 1}, {Condition: "changed after final", Partitions: 1}, {Condition: "moved and left", Partitions: 4},
+			{Condition: "unreconciled", Partitions: 1}, {Condition: "differs, standing", Partitions: 1},
+			{Condition: "changed after final", Partitions: 1}, {Condition: "moved and left", Partitions: 4},
 		},
-		Gaps: []refresh.Gap{{Partitions: 2, Closable: true, Reason: refresh.NeverFetched}, {Partitions: 1, Closable: true, Reason: refresh.NotDueYet}},
+		Gaps: []refresh.Gap{{Partitions: 2, Closable: true, Reason: refresh.NeverFetched},
+			{Partitions: 1, Closable: true, Reason: refresh.NotDueYet}},
 	}}
 	look := func(l console.TableState, err error) func(context.Context, ledger.Past) (console.TableState, error) {
 		return func(context.Context, ledger.Past) (console.TableState, error) { return l, err }
 	}
 	c := console.New(console.Options{Ledger: l, Jobs: []console.Job{
-		{Name: "late", Kind: "report", Zone: time.UTC, Inspect: look(late, nil)}, {Name: "bro\"ken", Kind: "report", Inspect: look(console.TableState{}, errors.New("secret"))}, {Name: "apps", Kind: "apps"},
+		{Name: "late", Kind: "report", Zone: time.UTC, Inspect: look(late, nil)},
+		{Name: "bro\"ken", Kind: "report", Inspect: look(console.TableState{}, errors.New("secret"))},
+		{Name: "apps", Kind: "apps"},
 	}})
 	return answered(t, func(ctx context.Context) []console.JobStatus { return c.See(ctx, 0) })
 }
@@ -56,7 +61,8 @@ func answered(t *testing.T, see func(context.Context) []console.JobStatus) strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	started, err := telemetry.Start(t.Context(), telemetry.Options{Getenv: func(string) string { return "" }, Version: "1.2.3", Scrape: reader, Log: slog.New(slog.DiscardHandler)})
+	started, err := telemetry.Start(t.Context(), telemetry.Options{Getenv: func(string) string { return "" },
+		Version: "1.2.3", Scrape: reader, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,19 +76,24 @@ func answered(t *testing.T, see func(context.Context) []console.JobStatus) strin
 func TestGaugesSayWhatTheLedgerSays(t *testing.T) {
 	text := scraped(t)
 	for _, want := range []string{
-		`reportferry_table_missing_partitions{job_name="late"} 2`, `reportferry_table_due_partitions{job_name="late"} 4`,
-		`reportferry_table_unreconciled_partitions{job_name="late"} 2`, `reportferry_table_changed_after_final_partitions{job_name="late"} 5`,
-		`reportferry_table_readable{job_name="late"} 1`, `reportferry_table_readable{job_name="bro\"ken"} 0`, `reportferry_job_last_success_timestamp_seconds{job_name="late"} 1.7672256e+09`,
+		`reportferry_table_missing_partitions{job_name="late"} 2`,
+		`reportferry_table_due_partitions{job_name="late"} 4`,
+		`reportferry_table_unreconciled_partitions{job_name="late"} 2`,
+		`reportferry_table_changed_after_final_partitions{job_name="late"} 5`,
+		`reportferry_table_readable{job_name="late"} 1`, `reportferry_table_readable{job_name="bro\"ken"} 0`,
+		`reportferry_job_last_success_timestamp_seconds{job_name="late"} 1.7672256e+09`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("there is no %s in\n%s", want, text)
 		}
 	}
 	age := regexp.MustCompile(`reportferry_table_freshness_seconds\{job_name="late"\} (\S+)`).FindStringSubmatch(text)
-	if age == nil || !strings.HasPrefix(age[1], "1") && !strings.HasPrefix(age[1], "2") || strings.Contains(text, "secret") {
+	if age == nil || !strings.HasPrefix(age[1], "1") && !strings.HasPrefix(age[1], "2") ||
+		strings.Contains(text, "secret") {
 		t.Errorf("freshness is %v in\n%s", age, text)
 	}
-	for _, never := range []string{`missing_partitions{job_name="bro`, `freshness_seconds{job_name="apps`, `freshness_seconds{job_name="bro`, `missing_partitions{job_name="apps`} {
+	for _, never := range []string{`missing_partitions{job_name="bro`, `freshness_seconds{job_name="apps`,
+		`freshness_seconds{job_name="bro`, `missing_partitions{job_name="apps`} {
 		if strings.Contains(text, never) {
 			t.Errorf("%s is told of, though nothing is known", never)
 		}
@@ -129,13 +140,16 @@ func TestTheDashboardsMetricsExist(t *testing.T) {
 	}
 }
 
-// However many tables a config has, those who collect its numbers get a bounded count of series: those that want to be looked at first,
-// and how many were left out.
+// However many tables a config has, those who collect its numbers get a bounded count of series:
+// those that want to be looked at first, and how many were left out.
 func TestTenThousandTablesHaveBoundedSeries(t *testing.T) {
 	list := make([]console.JobStatus, 10_000)
 	for i := range list {
 		list[i] = console.JobStatus{Job: console.Job{
-			Name: fmt.Sprintf("table%05d", i), Inspect: func(context.Context, ledger.Past) (console.TableState, error) { return console.TableState{}, nil },
+			Name: fmt.Sprintf("table%05d", i), Inspect: func(context.Context, ledger.Past) (console.TableState,
+				error) {
+				return console.TableState{}, nil
+			},
 			Files: func(context.Context) ([]outbox.File, error) { return nil, nil },
 		}, Newest: time.Now()}
 	}
@@ -146,10 +160,13 @@ func TestTenThousandTablesHaveBoundedSeries(t *testing.T) {
 	for name, family := range parsed(t, text) {
 		perName[name] = len(family)
 	}
-	if perName["reportferry_table_readable"] != 1000 || perName["reportferry_outbox_records"] != 999*7 || strings.Count(text, "\n") > 20_000 {
+	if perName["reportferry_table_readable"] != 1000 || perName["reportferry_outbox_records"] != 999*7 ||
+		strings.Count(text, "\n") > 20_000 {
 		t.Errorf("series by name: %v", perName)
 	}
-	for _, want := range []string{`reportferry_jobs_unlisted 9000`, `reportferry_table_unreconciled_partitions{job_name="table09876"} 3`, `reportferry_table_readable{job_name="table09877"} 0`} {
+	for _, want := range []string{`reportferry_jobs_unlisted 9000`,
+		`reportferry_table_unreconciled_partitions{job_name="table09876"} 3`,
+		`reportferry_table_readable{job_name="table09877"} 0`} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("there is no %s", want)
 		}

@@ -62,7 +62,8 @@ as the service wrote them.`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&by, "by", nil, "`dimensions` by which rows are added up, such as network,campaign")
-	cmd.Flags().StringVar(&against, "against", "", "the earlier content: its `number` in history, or the date at whose end it held; default: the one before")
+	cmd.Flags().StringVar(&against, "against", "",
+		"the earlier content: its `number` in history, or the date at whose end it held; default: the one before")
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many rows the table shows; 0 for all; json and csv have all")
 	form = p.AddOutput(cmd, "one object a row", row{}, "csv")
 	return cmd
@@ -71,7 +72,8 @@ as the service wrote them.`,
 var formats = map[string]func(shown, io.Writer) error{
 	wire.Text: shown.writeTable,
 	wire.JSON: shown.writeJSON,
-	"csv":     func(s shown, w io.Writer) error { return s.writeCSV(terminal.Data(w)) }, // escapes would change the data
+	"csv":     func(s shown, w io.Writer) error { return s.writeCSV(terminal.Data(w)) },
+	// escapes would change the data
 }
 
 // comparing reads the day and --against.

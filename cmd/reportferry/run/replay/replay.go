@@ -1,6 +1,6 @@
-// Package replay has the commands that read the raw answers that runs have kept: replay and diff. Without it, they would be bytes in a
-// bucket, and a lost table, a wrong type or a new sink would cost as many requests as the table has windows, whose answers may by
-// then say something else.
+// Package replay has the commands that read the raw answers that runs have kept: replay and diff.
+// Without it, they would be bytes in a bucket, and a lost table, a wrong type or a new sink would
+// cost as many requests as the table has windows, whose answers may by then say something else.
 //
 //	replay  raw answers ──▶ sinks, ledger    partitions are made again
 //	diff    raw answers ──▶ people           which rows a number moved in
@@ -86,7 +86,8 @@ func open(ctx context.Context, s *wire.Session, name string, a wire.Ask) (jobs.J
 		return jobs.Job{}, nil, err
 	}
 	if c.Report == nil {
-		return jobs.Job{}, nil, exit.Usage(fmt.Errorf("job %s is of kind %s; only those of kind report have raw answers", name, c.Kind))
+		return jobs.Job{}, nil, exit.Usage(fmt.Errorf("job %s is of kind %s; only those of kind report have raw "+
+			"answers", name, c.Kind))
 	}
 	job, err := s.Job(ctx, c, a)
 	if err != nil {

@@ -26,11 +26,13 @@ type shown struct {
 // marks are what rows of the table begin with.
 var marks = map[string]string{report.Appeared: "+", report.Vanished: "-", report.Changed: "~"}
 
-// writeTable writes each row under its dimensions, because several of them don't fit on a line beside their numbers.
+// writeTable writes each row under its dimensions, because several of them don't fit on a line
+// beside their numbers.
 func (s shown) writeTable(w io.Writer) error {
 	name := human.Range(s.Is.Partition, s.Is.Partition)
 	if s.Only {
-		fmt.Fprintf(w, "%s %s\n  is   %s\nThere is no other content to compare it with.\n", s.job, name, contentLine(s.Is))
+		fmt.Fprintf(w, "%s %s\n  is   %s\nThere is no other content to compare it with.\n", s.job, name,
+			contentLine(s.Is))
 		return nil
 	}
 	fmt.Fprintf(w, "%s %s\n", s.job, name)
@@ -58,7 +60,8 @@ func (s shown) writeTable(w io.Writer) error {
 		for i, cell := range r.Key {
 			names = append(names, human.Line(s.Dimensions[i]+" "+cmp.Or(cell, "(blank)")))
 		}
-		fmt.Fprintf(w, "\n%s %s\n", marks[r.Change], strings.ReplaceAll(human.Fold(strings.Join(names, ", "), 78), "\n", "\n  "))
+		fmt.Fprintf(w, "\n%s %s\n", marks[r.Change], strings.ReplaceAll(human.Fold(strings.Join(names, ", "), 78), "\n",
+			"\n  "))
 		for _, n := range r.Numbers {
 			text := human.Line(cmp.Or(n.Was, "NULL") + " -> " + cmp.Or(n.Is, "NULL"))
 			switch {
@@ -104,7 +107,8 @@ type (
 func (s shown) writeJSON(w io.Writer) error {
 	var rows []row
 	for _, r := range s.Rows {
-		out := row{s.job, human.Range(s.Is.Partition, s.Is.Partition), s.Was.Seq, s.Is.Seq, r.Change, map[string]string{}, map[string]number{}}
+		out := row{s.job, human.Range(s.Is.Partition, s.Is.Partition), s.Was.Seq, s.Is.Seq, r.Change,
+			map[string]string{}, map[string]number{}}
 		for i, cell := range r.Key {
 			out.Key[s.Dimensions[i]] = cell
 		}

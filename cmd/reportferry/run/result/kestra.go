@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 )
 
-// kestra writes a result as the lines of standard output that Kestra takes for outputs and metrics of a task
-// (https://kestra.io/docs/workflow-components/outputs, https://kestra.io/docs/expressions: ::{"outputs":{...}}::).
+// kestra writes a result as the lines of standard output that Kestra takes for outputs and metrics
+// of a task (https://kestra.io/docs/workflow-components/outputs,
+// https://kestra.io/docs/expressions: ::{"outputs":{...}}::).
 func kestra(r Run) ([]byte, error) {
 	type metric struct {
 		Name  string            `json:"name"`
@@ -18,11 +19,14 @@ func kestra(r Run) ([]byte, error) {
 	for _, j := range r.Jobs {
 		tags := map[string]string{"job": j.Job}
 		metrics = append(metrics,
-			metric{"rows", "counter", float64(j.Rows), tags}, metric{"written", "counter", float64(j.Written), tags}, metric{"unchanged", "counter", float64(j.Unchanged), tags},
-			metric{"failed", "counter", float64(j.Failed), tags}, metric{"left", "counter", float64(j.Left), tags}, metric{"requests", "counter", float64(j.Requests), tags})
+			metric{"rows", "counter", float64(j.Rows), tags}, metric{"written", "counter", float64(j.Written), tags},
+			metric{"unchanged", "counter", float64(j.Unchanged), tags},
+			metric{"failed", "counter", float64(j.Failed), tags}, metric{"left", "counter", float64(j.Left), tags},
+			metric{"requests", "counter", float64(j.Requests), tags})
 	}
 	var b bytes.Buffer
-	for _, line := range []any{map[string]any{"outputs": map[string]any{"result": r}}, map[string]any{"metrics": metrics}} {
+	for _, line := range []any{map[string]any{"outputs": map[string]any{"result": r}},
+		map[string]any{"metrics": metrics}} {
 		text, err := json.Marshal(line)
 		if err != nil {
 			return nil, err

@@ -1,5 +1,6 @@
-// Package result says what became of a run, partition by partition, in a form that programs read. Without it, an orchestrator would
-// know an exit code, and would have to take the log apart to learn which days are there.
+// Package result says what became of a run, partition by partition, in a form that programs read.
+// Without it, an orchestrator would know an exit code, and would have to take the log apart to
+// learn which days are there.
 //
 //	plan, results, ledger ─ Of ─▶ Run ─┬─ --result, a file or standard output
 //	                                   ├─ Kestra's outputs and metrics
@@ -117,12 +118,14 @@ type Place struct {
 // Of says what became of a run. It reads the tables of its jobs from the ledger again.
 func Of(ctx context.Context, s *wire.Ran) (Run, error) {
 	r := s.Record
-	run := Run{Form: Form, Run: r.ID, Trigger: r.Trigger, Exit: r.Exit, Outcome: wording.Meaning(r.Exit), Began: r.Started, Ended: r.Started, Jobs: []Job{}, Unrecorded: s.Unrecorded}
+	run := Run{Form: Form, Run: r.ID, Trigger: r.Trigger, Exit: r.Exit, Outcome: wording.Meaning(r.Exit),
+		Began: r.Started, Ended: r.Started, Jobs: []Job{}, Unrecorded: s.Unrecorded}
 	if r.Ended != nil {
 		run.Ended = *r.Ended
 	}
 	run.Seconds = run.Ended.Sub(run.Began).Seconds()
-	run.Retry = slices.ContainsFunc([]int{jobs.ExitFailed, jobs.ExitHeld, jobs.ExitInterrupted}, func(code int) bool { return code == r.Exit }) ||
+	run.Retry = slices.ContainsFunc([]int{jobs.ExitFailed, jobs.ExitHeld, jobs.ExitInterrupted},
+		func(code int) bool { return code == r.Exit }) ||
 		r.Exit == jobs.ExitSome && slices.ContainsFunc(r.Results, func(res ledger.Result) bool {
 			o := res.Outcome
 			return len(res.Errs)+o.Failed+o.Unreconciled+o.Unseen+o.Unkept+res.Left > 0
@@ -165,8 +168,11 @@ func None(began time.Time, err error) Run {
 func jobOf(res ledger.Result) Job {
 	o := res.Outcome
 	job := Job{
-		Job: res.Job, Table: res.Table, Seconds: res.Took.Seconds(), Units: o.Windows, Held: o.Held, Left: res.Left, Stopped: res.Stopped,
-		Written: o.Written, Unchanged: o.Unchanged, Empty: o.Empty, Kept: o.Kept, Failed: o.Failed, HeldBack: o.HeldBack + o.StillHeld, Standing: o.StillHeld + o.StillDiffers, Rows: o.Rows, NotTaken: o.NotTaken(), Skipped: o.Skipped, Requests: o.Requests, Retries: o.Retries,
+		Job: res.Job, Table: res.Table, Seconds: res.Took.Seconds(), Units: o.Windows, Held: o.Held, Left: res.Left,
+		Stopped: res.Stopped,
+		Written: o.Written, Unchanged: o.Unchanged, Empty: o.Empty, Kept: o.Kept, Failed: o.Failed,
+		HeldBack: o.HeldBack + o.StillHeld, Standing: o.StillHeld + o.StillDiffers, Rows: o.Rows,
+		NotTaken: o.NotTaken(), Skipped: o.Skipped, Requests: o.Requests, Retries: o.Retries,
 		Failures: []Failure{}, Partitions: []Partition{}, Problems: append([]ledger.Problem{}, res.Problems...),
 	}
 	for i, err := range res.Errs {
@@ -227,7 +233,8 @@ func with(list []Partition, records ledger.Records, asked wire.Ask) []Partition 
 		known[p.Partition] = true
 	}
 	for _, e := range records {
-		if known[e.Partition.String()] || e.Partition.Before(asked.From) || e.Partition.After(asked.Through) || e.State == ledger.Publishing {
+		if known[e.Partition.String()] || e.Partition.Before(asked.From) || e.Partition.After(asked.Through) ||
+			e.State == ledger.Publishing {
 			continue
 		}
 		p := recorded(e)
@@ -241,7 +248,8 @@ func with(list []Partition, records ledger.Records, asked wire.Ask) []Partition 
 // recorded is what a record says of its partition.
 func recorded(e ledger.Record) Partition {
 	p := Partition{
-		Partition: e.Partition.String(), State: string(e.State), Due: e.Reason, Rows: e.Rows, Sums: e.Sums, Hash: e.Hash, Fetched: &e.Fetched,
+		Partition: e.Partition.String(), State: string(e.State), Due: e.Reason, Rows: e.Rows, Sums: e.Sums,
+		Hash: e.Hash, Fetched: &e.Fetched,
 		Finality: e.Finality, Moved: e.Moved,
 	}
 	if !e.Since.IsZero() {

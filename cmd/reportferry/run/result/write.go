@@ -25,7 +25,8 @@ type Output struct {
 	run   *Run
 }
 
-// Open checks the flags of a command; nil when they ask for none. A file's folder must be there, because a run that nobody learns of isn't worth beginning.
+// Open checks the flags of a command; nil when they ask for none. A file's folder must be there,
+// because a run that nobody learns of isn't worth beginning.
 func Open(p *wire.Program, out io.Writer) (*Output, error) {
 	if p.ResultForm != "json" && p.ResultForm != "kestra" {
 		return nil, exit.Usage(fmt.Errorf("--result-format %q: want json or kestra", p.ResultForm))

@@ -17,13 +17,15 @@ import (
 const (
 	// reach is how long the ledger may take to answer.
 	reach = 3 * time.Second
-	// fresh is how long its answer holds, so that those who ask without a token can't have it asked as often as they like.
+	// fresh is how long its answer holds, so that those who ask without a token can't have it asked
+	// as often as they like.
 	fresh = 5 * time.Second
 )
 
 // health is what GET /healthz answers, as JSON.
 type health struct {
-	Status string      `json:"status"`         // "failing" when the last look of any job ended with another code than 0, else "ok"
+	// "failing" when the last look of any job ended with another code than 0, else "ok".
+	Status string      `json:"status"`
 	Jobs   []jobHealth `json:"jobs,omitempty"` // for those who may know their names
 }
 
@@ -51,8 +53,8 @@ type condition struct {
 	Refused string    `json:"refused,omitempty"` // why the newest config isn't the one that holds
 }
 
-// health reports on all jobs. The answer is 200 even when a job fails: restarting the daemon, which is what probes do after an
-// error, wouldn't mend it.
+// health reports on all jobs. The answer is 200 even when a job fails: restarting the daemon, which
+// is what probes do after an error, wouldn't mend it.
 func (d *daemon) health() health {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,8 +73,9 @@ func (d *daemon) health() health {
 	return h
 }
 
-// ready reports on what a run needs. A config that was refused is shown, and doesn't count, because the one before does its work.
-// Writing isn't tried: each run does, and /healthz says when one fails.
+// ready reports on what a run needs. A config that was refused is shown, and doesn't count, because
+// the one before does its work. Writing isn't tried: each run does, and /healthz says when one
+// fails.
 func (d *daemon) ready(ctx context.Context) (r readiness) {
 	now := time.Now()
 	add := func(c condition, err error) {

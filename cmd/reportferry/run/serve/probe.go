@@ -12,12 +12,13 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// probe asks the process that serves at an address of this machine whether it is ready, for health checks in an image that has no
-// other program. It prints the answer.
+// probe asks the process that serves at an address of this machine whether it is ready, for health
+// checks in an image that has no other program. It prints the answer.
 func probe(ctx context.Context, listen string, out io.Writer) error {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return fmt.Errorf("--listen %q: %w: want the address of the one that serves, such as 127.0.0.1:8081", listen, ledger.ErrRefused)
+		return fmt.Errorf("--listen %q: %w: want the address of the one that serves, such as 127.0.0.1:8081", listen,
+			ledger.ErrRefused)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1" // it listens on every address

@@ -19,8 +19,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A generation is what one reading of the config has opened. Each run and each reader holds it; the daemon does until there is a newer
-// one. Who lets go of it last closes it.
+// A generation is what one reading of the config has opened. Each run and each reader holds it; the
+// daemon does until there is a newer one. Who lets go of it last closes it.
 type generation struct {
 	engine    *wire.Engine
 	session   *wire.Session // of those who read
@@ -50,7 +50,8 @@ type reading struct {
 	since   time.Time // when the newest was refused
 }
 
-// open reads the config and opens what it names. At least one job must have a schedule. Nothing is asked of the service.
+// open reads the config and opens what it names. At least one job must have a schedule. Nothing is
+// asked of the service.
 func (d *daemon) open(ctx context.Context) (*generation, error) {
 	e, err := d.program.Open(ctx, d.log)
 	if err != nil {
@@ -89,7 +90,8 @@ func (g *generation) prepare() error {
 	return nil
 }
 
-// install makes a generation the one that runs begin with, and every job of it due. A job that runs goes on under its name.
+// install makes a generation the one that runs begin with, and every job of it due. A job that runs
+// goes on under its name.
 func (d *daemon) install(g *generation) {
 	if old := d.replace(g); old != nil {
 		old.release(d.log) // which may take a moment, and nobody waits for it
@@ -135,7 +137,8 @@ func (d *daemon) reloads(ctx context.Context, hangups <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
-			notify(d.log, systemd.SdNotifyReloading, systemd.SdNotifyMonotonicUsec()) // the time by which systemd tells this reload from the one before
+			// The time by which systemd tells this reload from the one before.
+			notify(d.log, systemd.SdNotifyReloading, systemd.SdNotifyMonotonicUsec())
 			d.reload(ctx)
 			notify(d.log, systemd.SdNotifyReady)
 			d.wake()
@@ -203,8 +206,9 @@ func (d *daemon) show(w http.ResponseWriter, r *http.Request) {
 	g.console.Handler().ServeHTTP(w, r)
 }
 
-// scrapeAge is how long a scrape goes by what was read before, unless this process has worked on the job since. What another process does is
-// seen by then. Each reading of a job takes a listing of the ledger's bucket, which costs money.
+// scrapeAge is how long a scrape goes by what was read before, unless this process has worked on
+// the job since. What another process does is seen by then. Each reading of a job takes a listing
+// of the ledger's bucket, which costs money.
 const scrapeAge = 5 * time.Minute
 
 // statuses says how the tables of the newest config are.

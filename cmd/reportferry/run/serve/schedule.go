@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// tick is how often the clock is looked at. A timer that runs until a schedule fires would be late after a machine has slept, or
-	// after its clock was set.
+	// tick is how often the clock is looked at. A timer that runs until a schedule fires would be
+	// late after a machine has slept, or after its clock was set.
 	tick = 15 * time.Second
 	// hung is how old the last look at the clock may be.
 	hung = 4 * tick
@@ -31,7 +31,8 @@ const (
 type daemon struct {
 	program *wire.Program
 	log     *slog.Logger
-	do      func(ctx context.Context, e *wire.Engine, jobs []string, over func(job string, code int)) (code int, err error)
+	do      func(ctx context.Context, e *wire.Engine, jobs []string, over func(job string, code int)) (code int,
+		err error)
 	say     func(level slog.Level, text string, args ...any) // to people in full, whatever the log leaves out
 	renew   func(context.Context) error                      // reads again what flags refer to
 	pet     time.Duration                                    // how often systemd's watchdog is fed; 0: there is none
@@ -67,14 +68,16 @@ type scheduledRun struct {
 	Exit int       `json:"exit"`
 }
 
-func newDaemon(p *wire.Program, log *slog.Logger, do func(context.Context, *wire.Engine, []string, func(string, int)) (int, error)) *daemon {
+func newDaemon(p *wire.Program, log *slog.Logger, do func(context.Context, *wire.Engine, []string,
+	func(string, int)) (int, error)) *daemon {
 	return &daemon{
 		program: p, log: log, do: do, started: time.Now(), poke: make(chan struct{}, 1),
 		say: func(slog.Level, string, ...any) {}, renew: func(context.Context) error { return nil },
 	}
 }
 
-// run begins what is due until ctx is done. It returns when the runs that this stopped have written their records.
+// run begins what is due until ctx is done. It returns when the runs that this stopped have written
+// their records.
 func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	var beside sync.WaitGroup
 	beside.Go(func() { d.reloads(ctx, hangups) })
@@ -100,7 +103,8 @@ func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	d.runs.Wait()
 }
 
-// beginDue begins one run of all jobs that are due, and says how long nothing more will be, and what goes on.
+// beginDue begins one run of all jobs that are due, and says how long nothing more will be, and
+// what goes on.
 func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duration, status string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,8 +139,8 @@ func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duratio
 	return wait, d.status()
 }
 
-// busy tells whether a run is under way that fills the table of a job: its own, or that of a job which another config called
-// otherwise.
+// busy tells whether a run is under way that fills the table of a job: its own, or that of a job
+// which another config called otherwise.
 func (d *daemon) busy(j *job) bool {
 	return slices.ContainsFunc(d.jobs, func(o *job) bool { return o.running && (o == j || o.fills == j.table) })
 }
@@ -165,7 +169,8 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 		code := jobs.ExitFailed // when the run panics
 		defer func() {
 			if why := recover(); why != nil {
-				d.log.Error("a run has panicked; the next one goes on from the ledger", "jobs", len(names), "error", fmt.Sprint(why), "stack", string(debug.Stack()))
+				d.log.Error("a run has panicked; the next one goes on from the ledger", "jobs", len(names), "error",
+					fmt.Sprint(why), "stack", string(debug.Stack()))
 			}
 			for _, name := range names {
 				over(name, code)
@@ -183,7 +188,8 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 	})
 }
 
-// blame has jobs of a run failed whose own part went well, when the run failed by something else, such as its record.
+// blame has jobs of a run failed whose own part went well, when the run failed by something else,
+// such as its record.
 func (d *daemon) blame(list []*job, code int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package serve has the command that stays and does runs when schedules fire. Without it, every team would write the loop that
-// starts runs, and the probes, the reload and the watchdog around it.
+// Package serve has the command that stays and does runs when schedules fire. Without it, every
+// team would write the loop that starts runs, and the probes, the reload and the watchdog around
+// it.
 //
 //	            SIGHUP ─ reload ──────────┐ replaces
 //	                                      ▼
@@ -24,9 +25,11 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
-// A Run does one run of jobs with an engine that stays open, shows it by the command's writers, and gives its exit code. It says which
-// jobs are over before the run is, with the code of each. An error means that no unit was begun.
-type Run func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, jobs []string, over func(job string, code int)) (code int, err error)
+// A Run does one run of jobs with an engine that stays open, shows it by the command's writers, and
+// gives its exit code. It says which jobs are over before the run is, with the code of each. An
+// error means that no unit was begun.
+type Run func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, jobs []string,
+	over func(job string, code int)) (code int, err error)
 
 // New makes the command serve.
 func New(p *wire.Program, do Run) *cobra.Command {
@@ -73,7 +76,8 @@ for Docker Compose, and probes for Kubernetes.`,
 		},
 	}
 	listening = console.NewListening(cmd, "127.0.0.1:8081", "`address` of probes, metrics and pages; empty: none")
-	cmd.Flags().BoolVar(&ask, "probe", false, "ask the one that serves at --listen whether it is ready, and end with 0 or 1")
+	cmd.Flags().BoolVar(&ask, "probe", false,
+		"ask the one that serves at --listen whether it is ready, and end with 0 or 1")
 	return cmd
 }
 
@@ -85,7 +89,8 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 	if p.Hangups != nil {
 		hangups = p.Hangups() // before anything is opened, because one that comes early would stop the process
 	}
-	d := newDaemon(p, logger(cmd, p), func(ctx context.Context, e *wire.Engine, jobs []string, over func(string, int)) (int, error) {
+	d := newDaemon(p, logger(cmd, p), func(ctx context.Context, e *wire.Engine, jobs []string,
+		over func(string, int)) (int, error) {
 		return do(ctx, cmd, e, jobs, over)
 	})
 	d.renew = func(ctx context.Context) error { return listening.Renew(ctx, p) }

@@ -31,7 +31,8 @@ func configured(dir string, jobs ...string) string {
 		if table != "" {
 			table = "table: " + table + ", "
 		}
-		fmt.Fprintf(&b, "  - {name: %s, %skind: report, schedule: %q, sinks: [\"file://%s/out\"], start: -3d, currency: USD, dimensions: [day], metrics: [installs]}\n", name, table, schedule, dir)
+		fmt.Fprintf(&b, "  - {name: %s, %skind: report, schedule: %q, sinks: [\"file://%s/out\"], start: -3d, "+
+			"currency: USD, dimensions: [day], metrics: [installs]}\n", name, table, schedule, dir)
 	}
 	return b.String()
 }
@@ -75,8 +76,9 @@ func newStage(t *testing.T, jobs ...string) *stage {
 	s := &stage{t: t, dir: t.TempDir(), open: map[string]chan int{}, most: map[string]int{}}
 	s.write(configured(s.dir, jobs...))
 	p := &wire.Program{
-		ConfigFile: filepath.Join(s.dir, "c.yml"), LogFormat: "text", LogLevel: "info", LookupEnv: func(string) (string, bool) { return "", false },
-		Kinds: map[string]wire.Maker{"report": wire.Report}, Sinks: map[string]sinks.Opener{"file": blobsink.Open},
+		ConfigFile: filepath.Join(s.dir, "c.yml"), LogFormat: "text", LogLevel: "info",
+		LookupEnv: func(string) (string, bool) { return "", false },
+		Kinds:     map[string]wire.Maker{"report": wire.Report}, Sinks: map[string]sinks.Opener{"file": blobsink.Open},
 	}
 	s.daemon = newDaemon(p, slog.New(slog.NewTextHandler(&s.log, nil)), s.do)
 	g, err := s.daemon.open(t.Context())
@@ -227,13 +229,15 @@ func TestReloadWhileJobsRun(t *testing.T) {
 		}
 		s.end("f", 0)
 		s.end("e", -1)
-		if h := s.health(); h.Status != "failing" || h.Jobs[0].Last.Exit != 1 || !strings.Contains(s.log.b.String(), "a run has panicked") {
+		if h := s.health(); h.Status != "failing" || h.Jobs[0].Last.Exit != 1 ||
+			!strings.Contains(s.log.b.String(), "a run has panicked") {
 			t.Errorf("a run that panicked is %+v: %s", h, &s.log.b)
 		}
 	})
 }
 
-// What is due together is one run. A job of it that is over begins again while others of it still run, and isn't kept back by them.
+// What is due together is one run. A job of it that is over begins again while others of it still
+// run, and isn't kept back by them.
 func TestWhatIsDueTogetherIsOneRun(t *testing.T) {
 	many := make([]string, 200)
 	for i := range many {
@@ -248,13 +252,15 @@ func TestWhatIsDueTogetherIsOneRun(t *testing.T) {
 		for tick, want := range []string{all + " slow", all, all, all} {
 			synctest.Wait()
 			if len(s.runs) != tick+1 || s.runs[tick] != want {
-				t.Fatalf("at the tick %d there are %d runs, and the last is of %q", tick, len(s.runs), s.runs[len(s.runs)-1])
+				t.Fatalf("at the tick %d there are %d runs, and the last is of %q", tick, len(s.runs),
+					s.runs[len(s.runs)-1])
 			}
 			for i, name := range names {
 				s.end(name, 3*(i%2))
 			}
 			h := s.health()
-			if j := h.Jobs[1]; h.Status != "failing" || j.Running || j.Last.Exit != 3 || h.Jobs[0].Last.Exit != 0 || !h.Jobs[200].Running {
+			if j := h.Jobs[1]; h.Status != "failing" || j.Running || j.Last.Exit != 3 || h.Jobs[0].Last.Exit != 0 ||
+				!h.Jobs[200].Running {
 				t.Errorf("while the run goes on, its jobs are %+v, %+v and %+v", h.Jobs[0], j, h.Jobs[200])
 			}
 			time.Sleep(5 * time.Minute)
@@ -313,14 +319,17 @@ func TestAWrongConfigChangesNothing(t *testing.T) {
 		old := s.current
 		for _, c := range []struct{ config, says string }{
 			{strings.Replace(configured(s.dir, "a 0 8 * * *"), "kind: report", "kind: rport", 1), "c.yml:5:"},
-			{configured(s.dir, "a 0 8 * *"), "c.yml:5:"}, {strings.Replace(configured(s.dir, "a 0 8 * * *"), "schedule", "# ", 1), "c.yml:5:"},
+			{configured(s.dir, "a 0 8 * *"), "c.yml:5:"}, {strings.Replace(configured(s.dir, "a 0 8 * * *"), "schedule",
+				"# ", 1), "c.yml:5:"},
 			{strings.Replace(configured(s.dir, "a"), `schedule: "", `, "", 1), "no job has a schedule"},
-			{strings.Replace(configured(s.dir, "a 0 8 * * *"), "ledger: file://", "ledger: mem://", 1), "mem://"}, {"", "the file is empty"},
+			{strings.Replace(configured(s.dir, "a 0 8 * * *"), "ledger: file://", "ledger: mem://", 1), "mem://"},
+			{"", "the file is empty"},
 		} {
 			reload(c.config)
 			r := s.ready(t.Context())
 			i := slices.IndexFunc(r.Checks, func(c condition) bool { return c.Check == "config" })
-			if s.current != old || !strings.Contains(said, c.says) || r.Status != "ready" || !strings.Contains(r.Checks[i].Refused, c.says) || time.Since(r.Checks[i].Since) > time.Second {
+			if s.current != old || !strings.Contains(said, c.says) || r.Status != "ready" ||
+				!strings.Contains(r.Checks[i].Refused, c.says) || time.Since(r.Checks[i].Since) > time.Second {
 				t.Errorf("%s: it says %s, and is %+v", c.says, said, r)
 			}
 			s.daemon.mu.Lock()
@@ -365,12 +374,14 @@ func TestReadiness(t *testing.T) {
 					t.Errorf("/readyz: %d %s, want %d and %s", status, body, wantStatus, want)
 				}
 			}
-			if other, body := probed(short, "/readyz"); other != status || strings.Contains(body, "error") || strings.Contains(body, s.dir) || !strings.Contains(body, `"check":`) {
+			if other, body := probed(short, "/readyz"); other != status || strings.Contains(body, "error") ||
+				strings.Contains(body, s.dir) || !strings.Contains(body, `"check":`) {
 				t.Errorf("/readyz for strangers: %d %s", other, body)
 			}
 		}
 		ready(200, `"status":"ready"`, `{"check":"ledger","ok":true,"since":"2009-12-29T07:00:00Z"}`)
-		if status, body := probed(whole, "/healthz"); status != 200 || !strings.Contains(body, `{"job":"a","running":true,"next":"2009-12-29T08:00:00Z"}`) {
+		if status, body := probed(whole, "/healthz"); status != 200 ||
+			!strings.Contains(body, `{"job":"a","running":true,"next":"2009-12-29T08:00:00Z"}`) {
 			t.Errorf("/healthz: %d %s", status, body)
 		}
 		if status, body := probed(short, "/healthz"); status != 200 || body != "{\"status\":\"ok\"}\n" {
@@ -385,7 +396,8 @@ func TestReadiness(t *testing.T) {
 		away := filepath.Join(s.dir, "away")
 		check(t, os.Rename(filepath.Join(s.dir, "ledger"), away))
 		time.Sleep(time.Minute)
-		ready(503, `"status":"not ready"`, `"check":"ledger","ok":false,"since":"2009-12-29T07:01:00Z","error":"`, "no such file")
+		ready(503, `"status":"not ready"`, `"check":"ledger","ok":false,"since":"2009-12-29T07:01:00Z","error":"`,
+			"no such file")
 		time.Sleep(time.Minute)
 		ready(503, `"since":"2009-12-29T07:01:00Z","error":"`)
 		check(t, os.Rename(away, filepath.Join(s.dir, "ledger")))
@@ -402,7 +414,8 @@ func TestReadiness(t *testing.T) {
 	})
 }
 
-// Runs, probes and readers go to the ledger that the newest config names, from the moment on at which it was read.
+// Runs, probes and readers go to the ledger that the newest config names, from the moment on at
+// which it was read.
 func TestAnotherLedger(t *testing.T) {
 	played(t, []string{"a 0 8 * * *"}, func(t *testing.T, s *stage, reload func(string)) {
 		s.began("a of 1")
@@ -413,7 +426,8 @@ func TestAnotherLedger(t *testing.T) {
 		}
 		check(t, os.RemoveAll(filepath.Join(s.dir, "ledger")))
 		reload(strings.Replace(configured(s.dir, "a 0 8 * * *"), "/ledger", "/another", 1))
-		if status, body := probed(s.probes(true), "/readyz"); status != 200 || s.current.engine.Ledger == first || first.Probe(t.Context()) == nil {
+		if status, body := probed(s.probes(true), "/readyz"); status != 200 || s.current.engine.Ledger == first ||
+			first.Probe(t.Context()) == nil {
 			t.Errorf("/readyz: %d %s, or the first ledger is open", status, body)
 		}
 		s.began("a of 1")

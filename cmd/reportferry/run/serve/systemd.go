@@ -10,8 +10,9 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/daemon"
 )
 
-// notify sends lines to systemd, when it started the process and wants to hear how it does. That they can't be sent is logged, and keeps nobody from
-// working; whoever tells waits while the queue of systemd is full.
+// notify sends lines to systemd, when it started the process and wants to hear how it does. That
+// they can't be sent is logged, and keeps nobody from working; whoever tells waits while the queue
+// of systemd is full.
 func notify(log *slog.Logger, lines ...string) {
 	if _, err := systemd.SdNotify(false, strings.Join(lines, "\n")); err != nil {
 		log.Warn("the service manager could not be told", "state", lines[0], "error", err)
@@ -35,8 +36,8 @@ func feeding() (time.Duration, error) {
 	return limit / 2, nil
 }
 
-// watch feeds the watchdog as long as the scheduler looks at the clock. A ledger or a service that is away is no reason to starve it,
-// because a restart mends neither.
+// watch feeds the watchdog as long as the scheduler looks at the clock. A ledger or a service that
+// is away is no reason to starve it, because a restart mends neither.
 func (d *daemon) watch(ctx context.Context) {
 	if d.pet == 0 {
 		return

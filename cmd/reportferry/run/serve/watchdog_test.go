@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// A kennel is where the watchdog is fed. Its goroutine is none of a bubble's, so that time goes on there.
+// A kennel is where the watchdog is fed. Its goroutine is none of a bubble's, so that time goes on
+// there.
 type kennel struct {
 	address    *net.UnixAddr
 	fed, marks atomic.Int64
@@ -71,7 +72,8 @@ func (h stuck) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// A log that nobody reads stops the scheduler. Then the watchdog isn't fed any more, and /readyz says why, until it goes on.
+// A log that nobody reads stops the scheduler. Then the watchdog isn't fed any more, and /readyz
+// says why, until it goes on.
 func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 	k := newKennel(t)
 	t.Setenv("NOTIFY_SOCKET", k.address.Name)
@@ -96,7 +98,8 @@ func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 			t.Errorf("while the scheduler hung, the watchdog was fed %d times", n)
 		}
 		status, body := probed(s.probes(true), "/readyz")
-		if status != 503 || !strings.Contains(body, `"check":"scheduler","ok":false,"since":"2009-12-29T07:59`) || !strings.Contains(body, "hangs") {
+		if status != 503 || !strings.Contains(body, `"check":"scheduler","ok":false,"since":"2009-12-29T07:59`) ||
+			!strings.Contains(body, "hangs") {
 			t.Errorf("/readyz: %d %s", status, body)
 		}
 		close(free)
@@ -110,14 +113,16 @@ func TestAHungSchedulerStarvesTheWatchdog(t *testing.T) {
 	})
 }
 
-// The watchdog of another process isn't fed; a limit that systemd can't have set is refused; and nobody who listens is no error.
+// The watchdog of another process isn't fed; a limit that systemd can't have set is refused; and
+// nobody who listens is no error.
 func TestWhetherSystemdListens(t *testing.T) {
 	for _, c := range []struct {
 		limit, whom string
 		pet         time.Duration
 		bad         bool
 	}{
-		{"", "", 0, false}, {"30000000", "", 15 * time.Second, false}, {"30000000", "1", 0, false}, {"soon", "", 0, true}, {"0", "", 0, true},
+		{"", "", 0, false}, {"30000000", "", 15 * time.Second, false}, {"30000000", "1", 0, false},
+		{"soon", "", 0, true}, {"0", "", 0, true},
 	} {
 		t.Setenv("WATCHDOG_USEC", c.limit)
 		t.Setenv("WATCHDOG_PID", c.whom)
@@ -128,7 +133,8 @@ func TestWhetherSystemdListens(t *testing.T) {
 	for socket, says := range map[string]bool{"": false, filepath.Join(t.TempDir(), "nobody"): true} {
 		var log writes
 		t.Setenv("NOTIFY_SOCKET", socket)
-		if notify(slog.New(slog.NewTextHandler(&log, nil)), "READY=1"); strings.Contains(log.b.String(), "could not be told") != says {
+		if notify(slog.New(slog.NewTextHandler(&log, nil)), "READY=1"); strings.Contains(log.b.String(),
+			"could not be told") != says {
 			t.Errorf("at %q the log is %q", socket, log.b.String())
 		}
 	}

@@ -1,11 +1,12 @@
-// Package access lets only those in who know a token. Without it, whoever reaches the console's address would read what a company
-// spends, and where.
+// Package access lets only those in who know a token. Without it, whoever reaches the console's
+// address would read what a company spends, and where.
 //
 //	request ─┬─ Authorization: Bearer or Basic ─┐
 //	         └─ cookie of an earlier Basic ─────┴─▶ Gate ─┬─▶ the pages
 //	                                                      └─▶ 401, the same for every reason
 //
-// There is no form to log in by, so nothing but GET and HEAD is ever answered: browsers ask for a name and a password by themselves.
+// There is no form to log in by, so nothing but GET and HEAD is ever answered: browsers ask for a
+// name and a password by themselves.
 package access
 
 import (
@@ -26,7 +27,8 @@ import (
 
 const (
 	cookieName = "reportferry_console"
-	// cookieLife is a day at work. After it, a browser logs in again by itself as long as it knows the password.
+	// cookieLife is a day at work. After it, a browser logs in again by itself as long as it knows
+	// the password.
 	cookieLife = 12 * time.Hour
 )
 
@@ -37,8 +39,8 @@ type Gate struct {
 	refused rate.Sometimes
 }
 
-// A lock is one token, and what signs the cookies that it earned. They are therefore worth nothing to another process, and nothing any
-// more when there is another token.
+// A lock is one token, and what signs the cookies that it earned. They are therefore worth nothing
+// to another process, and nothing any more when there is another token.
 type lock struct{ token, key [sha256.Size]byte }
 
 // New makes a gate that a token opens.
@@ -58,8 +60,8 @@ func (g *Gate) Change(token string) {
 	g.lock.Store(fresh)
 }
 
-// Wrap passes requests on that bring the token as the password of any user, as a Bearer token, or by the cookie that a password
-// earned. All others get the same answer.
+// Wrap passes requests on that bring the token as the password of any user, as a Bearer token, or
+// by the cookie that a password earned. All others get the same answer.
 func (g *Gate) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !g.Knows(r) {
@@ -88,14 +90,16 @@ func (g *Gate) Knows(r *http.Request) bool {
 		return true
 	}
 	g.refused.Do(func() {
-		g.log.Warn("the console was asked with a wrong token; for a minute, no other such request is logged", "remote", r.RemoteAddr)
+		g.log.Warn("the console was asked with a wrong token; for a minute, no other such request is logged", "remote",
+			r.RemoteAddr)
 	})
 	return false
 }
 
 func (g *Gate) refuse(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="reportferry console", charset="UTF-8"`)
-	http.Error(w, "The console wants its token: as the password, with any user name, or as Authorization: Bearer.", http.StatusUnauthorized)
+	http.Error(w, "The console wants its token: as the password, with any user name, or as Authorization: Bearer.",
+		http.StatusUnauthorized)
 }
 
 // bearer is the token of a header Authorization: Bearer.
@@ -107,13 +111,15 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// cookie says until when it is good, signed. X-Forwarded-Proto is a claim that anyone can make. It is believed because it can
-// only make a browser stricter: a cookie that is Secure never goes over plain HTTP.
+// cookie says until when it is good, signed. X-Forwarded-Proto is a claim that anyone can make. It
+// is believed because it can only make a browser stricter: a cookie that is Secure never goes over
+// plain HTTP.
 func (g *Gate) cookie(r *http.Request, now time.Time) *http.Cookie {
 	until := strconv.FormatInt(now.Add(cookieLife).Unix(), 10)
 	return &http.Cookie{
 		Name: cookieName, Value: until + "." + g.sign(until), Path: "/", MaxAge: int(cookieLife.Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil ||
+			strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https"),
 	}
 }
 

@@ -24,28 +24,34 @@ func asked(h http.Handler, edit func(*http.Request)) *httptest.ResponseRecorder 
 
 func TestGateWantsTheToken(t *testing.T) {
 	var log strings.Builder
-	h := New(token, slog.New(slog.NewTextHandler(&log, nil))).Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }))
+	h := New(token, slog.New(slog.NewTextHandler(&log, nil))).Wrap(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		_, _ = io.WriteString(w, "in")
+	}))
 	header := func(value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Authorization", value) }
 	}
 	user := func(name, password string) func(*http.Request) {
 		return func(r *http.Request) { r.SetBasicAuth(name, password) }
 	}
-	for _, edit := range []func(*http.Request){header("Bearer " + token), header("bearer " + token), user("anyone", token), user("", token)} {
+	for _, edit := range []func(*http.Request){header("Bearer " + token), header("bearer " + token),
+		user("anyone", token), user("", token)} {
 		if w := asked(h, edit); w.Code != http.StatusOK || w.Body.String() != "in" {
 			t.Errorf("the token is refused: %d %s", w.Code, w.Body)
 		}
 	}
 	var first string
 	for i, edit := range []func(*http.Request){
-		func(*http.Request) {}, header("Bearer "), header("Bearer " + token + "x"), header("Bearer " + token[1:]), header(token), header("Digest " + token), user(token, ""),
+		func(*http.Request) {}, header("Bearer "), header("Bearer " + token + "x"), header("Bearer " + token[1:]),
+		header(token), header("Digest " + token), user(token, ""),
 		user("anyone", "wrong"), func(r *http.Request) { r.URL.RawQuery = "token=" + token },
 		func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieName, Value: token}) },
 		func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieName, Value: "99999999999."}) },
 		func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieName, Value: ""}) },
 	} {
 		w := asked(h, edit)
-		if w.Code != http.StatusUnauthorized || !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Basic ") || len(w.Result().Cookies()) != 0 {
+		if w.Code != http.StatusUnauthorized || !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Basic ") ||
+			len(w.Result().Cookies()) != 0 {
 			t.Errorf("case %d: %d %v", i, w.Code, w.Header())
 		}
 		if first == "" {
@@ -76,28 +82,38 @@ func TestCookie(t *testing.T) {
 			return list[0]
 		}
 		c := login(func(*http.Request) {})
-		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || c.Domain != "" || strings.Contains(c.Value, token) {
+		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || c.Domain != "" ||
+			strings.Contains(c.Value, token) {
 			t.Errorf("the cookie: %+v", c)
 		}
 		if !login(func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }).Secure {
 			t.Error("behind TLS the cookie isn't Secure")
 		}
-		if asked(h, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }).Header().Get("Set-Cookie") != "" {
+		if asked(h, func(r *http.Request) {
+			r.Header.Set("Authorization",
+				"Bearer "+token)
+		}).Header().Get("Set-Cookie") != "" {
 			t.Error("a script got a cookie")
 		}
 		with := func(h http.Handler, value string) int {
 			return asked(h, func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieName, Value: value}) }).Code
 		}
 		_, signature, _ := strings.Cut(c.Value, ".")
-		for value, want := range map[string]int{c.Value: 404, "9" + c.Value: 401, c.Value + "0": 401, "99999999999." + signature: 401} {
+		for value, want := range map[string]int{c.Value: 404, "9" + c.Value: 401, c.Value + "0": 401,
+			"99999999999." + signature: 401} {
 			if got := with(h, value); got != want {
 				t.Errorf("cookie %s: %d, want %d", value, got, want)
 			}
 		}
-		if with(New(token, slog.New(slog.DiscardHandler)).Wrap(http.NotFoundHandler()), c.Value) != http.StatusUnauthorized {
+		if with(New(token, slog.New(slog.DiscardHandler)).Wrap(http.NotFoundHandler()),
+			c.Value) != http.StatusUnauthorized {
 			t.Error("a cookie of another process is taken")
 		}
-		if code := asked(h, func(r *http.Request) { r.Header.Set("Authorization", "Bearer no"); r.AddCookie(c) }).Code; code != http.StatusUnauthorized {
+		if code := asked(h, func(r *http.Request) {
+			r.Header.Set("Authorization",
+				"Bearer no")
+			r.AddCookie(c)
+		}).Code; code != http.StatusUnauthorized {
 			t.Errorf("a wrong token with a good cookie: %d", code)
 		}
 		time.Sleep(cookieLife)

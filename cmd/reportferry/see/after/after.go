@@ -1,5 +1,5 @@
-// Package after says what a run has left and what comes next. Without it, a newcomer whose first run went well would look for her
-// rows, and for the words that read them, in the pages.
+// Package after says what a run has left and what comes next. Without it, a newcomer whose first
+// run went well would look for her rows, and for the words that read them, in the pages.
 //
 //	what of each table is there, and where ─ one command that reads it ─ when there is something to do again
 package after
@@ -24,10 +24,12 @@ import (
 // most bounds the tables that are named. Who has more of them has seen a run before.
 const most = 6
 
-// Run writes of the tables that got rows by a run what is there by now. After a run that changed nothing it writes nothing.
+// Run writes of the tables that got rows by a run what is there by now. After a run that changed
+// nothing it writes nothing.
 func Run(w io.Writer, s *wire.Ran, now time.Time) {
 	list, results := s.List, s.Record.Results
-	g := human.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true}, Most: []int{32}}
+	g := human.Grid{Heads: []string{"TABLE", "ROWS", "PARTITIONS", "NEWEST", "WHERE"}, Right: []bool{false, true, true},
+		Most: []int{32}}
 	how, more := "", 0
 	var pushed []string
 	for i, r := range results {
@@ -48,7 +50,8 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 		for _, target := range list[i].Targets {
 			at, read := reading(target, list[i].Table)
 			has := r.Stored
-			g.Rows = append(g.Rows, []string{list[i].Table, human.Count(has.Rows), fmt.Sprint(has.Partitions), human.Range(has.Newest, has.Newest), at})
+			g.Rows = append(g.Rows, []string{list[i].Table, human.Count(has.Rows), fmt.Sprint(has.Partitions),
+				human.Range(has.Newest, has.Newest), at})
 			if how == "" {
 				how = read
 			}
@@ -65,7 +68,8 @@ func Run(w io.Writer, s *wire.Ran, now time.Time) {
 		}
 	}
 	if len(g.Rows)+len(pushed) == 0 {
-		if s.Taken() && slices.ContainsFunc(results, func(r ledger.Result) bool { return errors.Is(errors.Join(r.Errs...), ledger.ErrRefused) }) {
+		if s.Taken() && slices.ContainsFunc(results,
+			func(r ledger.Result) bool { return errors.Is(errors.Join(r.Errs...), ledger.ErrRefused) }) {
 			fmt.Fprintln(w, "With --name the same flags make another table beside it.")
 		}
 		return

@@ -16,9 +16,12 @@ func TestInShell(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for folder, want := range map[string]string{
-		"out":             "FROM read_parquet('out/days/dt=*/part-0.parquet',\n  hive_partitioning=true, union_by_name=true)",
-		"it's `date`":     "FROM read_parquet('it''s `date`/days/dt=*/part-0.parquet',\n  hive_partitioning=true, union_by_name=true)",
-		`$HOME "a" \b, h`: "FROM read_parquet('$HOME \"a\" \\b, h/days/dt=*/part-0.parquet',\n  hive_partitioning=true, union_by_name=true)",
+		"out": "FROM read_parquet('out/days/dt=*/part-0.parquet',\n  hive_partitioning=true, " +
+			"union_by_name=true)",
+		"it's `date`": "FROM read_parquet('it''s `date`/days/dt=*/part-0.parquet',\n  hive_partitioning=true, " +
+			"union_by_name=true)",
+		`$HOME "a" \b, h`: "FROM read_parquet('$HOME \"a\" \\b, h/days/dt=*/part-0.parquet',\n  " +
+			"hive_partitioning=true, union_by_name=true)",
 	} {
 		at, command := inFiles(filepath.Join(dir, folder) + "/days/dt=*/part-0.parquet")
 		if at != folder+"/days" {
@@ -46,9 +49,13 @@ func TestReading(t *testing.T) {
 		target           ledger.Target
 		table, at, reads string
 	}{
-		{ledger.Target{Sink: open("file://./a/b?key={table}/{date}.parquet")}, "days", "a/b/days", "'a/b/days/*.parquet'"},
-		{ledger.Target{Sink: open("s3://bucket/p?region=eu-west-1")}, "days", "s3://bucket/p/days", "'s3://bucket/p/days/dt=*/part-0.parquet',\n  hive_partitioning=true, union_by_name=true)\"\n(DuckDB needs"},
-		{ledger.Target{Name: "bigquery://my-project/adjust"}, "days", "my-project:adjust.days", "bq head -n 10 my-project:adjust.days"},
+		{ledger.Target{Sink: open("file://./a/b?key={table}/{date}.parquet")}, "days", "a/b/days",
+			"'a/b/days/*.parquet'"},
+		{ledger.Target{Sink: open("s3://bucket/p?region=eu-west-1")}, "days", "s3://bucket/p/days",
+			"'s3://bucket/p/days/dt=*/part-0.parquet',\n  hive_partitioning=true, union_by_name=true)\"\n(DuckDB " +
+				"needs"},
+		{ledger.Target{Name: "bigquery://my-project/adjust"}, "days", "my-project:adjust.days",
+			"bq head -n 10 my-project:adjust.days"},
 		{ledger.Target{Name: "other://x"}, "days", "other://x", ""},
 	} {
 		at, command := reading(c.target, c.table)

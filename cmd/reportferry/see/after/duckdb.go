@@ -21,8 +21,9 @@ func Text(text string) string { return "'" + strings.ReplaceAll(text, "'", "''")
 // inShell is what a shell would change between double quotes.
 var inShell = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`")
 
-// inFiles is the folder of the files that a pattern finds, and a command that shows their rows. What lies below the working
-// directory is named from there, and two lines are one command, because the quotes go on.
+// inFiles is the folder of the files that a pattern finds, and a command that shows their rows.
+// What lies below the working directory is named from there, and two lines are one command, because
+// the quotes go on.
 func inFiles(pattern string) (at, command string) {
 	if here, err := os.Getwd(); err == nil && filepath.IsAbs(pattern) {
 		if rel, err := filepath.Rel(here, pattern); err == nil && filepath.IsLocal(rel) {

@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/apps"
 )
 
-// appsOf gives the apps that a job's file declares, in its order, and then those that only the ledger knows. References to secrets
-// aren't followed.
+// appsOf gives the apps that a job's file declares, in its order, and then those that only the
+// ledger knows. References to secrets aren't followed.
 func appsOf(s *wire.Session, c config.Job) func(context.Context) ([]console.App, error) {
 	return func(ctx context.Context) (list []console.App, err error) {
 		entries, err := declared.Load(c.Apps.File)
@@ -48,19 +48,23 @@ func appsOf(s *wire.Session, c config.Job) func(context.Context) ([]console.App,
 }
 
 func appOf(id string, k apps.Known) console.App {
-	return console.App{ID: id, Condition: console.AppCondition(k.State), Token: k.Token, Ticket: k.Ticket, Run: k.Run, At: k.At}
+	return console.App{ID: id, Condition: console.AppCondition(k.State), Token: k.Token, Ticket: k.Ticket, Run: k.Run,
+		At: k.At}
 }
 
-// fieldsOf lists what an app declares by the paths that a plan names, without what may be a credential or a person's address.
+// fieldsOf lists what an app declares by the paths that a plan names, without what may be a
+// credential or a person's address.
 func fieldsOf(d declared.App, otherwise []string) (list []console.AppField) {
 	add := func(path string, v any) {
 		text, err := json.Marshal(v)
 		if err != nil {
 			text = []byte(fmt.Sprint(v))
 		}
-		list = append(list, console.AppField{Path: path, Declared: string(text), Otherwise: slices.ContainsFunc(otherwise, within(path))})
+		list = append(list, console.AppField{Path: path, Declared: string(text),
+			Otherwise: slices.ContainsFunc(otherwise, within(path))})
 	}
-	for _, f := range []struct{ path, value string }{{"name", d.Name}, {"bundle_id", d.BundleID}, {"template_app_token", d.Template}} {
+	for _, f := range []struct{ path, value string }{{"name", d.Name}, {"bundle_id", d.BundleID},
+		{"template_app_token", d.Template}} {
 		if f.value != "" {
 			add(f.path, f.value)
 		}

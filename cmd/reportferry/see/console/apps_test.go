@@ -8,17 +8,20 @@ import (
 	declared "github.com/reportferry/reportferry/config/apps"
 )
 
-// Fields have the paths that a plan has. Secrets aren't shown, whether they stand in the file by reference or as a text, and neither
-// are addresses of people.
+// Fields have the paths that a plan has. Secrets aren't shown, whether they stand in the file by
+// reference or as a text, and neither are addresses of people.
 func TestFieldsOfADeclaration(t *testing.T) {
 	yes := true
 	var got []string
 	for _, f := range fieldsOf(declared.App{
 		Name: "Game", StoreID: "1", Platform: "ios", Template: "tpl", Verify: true, IOSSecret: "${PV}",
-		Setup:     map[string]map[string]any{"facebook": {"app_id": "123"}, "ironsource": {"password": declared.Reference("${IRON}"), "secret_key": "plain-text"}},
-		Overrides: map[string]any{"callbacks": []any{map[string]any{"id": "global", "url": "https://u:hidden@in.example.com/"}}},
-		Stores:    map[string]string{"amazon": "B00"}, Events: []declared.Event{{Name: "buy", Unique: true}},
-		Signature: &declared.Signature{Enforce: &yes, Fingerprints: []string{"C4:BD"}}, Editors: []string{"artist@example.com"},
+		Setup: map[string]map[string]any{"facebook": {"app_id": "123"},
+			"ironsource": {"password": declared.Reference("${IRON}"), "secret_key": "plain-text"}},
+		Overrides: map[string]any{"callbacks": []any{map[string]any{"id": "global",
+			"url": "https://u:hidden@in.example.com/"}}},
+		Stores: map[string]string{"amazon": "B00"}, Events: []declared.Event{{Name: "buy", Unique: true}},
+		Signature: &declared.Signature{Enforce: &yes, Fingerprints: []string{"C4:BD"}},
+		Editors:   []string{"artist@example.com"},
 	}, []string{"name", "override_settings.callbacks[global].url", "events[buyer].unique"}) {
 		line := f.Path + " " + f.Declared
 		if f.Otherwise {

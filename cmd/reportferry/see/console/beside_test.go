@@ -51,7 +51,8 @@ func TestProbesBesidePages(t *testing.T) {
 		}
 		status, body := got(t, address, c.path, c.host, c.token)
 		if status != c.want || !strings.Contains(body, c.says) {
-			t.Errorf("%s, %s of %s with token %q: %d %s, want %d %s", c.args, c.path, c.host, c.token, status, body, c.want, c.says)
+			t.Errorf("%s, %s of %s with token %q: %d %s, want %d %s", c.args, c.path, c.host, c.token, status, body,
+				c.want, c.says)
 		}
 		stop()
 	}
@@ -74,7 +75,8 @@ func TestRenew(t *testing.T) {
 		{"short", "has 5 characters", map[string]int{secret: 401, "another-token-of-20": 200, "short": 401}},
 	} {
 		p = &wire.Program{LookupEnv: func(string) (string, bool) { return c.now, true }}
-		if err := l.Renew(t.Context(), p); (err != nil) != (c.bad != "") || err != nil && !strings.Contains(err.Error(), c.bad) {
+		if err := l.Renew(t.Context(), p); (err != nil) != (c.bad != "") || err != nil &&
+			!strings.Contains(err.Error(), c.bad) {
 			t.Errorf("%s: %v", c.now, err)
 		}
 		for token, want := range c.want {

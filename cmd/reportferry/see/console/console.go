@@ -1,5 +1,5 @@
-// Package console has the command that shows the ledger as pages. Without it, people who don't type commands would have to ask
-// those who do whether yesterday's numbers are there.
+// Package console has the command that shows the ledger as pages. Without it, people who don't type
+// commands would have to ask those who do whether yesterday's numbers are there.
 //
 //	config ─ JobsOf ─▶ internal/console ─┬─▶ an address of this machine
 //	                                     └─▶ files in a folder or a bucket (--export)
@@ -19,7 +19,8 @@ import (
 	"github.com/reportferry/reportferry/internal/console"
 )
 
-// New makes the command console. freeHeap takes back the limit on the heap that suits the other commands.
+// New makes the command console. freeHeap takes back the limit on the heap that suits the other
+// commands.
 func New(p *wire.Program, freeHeap func()) *cobra.Command {
 	var export string
 	var l *Listening
@@ -61,14 +62,16 @@ without a server; index.html is the first page.`,
 				}
 				did, err := c.Export(ctx, b)
 				if err = errors.Join(err, b.Close()); err == nil {
-					fmt.Fprintf(cmd.OutOrStdout(), "%d pages and other files written, %d as they were, %d removed.\n", did.Written, did.Unchanged, did.Removed)
+					fmt.Fprintf(cmd.OutOrStdout(), "%d pages and other files written, %d as they were, %d removed.\n",
+						did.Written, did.Unchanged, did.Removed)
 				}
 				return err
 			})
 		},
 	}
 	l = NewListening(cmd, "127.0.0.1:8082", "`address` to listen on")
-	cmd.Flags().StringVar(&export, "export", "", "write the pages into this `folder`, or bucket such as gs://bucket/status, and end")
+	cmd.Flags().StringVar(&export, "export", "",
+		"write the pages into this `folder`, or bucket such as gs://bucket/status, and end")
 	return cmd
 }
 

@@ -43,7 +43,8 @@ func JobsOf(s *wire.Session) ([]console.Job, error) {
 			j.Apps = appsOf(s, c)
 		case !c.AsksService():
 			push := c.Pushing()
-			j.Source, j.Rejects = strings.NewReplacer("%7B", "{", "%7D", "}").Replace(sinks.Redact(push.Source)), sinks.Redact(push.Rejects)
+			j.Source, j.Rejects = strings.NewReplacer("%7B", "{", "%7D", "}").Replace(sinks.Redact(push.Source)),
+				sinks.Redact(push.Rejects)
 			j.Files = outbox.New(outbox.Options{Ledger: s.Ledger, Table: c.Table}).Files
 		}
 		list = append(list, j)
@@ -62,5 +63,8 @@ func zoneOf(c config.Job) *time.Location {
 
 // underWay tells whether a run may be going on.
 func underWay(past ledger.Past) bool {
-	return slices.ContainsFunc(past.Runs, func(r ledger.Run) bool { return r.Ended == nil && time.Since(r.Started) < 48*time.Hour })
+	return slices.ContainsFunc(past.Runs, func(r ledger.Run) bool {
+		return r.Ended == nil &&
+			time.Since(r.Started) < 48*time.Hour
+	})
 }

@@ -40,10 +40,14 @@ var page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ 
 
 func TestWhoMayListen(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
-		{"", ""}, {"--listen=localhost:0", ""}, {"--listen=[::1]:0", ""}, {"--token=${TOKEN}", ""}, {"--listen=0.0.0.0:0 --token=${TOKEN}", ""}, {"--listen=:0 --token=${TOKEN}", ""},
-		{"--listen=0.0.0.0:0", "give it as --token '${CONSOLE_TOKEN}'"}, {"--listen=:0", "other machines reach this address"}, {"--listen=192.0.2.1:0", "other machines"},
-		{"--listen=8082", "want an address such as"}, {"--listen=:0 --token=" + secret, "want a reference and never the token itself"},
-		{"--listen=:0 --token=constant://?val=" + secret, "want a reference"}, {"--listen=:0 --token=${NONE}", "NONE: it is not set"}, {"--token=${SHORT}", "has 15 characters, want 16"},
+		{"", ""}, {"--listen=localhost:0", ""}, {"--listen=[::1]:0", ""}, {"--token=${TOKEN}", ""},
+		{"--listen=0.0.0.0:0 --token=${TOKEN}", ""}, {"--listen=:0 --token=${TOKEN}", ""},
+		{"--listen=0.0.0.0:0", "give it as --token '${CONSOLE_TOKEN}'"},
+		{"--listen=:0", "other machines reach this address"}, {"--listen=192.0.2.1:0", "other machines"},
+		{"--listen=8082", "want an address such as"}, {"--listen=:0 --token=" + secret,
+			"want a reference and never the token itself"},
+		{"--listen=:0 --token=constant://?val=" + secret, "want a reference"},
+		{"--listen=:0 --token=${NONE}", "NONE: it is not set"}, {"--token=${SHORT}", "has 15 characters, want 16"},
 	} {
 		l, p := listening(t, strings.Fields(c.args)...)
 		_, stop, err := l.ShowBeside(t.Context(), p, slog.New(slog.DiscardHandler), page, nil)
@@ -53,7 +57,8 @@ func TestWhoMayListen(t *testing.T) {
 			if c.says != "" {
 				t.Errorf("%s is allowed", c.args)
 			}
-		case c.says == "" || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), secret) || exit.CodeOf(err) != 2:
+		case c.says == "" || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), secret) ||
+			exit.CodeOf(err) != 2:
 			t.Errorf("%s: exit code %d: %v", c.args, exit.CodeOf(err), err)
 		}
 	}
@@ -70,10 +75,12 @@ func TestWhoIsAnswered(t *testing.T) {
 		host, token string
 		want        int
 	}{
-		{"localhost", secret, 200}, {"status.example.com", secret, 200}, {"status.example.com:443", secret, 200}, {"evil.example.com", secret, 421}, {"evil.example.com", "", 421},
+		{"localhost", secret, 200}, {"status.example.com", secret, 200}, {"status.example.com:443", secret, 200},
+		{"evil.example.com", secret, 421}, {"evil.example.com", "", 421},
 		{"localhost", "", 401}, {"status.example.com", "wrong", 401}, {"x.status.example.com", secret, 421},
 	} {
-		if status, body := got(t, address, "/", c.host, c.token); status != c.want || (body == "page") != (c.want == 200) {
+		if status, body := got(t, address, "/", c.host, c.token); status != c.want ||
+			(body == "page") != (c.want == 200) {
 			t.Errorf("host %s with token %q: %d %s", c.host, c.token, status, body)
 		}
 	}
@@ -152,7 +159,8 @@ func TestSlowReadersAreRelease(t *testing.T) {
 	}
 }
 
-// A hundred readers are answered while others hold connections open, those above the limit are closed, and nothing is left.
+// A hundred readers are answered while others hold connections open, those above the limit are
+// closed, and nothing is left.
 func TestManyReaders(t *testing.T) {
 	const most = 250
 	before := runtime.NumGoroutine()
@@ -221,10 +229,12 @@ func TestManyReaders(t *testing.T) {
 	if _, err := net.Dial("tcp", host); err == nil {
 		t.Error("it still listens")
 	}
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 *
+		time.Millisecond) {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 1<<20)
-			t.Fatalf("%d goroutines, there were %d\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+			t.Fatalf("%d goroutines, there were %d\n%s", runtime.NumGoroutine(), before,
+				stacks[:runtime.Stack(stacks, true)])
 		}
 	}
 }

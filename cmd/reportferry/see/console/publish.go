@@ -17,12 +17,12 @@ import (
 // publishTime is how long the pages may take after a run. Cloud Run and cron wait for them.
 const publishTime = 2 * time.Minute
 
-// pagesTable is a table that there isn't, under whose lease one run at a time writes pages. Two at once would each list files as the other
-// has not left them.
+// pagesTable is a table that there isn't, under whose lease one run at a time writes pages. Two at
+// once would each list files as the other has not left them.
 const pagesTable = "_console"
 
-// Publish writes the pages to the place that the config names, if it names one. A run that was stopped leaves them to the next one,
-// because it must end in seconds.
+// Publish writes the pages to the place that the config names, if it names one. A run that was
+// stopped leaves them to the next one, because it must end in seconds.
 func Publish(ctx context.Context, s *wire.Ran) (err error) {
 	if s.Config.Export == "" {
 		return nil

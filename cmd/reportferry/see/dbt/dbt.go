@@ -1,6 +1,6 @@
-// Package dbt writes the config's tables as a project of dbt: sources, models, tests, exposures and semantic models. Without it everybody
-// who models the tables would copy their columns, keys and finality into files by hand, and these would be wrong after the next change of
-// the config.
+// Package dbt writes the config's tables as a project of dbt: sources, models, tests, exposures and
+// semantic models. Without it everybody who models the tables would copy their columns, keys and
+// finality into files by hand, and these would be wrong after the next change of the config.
 //
 //	config ─ schemas of the tables ─┬─ sources, tests of keys, freshness
 //	ledger ─ what states are there ─┼─ models, which are the views of package views
@@ -65,7 +65,8 @@ is there. A file of somebody else in the place of one is refused.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if out == "" {
-				return exit.Usage(errors.New("--out: want the folder of the project, such as ./dbt; it is made if it isn't there"))
+				return exit.Usage(errors.New("--out: want the folder of the project, such as ./dbt; it is made if " +
+					"it isn't there"))
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				chosen, err := s.Choose(names)
@@ -86,15 +87,20 @@ is there. A file of somebody else in the place of one is refused.`,
 				for _, l := range made.left {
 					p.Note(cmd.ErrOrStderr(), "left out: "+l)
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s of %s; next: cd %s && dbt build\n", human.Plural(len(files), "file"), human.Plural(len(made.tables), "table"), out)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s of %s; next: cd %s && dbt build\n", human.Plural(len(files), "file"),
+					human.Plural(len(made.tables), "table"), out)
 				return nil
 			})
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the project's `folder`")
-	cmd.Flags().StringSliceVar(&by, "by", nil, "dimensions that sums keep beside the date, where a table has them: `a,b`")
-	cmd.Flags().StringVar(&dialect, "dialect", "", "the `SQL` of the sinks: "+strings.Join(dialectNames(), ", ")+"; default: what the sinks are")
-	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(dialectNames(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	cmd.Flags().StringSliceVar(&by, "by", nil,
+		"dimensions that sums keep beside the date, where a table has them: `a,b`")
+	cmd.Flags().StringVar(&dialect, "dialect", "", "the `SQL` of the sinks: "+strings.Join(dialectNames(),
+		", ")+"; default: what the sinks are")
+	// The flag is there.
+	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(dialectNames(),
+		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -123,7 +129,8 @@ type project struct {
 	labels map[string]bool     // those of metrics; dbt wants each once
 }
 
-// gather finds out what the project consists of. It asks the service at most which events there are.
+// gather finds out what the project consists of. It asks the service at most which events there
+// are.
 func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect string, by []string) (*project, error) {
 	d, err := dialectOf(chosen, dialect)
 	if err != nil {
@@ -155,17 +162,21 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 			return nil, err
 		}
 		for _, other := range job.Targets[1:] {
-			p.left = append(p.left, fmt.Sprintf("%s of job %s, because its first sink of that SQL counts", other.Name, c.Name))
+			p.left = append(p.left, fmt.Sprintf("%s of job %s, because its first sink of that SQL counts", other.Name,
+				c.Name))
 		}
 		if target.Store == "" {
 			target, address = job.Targets[0], c.Sinks[0]
 		}
 		if job.Targets[0].Store != target.Store {
-			return nil, exit.Usage(fmt.Errorf("the table %s is in %s, and others are in %s: a source of dbt is one place; "+
-				"name the jobs of one of them, and write a project for each", c.Table, job.Targets[0].Name, target.Name))
+			return nil, exit.Usage(fmt.Errorf("the table %s is in %s, and others are in %s: a source of dbt is one "+
+				"place; "+
+				"name the jobs of one of them, and write a project for each", c.Table, job.Targets[0].Name,
+				target.Name))
 		}
 		kept := slices.DeleteFunc(slices.Clone(by), func(name string) bool {
-			return name == t.schema.On || !slices.ContainsFunc(t.schema.Columns, func(c sinks.Column) bool { return c.Name == name && c.Required })
+			return name == t.schema.On || !slices.ContainsFunc(t.schema.Columns,
+				func(c sinks.Column) bool { return c.Name == name && c.Required })
 		})
 		var left []string
 		if t.sums, left, err = inspect.Summed(c.Table, t.schema, kept); err != nil {
@@ -177,7 +188,8 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 		p.tables, names = append(p.tables, t), append(names, c.Table)
 	}
 	if len(p.tables) == 0 {
-		return nil, exit.Usage(fmt.Errorf("no job has a table that dbt reads by the SQL of %s; want one with a sink in a folder, a bucket, "+
+		return nil, exit.Usage(fmt.Errorf("no job has a table that dbt reads by the SQL of %s; want one with a sink "+
+			"in a folder, a bucket, "+
 			"BigQuery or Postgres", d.Name))
 	}
 	if p.at, err = placeOf(target, address, d); err != nil {
@@ -187,18 +199,21 @@ func gather(ctx context.Context, s *wire.Session, chosen []config.Job, dialect s
 		return nil, err
 	}
 	for _, name := range by {
-		without := slices.DeleteFunc(slices.Clone(p.tables), func(t table) bool { return slices.Contains(t.sums.By, name) })
+		without := slices.DeleteFunc(slices.Clone(p.tables),
+			func(t table) bool { return slices.Contains(t.sums.By, name) })
 		if len(without) == len(p.tables) {
 			return nil, exit.Usage(fmt.Errorf("--by %s: no table has such a dimension beside its date", name))
 		}
 		for _, t := range without {
-			p.left = append(p.left, fmt.Sprintf("%s: --by %s, which isn't a dimension of it beside its date", t.Table, name))
+			p.left = append(p.left, fmt.Sprintf("%s: --by %s, which isn't a dimension of it beside its date", t.Table,
+				name))
 		}
 	}
 	for _, kind := range inspect.StateKinds {
 		without := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return p.hasStates(kind, name) })
 		if len(without) > 0 {
-			p.left = append(p.left, fmt.Sprintf("%s%s of %s, which has no rows yet; write the project again when it has some",
+			p.left = append(p.left, fmt.Sprintf("%s%s of %s, which has no rows yet; write the project again when it "+
+				"has some",
 				p.prefix, kind, strings.Join(without, ", ")))
 		}
 	}
@@ -235,7 +250,9 @@ func dialectOf(chosen []config.Job, asked string) (views.Dialect, error) {
 	case asked != "":
 		return views.Dialect{}, fmt.Errorf("--dialect %q: want one of %s", asked, strings.Join(dialectNames(), ", "))
 	case len(found) == 0:
-		return views.Dialect{}, errors.New("no job has a table in a folder, a bucket, BigQuery or Postgres, which a project of dbt is written for")
+		return views.Dialect{}, errors.New("no job has a table in a folder, a bucket, BigQuery or Postgres, which a " +
+			"project of dbt is written for")
 	}
-	return views.Dialect{}, fmt.Errorf("the jobs' sinks are read by the SQL of %s; choose one by --dialect", strings.Join(found, ", "))
+	return views.Dialect{}, fmt.Errorf("the jobs' sinks are read by the SQL of %s; choose one by --dialect",
+		strings.Join(found, ", "))
 }

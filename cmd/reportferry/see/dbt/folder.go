@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// write makes the files in a folder, and removes those that were written there earlier and aren't among them. It refuses a file that
-// isn't marked as one of ours, before anything is written, and leaves one of profiles alone.
+// write makes the files in a folder, and removes those that were written there earlier and aren't
+// among them. It refuses a file that isn't marked as one of ours, before anything is written, and
+// leaves one of profiles alone.
 func write(folder string, files map[string]string) error {
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		own, err := ours(filepath.Join(folder, path))
@@ -23,7 +24,8 @@ func write(folder string, files map[string]string) error {
 		case path == profiles:
 			delete(files, path)
 		case !own:
-			return fmt.Errorf("%s is there, and reportferry hasn't written it; name another folder by --out, or take that file away", filepath.Join(folder, path))
+			return fmt.Errorf("%s is there, and reportferry hasn't written it; name another folder by --out, or "+
+				"take that file away", filepath.Join(folder, path))
 		}
 	}
 	for _, below := range []string{"models", "macros", "tests"} {

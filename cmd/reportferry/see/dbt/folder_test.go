@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/blobsink"
 )
 
-// A folder that is written again has what is wanted now: what was written earlier is replaced or removed, what people have written stays,
-// and so does the profile.
+// A folder that is written again has what is wanted now: what was written earlier is replaced or
+// removed, what people have written stays, and so does the profile.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	read := func(path string) string {
@@ -28,16 +28,19 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	made := func(text string) string { return "-- " + mark + "\n" + text }
-	if err := write(dir, map[string]string{"models/a.sql": made("1"), "models/b.sql": made("1"), profiles: "1"}); err != nil {
+	if err := write(dir, map[string]string{"models/a.sql": made("1"), "models/b.sql": made("1"), profiles: "1"}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	put("models/mine.sql", "SELECT 1")
 	put(profiles, "mine")
-	if err := write(dir, map[string]string{"models/a.sql": made("2"), "tests/c.sql": made("2"), profiles: "2"}); err != nil {
+	if err := write(dir, map[string]string{"models/a.sql": made("2"), "tests/c.sql": made("2"), profiles: "2"}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"models/a.sql": made("2"), "models/b.sql": "none", "models/mine.sql": "SELECT 1", "tests/c.sql": made("2"), profiles: "mine",
+		"models/a.sql": made("2"), "models/b.sql": "none", "models/mine.sql": "SELECT 1", "tests/c.sql": made("2"),
+		profiles: "mine",
 	} {
 		if got := read(path); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
@@ -52,10 +55,12 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// MetricFlow refuses names with capitals, two underscores, or a digit, an underscore in front or behind.
+// MetricFlow refuses names with capitals, two underscores, or a digit, an underscore in front or
+// behind.
 func TestNamed(t *testing.T) {
 	for column, want := range map[string]string{
-		"installs": "installs", "t_Purchase__legacy_events": "t_purchase_legacy_events", "_7_days_": "t_7_days", "t-x.y": "t_x_y",
+		"installs": "installs", "t_Purchase__legacy_events": "t_purchase_legacy_events", "_7_days_": "t_7_days",
+		"t-x.y": "t_x_y",
 	} {
 		if got := named(column); got != want {
 			t.Errorf("%s: %s, want %s", column, got, want)
@@ -66,7 +71,8 @@ func TestNamed(t *testing.T) {
 // A table may be as old as its schedule leaves it, and two hours more for a fetch.
 func TestHoursBetween(t *testing.T) {
 	for schedule, want := range map[string]int{
-		"": 26, "@daily": 26, "15 * * * *": 3, "0 6 * * 1-5": 74, "0 6 1 * *": 31*24 + 2, "CET 0 6 * * *": 27, // on the day when clocks go back
+		// On the day when clocks go back.
+		"": 26, "@daily": 26, "15 * * * *": 3, "0 6 * * 1-5": 74, "0 6 1 * *": 31*24 + 2, "CET 0 6 * * *": 27,
 	} {
 		j := config.Job{Schedule: strings.TrimPrefix(schedule, "CET ")}
 		if j.Schedule != schedule {
@@ -78,11 +84,13 @@ func TestHoursBetween(t *testing.T) {
 	}
 }
 
-// Files are found wherever the layout has the table, below a folder that another environment may have elsewhere.
+// Files are found wherever the layout has the table, below a folder that another environment may
+// have elsewhere.
 func TestFilesOf(t *testing.T) {
 	const read = `read_parquet('{{ var("reportferry_files", "/data/out") }}/#', hive_partitioning=true, union_by_name=true)`
 	for url, want := range map[string]string{
-		"file:///data/out": "{identifier}/dt=*/part-0.parquet", "file:///data/out?key={date}/{table}.parquet": "*/{identifier}.parquet",
+		"file:///data/out": "{identifier}/dt=*/part-0.parquet",
+		"file:///data/out?key={date}/{table}.parquet": "*/{identifier}.parquet",
 	} {
 		want = strings.Replace(read, "#", want, 1)
 		sink, err := blobsink.Open(t.Context(), url)

@@ -16,7 +16,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/pgsink"
 )
 
-// A place is where the tables are, as a source of dbt says it. What another environment may have elsewhere is a variable of dbt.
+// A place is where the tables are, as a source of dbt says it. What another environment may have
+// elsewhere is a variable of dbt.
 type place struct {
 	database, schema string
 	files            string // what reads the files of a table, whose name dbt-duckdb puts in
@@ -24,7 +25,8 @@ type place struct {
 	typeName         func(sinks.ColumnType) string
 }
 
-// An output is how dbt connects, and where it makes models: beside the tables, so that it replaces none of them.
+// An output is how dbt connects, and where it makes models: beside the tables, so that it replaces
+// none of them.
 type output struct {
 	Type       string   `yaml:"type"`
 	Path       string   `yaml:"path,omitempty"`
@@ -57,8 +59,8 @@ func variable(name, usual string) string { return fmt.Sprintf("{{ var(%q, %q) }}
 // environment is a variable of the environment, in the same way.
 func environment(name, usual string) string { return fmt.Sprintf("{{ env_var(%q, %q) }}", name, usual) }
 
-// placeOf is the place of a sink, whose URL may name the user and the location, and whose secrets are left out. The error says what of it
-// can't be told.
+// placeOf is the place of a sink, whose URL may name the user and the location, and whose secrets
+// are left out. The error says what of it can't be told.
 func placeOf(target ledger.Target, rawURL string, d views.Dialect) (at place, err error) {
 	where, err := url.Parse(rawURL)
 	if err != nil {
@@ -78,8 +80,10 @@ func placeOf(target ledger.Target, rawURL string, d views.Dialect) (at place, er
 			schema = "public"
 		}
 		at.typeName, at.schema = pgsink.TypeName, variable("reportferry_schema", schema)
-		at.output.Host, at.output.DBName, at.output.Schema = environment("PGHOST", where.Hostname()), database, schema+"_dbt"
-		at.output.Port = strings.Replace(environment("PGPORT", cmp.Or(where.Port(), "5432")), " }}", " | as_number }}", 1)
+		at.output.Host, at.output.DBName, at.output.Schema = environment("PGHOST", where.Hostname()), database,
+			schema+"_dbt"
+		at.output.Port = strings.Replace(environment("PGPORT", cmp.Or(where.Port(), "5432")), " }}", " | as_number }}",
+			1)
 		at.output.User, at.output.Password = environment("PGUSER", where.User.Username()), environment("PGPASSWORD", "")
 	default:
 		at.typeName = blobsink.TypeName
@@ -90,17 +94,21 @@ func placeOf(target ledger.Target, rawURL string, d views.Dialect) (at place, er
 		switch where.Scheme {
 		case "gs":
 			at.output.Extensions = []string{"httpfs"}
-			at.output.Secrets = []secret{{Type: "gcs", KeyID: environment("GCS_HMAC_KEY", ""), Secret: environment("GCS_HMAC_SECRET", "")}}
+			at.output.Secrets = []secret{{Type: "gcs", KeyID: environment("GCS_HMAC_KEY", ""),
+				Secret: environment("GCS_HMAC_SECRET", "")}}
 		case "s3":
-			at.output.Extensions, at.output.Secrets = []string{"httpfs", "aws"}, []secret{{Type: "s3", Provider: "credential_chain"}}
+			at.output.Extensions, at.output.Secrets = []string{"httpfs", "aws"},
+				[]secret{{Type: "s3", Provider: "credential_chain"}}
 		case "azblob":
-			at.output.Extensions, at.output.Secrets = []string{"azure"}, []secret{{Type: "azure", Provider: "credential_chain"}}
+			at.output.Extensions, at.output.Secrets = []string{"azure"},
+				[]secret{{Type: "azure", Provider: "credential_chain"}}
 		}
 	}
 	return at, nil
 }
 
-// filesOf reads all files of a table in a folder or bucket. A folder has its whole path: dbt runs elsewhere.
+// filesOf reads all files of a table in a folder or bucket. A folder has its whole path: dbt runs
+// elsewhere.
 func filesOf(sink *blobsink.Sink) (string, error) {
 	const name = "{identifier}" // dbt-duckdb's, of the source's table
 	pattern := sink.Pattern(name)

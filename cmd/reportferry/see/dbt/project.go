@@ -61,10 +61,12 @@ func (p *project) files() (map[string]string, error) {
 			Name: sourceName, Version: "1.0.0", ConfigVersion: 2, Profile: sourceName, Requires: ">=1.10.5",
 			Models: map[string]any{sourceName: map[string]string{"+materialized": "view"}},
 			Tests: map[string]any{sourceName: map[string]any{
-				unreconciled: map[string]string{"+severity": "warn"}, changedAfterFinal: map[string]string{"+severity": "warn"},
+				unreconciled:      map[string]string{"+severity": "warn"},
+				changedAfterFinal: map[string]string{"+severity": "warn"},
 			}},
 		},
-		profiles:                       map[string]any{sourceName: map[string]any{"target": "main", "outputs": map[string]any{"main": p.at.output}}},
+		profiles: map[string]any{sourceName: map[string]any{"target": "main",
+			"outputs": map[string]any{"main": p.at.output}}},
 		"models/staging/sources.yml":   properties{Version: 2, Sources: []sourceFile{p.source()}},
 		"models/models.yml":            properties{Version: 2, Models: models},
 		"models/exposures.yml":         properties{Version: 2, Exposures: p.exposures(models)},
@@ -82,8 +84,10 @@ func (p *project) files() (map[string]string, error) {
 		files[path] = head + string(text)
 	}
 	if p.states[state.Partitions] != nil {
-		for name, condition := range map[string]string{unreconciled: "reconciled = 'unreconciled'", changedAfterFinal: "changed_after_final > 0"} {
-			statements["tests/"+name+".sql"] = "SELECT table_name, partition_date, state, reconciled, differences\nFROM " +
+		for name, condition := range map[string]string{unreconciled: "reconciled = 'unreconciled'",
+			changedAfterFinal: "changed_after_final > 0"} {
+			statements["tests/"+name+".sql"] = "SELECT table_name, partition_date, state, reconciled, " +
+				"differences\nFROM " +
 				ref(p.prefix+state.Partitions) + "\nWHERE " + condition
 		}
 	}
@@ -99,8 +103,10 @@ func (p *project) models() (list []model, files map[string]string, err error) {
 	files = map[string]string{}
 	for _, t := range p.tables {
 		r := inspect.Reading{
-			Place: views.Place{Dialect: p.Dialect, Table: func(name string) string { return ref(staged(name)) }, Named: ref},
-			Whole: source(t.Table), States: map[string][]string{}, Prefix: p.prefix, Freshness: ref(p.prefix + state.Partitions),
+			Place: views.Place{Dialect: p.Dialect, Table: func(name string) string { return ref(staged(name)) },
+				Named: ref},
+			Whole: source(t.Table), States: map[string][]string{}, Prefix: p.prefix,
+			Freshness: ref(p.prefix + state.Partitions),
 		}
 		if p.Name == views.Postgres.Name {
 			r.Longest = pgsink.LongestName
@@ -125,14 +131,17 @@ func (p *project) models() (list []model, files map[string]string, err error) {
 			switch v.Name {
 			case t.Table:
 				m.Name, folder = staged(t.Table), "staging"
-				m.Description = "The rows of " + t.Table + ", without those of another currency, zone or filter, which a rebaseline hasn't replaced yet."
-				if p.Name == views.DuckDB.Name { // no table of that name is there, so that it is as `reportferry views` names it
+				m.Description = "The rows of " + t.Table +
+					", without those of another currency, zone or filter, which a rebaseline hasn't replaced yet."
+				// No table of that name is there, so that it is as `reportferry views` names it.
+				if p.Name == views.DuckDB.Name {
 					config = "{{ config(alias='" + t.Table + "') }}\n"
 				}
 			case t.Table + "_final":
 				m.Description = "The rows of " + t.Table + " that the service changes no more."
 			case p.prefix + state.Partitions:
-				folder, m.Description = "staging", "Of every partition of every table whether it is final and reconciled."
+				folder, m.Description = "staging",
+					"Of every partition of every table whether it is final and reconciled."
 			case p.prefix + state.Restatements:
 				folder, m.Description = "staging", "Which sums of a partition changed, when, and by how much."
 			case p.prefix + "freshness":
@@ -170,7 +179,8 @@ GROUP BY {{ keys | join(', ') }}
 HAVING COUNT(*) > 1
 {% endtest %}`
 
-// exposures are the dashboards of deploy/bi that stand on the models. That of Grafana stands on metrics of the program.
+// exposures are the dashboards of deploy/bi that stand on the models. That of Grafana stands on
+// metrics of the program.
 func (p *project) exposures(models []model) (list []exposure) {
 	has := map[string]bool{}
 	var sums []string
@@ -181,7 +191,8 @@ func (p *project) exposures(models []model) (list []exposure) {
 		}
 	}
 	add := func(name, label, description string, on []string) {
-		list = append(list, exposure{Name: name, Label: label, Type: "dashboard", Owner: owner{"whoever reads it"}, Description: description, DependsOn: on})
+		list = append(list, exposure{Name: name, Label: label, Type: "dashboard", Owner: owner{"whoever reads it"},
+			Description: description, DependsOn: on})
 	}
 	states := []string{}
 	for _, kind := range inspect.StateKinds {
@@ -191,14 +202,17 @@ func (p *project) exposures(models []model) (list []exposure) {
 	}
 	const cohorts = "cohorts_daily" // which the bundle names
 	if has[staged(cohorts)] && len(states) > 0 {
-		add("superset_performance", "Performance (Superset)", "Spend, installs, eCPI, ROAS and cohorts: deploy/bi/superset of reportferry.",
+		add("superset_performance", "Performance (Superset)",
+			"Spend, installs, eCPI, ROAS and cohorts: deploy/bi/superset of reportferry.",
 			[]string{refTo(staged(cohorts)), states[0]})
 	}
 	if len(states) > 0 {
-		add("superset_freshness", "Freshness (Superset)", "What isn't final, differs or was restated: deploy/bi/superset of reportferry.", states)
+		add("superset_freshness", "Freshness (Superset)",
+			"What isn't final, differs or was restated: deploy/bi/superset of reportferry.", states)
 	}
 	if p.Name == views.BigQuery.Name && len(sums) > 0 {
-		add("looker_studio", "Campaigns, and freshness (Looker Studio)", "Sums and ratios by day: deploy/bi/looker-studio.md of reportferry.", sums)
+		add("looker_studio", "Campaigns, and freshness (Looker Studio)",
+			"Sums and ratios by day: deploy/bi/looker-studio.md of reportferry.", sums)
 	}
 	return list
 }

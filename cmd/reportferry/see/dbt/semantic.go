@@ -66,10 +66,12 @@ type (
 	}
 )
 
-// reportDate is the time dimension of every semantic model: MetricFlow keeps day, week and the like to itself.
+// reportDate is the time dimension of every semantic model: MetricFlow keeps day, week and the like
+// to itself.
 const reportDate = "report_date"
 
-// semantic are the semantic models of the tables that have a date and something to sum, and metrics computed of their measures.
+// semantic are the semantic models of the tables that have a date and something to sum, and metrics
+// computed of their measures.
 func (p *project) semantic() (list []semanticModel, metrics []metric) {
 	for _, t := range p.tables {
 		if t.sums.Sums == nil {
@@ -80,7 +82,8 @@ func (p *project) semantic() (list []semanticModel, metrics []metric) {
 			continue
 		}
 		m := semanticModel{
-			Name: named(t.Table), Description: t.schema.About.Text, Model: refTo(staged(t.Table)), Defaults: defaults{reportDate}, PrimaryEntity: named(t.Table),
+			Name: named(t.Table), Description: t.schema.About.Text, Model: refTo(staged(t.Table)),
+			Defaults: defaults{reportDate}, PrimaryEntity: named(t.Table),
 		}
 		lasting := map[string]bool{} // columns whose last period alone counts
 		for _, c := range t.schema.Columns {
@@ -91,7 +94,8 @@ func (p *project) semantic() (list []semanticModel, metrics []metric) {
 				continue
 			}
 			s := measure{
-				Name: named(t.Table + "_" + c.Name), Label: p.label(c, t.Table), Description: c.Text(), Agg: "sum", Expr: p.expr(c.Name), CreateMetric: true,
+				Name: named(t.Table + "_" + c.Name), Label: p.label(c, t.Table), Description: c.Text(), Agg: "sum",
+				Expr: p.expr(c.Name), CreateMetric: true,
 			}
 			if c.Additive != "yes" {
 				s.NonAdditive, lasting[c.Name] = &nonAdditive{reportDate, "max"}, true
@@ -118,7 +122,8 @@ func (p *project) expr(column string) string {
 	return p.Quote(column)
 }
 
-// label is what people call a metric of a table, by its column, or the column's name where another metric is called so.
+// label is what people call a metric of a table, by its column, or the column's name where another
+// metric is called so.
 func (p *project) label(c sinks.Column, table string) string {
 	label, _, _ := strings.Cut(c.Description, " = ")
 	if label == "" || p.labels[label+", "+table] {
@@ -129,8 +134,8 @@ func (p *project) label(c sinks.Column, table string) string {
 	return label
 }
 
-// dimension is a column by which measures are grouped. MetricFlow begins its weeks on Monday and the service on Sunday, so that a week
-// is a day here: no date is moved.
+// dimension is a column by which measures are grouped. MetricFlow begins its weeks on Monday and
+// the service on Sunday, so that a week is a day here: no date is moved.
 func (p *project) dimension(c sinks.Column, on string) dimension {
 	d := dimension{Name: named(c.Name), Description: c.Description, Type: "categorical", Expr: p.expr(c.Name)}
 	if c.Type != sinks.Date && c.Type != sinks.DateTime {
@@ -146,8 +151,9 @@ func (p *project) dimension(c sinks.Column, on string) dimension {
 	return d
 }
 
-// ratio is the metric of a formula. What stands on unique users is right by the period alone, as the model of sums has it: over several
-// periods a sum of all would be divided by the users of the last one.
+// ratio is the metric of a formula. What stands on unique users is right by the period alone, as
+// the model of sums has it: over several periods a sum of all would be divided by the users of the
+// last one.
 func (p *project) ratio(t table, r views.Ratio, lasting map[string]bool) (m metric, ok bool) {
 	e, err := parser.ParseExpr(r.Formula)
 	if err != nil {
@@ -161,7 +167,8 @@ func (p *project) ratio(t table, r views.Ratio, lasting map[string]bool) (m metr
 		return true
 	})
 	if slices.ContainsFunc(parts, func(name string) bool { return lasting[name] }) {
-		p.left = append(p.left, fmt.Sprintf("%s: the metric %s, which over several periods would be by the users of the last one; "+
+		p.left = append(p.left, fmt.Sprintf("%s: the metric %s, which over several periods would be by the users of "+
+			"the last one; "+
 			"the model of sums has it", t.Table, r.Name))
 		return m, false
 	}
@@ -188,12 +195,15 @@ func (p *project) ratio(t table, r views.Ratio, lasting map[string]bool) (m metr
 	return m, true
 }
 
-// spines are the models of times that MetricFlow joins metrics to, of the units that the tables have: each unit with the type of its
-// column. A project that has some of its own disables them.
+// spines are the models of times that MetricFlow joins metrics to, of the units that the tables
+// have: each unit with the type of its column. A project that has some of its own disables them.
 func (p *project) spines() map[string]string {
 	units := map[string]string{"day": p.at.typeName(sinks.Date)}
 	for _, t := range p.tables {
-		if slices.ContainsFunc(t.schema.Columns, func(c sinks.Column) bool { return c.Name == t.schema.On && c.Type == sinks.DateTime }) {
+		if slices.ContainsFunc(t.schema.Columns, func(c sinks.Column) bool {
+			return c.Name == t.schema.On &&
+				c.Type == sinks.DateTime
+		}) {
 			units["hour"] = p.at.typeName(sinks.DateTime)
 		}
 	}
@@ -204,14 +214,16 @@ func (p *project) spines() map[string]string {
 func spine(unit string) model {
 	return model{
 		Name: sourceName + "_" + unit + "s", Description: "Every " + unit + " from 2015 until a year from now.",
-		Spine: map[string]string{"standard_granularity_column": "date_" + unit}, Columns: []map[string]string{{"name": "date_" + unit, "granularity": unit}},
+		Spine:   map[string]string{"standard_granularity_column": "date_" + unit},
+		Columns: []map[string]string{{"name": "date_" + unit, "granularity": unit}},
 	}
 }
 
 // times is the SQL of such a model by dialect, of a type and a unit.
 var times = map[string]string{
 	views.BigQuery.Name: "SELECT CAST(d AS %s) AS date_%s\n" +
-		"FROM UNNEST(GENERATE_TIMESTAMP_ARRAY(TIMESTAMP '2015-01-01', TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL 366 DAY), INTERVAL 1 %[2]s)) AS d",
+		"FROM UNNEST(GENERATE_TIMESTAMP_ARRAY(TIMESTAMP '2015-01-01', TIMESTAMP_ADD(CURRENT_TIMESTAMP(), INTERVAL " +
+		"366 DAY), INTERVAL 1 %[2]s)) AS d",
 	views.Postgres.Name: "SELECT CAST(d AS %s) AS date_%s\n" +
 		"FROM generate_series(TIMESTAMP '2015-01-01', CURRENT_DATE + INTERVAL '366 days', INTERVAL '1 %[2]s') AS s(d)",
 	views.DuckDB.Name: "SELECT CAST(range AS %s) AS date_%s\n" +

@@ -16,7 +16,8 @@ import (
 	converted "github.com/reportferry/reportferry/internal/table"
 )
 
-// The files of dbt, as far as they are written (https://docs.getdbt.com/reference/configs-and-properties).
+// The files of dbt, as far as they are written
+// (https://docs.getdbt.com/reference/configs-and-properties).
 type (
 	projectFile struct {
 		Name          string         `yaml:"name"`
@@ -96,7 +97,8 @@ type (
 // source has every table, and those that describe it.
 func (p *project) source() sourceFile {
 	s := sourceFile{
-		Name: sourceName, Description: "Tables that reportferry fills: each partition is replaced whole or not at all.", Database: p.at.database, Schema: p.at.schema,
+		Name: sourceName, Description: "Tables that reportferry fills: each partition is replaced whole or not at all.",
+		Database: p.at.database, Schema: p.at.schema,
 	}
 	if p.at.files != "" {
 		s.Config = &sourceConfig{Meta: map[string]string{"external_location": p.at.files}}
@@ -143,9 +145,11 @@ func (p *project) columns(s *sinks.Schema) (list []sourceColumn) {
 	return list
 }
 
-// tableOfStates is a table that describes another one. That of partitions says when one was fetched last.
+// tableOfStates is a table that describes another one. That of partitions says when one was fetched
+// last.
 func (p *project) tableOfStates(kind string, t table) sourceTable {
-	s := sourceTable{Name: p.stateTable(kind, t.Table), Description: "What is told of " + t.Table + ": see the model " + p.prefix + kind + "."}
+	s := sourceTable{Name: p.stateTable(kind, t.Table), Description: "What is told of " + t.Table + ": see the model " +
+		p.prefix + kind + "."}
 	if p.at.files != "" {
 		s.Identifier = sinks.Derived(p.prefix+kind, t.Table) // a folder
 	}
@@ -154,7 +158,8 @@ func (p *project) tableOfStates(kind string, t table) sourceTable {
 	s.Columns = p.columns(d.Schema)
 	if kind == state.Partitions {
 		s.Config = &sourceConfig{
-			LoadedAt: "fetched", Freshness: &freshness{WarnAfter: age{hoursBetween(t.Job), "hour"}, Filter: "table_name = " + views.Text(t.Table)},
+			LoadedAt: "fetched", Freshness: &freshness{WarnAfter: age{hoursBetween(t.Job), "hour"},
+				Filter: "table_name = " + views.Text(t.Table)},
 		}
 		if p.Name == views.BigQuery.Name {
 			s.Config.LoadedAt = "CAST(fetched AS TIMESTAMP)"
@@ -163,12 +168,14 @@ func (p *project) tableOfStates(kind string, t table) sourceTable {
 	return s
 }
 
-// hoursBetween is the longest time between two fetches by the job's schedule, and two hours for the fetch: 26 of a daily one, and of none.
+// hoursBetween is the longest time between two fetches by the job's schedule, and two hours for the
+// fetch: 26 of a daily one, and of none.
 func hoursBetween(c config.Job) int {
 	longest := 24 * time.Hour
 	if schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone); err == nil && schedule != nil {
 		longest = 0
-		at := schedule.Next(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)) // any year has its weekends, months and clock changes
+		// Any year has its weekends, months and clock changes.
+		at := schedule.Next(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC))
 		for range 500 {
 			next := schedule.Next(at)
 			longest, at = max(longest, next.Sub(at)), next
@@ -177,9 +184,13 @@ func hoursBetween(c config.Job) int {
 	return int(math.Ceil((longest + 2*time.Hour).Hours()))
 }
 
-// named is a name that MetricFlow takes: small letters, digits and single underscores, the first a letter and the last no underscore.
+// named is a name that MetricFlow takes: small letters, digits and single underscores, the first a
+// letter and the last no underscore.
 func named(column string) string {
-	words := strings.FieldsFunc(strings.ToLower(column), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(strings.ToLower(column), func(r rune) bool {
+		return (r < 'a' || r > 'z') &&
+			(r < '0' || r > '9')
+	})
 	name := strings.Join(words, "_")
 	if name == "" || name[0] <= '9' {
 		name = "t_" + name

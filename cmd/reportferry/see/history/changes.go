@@ -43,7 +43,8 @@ renamed: the same token in the same app has another slug.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			write := wire.Form(form, map[string]func(moves, io.Writer) error{
-				wire.Text: func(m moves, w io.Writer) error { return m.writeTable(w, limit) }, wire.JSON: moves.writeJSON, "csv": moves.writeCSV,
+				wire.Text: func(m moves, w io.Writer) error { return m.writeTable(w, limit) },
+				wire.JSON: moves.writeJSON, "csv": moves.writeCSV,
 			})
 			begin, err := sinceOf(since, time.Now())
 			if err != nil {
@@ -59,7 +60,8 @@ renamed: the same token in the same app has another slug.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "24h", "how long ago, such as `24h` or 7d, or a day such as 2026-01-31 or yesterday (UTC)")
+	cmd.Flags().StringVar(&since, "since", "24h",
+		"how long ago, such as `24h` or 7d, or a day such as 2026-01-31 or yesterday (UTC)")
 	cmd.Flags().IntVar(&limit, "limit", 20, "how many changes of a table are shown; 0 for all; json and csv have all")
 	form = p.AddOutput(cmd, "one object a change", wire.OneOf{move{}, slug{}}, "csv")
 	return cmd

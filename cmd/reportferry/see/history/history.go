@@ -1,5 +1,6 @@
-// Package history has the commands that say what the tables' numbers were before: history and changes. Without it, a number that
-// isn't what it was last week would be nobody's, and a dashboard's reader would find out by chance.
+// Package history has the commands that say what the tables' numbers were before: history and
+// changes. Without it, a number that isn't what it was last week would be nobody's, and a
+// dashboard's reader would find out by chance.
 //
 //	history   how the numbers of each partition came to be what they are
 //	changes   what moved of all tables since last night, the biggest first
@@ -57,7 +58,8 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			write := wire.Form(form, map[string]func(tableHistory, io.Writer) error{wire.Text: tableHistory.writeTable, wire.JSON: tableHistory.writeJSON, "csv": tableHistory.writeCSV})
+			write := wire.Form(form, map[string]func(tableHistory, io.Writer) error{wire.Text: tableHistory.writeTable,
+				wire.JSON: tableHistory.writeJSON, "csv": tableHistory.writeCSV})
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				first, last, err := bounds(s, names[0], from, to)
 				if err != nil {
@@ -68,7 +70,8 @@ before today such as -30d, yesterday or today, in the zone of the job's report.`
 					return err
 				}
 				if t.cut {
-					p.Note(cmd.ErrOrStderr(), fmt.Sprintf("reportferry: the last %d periods; --from shows earlier ones", usual))
+					p.Note(cmd.ErrOrStderr(), fmt.Sprintf("reportferry: the last %d periods; --from shows earlier ones",
+						usual))
 				}
 				return write(t, cmd.OutOrStdout())
 			})
@@ -109,13 +112,15 @@ type id struct {
 	seq       int
 }
 
-func readHistory(ctx context.Context, s *wire.Session, name string, first, last civil.Date, metrics []string) (t tableHistory, err error) {
+func readHistory(ctx context.Context, s *wire.Session, name string, first, last civil.Date,
+	metrics []string) (t tableHistory, err error) {
 	job, err := s.ChooseOne(name)
 	if err != nil {
 		return t, err
 	}
 	if job.Sinks == nil {
-		return t, exit.Usage(fmt.Errorf("job %s: its kind, %s, fills no table, so that nothing of it has a history", job.Name, job.Kind))
+		return t, exit.Usage(fmt.Errorf("job %s: its kind, %s, fills no table, so that nothing of it has a history",
+			job.Name, job.Kind))
 	}
 	table, err := s.Ledger.Table(ctx, job.Table)
 	if err != nil {
@@ -158,7 +163,8 @@ func (t tableHistory) known(records []ledger.Record) error {
 			if near := catalog.Nearest(m, all); len(near) > 0 {
 				hint = "; did you mean " + strings.Join(near, " or ") + "?"
 			}
-			return exit.Usage(fmt.Errorf("--metric %s: the ledger has no sum of it, because the job has no such metric, or it doesn't add up%s; it has %s",
+			return exit.Usage(fmt.Errorf("--metric %s: the ledger has no sum of it, because the job has no such "+
+				"metric, or it doesn't add up%s; it has %s",
 				m, hint, strings.Join(all, ", ")))
 		}
 	}

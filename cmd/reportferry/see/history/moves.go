@@ -74,13 +74,17 @@ func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	}
 	for _, e := range history {
 		for _, one := range e.Events {
-			add(refresh.Move{Change: refresh.Change{Partition: e.Partition, Seq: e.Seq, Before: e.Brought(), Now: one.At, Run: one.Run, Metric: one.What, Reason: one.Why}})
+			add(refresh.Move{Change: refresh.Change{Partition: e.Partition, Seq: e.Seq, Before: e.Brought(),
+				Now: one.At, Run: one.Run, Metric: one.What, Reason: one.Why}})
 		}
 	}
 	for _, m := range refresh.Moves(history, table.Records()) {
 		add(m)
 	}
-	rebaselined, err := refresh.Rebaselined(history, func(e ledger.Record) (ledger.Shape, error) { return table.ShapeOf(ctx, e) })
+	rebaselined, err := refresh.Rebaselined(history, func(e ledger.Record) (ledger.Shape,
+		error) {
+		return table.ShapeOf(ctx, e)
+	})
 	for _, c := range rebaselined {
 		add(refresh.Move{Change: c})
 	}
@@ -112,7 +116,8 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 				finals[one.Partition.String()] = true
 			}
 		}
-		fmt.Fprintf(w, "%s: %s of %s moved since %s UTC\n", job, human.Plural(len(list), "number"), human.Plural(len(periods), "period"), minute(m.since))
+		fmt.Fprintf(w, "%s: %s of %s moved since %s UTC\n", job, human.Plural(len(list), "number"),
+			human.Plural(len(periods), "period"), minute(m.since))
 		if n := len(finals); n > 0 {
 			fmt.Fprintf(w, "  %s moved though final\n", human.Plural(n, "period"))
 		}
@@ -126,7 +131,8 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 		}
 		for _, one := range shown {
 			g.Rows = append(g.Rows, []string{
-				"  " + human.Range(one.Partition, one.Partition), one.Metric, brief(one.Was), brief(one.Is), wording.Size(one.Size), one.Finality, one.Reason,
+				"  " + human.Range(one.Partition, one.Partition), one.Metric, brief(one.Was), brief(one.Is),
+				wording.Size(one.Size), one.Finality, one.Reason,
 			})
 		}
 		g.Write(w)
@@ -137,7 +143,8 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 	return nil
 }
 
-// apart tells apart the numbers that moved, what happened besides, and the periods whose numbers mean something else by now.
+// apart tells apart the numbers that moved, what happened besides, and the periods whose numbers
+// mean something else by now.
 func apart(list []move) (moved []move, happened human.Grid, rebaselined []refresh.Change) {
 	happened = human.Grid{Heads: []string{"  period", "what", "when, UTC", "why"}, Width: 80}
 	for _, one := range list {
@@ -145,7 +152,8 @@ func apart(list []move) (moved []move, happened human.Grid, rebaselined []refres
 		case refresh.Rebaseline:
 			rebaselined = append(rebaselined, one.Change)
 		case ledger.EventHeld, ledger.EventAccepted, ledger.EventDiffersAlike:
-			happened.Rows = append(happened.Rows, []string{"  " + human.Range(one.Partition, one.Partition), one.Metric, minute(one.Now), one.Reason})
+			happened.Rows = append(happened.Rows, []string{"  " + human.Range(one.Partition, one.Partition), one.Metric,
+				minute(one.Now), one.Reason})
 		default:
 			moved = append(moved, one)
 		}
@@ -191,11 +199,13 @@ func (m moves) writeJSON(w io.Writer) error {
 
 // writeCSV writes a line for each move, and for each change of a slug.
 func (m moves) writeCSV(w io.Writer) error {
-	lines := [][]string{{"job", "partition", "seq", "before", "now", "run", "metric", "was", "is", "delta", "size", "finality", "reason"}}
+	lines := [][]string{{"job", "partition", "seq", "before", "now", "run", "metric", "was", "is", "delta", "size",
+		"finality", "reason"}}
 	for _, job := range m.jobs {
 		for _, one := range m.of[job] {
 			lines = append(lines, []string{
-				job, one.Partition.String(), fmt.Sprint(one.Seq), one.Before.UTC().Format(time.RFC3339), one.Now.UTC().Format(time.RFC3339), one.Run,
+				job, one.Partition.String(), fmt.Sprint(one.Seq), one.Before.UTC().Format(time.RFC3339),
+				one.Now.UTC().Format(time.RFC3339), one.Run,
 				one.Metric, one.Was, one.Is, one.Delta, fmt.Sprint(one.Size), one.Finality, one.Reason,
 			})
 		}

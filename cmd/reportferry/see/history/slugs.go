@@ -45,7 +45,8 @@ func writeSlugs(w io.Writer, job string, list []slug, since time.Time, limit int
 		shown = list[max(0, len(list)-limit):]
 	}
 	g := human.Grid{
-		Heads: []string{"  slug", "change", "now", "apps", "seen", "last before"}, Right: []bool{false, false, false, true}, Most: []int{24, 0, 22},
+		Heads: []string{"  slug", "change", "now", "apps", "seen", "last before"},
+		Right: []bool{false, false, false, true}, Most: []int{24, 0, 22},
 	}
 	for _, c := range slices.Backward(shown) {
 		was, now := c.Was.Slug, c.Now.Slug
@@ -55,7 +56,8 @@ func writeSlugs(w io.Writer, job string, list []slug, since time.Time, limit int
 		case "named":
 			now = c.Now.Name
 		}
-		g.Rows = append(g.Rows, []string{"  " + was, c.Kind, now, fmt.Sprint(c.apps()), c.Day.String(), c.After.String()})
+		g.Rows = append(g.Rows, []string{"  " + was, c.Kind, now, fmt.Sprint(c.apps()), c.Day.String(),
+			c.After.String()})
 	}
 	g.Write(w)
 	if n := len(list) - len(shown); n > 0 {
@@ -79,6 +81,7 @@ func (s slug) line() []string {
 		was, is = s.Was.Name, s.Now.Name
 	}
 	return []string{
-		s.Job, s.Day.String(), "", s.After.String(), s.Seen.UTC().Format(time.RFC3339), s.Run, "event slug", was, is, "", "", "", s.Kind,
+		s.Job, s.Day.String(), "", s.After.String(), s.Seen.UTC().Format(time.RFC3339), s.Run, "event slug", was, is,
+		"", "", "", s.Kind,
 	}
 }

@@ -50,7 +50,8 @@ func (t tableHistory) writeTable(w io.Writer) error {
 		fmt.Fprintf(w, "%s: nothing is recorded of these periods\n", t.job)
 		return nil
 	}
-	g := human.Grid{Heads: []string{"fetched, UTC", "seq", "state", "reason"}, Right: []bool{false, true, false, false}, Alone: 24}
+	g := human.Grid{Heads: []string{"fetched, UTC", "seq", "state", "reason"}, Right: []bool{false, true, false, false},
+		Alone: 24}
 	shown := t.metrics
 	if shown == nil {
 		shown = []string{refresh.RowCount}
@@ -132,21 +133,25 @@ func (t tableHistory) writeJSON(w io.Writer) error {
 	return human.JSONLines(w, list)
 }
 
-// writeCSV writes a line for each number, and for what happened besides unless some numbers are asked for.
+// writeCSV writes a line for each number, and for what happened besides unless some numbers are
+// asked for.
 func (t tableHistory) writeCSV(w io.Writer) error {
-	lines := [][]string{{"job", "partition", "seq", "fetched", "last_fetched", "run", "reason", "state", "finality", "metric", "value", "delta"}}
+	lines := [][]string{{"job", "partition", "seq", "fetched", "last_fetched", "run", "reason", "state", "finality",
+		"metric", "value", "delta"}}
 	for _, e := range t.records {
 		metrics := t.metrics
 		if metrics == nil {
 			metrics = append([]string{refresh.RowCount}, slices.Sorted(maps.Keys(e.Sums))...)
 			for _, one := range e.Events {
 				at := one.At.UTC().Format(time.RFC3339)
-				lines = append(lines, []string{t.job, e.Partition.String(), fmt.Sprint(e.Seq), at, at, one.Run, "", string(e.State), e.Finality, one.What, one.Why, ""})
+				lines = append(lines, []string{t.job, e.Partition.String(), fmt.Sprint(e.Seq), at, at, one.Run, "",
+					string(e.State), e.Finality, one.What, one.Why, ""})
 			}
 		}
 		for _, m := range metrics {
 			lines = append(lines, []string{
-				t.job, e.Partition.String(), fmt.Sprint(e.Seq), e.Since.UTC().Format(time.RFC3339), e.Fetched.UTC().Format(time.RFC3339),
+				t.job, e.Partition.String(), fmt.Sprint(e.Seq), e.Since.UTC().Format(time.RFC3339),
+				e.Fetched.UTC().Format(time.RFC3339),
 				e.Run, e.Reason, string(e.State), e.Finality, m, number(e, m), t.delta(e, m),
 			})
 		}

@@ -75,7 +75,8 @@ func (c *checker) run(cmd *cobra.Command, p *wire.Program, names []string, live 
 			if c.apart > 0 {
 				all = "All that was tried works, and " + human.Plural(c.apart, "table") + " not compared"
 			}
-			fmt.Fprintf(c.out, "%s. Next, what a run would fetch, and the run:\n  reportferry plan%[2]s\n  reportferry run%[2]s\n", all, c.flag)
+			fmt.Fprintf(c.out, "%s. Next, what a run would fetch, and the run:\n  reportferry plan%[2]s\n  "+
+				"reportferry run%[2]s\n", all, c.flag)
 		}
 		return nil
 	})
@@ -98,7 +99,8 @@ type checker struct {
 	past  ledger.Past         // the last runs, with what failed
 }
 
-// check tries everything that a run needs, one step after the other, and then compares the sinks with the ledger:
+// check tries everything that a run needs, one step after the other, and then compares the sinks
+// with the ledger:
 //
 //	config ─ room ─ ledger ─ service ─ sinks ─ queries ─ parts of each table ─ some partitions live
 //
@@ -135,7 +137,8 @@ func (c *checker) check(ctx context.Context, names []string, live bool) error {
 	}
 	for _, j := range chosen {
 		if live && !j.AsksService() {
-			fmt.Fprintf(c.out, "%s: the service offers nothing harmless to try;\n  the first push is the trial: begin with a file of one record\n", j.Name)
+			fmt.Fprintf(c.out, "%s: the service offers nothing harmless to try;\n  the first push is the trial: "+
+				"begin with a file of one record\n", j.Name)
 		}
 	}
 	if live && c.Ledger != nil && ctx.Err() == nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Summed designs the view that sums a table's metrics by its date and the dimensions of by. left names the metrics that it
-// can't have, each with the reason. An error says which dimension the table lacks, or that it has nothing to sum.
+// Summed designs the view that sums a table's metrics by its date and the dimensions of by. left
+// names the metrics that it can't have, each with the reason. An error says which dimension the
+// table lacks, or that it has nothing to sum.
 func Summed(table string, s *sinks.Schema, by []string) (v views.Table, left []string, err error) {
 	v = views.Table{Name: table, On: s.On, By: by}
 	columns := map[string]sinks.Column{}
@@ -22,7 +23,10 @@ func Summed(table string, s *sinks.Schema, by []string) (v views.Table, left []s
 		columns[c.Slug()] = c
 	}
 	for _, name := range by {
-		if name == s.On || !slices.ContainsFunc(s.Columns, func(c sinks.Column) bool { return c.Name == name && c.Required }) {
+		if name == s.On || !slices.ContainsFunc(s.Columns, func(c sinks.Column) bool {
+			return c.Name == name &&
+				c.Required
+		}) {
 			return v, nil, fmt.Errorf("--by %s: the table has no such dimension beside its date", name)
 		}
 	}
@@ -60,8 +64,8 @@ func metricField(slug string) catalog.Field {
 	return f
 }
 
-// overView tells whether a metric may be summed over all the dimensions that the view leaves out: unique users may not be
-// summed over days, for example.
+// overView tells whether a metric may be summed over all the dimensions that the view leaves out:
+// unique users may not be summed over days, for example.
 func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
 	for _, c := range s.Columns {
 		if c.Required && c.Name != s.On && !slices.Contains(by, c.Name) && !f.AdditiveOver(c.Slug()) {
@@ -71,8 +75,8 @@ func overView(f catalog.Field, s *sinks.Schema, by []string) bool {
 	return f.Additive != catalog.Nowhere
 }
 
-// expand rewrites a metric's formula until it consists of columns that the view sums. It replaces metrics that have formulas
-// of their own; missing is a metric that the table would need for that.
+// expand rewrites a metric's formula until it consists of columns that the view sums. It replaces
+// metrics that have formulas of their own; missing is a metric that the table would need for that.
 func expand(formula string, columns map[string]sinks.Column, s *sinks.Schema, by []string) (text, missing string) {
 	if formula == "" {
 		return "", ""

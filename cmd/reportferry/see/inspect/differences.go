@@ -16,7 +16,8 @@ import (
 
 // rows holds the number of rows in each partition of a database against the ledger.
 func (c *checker) rows(ctx context.Context, job jobs.Job, target ledger.Target, store sinks.Holdings) error {
-	t, err := partition.Open(ctx, partition.Options{Ledger: c.Ledger, Name: job.Table, Targets: []ledger.Target{target}, Job: job.Name})
+	t, err := partition.Open(ctx, partition.Options{Ledger: c.Ledger, Name: job.Table, Targets: []ledger.Target{target},
+		Job: job.Name})
 	if err != nil {
 		return err
 	}
@@ -25,24 +26,30 @@ func (c *checker) rows(ctx context.Context, job jobs.Job, target ledger.Target, 
 		c.uncompared(job, target, err)
 		return ctx.Err()
 	}
-	held := slices.DeleteFunc(heldBy(t.Sorted(), target), func(e ledger.Record) bool { return e.Partition.Before(t.Oldest()) })
+	held := slices.DeleteFunc(heldBy(t.Sorted(), target),
+		func(e ledger.Record) bool { return e.Partition.Before(t.Oldest()) })
 	if len(wrong) == 0 {
-		fmt.Fprintf(c.out, "%s in %s: %s, whose rows are as many as recorded\n", job.Name, target.Name, human.Plural(len(held), "partition"))
+		fmt.Fprintf(c.out, "%s in %s: %s, whose rows are as many as recorded\n", job.Name, target.Name,
+			human.Plural(len(held), "partition"))
 		return nil
 	}
 	title := fmt.Sprintf("%d not as recorded, of %s", len(wrong), human.Plural(len(held), "partition"))
-	c.differences(job, target, title, wrong, mostDays, "a run fetches again what differs:\n    reportferry run "+job.Name)
+	c.differences(job, target, title, wrong, mostDays,
+		"a run fetches again what differs:\n    reportferry run "+job.Name)
 	return nil
 }
 
-// differences writes what of a sink isn't as recorded, in so many rows at most (0: in as many as it takes), and how to mend it unless a problem
-// of the table says that. Partitions that follow one another are in one row when the same is to be said of them.
-func (c *checker) differences(job jobs.Job, target ledger.Target, title string, list []partition.Discrepancy, most int, mend string) {
+// differences writes what of a sink isn't as recorded, in so many rows at most (0: in as many as it
+// takes), and how to mend it unless a problem of the table says that. Partitions that follow one
+// another are in one row when the same is to be said of them.
+func (c *checker) differences(job jobs.Job, target ledger.Target, title string, list []partition.Discrepancy, most int,
+	mend string) {
 	c.wrong += len(list)
 	fmt.Fprintf(c.out, "%s in %s: %s\n", job.Name, target.Name, title)
 	if slices.ContainsFunc(list, func(d partition.Discrepancy) bool {
 		return !slices.ContainsFunc(c.table.Calendar, func(e refresh.Entry) bool {
-			return e.Partition == d.Partition && slices.ContainsFunc(c.table.Problems, func(p ledger.Problem) bool { return p.Wrong && p.Condition == string(e.Condition) })
+			return e.Partition == d.Partition && slices.ContainsFunc(c.table.Problems,
+				func(p ledger.Problem) bool { return p.Wrong && p.Condition == string(e.Condition) })
 		})
 	}) {
 		defer fmt.Fprintf(c.out, "  %s%s\n", mend, c.flag)
@@ -53,7 +60,8 @@ func (c *checker) differences(job jobs.Job, target ledger.Target, title string, 
 			break
 		}
 		n := 1
-		for n < len(list) && list[n-1].Partition.IsValid() && list[n].Partition == c.table.Period.Next(list[n-1].Partition) && list[n].Text == list[0].Text {
+		for n < len(list) && list[n-1].Partition.IsValid() &&
+			list[n].Partition == c.table.Period.Next(list[n-1].Partition) && list[n].Text == list[0].Text {
 			n++
 		}
 		first, last := list[0], list[n-1]

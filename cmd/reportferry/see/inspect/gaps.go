@@ -53,8 +53,10 @@ fired, or when something else is wrong.`,
 	return cmd
 }
 
-// showGaps writes the gaps of each job that has partitions. The error ends the command with 3 when a gap can be closed.
-func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config.Job, past ledger.Past, asJSON bool) error {
+// showGaps writes the gaps of each job that has partitions. The error ends the command with 3 when
+// a gap can be closed.
+func showGaps(ctx context.Context, w io.Writer, s *wire.Session, chosen []config.Job, past ledger.Past,
+	asJSON bool) error {
 	var failed []error // a job that can't be inspected doesn't hide the others
 	open := false
 	for _, job := range chosen {
@@ -94,22 +96,25 @@ func writeGaps(w io.Writer, again string, job config.Job, in refresh.Inspection)
 func writeWaiting(w io.Writer, gaps []refresh.Gap) {
 	for _, g := range gaps {
 		if g.Closable && g.Reason == refresh.NotDueYet {
-			fmt.Fprintf(w, "  %s not due yet\n    %s\n", human.Plural(g.Partitions, "partition"), human.Range(g.Partition, g.Through))
+			fmt.Fprintf(w, "  %s not due yet\n    %s\n", human.Plural(g.Partitions, "partition"),
+				human.Range(g.Partition, g.Through))
 		}
 	}
 }
 
-// writeCounts writes how many partitions are final, and how they compare with the service's totals. Nothing is said of a table
-// without partitions, nor of totals when none were compared yet.
+// writeCounts writes how many partitions are final, and how they compare with the service's totals.
+// Nothing is said of a table without partitions, nor of totals when none were compared yet.
 func writeCounts(w io.Writer, c refresh.Counts) {
 	final := "final"
 	if c.Through != nil && *c.Through != sinks.Whole {
 		final = fmt.Sprintf("final (all through %s)", c.Through)
 	}
-	writeLine(w, count{c.Final, final}, count{c.Restating, "restating"}, count{c.Partial, "partial"}, count{c.Doubtful, "in doubt"})
+	writeLine(w, count{c.Final, final}, count{c.Restating, "restating"}, count{c.Partial, "partial"},
+		count{c.Doubtful, "in doubt"})
 	writeLine(w, count{c.Staying, "restating ones won't be fetched when they could be final: see final_after"})
 	if c.Reconciled+c.Unreconciled > 0 {
-		writeLine(w, count{c.Reconciled, "reconciled"}, count{c.Unreconciled, "unreconciled"}, count{c.Unchecked, "unchecked"})
+		writeLine(w, count{c.Reconciled, "reconciled"}, count{c.Unreconciled, "unreconciled"},
+			count{c.Unchecked, "unchecked"})
 	}
 }
 
@@ -143,5 +148,6 @@ type jobGaps struct {
 
 // writeGapsJSON writes the gaps of one job as a JSON object on one line.
 func writeGapsJSON(w io.Writer, job config.Job, in refresh.Inspection) error {
-	return json.NewEncoder(w).Encode(jobGaps{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking, in.Counts, append([]ledger.Problem{}, in.Problems...)})
+	return json.NewEncoder(w).Encode(jobGaps{job.Name, append([]refresh.Gap{}, in.Gaps...), in.Rest.Lacking, in.Counts,
+		append([]ledger.Problem{}, in.Problems...)})
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// live compares some final partitions of each report job, and the types of its columns, with what the service says today.
+// live compares some final partitions of each report job, and the types of its columns, with what
+// the service says today.
 func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]listing) error {
 	for _, job := range list {
 		kind, ok := job.Kind.(*report.Kind)
@@ -26,14 +27,16 @@ func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]li
 			fmt.Fprintf(c.out, "%s live: %s\n", job.Name, terminal.Line(said))
 		}
 		for _, d := range kind.Disagreements(lists[job.Account]) {
-			fmt.Fprintf(c.out, "%s live: %s is %s here, the service says %s\n", job.Name, d.Metric, d.Type, terminal.Line(d.Formatting))
+			fmt.Fprintf(c.out, "%s live: %s is %s here, the service says %s\n", job.Name, d.Metric, d.Type,
+				terminal.Line(d.Formatting))
 			fmt.Fprintf(c.out, "  the table stays as it is; another type: types: {%s: ...}\n", d.Metric)
 		}
 	}
 	return nil
 }
 
-// compare holds a job's final partitions against the service's totals, and fetches a sample of them again.
+// compare holds a job's final partitions against the service's totals, and fetches a sample of them
+// again.
 func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) error {
 	found, totals, err := kind.Compare(ctx, time.Now(), c.sample, c.dice)
 	if err != nil {
@@ -75,7 +78,8 @@ func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) 
 			fmt.Fprintf(c.out, "%s live: %s has %s rows now; the ledger has %s with other values, of %s\n", job.Name,
 				day, human.Count(x.Rows), human.Count(x.Recorded.Rows), x.Recorded.Fetched.UTC().Format(time.DateOnly))
 		}
-		fmt.Fprintf(c.out, "  reportferry backfill %s --from %s --to %s --force%s\n", job.Name, x.Partition, x.Partition, c.flag)
+		fmt.Fprintf(c.out, "  reportferry backfill %s --from %s --to %s --force%s\n", job.Name, x.Partition,
+			x.Partition, c.flag)
 	}
 	return nil
 }

@@ -32,12 +32,15 @@ func (v *viewing) long(table string, s *sinks.Schema) (list []views.Long, err er
 	return list, nil
 }
 
-// Cohorts designs the view of a table that has a row for each period of a cohort: of its date and the dimensions of by, or of all where by
-// has none. A row is ripe when the planner takes the period for over. An error says why the table has no such view.
+// Cohorts designs the view of a table that has a row for each period of a cohort: of its date and
+// the dimensions of by, or of all where by has none. A row is ripe when the planner takes the
+// period for over. An error says why the table has no such view.
 func Cohorts(table string, s *sinks.Schema, by []string) (views.Long, error) {
-	l := views.Long{Name: "_cohorts", Keys: []string{"cohort", "period_unit", "period", "days"}, Shown: []string{"period_unit", "period"}}
+	l := views.Long{Name: "_cohorts", Keys: []string{"cohort", "period_unit", "period", "days"},
+		Shown: []string{"period_unit", "period"}}
 	if s.On == "" {
-		return l, errors.New("--cohorts: the table has no date, so that it has no cohorts; give the job a dimension such as day")
+		return l, errors.New("--cohorts: the table has no date, so that it has no cohorts; give the job a dimension " +
+			"such as day")
 	}
 	days := map[string]int{}
 	err := lengthen(&l, table, s, by, func(f catalog.Field) (name, key string, ok bool) {
@@ -50,7 +53,8 @@ func Cohorts(table string, s *sinks.Schema, by []string) (views.Long, error) {
 		return l, err
 	}
 	if len(l.Values) == 0 {
-		return l, errors.New("--cohorts: the table has no metric of a cohort's period, such as retained_users_d7, that can be summed or computed")
+		return l, errors.New("--cohorts: the table has no metric of a cohort's period, such as retained_users_d7, " +
+			"that can be summed or computed")
 	}
 	for key, n := range days {
 		unit := map[byte]string{'d': "day", 'w': "week", 'm': "month"}[key[1]]
@@ -76,19 +80,23 @@ func Events(table string, s *sinks.Schema, by []string) (views.Long, error) {
 			return "", "", false
 		}
 		name, key, ok = f.Without("{e}")
-		if row := []string{views.Text(key)}; ok && !slices.ContainsFunc(l.Rows, func(r []string) bool { return r[0] == row[0] }) {
+		if row := []string{views.Text(key)}; ok && !slices.ContainsFunc(l.Rows,
+			func(r []string) bool { return r[0] == row[0] }) {
 			l.Rows = append(l.Rows, row)
 		}
 		return name, key, ok
 	})
 	if err == nil && len(l.Values) == 0 {
-		err = errors.New("--events: the table has no metric of an event, such as purchase_events, that can be summed or computed")
+		err = errors.New("--events: the table has no metric of an event, such as purchase_events, that can be " +
+			"summed or computed")
 	}
 	return l, err
 }
 
-// lengthen designs the values of a view in long form of those columns that cut tells the names and the keys of.
-func lengthen(l *views.Long, table string, s *sinks.Schema, by []string, cut func(catalog.Field) (name, key string, ok bool)) (err error) {
+// lengthen designs the values of a view in long form of those columns that cut tells the names and
+// the keys of.
+func lengthen(l *views.Long, table string, s *sinks.Schema, by []string,
+	cut func(catalog.Field) (name, key string, ok bool)) (err error) {
 	var dimensions []string
 	for _, c := range s.Columns {
 		if c.Required && c.Name != s.On {
@@ -105,7 +113,8 @@ func lengthen(l *views.Long, table string, s *sinks.Schema, by []string, cut fun
 		return err
 	}
 	for _, c := range s.Columns {
-		summed := slices.Contains(l.Of.Sums, c.Name) || slices.ContainsFunc(l.Of.Ratios, func(r views.Ratio) bool { return r.Name == c.Name })
+		summed := slices.Contains(l.Of.Sums, c.Name) || slices.ContainsFunc(l.Of.Ratios,
+			func(r views.Ratio) bool { return r.Name == c.Name })
 		if c.Required || !summed {
 			continue
 		}
@@ -122,7 +131,8 @@ func lengthen(l *views.Long, table string, s *sinks.Schema, by []string, cut fun
 	return nil
 }
 
-// ahead are the minutes by which a zone is ahead of UTC, at the least of them, so that no day is over too early.
+// ahead are the minutes by which a zone is ahead of UTC, at the least of them, so that no day is
+// over too early.
 func ahead(zone string) int {
 	if offset, err := time.Parse("UTC-07:00", zone); err == nil {
 		_, seconds := offset.Zone()

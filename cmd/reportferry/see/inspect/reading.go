@@ -21,7 +21,8 @@ import (
 // inCatalogs are the dialects of engines that read an Iceberg catalog.
 var inCatalogs = []views.Dialect{views.Trino, views.Spark, views.DuckDB}
 
-// DialectsOf are the dialects of the engines that read what a sink of this URL keeps, by their names.
+// DialectsOf are the dialects of the engines that read what a sink of this URL keeps, by their
+// names.
 func DialectsOf(url string) (names []string) {
 	switch scheme, _, _ := strings.Cut(url, ":"); scheme {
 	case "bigquery":
@@ -67,8 +68,10 @@ type Reading struct {
 	Longest    int                 // bytes of a view's name; 0: any number
 }
 
-// readingOf is the reading of a sink of a job's table. Where only one engine reads it, no dialect is needed.
-func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table, dialect string) (r Reading, err error) {
+// readingOf is the reading of a sink of a job's table. Where only one engine reads it, no dialect
+// is needed.
+func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table, dialect string) (r Reading,
+	err error) {
 	prefix := cmp.Or(s.Config.States, state.Prefix)
 	own, err := StateTables(ctx, s.Ledger, prefix, []string{table})
 	if err != nil {
@@ -78,7 +81,8 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 	switch at := target.Sink.(type) {
 	case *bqsink.Sink: // a wildcard stands for the tables of all jobs; each table that a query names is paid for
 		named := func(name string) string { return views.BigQuery.Quote(at.Named(name)) }
-		r = Reading{Place: views.Place{Dialect: views.BigQuery, Table: named, Named: named}, States: map[string][]string{},
+		r = Reading{Place: views.Place{Dialect: views.BigQuery, Table: named, Named: named},
+			States:     map[string][]string{},
 			Partitions: named(sinks.Flat(partitions)), Freshness: named("INFORMATION_SCHEMA.PARTITIONS")}
 		for kind := range own {
 			r.States[kind] = []string{named(prefix + kind + "_*")}
@@ -95,7 +99,8 @@ func readingOf(ctx context.Context, s *wire.Session, target ledger.Target, table
 		}
 	case lake:
 		quote, scan := views.DuckDB.Quote, func(table string) string { return after.Scan(at.Pattern(table), false) }
-		r.Place, r.Whole, r.States = views.Place{Dialect: views.DuckDB, Table: quote, Named: quote}, after.Scan(at.Pattern(table), true), map[string][]string{}
+		r.Place, r.Whole, r.States = views.Place{Dialect: views.DuckDB, Table: quote, Named: quote},
+			after.Scan(at.Pattern(table), true), map[string][]string{}
 		for kind := range own {
 			r.States[kind] = []string{scan(sinks.Derived(prefix+kind, "*"))}
 		}
@@ -145,9 +150,10 @@ func tablesIn(ctx context.Context, s *wire.Session, target ledger.Target) (table
 	return tables, nil
 }
 
-// StateTables are those of some tables that have rows in a table of states, by its kind of StateKinds. A view on one that isn't there couldn't
-// be made. The error is the ledger's.
-func StateTables(ctx context.Context, l *ledger.Ledger, prefix string, tables []string) (byKind map[string][]string, err error) {
+// StateTables are those of some tables that have rows in a table of states, by its kind of
+// StateKinds. A view on one that isn't there couldn't be made. The error is the ledger's.
+func StateTables(ctx context.Context, l *ledger.Ledger, prefix string, tables []string) (byKind map[string][]string,
+	err error) {
 	byKind = map[string][]string{}
 	for _, name := range tables {
 		t, err := l.Table(ctx, name)
@@ -163,8 +169,9 @@ func StateTables(ctx context.Context, l *ledger.Ledger, prefix string, tables []
 	return byKind, nil
 }
 
-// Views are the views of a table, in the order in which they can be made: some read others. BigQuery makes none on a table that isn't
-// there; elsewhere such a view has no rows. None has rows of another meaning, so that nobody adds them to the others.
+// Views are the views of a table, in the order in which they can be made: some read others.
+// BigQuery makes none on a table that isn't there; elsewhere such a view has no rows. None has rows
+// of another meaning, so that nobody adds them to the others.
 func (r Reading) Views(t views.Table, long ...views.Long) (list []views.View, err error) {
 	where := r.where(t)
 	if r.Whole != "" {
@@ -195,7 +202,8 @@ func (r Reading) Views(t views.Table, long ...views.Long) (list []views.View, er
 	list = append(list, r.Fresh(r.Prefix, r.Freshness))
 	for _, v := range list {
 		if r.Longest > 0 && len(v.Name) > r.Longest {
-			return nil, fmt.Errorf("%w: the name of the view %s is longer than the %d bytes of a name in %s; keep fewer dimensions by --by, or give the job a shorter table",
+			return nil, fmt.Errorf("%w: the name of the view %s is longer than the %d bytes of a name in %s; keep "+
+				"fewer dimensions by --by, or give the job a shorter table",
 				ledger.ErrRefused, v.Name, r.Longest, r.Name)
 		}
 	}
@@ -213,8 +221,8 @@ func (r Reading) where(t views.Table) string {
 // accountColumn is the first column of the view over the tables of all accounts.
 const accountColumn = "account"
 
-// member is a table of an account in the view over the tables of all accounts. The view of the table itself, where there is one, has left out
-// what is to be left out.
+// member is a table of an account in the view over the tables of all accounts. The view of the
+// table itself, where there is one, has left out what is to be left out.
 func (r Reading) member(account string, t views.Table, s *sinks.Schema) (m views.Member, err error) {
 	m = views.Member{Name: account, Rows: r.Table(t.Name) + r.where(t)}
 	if r.Whole != "" {
@@ -222,7 +230,8 @@ func (r Reading) member(account string, t views.Table, s *sinks.Schema) (m views
 	}
 	for _, c := range s.Columns {
 		if c.Name == accountColumn {
-			return m, fmt.Errorf("%w: its table has a column %s, which --union adds; leave --union out", ledger.ErrRefused, accountColumn)
+			return m, fmt.Errorf("%w: its table has a column %s, which --union adds; leave --union out",
+				ledger.ErrRefused, accountColumn)
 		}
 		m.Columns = append(m.Columns, views.Column{Name: c.Name, Type: columnTypes[c.Type]})
 	}

@@ -20,18 +20,22 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // spending is a table with a name, a column and a ratio of each sort.
 var spending = views.Table{
 	Name: "campaigns_daily", On: "day", By: []string{"network"}, Sums: []string{"installs", "cost", "group"},
-	Ratios: []views.Ratio{{Name: "ecpi", Formula: "cost/installs"}, {Name: "ecpm", Formula: "(cost*1000)/abs(installs-group)"}},
+	Ratios: []views.Ratio{{Name: "ecpi", Formula: "cost/installs"},
+		{Name: "ecpm", Formula: "(cost*1000)/abs(installs-group)"}},
 }
 
 // of is a reading of a place where partitions of two tables are told, and nothing of restatements.
 func readingAt(p views.Place, whole string) Reading {
-	r := Reading{Place: p, Prefix: state.Prefix, Whole: whole, Partitions: p.Table("_reportferry_partitions_campaigns_daily"), Freshness: p.Named(state.Prefix + state.Partitions)}
+	r := Reading{Place: p, Prefix: state.Prefix, Whole: whole,
+		Partitions: p.Table("_reportferry_partitions_campaigns_daily"),
+		Freshness:  p.Named(state.Prefix + state.Partitions)}
 	r.States = map[string][]string{state.Partitions: {r.Partitions, p.Table("_reportferry_partitions_countries")}}
 	return r
 }
 
-// The statements for each engine, in the order in which they can be made. Names are quoted as it does, a namespace of two levels is
-// named as it does, and what isn't told yet is a view without rows, but in BigQuery.
+// The statements for each engine, in the order in which they can be made. Names are quoted as it
+// does, a namespace of two levels is named as it does, and what isn't told yet is a view without
+// rows, but in BigQuery.
 func TestStatements(t *testing.T) {
 	schema := func(name string) string { return `"warehouse".` + views.Postgres.Quote(name) }
 	dataset := func(name string) string { return views.BigQuery.Quote("project.dataset." + name) }
@@ -64,7 +68,8 @@ func TestStatements(t *testing.T) {
 		}
 		b.WriteString(r.Create(union(t, r)) + "\n")
 		for _, kind := range StateKinds {
-			if query := r.Told(kind, stateColumns(kind), nil).Query; name != "bigquery" && strings.Contains(query, "AS )") {
+			if query := r.Told(kind, stateColumns(kind), nil).Query; name != "bigquery" &&
+				strings.Contains(query, "AS )") {
 				t.Errorf("%s: a column without a type:\n%s", name, query)
 			}
 		}
@@ -95,12 +100,15 @@ func long(t *testing.T) []views.Long {
 	return []views.Long{cohorts, events}
 }
 
-// union is the view over the tables of two accounts, each of which has a column that the other lacks.
+// union is the view over the tables of two accounts, each of which has a column that the other
+// lacks.
 func union(t *testing.T, r Reading) views.View {
 	t.Helper()
-	columns := []sinks.Column{{Name: "day", Type: sinks.Date}, {Name: "network", Type: sinks.String}, {Name: "cost", Type: sinks.Decimal}}
+	columns := []sinks.Column{{Name: "day", Type: sinks.Date}, {Name: "network", Type: sinks.String},
+		{Name: "cost", Type: sinks.Decimal}}
 	var members []views.Member
-	for account, own := range []sinks.Column{{Name: "installs", Type: sinks.Int64}, {Name: "loaded", Type: sinks.Instant}} {
+	for account, own := range []sinks.Column{{Name: "installs", Type: sinks.Int64},
+		{Name: "loaded", Type: sinks.Instant}} {
 		r := r
 		table := views.Table{Name: spending.Name + "_" + string(rune('a'+account)), On: "day"}
 		if r.Whole != "" {
@@ -118,7 +126,8 @@ func union(t *testing.T, r Reading) views.View {
 // A column of the name that the view adds would stand there twice.
 func TestUnionOfATableWithAnAccount(t *testing.T) {
 	r := readingAt(views.InCatalog(views.Trino, "lake", []string{"ads"}), "")
-	if _, err := r.member("a", spending, &sinks.Schema{Columns: []sinks.Column{{Name: "account"}}}); !errors.Is(err, ledger.ErrRefused) {
+	if _, err := r.member("a", spending, &sinks.Schema{Columns: []sinks.Column{{Name: "account"}}}); !errors.Is(err,
+		ledger.ErrRefused) {
 		t.Errorf("%v", err)
 	}
 }
@@ -132,7 +141,8 @@ func TestStatementsOfATableWithoutPeriods(t *testing.T) {
 	}
 	want := []views.View{
 		{Name: "networks_by", Query: "SELECT\n  SUM(\"installs\") AS \"installs\"\nFROM \"lake\".\"ads\".\"networks\""},
-		{Name: "networks_final", Query: "SELECT * FROM \"lake\".\"ads\".\"networks\"\nWHERE EXISTS (SELECT 1 FROM \"lake\".\"ads\".\"_reportferry_partitions_campaigns_daily\" " +
+		{Name: "networks_final", Query: "SELECT * FROM \"lake\".\"ads\".\"networks\"\nWHERE EXISTS (SELECT 1 FROM " +
+			"\"lake\".\"ads\".\"_reportferry_partitions_campaigns_daily\" " +
 			"WHERE table_name = 'networks' AND state = 'final')"},
 	}
 	for _, v := range want {
@@ -142,7 +152,8 @@ func TestStatementsOfATableWithoutPeriods(t *testing.T) {
 	}
 }
 
-// Where nothing is told of the job's partitions yet, nothing can be left out, and no table of states is named that isn't there.
+// Where nothing is told of the job's partitions yet, nothing can be left out, and no table of
+// states is named that isn't there.
 func TestStatementsOfATableThatNothingIsToldOf(t *testing.T) {
 	p := views.InCatalog(views.Trino, "lake", []string{"ads"})
 	r := readingAt(p, "")
@@ -170,7 +181,8 @@ func TestStatementsOfALongName(t *testing.T) {
 		t.Errorf("a name that fits: %v", err)
 	}
 	r.Longest--
-	if _, err := r.Views(spending); !errors.Is(err, ledger.ErrRefused) || !strings.Contains(err.Error(), "campaigns_daily_by_day_network") {
+	if _, err := r.Views(spending); !errors.Is(err, ledger.ErrRefused) ||
+		!strings.Contains(err.Error(), "campaigns_daily_by_day_network") {
 		t.Errorf("a name that is too long: %v", err)
 	}
 }

@@ -30,8 +30,8 @@ func (c *checker) readBack(ctx context.Context, job jobs.Job, good map[string]bo
 	if err != nil {
 		return err
 	}
-	// Planning refuses a config that contradicts the ledger, or what sinks hold, as run would. Those that can't be looked at have been
-	// reported.
+	// Planning refuses a config that contradicts the ledger, or what sinks hold, as run would.
+	// Those that can't be looked at have been reported.
 	bad := slices.ContainsFunc(job.Targets, func(target ledger.Target) bool { return !good[target.Name] })
 	var in refresh.Inspection
 	switch {
@@ -53,7 +53,8 @@ func (c *checker) readBack(ctx context.Context, job jobs.Job, good map[string]bo
 	return err
 }
 
-// problems writes what is wrong with the table, without the days that a comparison with a sink has named.
+// problems writes what is wrong with the table, without the days that a comparison with a sink has
+// named.
 func (c *checker) problems(job jobs.Job) {
 	list := slices.DeleteFunc(c.table.Problems, func(p ledger.Problem) bool { return !p.Wrong })
 	if len(list) == 0 {
@@ -71,7 +72,8 @@ func (c *checker) problems(job jobs.Job) {
 }
 
 // targets holds the sinks of a job that passed their probe against the ledger.
-func (c *checker) targets(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape, good map[string]bool) (err error) {
+func (c *checker) targets(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape,
+	good map[string]bool) (err error) {
 	for _, target := range job.Targets {
 		if !good[target.Name] {
 			continue // its failed probe has been reported

@@ -1,5 +1,6 @@
-// Package inspect has the commands that say how the tables are and change nothing of them: status, gaps, check and views.
-// Without it, what is missing, stale or damaged would be known only when somebody misses it.
+// Package inspect has the commands that say how the tables are and change nothing of them: status,
+// gaps, check and views. Without it, what is missing, stale or damaged would be known only when
+// somebody misses it.
 //
 //	status  ledger + config + sinks     what is recorded, how old it is, what is wrong with it
 //	gaps    ledger + config + sinks     what should be recorded and isn't, and why
@@ -101,13 +102,17 @@ run of it that long has ended without a failure.`,
 				if form.JSON() {
 					err = writeStatusJSON(cmd.OutOrStdout(), at, tables, past.Runs)
 				} else {
-					writeStatus(cmd.OutOrStdout(), s.Again(), tables, past.Runs, time.Now(), draw && terminal.Is(cmd.OutOrStdout()))
+					writeStatus(cmd.OutOrStdout(), s.Again(), tables, past.Runs, time.Now(), draw &&
+						terminal.Is(cmd.OutOrStdout()))
 					fmt.Fprintf(cmd.OutOrStdout(), "ledger: %s\n", terminal.Line(at))
 				}
 				if err := errors.Join(damaged, err); err != nil {
 					return err
 				}
-				if slices.ContainsFunc(tables, func(t tableStatus) bool { return t.Stale != "" || t.Unsure != "" || status.AnyWrong(t.Problems) }) {
+				if slices.ContainsFunc(tables, func(t tableStatus) bool {
+					return t.Stale != "" || t.Unsure != "" ||
+						status.AnyWrong(t.Problems)
+				}) {
 					return exit.Silent(jobs.ExitSome)
 				}
 				return nil
@@ -117,12 +122,14 @@ run of it that long has ended without a failure.`,
 	form = p.AddOutput(cmd, "one object", allStatus{})
 	cmd.Flags().BoolVar(&records, "records", false, "with --output json: every partition's record too")
 	cmd.Flags().BoolVar(&draw, "plot", false, "on a terminal: draw the rows of each table's last 60 partitions")
-	cmd.Flags().DurationVar(&maxAge, "max-age", 0, "exit with 3 when a table, or the last success of a job without one, is older, such as 26h")
+	cmd.Flags().DurationVar(&maxAge, "max-age", 0,
+		"exit with 3 when a table, or the last success of a job without one, is older, such as 26h")
 	return cmd
 }
 
 // statuses describes each table that can be read, and returns the errors of the others.
-func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.Past, maxAge time.Duration, records bool) ([]tableStatus, error) {
+func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.Past, maxAge time.Duration,
+	records bool) ([]tableStatus, error) {
 	chosen, err := e.Choose(names)
 	if err != nil {
 		return nil, err
@@ -145,7 +152,8 @@ func statuses(ctx context.Context, e *wire.Session, names []string, past ledger.
 		in, err := e.InspectSinks(ctx, c, past)
 		switch {
 		case err == nil:
-			s.Missing, s.Rest, s.Counts, s.Problems, s.calendar = in.Missing(), in.Rest, &in.Counts, in.Problems, in.Calendar
+			s.Missing, s.Rest, s.Counts, s.Problems, s.calendar = in.Missing(), in.Rest, &in.Counts, in.Problems,
+				in.Calendar
 			if pieces := refresh.Pieces(in.Period, in.Calendar); len(pieces) > 1 {
 				s.Pieces = pieces
 			}
@@ -195,7 +203,8 @@ func rowsOf(calendar []refresh.Entry, pieces []refresh.Piece) (points []plot.Poi
 			points = append(points, plot.Point{Break: true})
 		}
 		points = append(points, plot.Point{
-			Name: human.Range(e.Partition, e.Partition), Value: float64(e.Record.Rows), Hole: e.Gap != nil, Open: e.Finality.State != refresh.Final && e.Finality.State != "",
+			Name: human.Range(e.Partition, e.Partition), Value: float64(e.Record.Rows), Hole: e.Gap != nil,
+			Open: e.Finality.State != refresh.Final && e.Finality.State != "",
 		})
 	}
 	return points
@@ -210,7 +219,8 @@ func writeStatusJSON(w io.Writer, at string, tables []tableStatus, runs []ledger
 	return human.JSON(w, out)
 }
 
-// writeStatus writes a few lines for each table, and draws it if asked to, then the last run and its errors.
+// writeStatus writes a few lines for each table, and draws it if asked to, then the last run and
+// its errors.
 func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.Run, now time.Time, draw bool) {
 	for _, s := range tables {
 		switch {
@@ -233,7 +243,8 @@ func writeStatus(w io.Writer, again string, tables []tableStatus, runs []ledger.
 		if n := len(s.Pieces); n > 1 {
 			pieces = fmt.Sprintf(" in %d pieces", n)
 		}
-		fmt.Fprintf(w, "%s: %s%s, %s, %s rows\n", s.Job, human.Range(*s.Oldest, *s.Newest), pieces, human.Plural(s.Partitions, "partition"), human.Count(s.Rows))
+		fmt.Fprintf(w, "%s: %s%s, %s, %s rows\n", s.Job, human.Range(*s.Oldest, *s.Newest), pieces,
+			human.Plural(s.Partitions, "partition"), human.Count(s.Rows))
 		fmt.Fprintf(w, "  last fetch %s ago", now.Sub(*s.Fetched).Round(time.Second))
 		if s.Empty > 0 {
 			fmt.Fprintf(w, ", %d empty", s.Empty)
@@ -277,9 +288,11 @@ func writeTroubles(w io.Writer, again string, s tableStatus) {
 const mostDays = 5
 
 // runStatus describes a job that fills no table: when it last succeeded.
-func runStatus(ctx context.Context, e *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus, error) {
+func runStatus(ctx context.Context, e *wire.Session, c config.Job, past ledger.Past, maxAge time.Duration) (tableStatus,
+	error) {
 	now, success := time.Now(), past.SuccessOf(c.Name)
-	s := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success}, Problems: status.LastFailed(c.Name, past, nil)}
+	s := tableStatus{Job: c.Name, Table: c.Table, Kind: c.Kind, Fresh: &refresh.Freshness{Success: success},
+		Problems: status.LastFailed(c.Name, past, nil)}
 	if c.Kind == "spend" || c.Kind == "sharing" {
 		files, err := outbox.New(outbox.Options{Ledger: e.Ledger, Table: c.Table}).Files(ctx)
 		if err != nil {
@@ -297,7 +310,8 @@ func runStatus(ctx context.Context, e *wire.Session, c config.Job, past ledger.P
 	return s, nil
 }
 
-// notTaken is what there is to know of rows of files that weren't taken. No run ends it: the rows are to be written anew.
+// notTaken is what there is to know of rows of files that weren't taken. No run ends it: the rows
+// are to be written anew.
 func notTaken(now time.Time, c config.Job, pushed []outbox.File) []ledger.Problem {
 	var o ledger.Outcome
 	files := 0
@@ -312,6 +326,7 @@ func notTaken(now time.Time, c config.Job, pushed []outbox.File) []ledger.Proble
 	}
 	return []ledger.Problem{{
 		Condition: "rows not taken", Advice: "which they are, and why", Command: c.Kind + " status --job " + c.Name,
-		What: fmt.Sprintf("%s of %s not taken: %s", human.Plural(int(o.NotTaken()), "row"), human.Plural(files, "file"), runs.NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)),
+		What: fmt.Sprintf("%s of %s not taken: %s", human.Plural(int(o.NotTaken()), "row"), human.Plural(files, "file"),
+			runs.NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)),
 	}}
 }

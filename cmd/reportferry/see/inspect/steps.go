@@ -25,8 +25,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
-// leastRoom is the free space, in bytes, that a spool folder needs: a window of 2 GB of CSV becomes about a tenth of that as
-// Parquet.
+// leastRoom is the free space, in bytes, that a spool folder needs: a window of 2 GB of CSV becomes
+// about a tenth of that as Parquet.
 const leastRoom = 200e6
 
 const probed = "a probe was written, read and deleted"
@@ -72,7 +72,8 @@ func (c *checker) room() {
 	}
 	free := int64(disk.Bavail) * int64(disk.Bsize) //nolint:unconvert // the types differ between systems
 	if free < leastRoom {
-		c.step(name, fmt.Errorf("%s free, and the parts of one window may take %s; make room, or name another folder as spool_dir", human.Size(free), human.Size(leastRoom)), "")
+		c.step(name, fmt.Errorf("%s free, and the parts of one window may take %s; make room, or name another "+
+			"folder as spool_dir", human.Size(free), human.Size(leastRoom)), "")
 		return
 	}
 	c.step(name, nil, human.Size(free)+" free")
@@ -102,7 +103,8 @@ func (c *checker) store(ctx context.Context) {
 }
 
 // columnLists are the service's own lists of what a report may ask for.
-var columnLists = []string{"overview_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "skad_metrics", "dimensions", "apps"}
+var columnLists = []string{"overview_metrics", "cohort_metrics", "event_metrics", "cost_metrics", "skad_metrics",
+	"dimensions", "apps"}
 
 // A listing is what the service lists for one account, by slug; nil: it refuses.
 type listing map[string]adjust.Filter
@@ -125,7 +127,8 @@ func (c *checker) listings(ctx context.Context, chosen []config.Job) map[string]
 	return found
 }
 
-// account asks the service for an account's lists, which shows that it accepts the token and the account.
+// account asks the service for an account's lists, which shows that it accepts the token and the
+// account.
 func (c *checker) account(ctx context.Context, account string) listing {
 	name := "service"
 	if account != "" {
@@ -143,8 +146,8 @@ func (c *checker) account(ctx context.Context, account string) listing {
 	lists, err := of.Client.FiltersData(ctx, columnLists)
 	var answer *adjust.Error
 	if errors.As(err, &answer) && (answer.Status == http.StatusBadRequest || answer.Status == http.StatusNotFound) {
-		// The interface document doesn't promise the lists, so an account without them is no fault. The events show instead
-		// whether the token is good.
+		// The interface document doesn't promise the lists, so an account without them is no fault.
+		// The events show instead whether the token is good.
 		detail += "; its lists of metrics can't be had"
 		_, err = of.Client.Events(ctx, adjust.EventsQuery{})
 	}
@@ -156,7 +159,8 @@ func (c *checker) account(ctx context.Context, account string) listing {
 		return nil
 	}
 	if len(lists["apps"]) == 0 {
-		fmt.Fprintln(c.out, name+": it doesn't list the apps that the token shows; one that it loses is noticed if it has events, or by what is missing")
+		fmt.Fprintln(c.out, name+": it doesn't list the apps that the token shows; one that it loses is noticed if "+
+			"it has events, or by what is missing")
 	}
 	slugs := listing{}
 	for _, items := range lists {
@@ -167,13 +171,14 @@ func (c *checker) account(ctx context.Context, account string) listing {
 	return slugs
 }
 
-// A prober can try whether it is allowed to do what Put does, without leaving anything behind. Of a sink that can't, check says so.
+// A prober can try whether it is allowed to do what Put does, without leaving anything behind. Of a
+// sink that can't, check says so.
 type prober interface {
 	Probe(ctx context.Context) error
 }
 
-// places makes the jobs and tries each of their sinks once. It returns the jobs that could be made, and the names of sinks that
-// passed.
+// places makes the jobs and tries each of their sinks once. It returns the jobs that could be made,
+// and the names of sinks that passed.
 func (c *checker) places(ctx context.Context, chosen []config.Job) (list []jobs.Job, good map[string]bool) {
 	good = map[string]bool{}
 	kept := map[string]bool{}
@@ -247,7 +252,8 @@ func (c *checker) queries(ctx context.Context, list []jobs.Job, lists map[string
 			continue
 		}
 		dimensions, metrics, err := kind.Try(ctx, lists[job.Account])
-		c.step(job.Name, err, fmt.Sprintf("the service takes its %s and %s", human.Plural(dimensions, "dimension"), human.Plural(metrics, "metric")))
+		c.step(job.Name, err, fmt.Sprintf("the service takes its %s and %s", human.Plural(dimensions, "dimension"),
+			human.Plural(metrics, "metric")))
 		for _, remark := range kind.FilterRemarks(ctx) {
 			fmt.Fprintf(c.out, "%s: %s\n", job.Name, remark)
 		}
@@ -274,10 +280,18 @@ func (c *checker) receivers(ctx context.Context) {
 		c.unencrypted(name, address)
 	}
 	for i, n := range c.Config.Notify {
-		one(fmt.Sprintf("notify %d", i+1), n.URL, func(address string) error { _, err := notify.Sender(address); return err })
+		one(fmt.Sprintf("notify %d", i+1), n.URL, func(address string) error {
+			_,
+				err := notify.Sender(address)
+			return err
+		})
 	}
 	if c.Config.Heartbeat != "" {
-		one("heartbeat", c.Config.Heartbeat, func(address string) error { _, err := notify.NewPoster().Heartbeat(address); return err })
+		one("heartbeat", c.Config.Heartbeat, func(address string) error {
+			_,
+				err := notify.NewPoster().Heartbeat(address)
+			return err
+		})
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 )
 
 // sink reads back the parts that one sink has receipts for.
-func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape, target ledger.Target, parts sinks.Reader) error {
+func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shapes map[string]ledger.Shape,
+	target ledger.Target, parts sinks.Reader) error {
 	name := target.Name
 	held := heldBy(t.Sorted(), target)
 	found := make([]string, len(held)) // what is wrong with each entry; empty when nothing is
@@ -54,13 +55,15 @@ func (c *checker) sink(ctx context.Context, job jobs.Job, t *ledger.Table, shape
 		return c.strangers(ctx, job, held, target, parts)
 	}
 	title := fmt.Sprintf("%d of %s not as recorded", len(wrong), human.Plural(len(held), "part"))
-	c.differences(job, target, title, wrong, 0, "to put one again:\n    reportferry backfill "+job.Name+" --from DAY --to DAY --force")
+	c.differences(job, target, title, wrong, 0,
+		"to put one again:\n    reportferry backfill "+job.Name+" --from DAY --to DAY --force")
 	return c.strangers(ctx, job, held, target, parts)
 }
 
-// strangers lists the files below the table's prefix that no record names. Readers take them for parts, so that their rows
-// count twice.
-func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target, store sinks.Reader) error {
+// strangers lists the files below the table's prefix that no record names. Readers take them for
+// parts, so that their rows count twice.
+func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Record, target ledger.Target,
+	store sinks.Reader) error {
 	name := target.Name
 	objects, err := store.List(ctx, job.Table)
 	if err != nil {
@@ -95,9 +98,11 @@ func (c *checker) strangers(ctx context.Context, job jobs.Job, held []ledger.Rec
 		fmt.Fprintf(c.out, "  %s\n", terminal.Line(key))
 	}
 	if len(held) == 0 {
-		fmt.Fprintf(c.out, "  another config may fill this table; what a run would do:\n    reportferry plan %s%s\n", job.Name, c.flag)
+		fmt.Fprintf(c.out, "  another config may fill this table; what a run would do:\n    reportferry plan %s%s\n",
+			job.Name, c.flag)
 	} else if parts {
-		fmt.Fprintf(c.out, "  to fetch their days again, and record them:\n    reportferry backfill %s --from DAY --to DAY%s\n", job.Name, c.flag)
+		fmt.Fprintf(c.out, "  to fetch their days again, and record them:\n    reportferry backfill %s --from DAY "+
+			"--to DAY%s\n", job.Name, c.flag)
 	}
 	return nil
 }

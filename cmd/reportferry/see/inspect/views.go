@@ -74,7 +74,8 @@ under the name that the sink's URL has.`,
 				dialect = views.BigQuery.Name
 			}
 			if apply && dialect != views.BigQuery.Name {
-				return fmt.Errorf("--apply makes views in BigQuery alone; leave it out, and give what is printed to the engine of --dialect %s", dialect)
+				return fmt.Errorf("--apply makes views in BigQuery alone; leave it out, and give what is printed to "+
+					"the engine of --dialect %s", dialect)
 			}
 			return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
 				chosen, err := s.Choose(names)
@@ -82,9 +83,12 @@ under the name that the sink's URL has.`,
 					return err
 				}
 				if c := chosen[0]; union && (c.Account == "" || c.Entry != names[0]) {
-					return exit.Usage(fmt.Errorf("--union: %s is one table; name an entry of the config that has accounts, or leave it out", names[0]))
+					return exit.Usage(fmt.Errorf("--union: %s is one table; name an entry of the config that has "+
+						"accounts, or leave it out", names[0]))
 				}
-				return (&viewing{cmd: cmd, program: p, session: s, by: by, dialect: dialect, apply: apply, union: union, cohorts: cohorts, events: events, written: map[string]bool{}, untold: map[string]bool{}}).make(ctx, chosen)
+				return (&viewing{cmd: cmd, program: p, session: s, by: by, dialect: dialect, apply: apply, union: union,
+					cohorts: cohorts, events: events, written: map[string]bool{}, untold: map[string]bool{}}).make(ctx,
+					chosen)
 			})
 		},
 	}
@@ -93,8 +97,11 @@ under the name that the sink's URL has.`,
 	cmd.Flags().BoolVar(&cohorts, "cohorts", false, "one view more, with a row for each period of a cohort")
 	cmd.Flags().BoolVar(&events, "events", false, "one view more, with a row for each event")
 	cmd.Flags().BoolVar(&apply, "apply", false, "make the views in the job's datasets of BigQuery")
-	cmd.Flags().StringVar(&dialect, "dialect", "", "only the views of this `SQL`: "+oneOf(dialectNames())+"; default: what the sinks are")
-	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(dialectNames(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	cmd.Flags().StringVar(&dialect, "dialect", "",
+		"only the views of this `SQL`: "+oneOf(dialectNames())+"; default: what the sinks are")
+	// The flag is there.
+	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions(dialectNames(),
+		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -113,20 +120,26 @@ type viewing struct {
 	untold  map[string]bool // kinds of states without rows
 }
 
-// JobOf makes a job with those of its sinks alone that a dialect is for. What isn't opened needs no credentials, and nothing is asked of
-// what is: the job is planned without sinks. Without a dialect, each sink must be read by one engine alone.
-// An error says which sink can't be opened, or that none is read by the dialect.
+// JobOf makes a job with those of its sinks alone that a dialect is for. What isn't opened needs no
+// credentials, and nothing is asked of what is: the job is planned without sinks. Without a
+// dialect, each sink must be read by one engine alone. An error says which sink can't be opened, or
+// that none is read by the dialect.
 func JobOf(ctx context.Context, s *wire.Session, c config.Job, dialect string) (jobs.Job, error) {
 	all := c.Sinks
 	if dialect != "" && all != nil {
-		c.Sinks = slices.DeleteFunc(slices.Clone(all), func(url string) bool { return !slices.Contains(DialectsOf(url), dialect) })
+		c.Sinks = slices.DeleteFunc(slices.Clone(all), func(url string) bool {
+			return !slices.Contains(DialectsOf(url),
+				dialect)
+		})
 		if len(c.Sinks) == 0 {
-			return jobs.Job{}, exit.Usage(fmt.Errorf("job %s has no sink that is read by the SQL of %s; it has %s", c.Name, dialect, redacted(all)))
+			return jobs.Job{}, exit.Usage(fmt.Errorf("job %s has no sink that is read by the SQL of %s; it has %s",
+				c.Name, dialect, redacted(all)))
 		}
 	}
 	for _, url := range c.Sinks {
 		if engines := DialectsOf(url); dialect == "" && len(engines) > 1 {
-			return jobs.Job{}, exit.Usage(fmt.Errorf("job %s: several engines read %s, each with an SQL of its own; name yours by --dialect: %s",
+			return jobs.Job{}, exit.Usage(fmt.Errorf("job %s: several engines read %s, each with an SQL of its own; "+
+				"name yours by --dialect: %s",
 				c.Name, sinks.Redact(url), oneOf(engines)))
 		}
 	}
@@ -153,7 +166,8 @@ func redacted(urls []string) string {
 	return strings.Join(names, ", ")
 }
 
-// make prints the statements of the views of each job for each of its sinks, and runs those of BigQuery if it is asked to.
+// make prints the statements of the views of each job for each of its sinks, and runs those of
+// BigQuery if it is asked to.
 func (v *viewing) make(ctx context.Context, chosen []config.Job) error {
 	var readings []Reading // by sink; all accounts of an entry have the same ones
 	var targets []ledger.Target
@@ -209,7 +223,8 @@ func (v *viewing) make(ctx context.Context, chosen []config.Job) error {
 }
 
 // designOf is what a job's view sums, with what is left out of it.
-func designOf(ctx context.Context, job jobs.Job, by []string) (schema *sinks.Schema, table views.Table, left []string, err error) {
+func designOf(ctx context.Context, job jobs.Job, by []string) (schema *sinks.Schema, table views.Table, left []string,
+	err error) {
 	plan, err := job.Kind.Plan(ctx, time.Now())
 	switch {
 	case err != nil:
@@ -257,7 +272,8 @@ func (v *viewing) without(r Reading) (left []string) {
 			left = append(left, r.Prefix+kind+", which has no rows of the job's table yet")
 		default:
 			v.untold[kind] = true
-			v.program.Note(v.cmd.ErrOrStderr(), "without rows: "+r.Prefix+kind+"; print the views again when it has some")
+			v.program.Note(v.cmd.ErrOrStderr(),
+				"without rows: "+r.Prefix+kind+"; print the views again when it has some")
 		}
 	}
 	return left

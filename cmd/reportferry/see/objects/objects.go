@@ -1,5 +1,6 @@
-// Package objects has the command that shows what is in the ledger. Without it, whoever has to judge what an object that is damaged, lost or
-// restored has cost would need to know how the ledger packs it.
+// Package objects has the command that shows what is in the ledger. Without it, whoever has to
+// judge what an object that is damaged, lost or restored has cost would need to know how the ledger
+// packs it.
 package objects
 
 import (
@@ -52,7 +53,8 @@ jobs/ledger/README.md says what the objects hold.`,
 					return errors.Join(err, human.JSONLines(cmd.OutOrStdout(), lines))
 				}
 				for _, o := range list {
-					fmt.Fprintf(cmd.OutOrStdout(), "%9d  %s  %s\n", o.Size, o.Modified.UTC().Format("2006-01-02 15:04:05"), o.Key)
+					fmt.Fprintf(cmd.OutOrStdout(), "%9d  %s  %s\n", o.Size,
+						o.Modified.UTC().Format("2006-01-02 15:04:05"), o.Key)
 				}
 				if err == nil {
 					fmt.Fprintln(cmd.OutOrStdout(), human.Plural(len(list), "object"))

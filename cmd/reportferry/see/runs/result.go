@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// WriteResult writes what came of one job, as a run closes with it and as it is read again later. Errors are given as texts. each is what to call the job's units, empty for windows of partitions.
+// WriteResult writes what came of one job, as a run closes with it and as it is read again later.
+// Errors are given as texts. each is what to call the job's units, empty for windows of partitions.
 func WriteResult(w io.Writer, again string, r ledger.Result, errs []string, each, trigger string) {
 	o := r.Outcome
 	switch {
@@ -33,7 +34,8 @@ func WriteResult(w io.Writer, again string, r ledger.Result, errs []string, each
 		writeOutcome(w, o, each)
 	}
 	if o.Waiting > 0 {
-		human.Row(w, "waiting", human.Plural(o.Waiting, cmp.Or(each, "window"))+" that may still be growing; due "+DueAt(o.Due))
+		human.Row(w, "waiting", human.Plural(o.Waiting, cmp.Or(each,
+			"window"))+" that may still be growing; due "+DueAt(o.Due))
 	}
 	switch {
 	case r.Stopped && r.Left == 0:
@@ -90,13 +92,15 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 	}
 	human.Row(w, "rows", rows)
 	if o.NotTaken() > 0 {
-		human.Row(w, "not taken", fmt.Sprintf("%s: %s", human.Count(o.NotTaken()), NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)))
+		human.Row(w, "not taken", fmt.Sprintf("%s: %s", human.Count(o.NotTaken()),
+			NotTaken(o.Refused, o.Rejected, o.Partly, o.Conflicts)))
 	}
 	if o.Skipped > 0 {
 		human.Row(w, "skipped", human.Plural(int(o.Skipped), "row")+" of totals, notes or nothing")
 	}
 	for _, a := range o.Altered {
-		human.Row(w, "altered", terminal.Line(fmt.Sprintf("%s of %s: %s", human.Plural(int(a.Cells), "cell"), a.Column, a.What)))
+		human.Row(w, "altered", terminal.Line(fmt.Sprintf("%s of %s: %s", human.Plural(int(a.Cells), "cell"), a.Column,
+			a.What)))
 		human.Row(w, "", terminal.Line("first "+a.First))
 	}
 	if o.CSVBytes+o.ParquetBytes == 0 {
@@ -109,7 +113,8 @@ func writeOutcome(w io.Writer, o ledger.Outcome, each string) {
 	human.Row(w, "bytes", bytes)
 }
 
-// waitsOf says what requests waited for. Many wait at once, so that the sum may be longer than the run.
+// waitsOf says what requests waited for. Many wait at once, so that the sum may be longer than the
+// run.
 func waitsOf(o ledger.Outcome) string {
 	var parts []string
 	for _, wait := range []struct {
@@ -130,7 +135,8 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 		windows += fmt.Sprintf(", %d of them held by another run", o.Held)
 	}
 	human.Row(w, "windows", windows)
-	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty, o.Failed)
+	partitions := fmt.Sprintf("written %d, unchanged %d, empty %d, failed %d", o.Written, o.Unchanged, o.Empty,
+		o.Failed)
 	if o.Kept > 0 {
 		partitions += fmt.Sprintf(", kept %d", o.Kept)
 	}
@@ -142,7 +148,8 @@ func writePartitions(w io.Writer, o ledger.Outcome) {
 		human.Row(w, "moved", human.Plural(o.Moved, "partition")+" that had been final, and fetched again; see changes")
 	}
 	if o.Unseen > 0 {
-		human.Row(w, "not compared", human.Plural(o.Unseen, "final partition")+" with the service's totals; the next run tries again")
+		human.Row(w, "not compared", human.Plural(o.Unseen,
+			"final partition")+" with the service's totals; the next run tries again")
 	}
 }
 

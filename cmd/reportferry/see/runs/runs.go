@@ -1,5 +1,5 @@
-// Package runs has the command that shows what earlier runs did, and the table in which a run says what came of a job. Without
-// it, what a night printed would be gone with its terminal.
+// Package runs has the command that shows what earlier runs did, and the table in which a run says
+// what came of a job. Without it, what a night printed would be gone with its terminal.
 //
 //	run ──── ledger.Run ────> WriteResult                  the closing table of each job
 //	            │ runs/MONTH.json of the ledger

@@ -13,12 +13,17 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// list writes a line for each run. IDs are cut after their time where that is enough to tell them apart.
+// list writes a line for each run. IDs are cut after their time where that is enough to tell them
+// apart.
 func list(w io.Writer, all []ledger.Run, now time.Time) {
-	grid := human.Grid{Heads: []string{"run", "age", "trigger", "exit", "jobs", "outcome"}, Right: []bool{false, true, false, true}, Most: []int{0, 0, 0, 0, 20}}
+	grid := human.Grid{Heads: []string{"run", "age", "trigger", "exit", "jobs", "outcome"},
+		Right: []bool{false, true, false, true}, Most: []int{0, 0, 0, 0, 20}}
 	for i, r := range all {
 		id, _, _ := strings.Cut(r.ID, "-")
-		if slices.ContainsFunc(all, func(o ledger.Run) bool { return o.ID != all[i].ID && strings.HasPrefix(o.ID, id) }) {
+		if slices.ContainsFunc(all, func(o ledger.Run) bool {
+			return o.ID != all[i].ID &&
+				strings.HasPrefix(o.ID, id)
+		}) {
 			id = r.ID
 		}
 		names, code := fmt.Sprintf("%d jobs", len(r.Results)), fmt.Sprint(r.Exit)
@@ -37,10 +42,12 @@ func list(w io.Writer, all []ledger.Run, now time.Time) {
 func counted(w io.Writer, p ledger.Past, now time.Time) {
 	since := p.Since.Format(time.DateOnly)
 	if n := p.Idle.Runs; n > 0 {
-		fmt.Fprintf(w, "%s since %s did nothing, the last one %s ago.\n", human.Plural(n, "more run"), since, age(now.Sub(p.Idle.Last)))
+		fmt.Fprintf(w, "%s since %s did nothing, the last one %s ago.\n", human.Plural(n, "more run"), since,
+			age(now.Sub(p.Idle.Last)))
 	}
 	if p.Dropped > 0 {
-		fmt.Fprintf(w, "%s since %s aren't kept, because there were too many.\n", human.Plural(p.Dropped, "more run"), since)
+		fmt.Fprintf(w, "%s since %s aren't kept, because there were too many.\n", human.Plural(p.Dropped, "more run"),
+			since)
 	}
 }
 
@@ -57,7 +64,8 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
 }
 
-// UnitNames says by job what its units are called; a job whose units are windows of partitions is missing.
+// UnitNames says by job what its units are called; a job whose units are windows of partitions is
+// missing.
 func UnitNames(c *config.Config) map[string]string {
 	names := map[string]string{}
 	for _, j := range c.Jobs {
@@ -79,7 +87,8 @@ func show(w io.Writer, again string, r ledger.Run, units map[string]string, job 
 		human.Row(w, "ended", "not recorded: it still "+wording.Unended)
 		return
 	}
-	human.Row(w, "ended", fmt.Sprintf("%s, after %s", r.Ended.UTC().Format(time.RFC3339), r.Ended.Sub(r.Started).Round(10*time.Millisecond)))
+	human.Row(w, "ended", fmt.Sprintf("%s, after %s", r.Ended.UTC().Format(time.RFC3339),
+		r.Ended.Sub(r.Started).Round(10*time.Millisecond)))
 	human.Row(w, "exit code", human.Fold(fmt.Sprintf("%d: %s", r.Exit, wording.Meaning(r.Exit)), 66))
 	for _, res := range r.Results {
 		if job != "" && res.Job != job {

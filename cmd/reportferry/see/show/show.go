@@ -1,5 +1,6 @@
-// Package show has the command config show, which writes the config as it was understood. Without it, what a default, a merge
-// key or a variable comes to would be known only by what a run then does.
+// Package show has the command config show, which writes the config as it was understood. Without
+// it, what a default, a merge key or a variable comes to would be known only by what a run then
+// does.
 //
 //	file ── config.Show ──> keys with values ──┬─ draft.Keys ──> YAML, which is a config itself
 //	                                           └─ object ──────> JSON

@@ -17,12 +17,14 @@ import (
 
 func env(name string) (string, bool) {
 	value, set := map[string]string{
-		"BUCKET": "my-bucket", "EMPTY": "", "SECRET": "S3CRET-of-the-environment", "CRON": "0 6 * * *", "METRIC": "installs", "SHORT": "S3CRET", "ADJUST_TOKEN": "S3CRET-token",
+		"BUCKET": "my-bucket", "EMPTY": "", "SECRET": "S3CRET-of-the-environment", "CRON": "0 6 * * *",
+		"METRIC": "installs", "SHORT": "S3CRET", "ADJUST_TOKEN": "S3CRET-token",
 	}[name]
 	return value, set
 }
 
-// same is a config without its places in the file and its warnings, to be compared. What is shown names its root.
+// same is a config without its places in the file and its warnings, to be compared. What is shown
+// names its root.
 func same(t testing.TB, c *config.Config) string {
 	t.Helper()
 	c.Warnings, c.RootNamed = nil, false
@@ -38,7 +40,8 @@ func same(t testing.TB, c *config.Config) string {
 	return string(text)
 }
 
-// round shows a config, and holds what is shown against it. hide is what takes secrets out of texts.
+// round shows a config, and holds what is shown against it. hide is what takes secrets out of
+// texts.
 func round(t testing.TB, path string, data []byte, hide func(string) string) []strict.Shown {
 	t.Helper()
 	want, err := config.Parse(path, data, env)
@@ -74,7 +77,8 @@ func whole(text string) string { return text }
 
 // files are configs of all kinds.
 func files(t testing.TB) (paths []string) {
-	for _, pattern := range []string{"config/testdata/good/*.yml", "config/testdata/warn/*.yml", "config/example.yml", "deploy/config.yml"} {
+	for _, pattern := range []string{"config/testdata/good/*.yml", "config/testdata/warn/*.yml", "config/example.yml",
+		"deploy/config.yml"} {
 		found, err := filepath.Glob("../../../../" + pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal(pattern, err)
@@ -127,7 +131,8 @@ func TestLeftOut(t *testing.T) {
 // thinned leaves out a key here and there, at any depth.
 func thinned(rt *rapid.T, from []strict.Shown) (out []strict.Shown) {
 	for _, s := range from {
-		if !slices.Contains([]string{"name", "kind", "service", "jobs"}, s.Key) && rapid.IntRange(0, 9).Draw(rt, s.Key) == 0 {
+		if !slices.Contains([]string{"name", "kind", "service", "jobs"}, s.Key) &&
+			rapid.IntRange(0, 9).Draw(rt, s.Key) == 0 {
 			continue
 		}
 		switch v := s.Value.(type) {
@@ -145,7 +150,8 @@ func thinned(rt *rapid.T, from []strict.Shown) (out []strict.Shown) {
 	return out
 }
 
-// Every key with a default in the schema is shown although the file doesn't have it, of every kind of job.
+// Every key with a default in the schema is shown although the file doesn't have it, of every kind
+// of job.
 func TestDefaults(t *testing.T) {
 	schema, err := config.Schema()
 	if err != nil {
@@ -162,15 +168,19 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest := map[string]string{
-		"report": "start: -7d, currency: USD, dimensions: [day], metrics: [cost], sinks: ['mem://']", "events": "sinks: ['mem://']", "apps": "file: apps.yaml",
-		"spend": "source: 'mem://a/*.csv', rejects: 'mem://r'", "sharing": "source: 'mem://a/*.csv', rejects: 'mem://r'",
+		"report": "start: -7d, currency: USD, dimensions: [day], metrics: [cost], sinks: ['mem://']",
+		"events": "sinks: ['mem://']", "apps": "file: apps.yaml",
+		"spend":   "source: 'mem://a/*.csv', rejects: 'mem://r'",
+		"sharing": "source: 'mem://a/*.csv', rejects: 'mem://r'",
 	}
-	byRule := map[string]string{"report": "table lookback drift page", "events": "table", "spend": "table max_rejects", "sharing": "table max_rejects", "apps": "table"}
+	byRule := map[string]string{"report": "table lookback drift page", "events": "table", "spend": "table max_rejects",
+		"sharing": "table max_rejects", "apps": "table"}
 	for kind, table := range tables.Defs {
 		if kind == "job" {
 			continue
 		}
-		text := "service: {base_url: https://a, s2s_url: https://b, cost_url: https://c, token: '${ADJUST_TOKEN}'}\njobs: [{name: j, kind: " + kind + ", " + rest[kind] + "}]"
+		text := "service: {base_url: https://a, s2s_url: https://b, cost_url: https://c, token: " +
+			"'${ADJUST_TOKEN}'}\njobs: [{name: j, kind: " + kind + ", " + rest[kind] + "}]"
 		shown := round(t, "x.yml", []byte(text), whole)
 		if shown == nil {
 			t.Fatalf("not a config: %s", text)

@@ -1,6 +1,6 @@
-// Package exit says how the program ends: the exit code of an error, and the word that alerts know a failure by. Without
-// it, a scheduler couldn't tell a wrong config from a refused token or an outage, and alerts would match the wording of
-// messages.
+// Package exit says how the program ends: the exit code of an error, and the word that alerts know
+// a failure by. Without it, a scheduler couldn't tell a wrong config from a refused token or an
+// outage, and alerts would match the wording of messages.
 //
 //	error ── Coded ── *Error ── exit code of the process        (wording.Codes lists them)
 //	  └───── Reason ─────────── "reason" of the log's line      (Reasons lists them)
@@ -18,7 +18,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// An Error ends the process with a code. Err is nil when all that there is to say has been written already.
+// An Error ends the process with a code. Err is nil when all that there is to say has been written
+// already.
 type Error struct {
 	Code int
 	Err  error
@@ -29,7 +30,8 @@ func (e *Error) Error() string { return fmt.Sprint(e.Err) }
 // Unwrap gives Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Usage marks err as one of the command line or the config: nothing was asked of the service, and nothing written.
+// Usage marks err as one of the command line or the config: nothing was asked of the service, and
+// nothing written.
 func Usage(err error) error { return &Error{jobs.ExitUsage, err} }
 
 // Silent ends the process with a code, for commands that have printed why.
@@ -58,7 +60,8 @@ func CodeOf(err error) int {
 	return jobs.ExitDone
 }
 
-// Refused marks an error of opening something as one of the config, unless a permission was refused.
+// Refused marks an error of opening something as one of the config, unless a permission was
+// refused.
 func Refused(err error) error {
 	if jobs.Denied(err) {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
-// A Grid is a table for people: rows of text under headings, in columns as wide as their widest cell. Right and Most go by
-// column and may be shorter than the rows.
+// A Grid is a table for people: rows of text under headings, in columns as wide as their widest
+// cell. Right and Most go by column and may be shorter than the rows.
 type Grid struct {
 	Heads []string
 	Rows  [][]string
@@ -21,7 +21,8 @@ type Grid struct {
 	Width int    // of a line: the last cell is cut to what the others leave; 0: it isn't
 }
 
-// Write writes the grid. Line ends and tabs in a cell are shown as marks, because one row is one line.
+// Write writes the grid. Line ends and tabs in a cell are shown as marks, because one row is one
+// line.
 func (g Grid) Write(w io.Writer) {
 	widths := make([]int, len(g.Heads))
 	lines := append([][]string{g.Heads}, g.Rows...)

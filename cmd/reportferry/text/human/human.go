@@ -1,13 +1,14 @@
-// Package human writes numbers, periods, times and tables for people who read 80 columns. Without it, each command would
-// write the same count, the same day or the same table in another way.
+// Package human writes numbers, periods, times and tables for people who read 80 columns. Without
+// it, each command would write the same count, the same day or the same table in another way.
 //
 //	Grid   rows under headings, in columns as wide as their widest cell
 //	Row    a label and what there is to say under it, two spaces in
 //	Count, Size, Plural, Range, Ago     one value in a sentence
 //	Fold, FirstLine                     a text that may be too long
 //
-// Everything is written through a terminal.Writer by the commands, so these functions needn't escape what they are given;
-// Grid does so for its cells, because a row is one line whatever a campaign is called.
+// Everything is written through a terminal.Writer by the commands, so these functions needn't
+// escape what they are given; Grid does so for its cells, because a row is one line whatever a
+// campaign is called.
 package human
 
 import (
@@ -56,7 +57,8 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Range names a run of partitions by its first and its last one; the partition of a table without periods is "all".
+// Range names a run of partitions by its first and its last one; the partition of a table without
+// periods is "all".
 func Range(first, last civil.Date) string {
 	switch first {
 	case sinks.Whole:
@@ -70,13 +72,14 @@ func Range(first, last civil.Date) string {
 // Ago writes how long before now something happened, to the second.
 func Ago(now, at time.Time) string { return now.Sub(at).Round(time.Second).String() + " ago" }
 
-// Row writes a text under a label. The text's later lines are indented below its first one, so that a line end in a name
-// of the account can't begin a line that looks like one of the program's own.
+// Row writes a text under a label. The text's later lines are indented below its first one, so that
+// a line end in a name of the account can't begin a line that looks like one of the program's own.
 func Row(w io.Writer, label, text string) {
 	fmt.Fprintf(w, "  %-10s  %s\n", label, strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 14)))
 }
 
-// Fold breaks a text between words into lines of at most so many bytes. A longer word keeps a line of its own.
+// Fold breaks a text between words into lines of at most so many bytes. A longer word keeps a line
+// of its own.
 func Fold(text string, width int) string {
 	var lines []string
 	for len(text) > width {
@@ -100,8 +103,8 @@ func Cut(text string, width int) string {
 	return strings.ToValidUTF8(text[:width-3], "") + "..."
 }
 
-// FirstLine shortens a message that joins several errors to its first one and the number of the others. The closing table
-// of a run shows all of them.
+// FirstLine shortens a message that joins several errors to its first one and the number of the
+// others. The closing table of a run shows all of them.
 func FirstLine(text string) string {
 	first, rest, more := strings.Cut(text, "\n")
 	if more {

@@ -9,8 +9,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Problems writes what is wrong with a table, and what is to be known of it: of each problem the newest days, in so many rows at most (0: in
-// as many as there are), and the command that ends it,
+// Problems writes what is wrong with a table, and what is to be known of it: of each problem the
+// newest days, in so many rows at most (0: in as many as there are), and the command that ends it,
 // with the flags in again.
 func Problems(w io.Writer, indent, again string, list []ledger.Problem, most int) {
 	for _, p := range list {
@@ -31,7 +31,8 @@ func Problems(w io.Writer, indent, again string, list []ledger.Problem, most int
 			folded(w, indent+"  ", strings.TrimSpace(Range(d.From, d.Through)+"  "+terminal.Line(why)))
 		}
 		for _, err := range p.Errors {
-			fmt.Fprintf(w, "%s  error in run %s: %s\n", indent, p.Run, terminal.Line(strings.ReplaceAll(err, "\n", "; ")))
+			fmt.Fprintf(w, "%s  error in run %s: %s\n", indent, p.Run,
+				terminal.Line(strings.ReplaceAll(err, "\n", "; ")))
 		}
 		if left > 0 && p.Days != nil {
 			folded(w, indent+"  ", "and "+Plural(left, "partition")+" more")

@@ -23,7 +23,8 @@ const (
 // always are the fields of every line.
 var always = []string{"time", "severity", "message", "run", "job"}
 
-// Fields are all that lines have. A new one is added here first: a test reads the lines of every command.
+// Fields are all that lines have. A new one is added here first: a test reads the lines of every
+// command.
 var Fields = []Field{
 	{"time", text, "when, by RFC 3339"},
 	{"severity", text, "DEBUG, INFO, WARNING or ERROR"},
@@ -56,7 +57,8 @@ var Fields = []Field{
 	{"apps", text, "tokens of apps"},
 	{"held_back", count, "partitions of which the answer isn't published, because it takes good rows away"},
 	{"standing", count, "partitions that are held back, or differ from the totals, as an earlier run has told"},
-	{"wrong", count, "partitions of the table that aren't as they should be when the job is over: missing, failed, held back, different from the totals"},
+	{"wrong", count, "partitions of the table that aren't as they should be when the job is over: missing, failed, " +
+		"held back, different from the totals"},
 	{"unreconciled", count, "partitions whose rows differ from the service's totals"},
 	{"compared", count, "final partitions that were held against the totals"},
 	{"moved", count, "final partitions whose numbers moved"},
@@ -125,11 +127,13 @@ func Schema() ([]byte, error) {
 		}
 		properties[f.Name] = p
 	}
-	maps.Copy(properties["severity"].(map[string]any), map[string]any{"enum": []string{"DEBUG", "INFO", "WARNING", "ERROR"}})
+	maps.Copy(properties["severity"].(map[string]any), map[string]any{"enum": []string{"DEBUG", "INFO", "WARNING",
+		"ERROR"}})
 	maps.Copy(properties["time"].(map[string]any), map[string]any{"format": "date-time"})
 	b, err := json.MarshalIndent(map[string]any{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A line of the log of reportferry --log-format json",
-		"type": "object", "required": always, "additionalProperties": false, "properties": properties,
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"title":   "A line of the log of reportferry --log-format json",
+		"type":    "object", "required": always, "additionalProperties": false, "properties": properties,
 	}, "", "  ")
 	return append(b, '\n'), err
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Nothing is logged under a name that the schema doesn't have. Names that are made at run time are seen by the test that reads the
-// lines of every command.
+// Nothing is logged under a name that the schema doesn't have. Names that are made at run time are
+// seen by the test that reads the lines of every command.
 func TestLoggedNamesAreKnown(t *testing.T) {
 	known, used := map[string]bool{}, map[string]bool{}
 	for _, f := range Fields {
@@ -59,7 +59,8 @@ func namesOf(call *ast.CallExpr) (names []string) {
 	if !is || !isLogger(method.X) {
 		return nil
 	}
-	first, logs := map[string]int{"With": 0, "Info": 1, "Warn": 1, "Error": 1, "Debug": 1, "InfoContext": 2, "WarnContext": 2, "Log": 3}[method.Sel.Name]
+	first, logs := map[string]int{"With": 0, "Info": 1, "Warn": 1, "Error": 1, "Debug": 1, "InfoContext": 2,
+		"WarnContext": 2, "Log": 3}[method.Sel.Name]
 	if !logs {
 		return nil
 	}

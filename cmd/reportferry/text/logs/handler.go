@@ -1,5 +1,6 @@
-// Package logs writes the log for machines: one object of JSON a line, whose fields have one type and one unit each. Without it, a
-// query over last month's logs would find a duration as a number here and as a text there, and miss lines that lack a field.
+// Package logs writes the log for machines: one object of JSON a line, whose fields have one type
+// and one unit each. Without it, a query over last month's logs would find a duration as a number
+// here and as a text there, and miss lines that lack a field.
 package logs
 
 import (
@@ -18,8 +19,8 @@ func New(w io.Writer, level slog.Level) slog.Handler {
 	return handler{json: slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: cloudNames})}
 }
 
-// A handler brings records into the form of the schema. What loggers are made with is kept until a record comes, because of two
-// values under one name the later one holds.
+// A handler brings records into the form of the schema. What loggers are made with is kept until a
+// record comes, because of two values under one name the later one holds.
 type handler struct {
 	json  slog.Handler
 	attrs []slog.Attr
@@ -37,7 +38,8 @@ func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return h
 }
 
-// Handle writes a record. Whose it is stands in every line, empty where it is nobody's; the context knows what the logger doesn't.
+// Handle writes a record. Whose it is stands in every line, empty where it is nobody's; the context
+// knows what the logger doesn't.
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	run, job := step.Of(ctx)
 	attrs := []slog.Attr{slog.String("run", run), slog.String("job", job)}

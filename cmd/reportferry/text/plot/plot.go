@@ -1,5 +1,5 @@
-// Package plot draws numbers by period on a terminal. Without it a day that is half of the others would be a number among many, on a
-// machine that has no browser.
+// Package plot draws numbers by period on a terminal. Without it a day that is half of the others
+// would be a number among many, on a machine that has no browser.
 package plot
 
 import (
@@ -25,8 +25,8 @@ const (
 	height = 6  // lines
 )
 
-// Write draws the last points from left to right, with a line below that marks what is missing and what may still change. It fits
-// 80 columns.
+// Write draws the last points from left to right, with a line below that marks what is missing and
+// what may still change. It fits 80 columns.
 func Write(w io.Writer, title string, points []Point) {
 	points = points[max(0, len(points)-most):]
 	if len(points) > 0 && points[0].Break {
@@ -61,7 +61,8 @@ func Write(w io.Writer, title string, points []Point) {
 	if len(values) == 1 {
 		values, marks = append(values, values[0]), append(marks, ' ') // a line has two ends
 	}
-	drawn := asciigraph.Plot(values, asciigraph.Height(height), asciigraph.LowerBound(low), asciigraph.UpperBound(high), asciigraph.Precision(precision(high)), asciigraph.Offset(3))
+	drawn := asciigraph.Plot(values, asciigraph.Height(height), asciigraph.LowerBound(low), asciigraph.UpperBound(high),
+		asciigraph.Precision(precision(high)), asciigraph.Offset(3))
 	fmt.Fprintf(w, "  %s, %s to %s\n", title, points[0].Name, points[len(points)-1].Name)
 	margin := 0
 	for line := range strings.Lines(drawn) {

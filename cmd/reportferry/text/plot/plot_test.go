@@ -37,7 +37,8 @@ func TestWrite(t *testing.T) {
 
 // A hole is never drawn as 0, and however much there is to draw, 80 columns are enough.
 func TestWriteFits(t *testing.T) {
-	for _, all := range [][]Point{points(), points(5), points(0, 0), points(-3, 4), points(make([]float64, 400)...), points(1e12, 2e12, 3e-9)} {
+	for _, all := range [][]Point{points(), points(5), points(0, 0), points(-3, 4), points(make([]float64, 400)...),
+		points(1e12, 2e12, 3e-9)} {
 		for i := range all {
 			all[i].Open = i%3 == 0
 		}
@@ -69,7 +70,8 @@ func TestWriteFits(t *testing.T) {
 	}
 	broken.Reset()
 	Write(&broken, "rows", pieces[2:]) // of which nothing is shown before the break
-	if !strings.HasPrefix(broken.String(), "  rows, 2026-01-04 to 2026-01-05\n") || strings.Contains(broken.String(), "left out") {
+	if !strings.HasPrefix(broken.String(), "  rows, 2026-01-04 to 2026-01-05\n") ||
+		strings.Contains(broken.String(), "left out") {
 		t.Errorf("what follows a break is drawn as\n%s", &broken)
 	}
 	holes := points(7, 7, 7)

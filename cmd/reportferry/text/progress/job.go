@@ -69,10 +69,12 @@ func (j *job) text(now time.Time) string {
 	} else {
 		when = "in " + length(j.over.Sub(j.began).Round(time.Second))
 	}
-	return fmt.Sprintf("%-15s %-10s %-24s", fmt.Sprintf("%d/%d %s", j.done, j.total, unit), when, runewidth.Truncate(last, 24, "…"))
+	return fmt.Sprintf("%-15s %-10s %-24s", fmt.Sprintf("%d/%d %s", j.done, j.total, unit), when,
+		runewidth.Truncate(last, 24, "…"))
 }
 
-// left is how long the rest takes at the rate of what is done, and no less than a wait that is known.
+// left is how long the rest takes at the rate of what is done, and no less than a wait that is
+// known.
 func (j *job) left(now time.Time, wait time.Duration) string {
 	if j.done < enough {
 		return "–"

@@ -1,5 +1,5 @@
-// Package progress draws a bar for each job of a run on a terminal. Without it, whoever waits would see that something is done,
-// and neither how long the rest takes nor what the run is waiting for.
+// Package progress draws a bar for each job of a run on a terminal. Without it, whoever waits would
+// see that something is done, and neither how long the rest takes nor what the run is waiting for.
 //
 //	campaigns_daily [==>---] 12/40 windows   ETA 1m30s  back-off 12 s: 429
 //
@@ -17,7 +17,8 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Waits tells what requests wait for at the moment: the longest wait for the limiter, and the longest back-off with its reason.
+// Waits tells what requests wait for at the moment: the longest wait for the limiter, and the
+// longest back-off with its reason.
 type Waits interface {
 	Now() (limiter, backoff time.Duration, why string)
 }
@@ -32,13 +33,15 @@ type Bars struct {
 
 // New draws bars on a terminal; more are options for tests.
 func New(w io.Writer, more ...mpb.ContainerOption) *Bars {
-	return &Bars{all: mpb.New(append([]mpb.ContainerOption{mpb.WithOutput(w), mpb.WithWidth(32)}, more...)...), jobs: map[string]*job{}}
+	return &Bars{all: mpb.New(append([]mpb.ContainerOption{mpb.WithOutput(w), mpb.WithWidth(32)}, more...)...),
+		jobs: map[string]*job{}}
 }
 
 // Write writes lines above the bars.
 func (b *Bars) Write(p []byte) (int, error) { return b.all.Write(p) }
 
-// A Step is where a job stands: Done more units are over, of all that there are by now, and Rows came with them.
+// A Step is where a job stands: Done more units are over, of all that there are by now, and Rows
+// came with them.
 type Step struct {
 	Job, Unit   string // Unit is what to call one
 	Done, Units int
@@ -52,7 +55,8 @@ func (b *Bars) Show(s Step) {
 	j := b.jobs[s.Job]
 	if j == nil && s.Units > 0 {
 		j = &job{unit: s.Unit, waits: s.Waits, began: time.Now()}
-		// Of a bar that is given a total here, mpb would see the end before further units come to light.
+		// Of a bar that is given a total here, mpb would see the end before further units come to
+		// light.
 		j.bar = b.all.AddBar(0,
 			mpb.PrependDecorators(decor.Name(runewidth.Truncate(s.Job, 18, "…"), decor.WCSyncSpaceR)),
 			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return j.text(time.Now()) })))

@@ -25,7 +25,8 @@ func (w *waits) Now() (limiter, backoff time.Duration, why string) {
 	return w.limiter, w.backoff, w.why
 }
 
-// What stands beside a bar, as a job goes on: nothing is promised before enough is known, and no end before a wait is over.
+// What stands beside a bar, as a job goes on: nothing is promised before enough is known, and no
+// end before a wait is over.
 func TestText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &waits{}
@@ -45,11 +46,15 @@ func TestText(t *testing.T) {
 			want        string
 		}{
 			{0, 0, 40, waits{}, "0/40 windows    ETA –      0 rows"},
-			{10 * time.Second, 2, 40, waits{limiter: 3100 * time.Millisecond}, "2/40 windows    ETA –      limiter 4 s"},
+			{10 * time.Second, 2, 40, waits{limiter: 3100 * time.Millisecond},
+				"2/40 windows    ETA –      limiter 4 s"},
 			{10 * time.Second, 2, 40, waits{limiter: 400 * time.Millisecond}, "4/40 windows    ETA 3m00s  4,000 rows"},
-			{20 * time.Second, 0, 40, waits{limiter: time.Second, backoff: 12 * time.Second, why: "429"}, "4/40 windows    ETA 6m00s  back-off 12 s: 429"},
-			{0, 36, 41, waits{backoff: 59 * time.Second, why: "no answer"}, "40/41 windows   ETA 59s    back-off 59 s: no answer"},
-			{20 * time.Second, 1, 41, waits{backoff: time.Second, why: "502"}, "41/41 windows   in 1m00s   41,000 rows"},
+			{20 * time.Second, 0, 40, waits{limiter: time.Second, backoff: 12 * time.Second, why: "429"},
+				"4/40 windows    ETA 6m00s  back-off 12 s: 429"},
+			{0, 36, 41, waits{backoff: 59 * time.Second, why: "no answer"},
+				"40/41 windows   ETA 59s    back-off 59 s: no answer"},
+			{20 * time.Second, 1, 41, waits{backoff: time.Second, why: "502"},
+				"41/41 windows   in 1m00s   41,000 rows"},
 			{time.Hour, 0, 43, waits{}, "41/43 windows   ETA 2m59s  41,000 rows"}, // two came to light
 			{0, 2, 43, waits{}, "43/43 windows   in 1h01m   43,000 rows"},
 		} {
@@ -66,7 +71,8 @@ func TestText(t *testing.T) {
 
 func TestLength(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0s", time.Millisecond: "1s", 59*time.Second + 1: "1m00s", 61 * time.Minute: "1h01m", 99 * time.Hour: "99h00m", 1000 * time.Hour: "41d",
+		0: "0s", time.Millisecond: "1s", 59*time.Second + 1: "1m00s", 61 * time.Minute: "1h01m",
+		99 * time.Hour: "99h00m", 1000 * time.Hour: "41d",
 	} {
 		if got := length(d); got != want {
 			t.Errorf("%v is %s, want %s", d, got, want)
@@ -74,7 +80,8 @@ func TestLength(t *testing.T) {
 	}
 }
 
-// Many steps at once, while bars are drawn as fast as can be, neither block each other nor get lost; without colour.
+// Many steps at once, while bars are drawn as fast as can be, neither block each other nor get
+// lost; without colour.
 func TestManyAtOnce(t *testing.T) {
 	var out bytes.Buffer
 	b := New(&out, mpb.WithAutoRefresh(), mpb.WithWidth(80), mpb.WithRefreshRate(time.Millisecond))
@@ -82,7 +89,8 @@ func TestManyAtOnce(t *testing.T) {
 	for n := range 8 {
 		all.Go(func() {
 			for range 1000 {
-				b.Show(Step{Job: fmt.Sprint("a_job_with_a_long_name_", n%4), Unit: "file", Done: 1, Units: 2000, Rows: 500})
+				b.Show(Step{Job: fmt.Sprint("a_job_with_a_long_name_", n%4), Unit: "file", Done: 1, Units: 2000,
+					Rows: 500})
 			}
 		})
 	}
@@ -97,7 +105,8 @@ func TestManyAtOnce(t *testing.T) {
 		t.Error("colours")
 	}
 	for line := range strings.Lines(text) {
-		if plain := regexp.MustCompile(`\x1b\[[0-9]*[A-Z]`).ReplaceAllString(line, ""); utf8.RuneCountInString(plain) > 81 {
+		if plain := regexp.MustCompile(`\x1b\[[0-9]*[A-Z]`).ReplaceAllString(line,
+			""); utf8.RuneCountInString(plain) > 81 {
 			t.Errorf("%q is wider than a terminal", plain)
 		}
 	}

@@ -13,18 +13,24 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// others are the flags that other tools have for what a flag here does, or for what another command does.
+// others are the flags that other tools have for what a flag here does, or for what another command
+// does.
 var others = map[string]string{
-	"start": "from", "start-date": "from", "since": "from", "date-from": "from", "interval-start": "from", "begin": "from",
-	"end": "to", "end-date": "to", "until": "to", "date-to": "to", "interval-end": "to",
+	"start": "from", "start-date": "from", "since": "from", "date-from": "from", "interval-start": "from",
+	"begin": "from",
+	"end":   "to", "end-date": "to", "until": "to", "date-to": "to", "interval-end": "to",
 	"full-refresh": "force", "full": "force", "refresh": "force", "reset": "force", "overwrite": "force",
 	"date": "date-period", "period": "date-period", "days": "date-period", "file": "out", "o": "out",
-	"c": "config", "f": "config", "config-file": "config", "config-path": "config", "metric": "metrics", "dimension": "dimensions", "where": "filter",
-	"token": "token-env", "api-token": "token-env", "api-key": "token-env", "url": "base-url", "host": "base-url", "max-rows": "limit", "as": "output",
-	"verbose": "log-level", "v": "log-level", "debug": "log-level", "quiet": "log-level", "q": "log-level", "log": "log-format",
+	"c": "config", "f": "config", "config-file": "config", "config-path": "config", "metric": "metrics",
+	"dimension": "dimensions", "where": "filter",
+	"token": "token-env", "api-token": "token-env", "api-key": "token-env", "url": "base-url", "host": "base-url",
+	"max-rows": "limit", "as": "output",
+	"verbose": "log-level", "v": "log-level", "debug": "log-level", "quiet": "log-level", "q": "log-level",
+	"log": "log-format",
 }
 
-// flagError is about a flag that the command doesn't have, that lacks its value, or whose value is of the wrong kind.
+// flagError is about a flag that the command doesn't have, that lacks its value, or whose value is
+// of the wrong kind.
 func flagError(c *cobra.Command, err error) error {
 	lead := called(c)
 	var missing *pflag.NotExistError
@@ -38,7 +44,8 @@ func flagError(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s: --%s lacks its value: --%s <%s>", lead, empty.GetFlag().Name, empty.GetFlag().Name, what)
 	case errors.As(err, &invalid):
 		if want := map[string]string{
-			"int": "a whole number", "bool": "true or false", "float64": "a number", "duration": "a length of time such as 90s or 10m",
+			"int": "a whole number", "bool": "true or false", "float64": "a number",
+			"duration": "a length of time such as 90s or 10m",
 		}[invalid.GetFlag().Value.Type()]; want != "" {
 			return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
 		}
@@ -53,13 +60,15 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) string {
 	if short := e.GetSpecifiedShortnames(); short != "" {
 		given = "-" + short
 		if day().MatchString(short) {
-			return fmt.Sprintf("%s; an argument that begins with - stands behind --, as in: %s -- %s", given, strings.TrimSuffix(c.UseLine(), " [flags]"), given)
+			return fmt.Sprintf("%s; an argument that begins with - stands behind --, as in: %s -- %s", given,
+				strings.TrimSuffix(c.UseLine(), " [flags]"), given)
 		}
 		if len(short) > 1 { // one dash in front of a whole word
 			name = short
 		}
 	}
-	if shows := map[string]string{"run": "plan", "serve": "plan", "push": called(c.Parent()) + " check", "apply": "apps plan"}[c.Name()]; name == "dry-run" && shows != "" {
+	if shows := map[string]string{"run": "plan", "serve": "plan", "push": called(c.Parent()) + " check",
+		"apply": "apps plan"}[c.Name()]; name == "dry-run" && shows != "" {
 		return given + "; reportferry " + shows + " shows what it would do, and sends nothing"
 	}
 	if name == "job" && strings.Contains(c.Use, "job") {
@@ -90,7 +99,8 @@ var day = lazy.Regexp(`^[0-9]+d$`)
 var (
 	oneOf    = lazy.Regexp(`^at least one of the flags in the group \[(.*)\] is required$`)
 	together = lazy.Regexp(`^if any flags in the group \[.*\] are set they must all be set; missing \[(.*)\]$`)
-	only     = lazy.Regexp(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+	only     = lazy.Regexp(
+		`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
 	required = lazy.Regexp(`^required flag\(s\) "(.*)" not set$`)
 )
 
@@ -104,8 +114,14 @@ func Sentence(err error) error {
 			}
 			return "want one of " + flags(list, ", ") + "; --help says what each is"
 		},
-		together(): func(list string) string { return flags(list, " and ") + " is missing, which goes with the other one" },
-		only():     func(list string) string { return flags(list, " and ") + " exclude each other; leave one of them out" },
+		together(): func(list string) string {
+			return flags(list,
+				" and ") + " is missing, which goes with the other one"
+		},
+		only(): func(list string) string {
+			return flags(list,
+				" and ") + " exclude each other; leave one of them out"
+		},
 		required(): func(list string) string {
 			return flags(strings.ReplaceAll(list, `", "`, " "), " and ") + " is missing; --help says what it is"
 		},

@@ -1,6 +1,7 @@
-// Package usage says what is wrong with a command line. Without it, people would read the words of the library that takes it
-// apart: how many arguments a command accepts and received, and nothing of what they are; and a misspelt command of a group would
-// print its help and end as if all were well.
+// Package usage says what is wrong with a command line. Without it, people would read the words of
+// the library that takes it apart: how many arguments a command accepts and received, and nothing
+// of what they are; and a misspelt command of a group would print its help and end as if all were
+// well.
 //
 //	root ── Explain ──▶ every command: arguments by name, with an example
 //	                    every group:   no such command, did you mean
@@ -40,8 +41,8 @@ func Explain(root *cobra.Command) {
 	}
 }
 
-// Helpless is the error of a group whose help was asked for with the name of a command that it doesn't have. The library takes the help of
-// the group for an answer. Nil: that wasn't so.
+// Helpless is the error of a group whose help was asked for with the name of a command that it
+// doesn't have. The library takes the help of the group for an answer. Nil: that wasn't so.
 func Helpless(c *cobra.Command) error {
 	if args := c.Flags().Args(); c.Annotations["group"] != "" && len(args) > 0 {
 		return unknown(c, args[0])
@@ -77,8 +78,10 @@ var meant = map[string]string{
 	"sync": "run", "ingest": "run", "start": "run", "load": "run", "etl": "run", "execute": "run",
 	"validate": "check", "test": "check", "doctor": "check", "lint": "check", "verify": "check",
 	"new": "init", "create": "init", "setup": "init", "configure": "init", "reload": "backfill", "resync": "backfill",
-	"ls": "status", "list": "status", "jobs": "status", "state": "status", "daemon": "serve", "schedule": "serve", "server": "serve",
-	"query": "report", "fetch": "report", "download": "report", "get": "report", "metrics": "fields", "dimensions": "fields", "mock": "emulator",
+	"ls": "status", "list": "status", "jobs": "status", "state": "status", "daemon": "serve", "schedule": "serve",
+	"server": "serve",
+	"query":  "report", "fetch": "report", "download": "report", "get": "report", "metrics": "fields",
+	"dimensions": "fields", "mock": "emulator",
 }
 
 // unknown is about a name that no command of the group has.
@@ -116,7 +119,8 @@ func wrong(c *cobra.Command, args []string) error {
 		}
 		return fmt.Errorf("%s: %s %s missing, as in: %s", lead, strings.Join(missing, " and "), verb, example(c, needs))
 	case most == 0:
-		return fmt.Errorf("%s takes no arguments, and %q is one; values of flags stand behind their flags: %s --help", lead, args[0], c.CommandPath())
+		return fmt.Errorf("%s takes no arguments, and %q is one; values of flags stand behind their flags: %s --help",
+			lead, args[0], c.CommandPath())
 	case len(args) > most:
 		return fmt.Errorf("%s: %q is one argument too many, as in: %s", lead, args[most], example(c, needs))
 	}
@@ -126,7 +130,8 @@ func wrong(c *cobra.Command, args []string) error {
 // called is the command without the program's name.
 func called(c *cobra.Command) string { return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ") }
 
-// arguments reads the usage line of a command: the arguments that it needs, and how many it takes at most.
+// arguments reads the usage line of a command: the arguments that it needs, and how many it takes
+// at most.
 func arguments(c *cobra.Command) (needs []string, most int) {
 	flag := false
 	for _, word := range strings.Fields(c.Use)[1:] {
@@ -150,7 +155,8 @@ func arguments(c *cobra.Command) (needs []string, most int) {
 }
 
 // samples stand for arguments in examples of commands that have none of their own.
-var samples = map[string]string{"<app>": "android/com.example.game", "<job>": "campaigns_daily", "<secret-id>": "1", "<file>": "spend.csv"}
+var samples = map[string]string{"<app>": "android/com.example.game", "<job>": "campaigns_daily", "<secret-id>": "1",
+	"<file>": "spend.csv"}
 
 // example is the first example of the command, or one that is made of its arguments.
 func example(c *cobra.Command, needs []string) string {

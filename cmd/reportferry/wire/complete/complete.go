@@ -1,6 +1,7 @@
-// Package complete completes values in a shell: names of dimensions and metrics, of jobs, and the days that the ledger has. Without
-// it, each command would do so for its own flags, and forget some. Nothing is asked of the service or of a bucket: names come from
-// the catalogue, the config, and a ledger in a folder.
+// Package complete completes values in a shell: names of dimensions and metrics, of jobs, and the
+// days that the ledger has. Without it, each command would do so for its own flags, and forget
+// some. Nothing is asked of the service or of a bucket: names come from the catalogue, the config,
+// and a ledger in a folder.
 package complete
 
 import (
@@ -17,12 +18,15 @@ import (
 
 type completion = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
-// Flags adds a completion to each flag of root's commands that has one of these names: a flag means the same on all of them.
+// Flags adds a completion to each flag of root's commands that has one of these names: a flag means
+// the same on all of them.
 func Flags(p *wire.Program, root *cobra.Command) {
 	byName := map[string]completion{
-		"dimensions": list(dimensions), "index": list(dimensions), "metrics": list(metrics), "metric": list(metrics), "sort": list(sorted),
+		"dimensions": list(dimensions), "index": list(dimensions), "metrics": list(metrics), "metric": list(metrics),
+		"sort":   list(sorted),
 		"filter": filter, "job": p.CompleteJobs,
-		"preset": list(presets), "log-format": words("text", "json"), "log-level": words("debug", "info", "warn", "error"),
+		"preset": list(presets), "log-format": words("text", "json"),
+		"log-level": words("debug", "info", "warn", "error"),
 	}
 	for name, complete := range byName {
 		if root.PersistentFlags().Lookup(name) != nil {
@@ -78,7 +82,8 @@ func words(list ...string) completion {
 	}
 }
 
-// list completes the last item of a list with commas, by names that aren't in it yet. No space follows, because a comma may.
+// list completes the last item of a list with commas, by names that aren't in it yet. No space
+// follows, because a comma may.
 func list(names func(string) []string) completion {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		at := strings.LastIndex(word, ",") + 1
@@ -106,7 +111,8 @@ func filter(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCom
 		}
 	default:
 		for _, o := range adjust.Operators {
-			if _, dimension := catalog.Dimension(name); strings.HasPrefix(o, operator) && dimension != slices.Contains(compared, o) {
+			if _, dimension := catalog.Dimension(name); strings.HasPrefix(o, operator) &&
+				dimension != slices.Contains(compared, o) {
 				out = append(out, name+"__"+o+"=")
 			}
 		}

@@ -1,5 +1,6 @@
-// Package loopback keeps servers without a login to this machine, and all servers to the names that they are known by. Without it,
-// a page in somebody's browser could have a name of its own lead to this machine (DNS rebinding) and read the answers.
+// Package loopback keeps servers without a login to this machine, and all servers to the names that
+// they are known by. Without it, a page in somebody's browser could have a name of its own lead to
+// this machine (DNS rebinding) and read the answers.
 package loopback
 
 import (
@@ -22,8 +23,9 @@ func is(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// KnownHosts passes requests on whose Host is loopback, the address that is listened on or one of the names, and answers others
-// with 421. A browser that was led here by a foreign name still says that name.
+// KnownHosts passes requests on whose Host is loopback, the address that is listened on or one of
+// the names, and answers others with 421. A browser that was led here by a foreign name still says
+// that name.
 func KnownHosts(listen string, next http.Handler, names ...string) http.Handler {
 	also := ""
 	if names != nil {
@@ -31,15 +33,20 @@ func KnownHosts(listen string, next http.Handler, names ...string) http.Handler 
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		if named := slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, hostOf(r.Host)) }); !named && !known(r.Host, listen, local) {
-			http.Error(w, fmt.Sprintf("The request is for the host %q, which isn't this server; want localhost, a loopback address, or the address that it listens on%s.", r.Host, also), http.StatusMisdirectedRequest)
+		if named := slices.ContainsFunc(names, func(name string) bool {
+			return strings.EqualFold(name,
+				hostOf(r.Host))
+		}); !named && !known(r.Host, listen, local) {
+			http.Error(w, fmt.Sprintf("The request is for the host %q, which isn't this server; want localhost, a "+
+				"loopback address, or the address that it listens on%s.", r.Host, also), http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// known compares names and addresses, but no ports, which tunnels change. local is this end of the connection.
+// known compares names and addresses, but no ports, which tunnels change. local is this end of the
+// connection.
 func known(host, listen string, local net.Addr) bool {
 	host = hostOf(host)
 	if ip, err := netip.ParseAddr(host); err == nil {

@@ -11,8 +11,10 @@ func TestHostsOfAnAddress(t *testing.T) {
 		host, listen string
 		want         bool
 	}{
-		{"192.0.2.7:8080", "0.0.0.0:8080", true}, {"192.0.2.7", ":8080", true}, {"[::ffff:192.0.2.7]", ":8080", true}, {"192.0.2.8", "0.0.0.0:8080", false},
-		{"0.0.0.0:80", "0.0.0.0:80", true}, {"[::]:80", "[::]:80", true}, {"emulator:8080", "emulator:8080", true}, {"EMULATOR", "emulator:80", true}, {"emulator2", "emulator:80", false}, {"", ":8080", false},
+		{"192.0.2.7:8080", "0.0.0.0:8080", true}, {"192.0.2.7", ":8080", true}, {"[::ffff:192.0.2.7]", ":8080", true},
+		{"192.0.2.8", "0.0.0.0:8080", false},
+		{"0.0.0.0:80", "0.0.0.0:80", true}, {"[::]:80", "[::]:80", true}, {"emulator:8080", "emulator:8080", true},
+		{"EMULATOR", "emulator:80", true}, {"emulator2", "emulator:80", false}, {"", ":8080", false},
 		{"localhost", "emulator:80", true}, {"[fe80::1%25eth0]:80", ":80", false}, {"a:b:c", ":80", false},
 	} {
 		if got := known(c.host, c.listen, local); got != c.want {

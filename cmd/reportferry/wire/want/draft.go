@@ -17,12 +17,13 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// tableOf drafts the config of one table in one sink, with its ledger beside it. What the flags leave at its default isn't
-// written, because the config has the same defaults.
+// tableOf drafts the config of one table in one sink, with its ledger beside it. What the flags
+// leave at its default isn't written, because the config has the same defaults.
 func (r *Report) tableOf(s draft.Service, sink, name, start string) draft.Config {
 	q := r.Query
 	job := draft.Job{
-		Name: name, Schedule: dayEnds(q.UTCOffset), Sinks: []string{literal(sink)}, Start: start, Currency: literal(q.Currency),
+		Name: name, Schedule: dayEnds(q.UTCOffset), Sinks: []string{literal(sink)}, Start: start,
+		Currency:   literal(q.Currency),
 		Dimensions: literals(q.Dimensions), Metrics: literals(q.Metrics),
 	}
 	if len(q.Filters) > 0 {
@@ -70,8 +71,9 @@ func ZoneKeys(utcOffset, timezoneID string) (keys []draft.Key) {
 	return keys
 }
 
-// dayEnds is a schedule that fires when a day of the report has ended, so that the first run has yesterday whatever the hour, and
-// one that follows on the same day finds all up to date. Of a timezone_id the schedule's zone is the same, where it is midnight.
+// dayEnds is a schedule that fires when a day of the report has ended, so that the first run has
+// yesterday whatever the hour, and one that follows on the same day finds all up to date. Of a
+// timezone_id the schedule's zone is the same, where it is midnight.
 func dayEnds(utcOffset string) string {
 	at, err := time.Parse("-07:00", utcOffset)
 	if err != nil {
@@ -95,7 +97,8 @@ func filterValue(name string, values []string) any {
 	return literal(values[0])
 }
 
-// literal is a text of a flag in a config, where ${ would begin the name of a variable. A shell has filled in its own by then.
+// literal is a text of a flag in a config, where ${ would begin the name of a variable. A shell has
+// filled in its own by then.
 func literal(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
 func literals(texts []string) []string {
@@ -111,7 +114,8 @@ var (
 	strange = lazy.Regexp(`[^a-z0-9_]+`)
 )
 
-// RelativeTo is a path, which is relative to the working directory, as one that is relative to a folder. An absolute one stays as it is.
+// RelativeTo is a path, which is relative to the working directory, as one that is relative to a
+// folder. An absolute one stays as it is.
 func RelativeTo(folder, path string) string {
 	if !filepath.IsAbs(path) {
 		from, err := filepath.Abs(folder)
@@ -142,9 +146,9 @@ func SinkURL(folder, to string) string {
 	return strings.TrimSuffix(u.String(), "/")
 }
 
-// LedgerBeside is a ledger in the folder or under the prefix that holds the tables. Its name begins with a dot, so that readers
-// take it for no table, and nothing in it is Parquet. A database holds tables alone: with one, the ledger is in the working
-// directory.
+// LedgerBeside is a ledger in the folder or under the prefix that holds the tables. Its name begins
+// with a dot, so that readers take it for no table, and nothing in it is Parquet. A database holds
+// tables alone: with one, the ledger is in the working directory.
 func LedgerBeside(sink string) string {
 	u, err := url.Parse(sink)
 	if err != nil || slices.Contains([]string{"bigquery", "postgres", "iceberg"}, u.Scheme) {

@@ -32,12 +32,14 @@ func AddTable(cmd *cobra.Command, p *wire.Program) *Table {
 	t := &Table{}
 	mine := pflag.NewFlagSet("", pflag.ContinueOnError)
 	mine.SortFlags = false
-	mine.StringVar(&t.to, "to", "", "without a config: keep the table that the flags below describe in this `folder` or sink, such as ./out")
+	mine.StringVar(&t.to, "to", "", "without a config: keep the table that the flags below describe in this "+
+		"`folder` or sink, such as ./out")
 	t.AddFlags(mine)
 	mine.StringVar(&t.start, "start", UsualStart, "first `day` of the table: a date, or days before today")
 	mine.StringSliceVar(&t.drop, "drop", nil, "take these columns out of every partition of the table: `a,b`")
 	mine.StringVar(&t.name, "name", "", "`name` of the table; default: its dimensions")
-	mine.BoolVar(&t.print, "print-config", false, "print the config that --to and the other flags stand for, and do nothing else")
+	mine.BoolVar(&t.print, "print-config", false,
+		"print the config that --to and the other flags stand for, and do nothing else")
 	mine.VisitAll(func(f *pflag.Flag) { t.own = append(t.own, f.Name) })
 	cmd.Flags().AddFlagSet(mine)
 	p.AddService(cmd)
@@ -45,24 +47,29 @@ func AddTable(cmd *cobra.Command, p *wire.Program) *Table {
 	return t
 }
 
-// Take makes the config that the flags stand for the program's, in place of the file. done: it was printed, and that is all.
-// Without --to it leaves the program alone, and refuses the flags that would mean nothing.
+// Take makes the config that the flags stand for the program's, in place of the file. done: it was
+// printed, and that is all. Without --to it leaves the program alone, and refuses the flags that
+// would mean nothing.
 func (t *Table) Take(cmd *cobra.Command, p *wire.Program, jobs []string) (done bool, err error) {
 	set := cmd.Flags()
 	if !set.Changed("to") {
 		at := slices.IndexFunc(t.own, set.Changed)
 		if at >= 0 {
-			return false, exit.Usage(fmt.Errorf("--%s: only with --to, which makes a table without a config; a job of a config says it there", t.own[at]))
+			return false, exit.Usage(fmt.Errorf("--%s: only with --to, which makes a table without a config; a job "+
+				"of a config says it there", t.own[at]))
 		}
 		return false, nil
 	}
 	switch {
 	case set.Changed("config"):
-		return false, exit.Usage(errors.New("--to and --config exclude each other: --to makes a table of the flags, and reads no config"))
+		return false, exit.Usage(errors.New("--to and --config exclude each other: --to makes a table of the flags, " +
+			"and reads no config"))
 	case len(jobs) > 0:
-		return false, exit.Usage(fmt.Errorf("--to makes one table of the flags, and knows no job of a config; leave out %s, or --to", strings.Join(jobs, " ")))
+		return false, exit.Usage(fmt.Errorf("--to makes one table of the flags, and knows no job of a config; leave "+
+			"out %s, or --to", strings.Join(jobs, " ")))
 	case t.to == "":
-		return false, exit.Usage(errors.New("--to: want a folder such as ./out, or a sink's URL such as gs://bucket/prefix"))
+		return false, exit.Usage(errors.New("--to: want a folder such as ./out, or a sink's URL such as " +
+			"gs://bucket/prefix"))
 	}
 	text, c, err := t.config(cmd, p, t.to, t.name, t.start)
 	switch {
@@ -91,7 +98,8 @@ func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start str
 		return nil, nil, err
 	}
 	if r.Query.Currency == "" {
-		return nil, nil, errors.New("--currency: a table needs one, such as USD: without it each app's money would be in the app's own, and couldn't be added")
+		return nil, nil, errors.New("--currency: a table needs one, such as USD: without it each app's money would " +
+			"be in the app's own, and couldn't be added")
 	}
 	service, err := p.Whom()
 	if err != nil {
@@ -106,7 +114,8 @@ func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start str
 		return nil, nil, InFlags(cmd.Flags(), err)
 	}
 	if kind, _, _ := strings.Cut(c.Jobs[0].Sinks[0], ":"); p.Sinks[kind] == nil {
-		return nil, nil, fmt.Errorf("--to: no sink begins with %s://; want a folder such as ./out, or the URL of one of %s",
+		return nil, nil, fmt.Errorf("--to: no sink begins with %s://; want a folder such as ./out, or the URL of "+
+			"one of %s",
 			kind, strings.Join(slices.Sorted(maps.Keys(p.Sinks)), ", "))
 	}
 	return text, c, nil
@@ -115,7 +124,8 @@ func (r *Report) config(cmd *cobra.Command, p *wire.Program, to, name, start str
 // onLine is where a config's mistakes point to, which no flag has.
 var onLine = lazy.Regexp(`, first on line [0-9]+`)
 
-// InFlags names the flags in the place of the keys that a config's mistakes begin with, one on a line.
+// InFlags names the flags in the place of the keys that a config's mistakes begin with, one on a
+// line.
 func InFlags(set *pflag.FlagSet, err error) error {
 	var lines []string
 	for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -130,7 +140,8 @@ func InFlags(set *pflag.FlagSet, err error) error {
 		if set.Lookup(flag) != nil {
 			line = "--" + flag + ":" + rest
 		}
-		if line = onLine().ReplaceAllString(line, ""); !slices.Contains(lines, line) { // the ledger's URL is made of the sink's
+		// The ledger's URL is made of the sink's.
+		if line = onLine().ReplaceAllString(line, ""); !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package want has the flags that say which numbers of the service are wanted, for report, which prints them, and for run --to,
-// which keeps them as a table. Without it, a parameter could be spelt for one of the two and mean nothing to the other.
+// Package want has the flags that say which numbers of the service are wanted, for report, which
+// prints them, and for run --to, which keeps them as a table. Without it, a parameter could be
+// spelt for one of the two and mean nothing to the other.
 //
 //	--dimensions, --metrics, ... ── Report ──┬── adjust.ReportQuery     what report asks once
 //	--to, --name, --start        ── Table  ──┴── draft.Config ── YAML   what run --to keeps, and --print-config prints
@@ -25,7 +26,8 @@ const Filters = `A filter is a dimension or metric, two underscores, and an oper
               ends_with, not_ends_with
   metrics     lt, lte, gt, gte, eq, ne`
 
-// A Report holds the flags that a report and a table have in common. Complete makes a query of them.
+// A Report holds the flags that a report and a table have in common. Complete makes a query of
+// them.
 type Report struct {
 	Query   adjust.ReportQuery
 	filters []string
@@ -35,14 +37,17 @@ type Report struct {
 // AddFlags adds the flags in the order of the service's document.
 func (r *Report) AddFlags(fs *pflag.FlagSet) {
 	q := &r.Query
-	fs.StringSliceVar(&q.Dimensions, "dimensions", nil, "what rows are grouped by: `a,b`; weeks run from Sunday to Saturday")
+	fs.StringSliceVar(&q.Dimensions, "dimensions", nil,
+		"what rows are grouped by: `a,b`; weeks run from Sunday to Saturday")
 	fs.StringSliceVar(&q.Metrics, "metrics", nil, "what is counted: `a,b`")
 	fs.StringArrayVar(&r.filters, "filter", nil, "`d__op=value`, repeatable; see above")
-	fs.StringVar(&q.Currency, "currency", "", "of money, such as `USD`; a table needs it, a report has the account's without")
+	fs.StringVar(&q.Currency, "currency", "",
+		"of money, such as `USD`; a table needs it, a report has the account's without")
 	AddZone(fs, &q.UTCOffset, &q.TimezoneID)
 	q.Parameters = config.DefaultParameters()
 	for _, p := range config.Parameters() {
-		f := fs.VarPF(&parameterFlag{Parameter: p, values: q.Parameters}, strings.ReplaceAll(p.Name, "_", "-"), "", p.Usage())
+		f := fs.VarPF(&parameterFlag{Parameter: p, values: q.Parameters}, strings.ReplaceAll(p.Name, "_", "-"), "",
+			p.Usage())
 		if p.Flag {
 			f.NoOptDefVal = "true"
 		}
@@ -52,7 +57,8 @@ func (r *Report) AddFlags(fs *pflag.FlagSet) {
 // AddZone adds the flags that say where days begin and end.
 func AddZone(fs *pflag.FlagSet, utcOffset, timezoneID *string) {
 	fs.StringVar(utcOffset, "utc-offset", "+00:00", "where days begin: `+HH:MM`, the same all year")
-	fs.StringVar(timezoneID, "timezone-id", "", "instead of --utc-offset: a `zone` such as Europe/Berlin, or the service's number of one")
+	fs.StringVar(timezoneID, "timezone-id", "",
+		"instead of --utc-offset: a `zone` such as Europe/Berlin, or the service's number of one")
 }
 
 // Complete checks the flags, and makes filters of the texts. command is how a person asks for help.
@@ -80,13 +86,15 @@ func (r *Report) Complete(fs *pflag.FlagSet, command string) error {
 		}
 		at := strings.LastIndex(name, "__")
 		if at < 1 || !slices.Contains(adjust.Operators, name[at+2:]) {
-			return fmt.Errorf("--filter %q: want a name, two underscores and one of %s", text, strings.Join(adjust.Operators, ", "))
+			return fmt.Errorf("--filter %q: want a name, two underscores and one of %s", text,
+				strings.Join(adjust.Operators, ", "))
 		}
 		if _, twice := q.Filters[name]; twice {
 			return fmt.Errorf("--filter %s is given twice; a list goes into one: %s=a,b", name, name)
 		}
 		if held := quotedComma().FindStringSubmatch(value); held != nil {
-			return fmt.Errorf("--filter %s: %s holds a comma, which the service takes for the end of a value", name, held[1])
+			return fmt.Errorf("--filter %s: %s holds a comma, which the service takes for the end of a value", name,
+				held[1])
 		}
 		q.Filters[name] = []string{value}
 		if strings.HasSuffix(name, "__in") || strings.HasSuffix(name, "__not_in") {
@@ -96,11 +104,12 @@ func (r *Report) Complete(fs *pflag.FlagSet, command string) error {
 	return nil
 }
 
-// quotedComma finds a value of a list that is in quotes because a comma is in it. The service has no escape for one, so that it would be
-// two values, and match nothing.
+// quotedComma finds a value of a list that is in quotes because a comma is in it. The service has
+// no escape for one, so that it would be two values, and match nothing.
 var quotedComma = lazy.Regexp(`(?:^|,)("[^",]*,[^"]*")(?:,|$)`)
 
-// A parameterFlag sets one of the parameters that the config declares. The first use of a list replaces its default.
+// A parameterFlag sets one of the parameters that the config declares. The first use of a list
+// replaces its default.
 type parameterFlag struct {
 	config.Parameter
 	values map[string][]string

@@ -32,7 +32,8 @@ func TestPlaces(t *testing.T) {
 		"file://./o?key={t}":    {"file://./o?key={t}", "file://./o/.reportferry"},
 		"bigquery://project/ds": {"bigquery://project/ds", "file://./.reportferry"},
 		"postgres://host/db":    {"postgres://host/db", "file://./.reportferry"},
-		"iceberg://lake/ads?type=rest&uri=https://host": {"iceberg://lake/ads?type=rest&uri=https://host", "file://./.reportferry"},
+		"iceberg://lake/ads?type=rest&uri=https://host": {"iceberg://lake/ads?type=rest&uri=https://host",
+			"file://./.reportferry"},
 	} {
 		if got := [2]string{SinkURL(".", to), LedgerBeside(SinkURL(".", to))}; got != want {
 			t.Errorf("%s: %q, want %q", to, got, want)
@@ -41,12 +42,14 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for dimensions, want := range map[string]string{"day,network": "day_network", "app": "app", "Day,my-own.x": "day_my_own_x"} {
+	for dimensions, want := range map[string]string{"day,network": "day_network", "app": "app",
+		"Day,my-own.x": "day_my_own_x"} {
 		if got := NameOf(strings.Split(dimensions, ",")); got != want {
 			t.Errorf("%s: %s, want %s", dimensions, got, want)
 		}
 	}
-	for offset, want := range map[string]string{"+00:00": "0 0 * * *", "+05:30": "30 18 * * *", "-08:00": "0 8 * * *", "+14:00": "0 10 * * *", "": "0 0 * * *"} {
+	for offset, want := range map[string]string{"+00:00": "0 0 * * *", "+05:30": "30 18 * * *", "-08:00": "0 8 * * *",
+		"+14:00": "0 10 * * *", "": "0 0 * * *"} {
 		if got := dayEnds(offset); got != want {
 			t.Errorf("%s: %s, want %s", offset, got, want)
 		}
@@ -75,7 +78,8 @@ func TestCommasInQuotes(t *testing.T) {
 	}
 }
 
-// Whatever the flags say, the config has it, or refuses it; nothing gets lost or becomes something else.
+// Whatever the flags say, the config has it, or refuses it; nothing gets lost or becomes something
+// else.
 func TestTheConfigSaysWhatTheFlagsSay(t *testing.T) {
 	texts := rapid.StringMatching(`[ -+.-~]{1,9}`) // a comma would be the end of a value
 	names := rapid.SampledFrom([]string{"app", "network", "campaign", "country_code"})
@@ -88,7 +92,8 @@ func TestTheConfigSaysWhatTheFlagsSay(t *testing.T) {
 		name := names.Draw(t, "name")
 		in, has := texts.Draw(t, "in"), texts.Draw(t, "contains")
 		want[name+"__in"], want[name+"__contains"] = []string{in, "x"}, []string{has}
-		args = append(args, "--filter="+name+"__in="+in+",x", "--filter="+name+"__contains="+has, "--filter=cost__lt=1000000", "--os-names="+in)
+		args = append(args, "--filter="+name+"__in="+in+",x", "--filter="+name+"__contains="+has,
+			"--filter=cost__lt=1000000", "--os-names="+in)
 		if rapid.Bool().Draw(t, "sandbox") {
 			args = append(args, "--sandbox", "--reattributed=false", "--timezone-id=Europe/Berlin")
 		}
@@ -111,10 +116,12 @@ func TestTheConfigSaysWhatTheFlagsSay(t *testing.T) {
 		if !maps.EqualFunc(got.Filters, want, slices.Equal) {
 			t.Errorf("filters %q, want %q", got.Filters, want)
 		}
-		if !maps.EqualFunc(got.Parameters, r.Query.Parameters, slices.Equal) || got.TimezoneID != r.Query.TimezoneID || got.UTCOffset != r.Query.UTCOffset {
+		if !maps.EqualFunc(got.Parameters, r.Query.Parameters, slices.Equal) || got.TimezoneID != r.Query.TimezoneID ||
+			got.UTCOffset != r.Query.UTCOffset {
 			t.Errorf("%v %s%s, want %+v", got.Parameters, got.TimezoneID, got.UTCOffset, r.Query)
 		}
-		if _, err := url.Parse(c.Ledger); err != nil || c.Jobs[0].Zone != map[bool]string{true: "Europe/Berlin", false: "UTC"}[got.TimezoneID != ""] {
+		if _, err := url.Parse(c.Ledger); err != nil || c.Jobs[0].Zone != map[bool]string{true: "Europe/Berlin",
+			false: "UTC"}[got.TimezoneID != ""] {
 			t.Errorf("%s %s", c.Ledger, c.Jobs[0].Zone)
 		}
 	})
