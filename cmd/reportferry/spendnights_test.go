@@ -29,7 +29,7 @@ type nights struct {
 	files      int
 	want       map[string]costRecord // what the service must end up with, by Cost ID
 	sums       map[string]store.Sum  // of it, as spend status has them
-	refused    int64                 // rows of each fate beside those
+	refused    int64                 // rows of each disposition beside those
 	duplicates int64
 	conflicts  int64
 	rejected   int64

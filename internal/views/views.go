@@ -113,9 +113,9 @@ func from(t Table, partitions, state string) string {
 	return fmt.Sprintf("FROM %s WHERE table_name = %s AND state = %s", partitions, Text(t.Name), Text(state))
 }
 
-// Told is what tables of one sort tell, as FROM has each of them. Without any it has the columns
-// and no rows.
-func (p Place) Told(sort string, columns []Column, tables []string) View {
+// StateUnion is the union of tables of one sort, named as FROM needs them. Without any it has the
+// columns and no rows.
+func (p Place) StateUnion(sort string, columns []Column, tables []string) View {
 	var names, nothing, queries []string
 	for _, c := range columns {
 		names = append(names, p.Quote(c.Name))

@@ -78,7 +78,7 @@ func (g *group) writeCheck(w io.Writer, c config.Job, name string, checked files
 		human.Row(w, "error", human.Fold(err.Error(), 66))
 		return true
 	}
-	g.writeFates(w, checked)
+	g.writeDispositions(w, checked)
 	if !r.Quiet.IsZero() {
 		human.Row(w, "waiting", "it may still be growing; a push without its name takes it "+runs.DueAt(r.Quiet))
 	}

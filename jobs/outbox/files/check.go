@@ -14,7 +14,7 @@ type Checked struct {
 	First [][]Shown // the first records as they would be sent
 	// By what would become of the rows, and by the key of the push's tally; of those whose amounts
 	// are known.
-	Totals   map[outbox.Fate]map[string]*Total
+	Totals   map[outbox.Disposition]map[string]*Total
 	Beyond   int64     // records whose key came when there were too many of them
 	Problems []Problem // why rows would be refused
 }
@@ -36,16 +36,16 @@ const mostTotals = 10_000
 
 // Check does what a push would do up to the sending, and writes nothing.
 func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f *File[V]) (Checked, error) {
-	c := Checked{Totals: map[outbox.Fate]map[string]*Total{}}
+	c := Checked{Totals: map[outbox.Disposition]map[string]*Total{}}
 	p := &problems{seen: map[Refusal]*Problem{}}
 	totals := 0
 	push.Source = f
 	var err error
-	c.Report, err = outbox.Check(ctx, o, push, func(r *outbox.Record[V], fate outbox.Fate) {
-		if fate == outbox.IsRefused && r.Refusal != nil {
+	c.Report, err = outbox.Check(ctx, o, push, func(r *outbox.Record[V], disposition outbox.Disposition) {
+		if disposition == outbox.IsRefused && r.Refusal != nil {
 			p.count(Refusal(*r.Refusal), r.Row)
 		}
-		if fate == outbox.ToSend && f.Show != nil && len(c.First) < mostShown {
+		if disposition == outbox.ToSend && f.Show != nil && len(c.First) < mostShown {
 			c.First = append(c.First, f.Show(r.Value))
 		}
 		if push.Tally == nil {
@@ -55,17 +55,17 @@ func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f 
 		if key == "" {
 			return // what a row would cost isn't known
 		}
-		if c.Totals[fate] == nil {
-			c.Totals[fate] = map[string]*Total{}
+		if c.Totals[disposition] == nil {
+			c.Totals[disposition] = map[string]*Total{}
 		}
-		t := c.Totals[fate][key]
+		t := c.Totals[disposition][key]
 		switch {
 		case t == nil && totals == mostTotals:
 			c.Beyond++
 			return
 		case t == nil:
 			t = &Total{}
-			c.Totals[fate][key] = t
+			c.Totals[disposition][key] = t
 			totals++
 		}
 		t.Records++

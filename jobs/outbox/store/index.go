@@ -153,7 +153,7 @@ func (x *IndexReader) Each(bucket int, some []Item, hit func(it Item, s State)) 
 			some = some[1:]
 		}
 		if all || len(some) > 0 && some[0].CompareID(x.next) == 0 {
-			hit(x.next, x.Push.fate(int64(x.next.Row)))
+			hit(x.next, x.Push.stateOf(int64(x.next.Row)))
 		}
 		if err := x.advance(); err != nil {
 			return err

@@ -130,8 +130,8 @@ func (p *Push) Refuse(why error, rejects string) {
 // partly begins the reason of a record that the service has taken a part of.
 const partly = "the service took a part of it"
 
-// fate is what became of a row, as it matters to another push that has the same record.
-func (p *Push) fate(row int64) State {
+// stateOf is what became of a row, as it matters to another push that has the same record.
+func (p *Push) stateOf(row int64) State {
 	if p.States == nil {
 		return Accepted
 	}

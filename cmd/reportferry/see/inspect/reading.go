@@ -193,7 +193,7 @@ func (r Reading) Views(t views.Table, long ...views.Long) (list []views.View, er
 	all := r.Name != views.BigQuery.Name
 	for _, kind := range StateKinds {
 		if all || r.States[kind] != nil {
-			list = append(list, r.Told(r.Prefix+kind, stateColumns(kind), r.States[kind]))
+			list = append(list, r.StateUnion(r.Prefix+kind, stateColumns(kind), r.States[kind]))
 		}
 	}
 	if all || r.States[state.Partitions] != nil {

@@ -68,7 +68,7 @@ func TestStatements(t *testing.T) {
 		}
 		b.WriteString(r.Create(union(t, r)) + "\n")
 		for _, kind := range StateKinds {
-			if query := r.Told(kind, stateColumns(kind), nil).Query; name != "bigquery" &&
+			if query := r.StateUnion(kind, stateColumns(kind), nil).Query; name != "bigquery" &&
 				strings.Contains(query, "AS )") {
 				t.Errorf("%s: a column without a type:\n%s", name, query)
 			}
@@ -154,7 +154,7 @@ func TestStatementsOfATableWithoutPeriods(t *testing.T) {
 
 // Where nothing is told of the job's partitions yet, nothing can be left out, and no table of
 // states is named that isn't there.
-func TestStatementsOfATableThatNothingIsToldOf(t *testing.T) {
+func TestStatementsOfATableWithoutRows(t *testing.T) {
 	p := views.InCatalog(views.Trino, "lake", []string{"ads"})
 	r := readingAt(p, "")
 	r.Partitions, r.States = "", nil

@@ -37,25 +37,26 @@ func amountOf(t *files.Total) string {
 	return plain(new(big.Rat).SetFrac(&t.Amount, big.NewInt(100_000)))
 }
 
-// writeFates writes what would become of the rows, what would be sent first, and how much each of
-// that is.
-func (g *group) writeFates(w io.Writer, c files.Checked) {
+// writeDispositions writes what would become of the rows, what would be sent first, and how much
+// each of that is.
+func (g *group) writeDispositions(w io.Writer, c files.Checked) {
 	for _, x := range []struct {
-		fate outbox.Fate
-		rows int64
-		word string
-		note string
+		disposition outbox.Disposition
+		rows        int64
+		word        string
+		note        string
 	}{
 		{outbox.ToSend, c.Pending + c.Unknown, "record", ""}, {outbox.SentBefore, c.Accepted, "record", "before"},
 		{outbox.RejectedBefore, c.Rejected, "record", "before, by the service"},
 		{outbox.IsDuplicate, c.Duplicates, "row", ""}, {outbox.IsConflict, c.Conflicts, "row", g.conflict},
 		{outbox.IsRefused, c.Refused, "row", ""}, {outbox.IsSkipped, c.Skipped, "row", ""},
 	} {
-		if x.rows == 0 && x.fate != outbox.ToSend {
+		if x.rows == 0 && x.disposition != outbox.ToSend {
 			continue
 		}
 		text, summed := human.Plural(int(x.rows), x.word), int64(0)
-		sums := addUp(c.Totals[x.fate], func(k spend.Key) string { return k.Type + " " + strings.ToUpper(k.Currency) })
+		sums := addUp(c.Totals[x.disposition],
+			func(k spend.Key) string { return k.Type + " " + strings.ToUpper(k.Currency) })
 		for i, of := range slices.Sorted(maps.Keys(sums)) {
 			text += map[bool]string{true: ": ", false: ", "}[i == 0] + of + " " + amountOf(sums[of])
 			summed += sums[of].Records
@@ -66,7 +67,7 @@ func (g *group) writeFates(w io.Writer, c files.Checked) {
 		if x.note != "" {
 			text += "; " + x.note
 		}
-		human.Row(w, string(x.fate), human.Fold(text, 66))
+		human.Row(w, string(x.disposition), human.Fold(text, 66))
 	}
 }
 

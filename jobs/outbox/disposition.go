@@ -11,7 +11,7 @@ import (
 // Check does what Do does up to the sending, and writes nothing: neither the ledger nor the
 // rejects. each gets every row, in a reading of its own, with what would become of it; nil: nobody
 // asks.
-func Check[V any](ctx context.Context, o *Outbox, p Task[V], each func(*Record[V], Fate)) (Report, error) {
+func Check[V any](ctx context.Context, o *Outbox, p Task[V], each func(*Record[V], Disposition)) (Report, error) {
 	w := newAttempt(o, p)
 	defer w.spool.Close()
 	var err error
@@ -23,7 +23,7 @@ func Check[V any](ctx context.Context, o *Outbox, p Task[V], each func(*Record[V
 	}
 	if each != nil && (err == nil || errors.Is(err, ErrTooMany)) {
 		err = errors.Join(err, p.Source.Read(ctx, false, func(r *Record[V]) error {
-			each(r, w.fate(r))
+			each(r, w.disposition(r))
 			return nil
 		}))
 	}
@@ -33,23 +33,23 @@ func Check[V any](ctx context.Context, o *Outbox, p Task[V], each func(*Record[V
 	return w.report, err
 }
 
-// A Fate is what a check says of a row.
-type Fate string
+// A Disposition is what a check says of a row.
+type Disposition string
 
-// The fates.
+// The dispositions.
 const (
-	ToSend         Fate = "to send"  // or in doubt
-	SentBefore     Fate = "accepted" // before
-	RejectedBefore Fate = "rejected" // before, by the service
-	IsDuplicate    Fate = "duplicates"
-	IsConflict     Fate = "conflicts"
-	IsRefused      Fate = "refused"
-	IsSkipped      Fate = "skipped"
+	ToSend         Disposition = "to send"  // or in doubt
+	SentBefore     Disposition = "accepted" // before
+	RejectedBefore Disposition = "rejected" // before, by the service
+	IsDuplicate    Disposition = "duplicates"
+	IsConflict     Disposition = "conflicts"
+	IsRefused      Disposition = "refused"
+	IsSkipped      Disposition = "skipped"
 )
 
-// fate is what would become of a row, or what became of it.
-func (w *attempt[V]) fate(r *Record[V]) Fate {
-	fate, known := map[store.State]Fate{
+// disposition is what would become of a row, or what became of it.
+func (w *attempt[V]) disposition(r *Record[V]) Disposition {
+	disposition, known := map[store.State]Disposition{
 		store.Accepted: SentBefore, store.Rejected: RejectedBefore, store.Refused: IsRefused,
 		store.Duplicate: IsDuplicate, store.Conflict: IsConflict,
 	}[w.states.Get(r.Row)&^store.Doubt]
@@ -57,7 +57,7 @@ func (w *attempt[V]) fate(r *Record[V]) Fate {
 	case r.Skipped != "":
 		return IsSkipped
 	case known:
-		return fate
+		return disposition
 	case !w.report.Same || !w.resumed.Head.Pruned:
 		return ToSend
 	case r.Refusal != nil && !r.Expired: // what became of single rows is forgotten
