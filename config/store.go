@@ -10,7 +10,7 @@ import (
 	"github.com/reportferry/reportferry/internal/rooted"
 )
 
-// A store is what the scheme of a URL that reportferry doesn't have stands for in other programs.
+// stores are hints for URL schemes that other programs use and reportferry doesn't have.
 var stores = map[string]string{
 	"gcs": "did you mean gs://?", "google": "did you mean gs://?",
 	"s3a": "did you mean s3://?", "s3n": "did you mean s3://?", "aws": "did you mean s3://?",
@@ -43,8 +43,9 @@ const (
 		"bucket or folder, such as file://./out, and read or load them from there"
 )
 
-// noSuchStore notes a URL whose scheme another program has, or a path without one. Messages don't
-// repeat a URL, whose query may hold a secret; a plain path has none.
+// noSuchStore reports common mistakes in a URL, such as a foreign scheme, no bucket, or a plain
+// path, and returns true if it found one. No message repeats a URL, because its query may hold a
+// secret.
 func noSuchStore(d *strict.Decoder, n strict.Node, key, s string) bool {
 	scheme, _, hasScheme := strings.Cut(s, "://")
 	scheme = catalog.Fold(scheme)
@@ -89,23 +90,24 @@ var (
 	plainPath   = strict.Expr(`^\.{0,2}/([A-Za-z0-9._-]+/?)*$`)
 )
 
-// rootVariable is the environment variable that goes before the key root.
+// rootVariable is the environment variable that overrides the key root.
 const rootVariable = "REPORTFERRY_ROOT"
 
-// place is an optional key whose value may be a relative path, or have one in it, and required is
-// one that must be there. Show gives the value as it was written, and what it comes to behind it.
+// place makes the field of an optional key whose value is, or contains, a path that may be
+// relative. Show gives the value as it was written, and then the absolute path.
 func place(key string, s strict.Shape[string], to *string, example, doc string) strict.Field {
 	f := strict.Optional(key, s, to, example, doc).Noting(func() string { return located(*to) })
 	f.Now = func() any { return strict.Plain(rooted.Written(*to)) }
 	return f
 }
 
+// required makes a key mandatory.
 func required(f strict.Field) strict.Field {
 	f.Required = true
 	return f
 }
 
-// located says where places are that were relative.
+// located lists the absolute paths of the places that were written as relative paths.
 func located(places ...string) string {
 	var list []string
 	for _, p := range places {
@@ -123,8 +125,8 @@ func located(places ...string) string {
 	return strings.Join(list, ", ")
 }
 
-// locate makes all paths absolute, by the root that the environment names, or the file, or else by
-// the file's folder. A config that isn't in a file is at home in the working directory.
+// locate resolves all relative paths: against REPORTFERRY_ROOT, or else the key root, or else the
+// config file's folder. Without a config file, that is the working directory.
 func (c *Config) locate(d *strict.Decoder, at strict.Node) {
 	root := rooted.File(filepath.Dir(d.File()), cmp.Or(c.Root, "."))
 	if named := d.Env(rootVariable); named != "" && d.File() != "" {
@@ -167,7 +169,7 @@ func (c *Config) locate(d *strict.Decoder, at strict.Node) {
 	for _, u := range urls {
 		*u = rooted.URL(c.Root, *u)
 	}
-	for _, f := range files { // of the config's own folder as messages name the config
+	for _, f := range files { // by the config's folder as it was written, as messages name it
 		*f = rooted.File(root, *f)
 	}
 	for _, r := range references {

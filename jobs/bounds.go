@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// planners is how many jobs are planned at once, and how many are ended. Either mostly waits for
-// the ledger's bucket.
+// planners is how many jobs may be planned at once, and also how many may be finished at once.
+// Both mostly wait for the ledger's bucket.
 const planners = 16
 
 // keepMost is how many records may stay in memory from the plans to the units: those of two tables
@@ -26,7 +26,8 @@ func NewBounds(units int) *Bounds {
 		ending: make(chan struct{}, planners)}
 }
 
-// enter waits for a place, which the caller gives back; unless ctx is over first.
+// enter waits for a free place, and returns the function that gives it back. It fails if ctx ends
+// first.
 func enter(ctx context.Context, places chan struct{}) (leave func(), err error) {
 	select {
 	case places <- struct{}{}:

@@ -7,11 +7,11 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// A Refusal is what a store has answered, in one line: the text of a store's own client is often
-// long and repeats itself.
+// A Refusal is the error of a store that has refused a call, in one line. The message of a store's
+// own client is often long and repeats itself.
 type Refusal struct {
 	Text   string
-	Cause  error // nil: the sink has refused by itself
+	Cause  error // the client's error; nil: the sink itself refused, not the store
 	Denied bool  // a permission is missing, so that a retry can't help
 }
 
@@ -21,9 +21,13 @@ func (r *Refusal) Unwrap() error { return r.Cause }
 // Is lets callers who know nothing of the store recognise a missing permission as fs.ErrPermission.
 func (r *Refusal) Is(target error) bool { return r.Denied && target == fs.ErrPermission }
 
-// Pauses grow to the longest between tries of a sink's calls. What is drawn lies between least
-// times the pause and the pause, so that calls that failed together don't come back together.
+// Pauses returns the backoff between the attempts of a sink's call. The pause begins with first,
+// doubles with each attempt, and grows to longest at most. The actual pause is drawn at random
+// between least (a fraction, such as 0.5) times that and all of it, so that calls that failed
+// together aren't repeated together.
 func Pauses(first, longest time.Duration, least float64) *backoff.ExponentialBackOff {
+	// The library draws from a range around an interval, so it gets the middle of the range.
+	// The library draws from a range around an interval, so it gets the middle of the range.
 	middle := (1 + least) / 2
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.MaxInterval = time.Duration(float64(first)*middle), time.Duration(float64(longest)*middle)

@@ -30,7 +30,7 @@ type listeners struct {
 }
 
 func newListeners(ctx context.Context, p *wire.Program, log *slog.Logger) *listeners {
-	return &listeners{log: log, step: wire.Deaf{}, lineage: lineage.Listener(p), result: wire.Deaf{},
+	return &listeners{log: log, step: wire.NoListener{}, lineage: lineage.Listener(p), result: wire.NoListener{},
 		watcher: p.Heartbeat(ctx, log)}
 }
 

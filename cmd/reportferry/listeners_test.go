@@ -53,8 +53,9 @@ func TestWhatAnErrorOfAListenerDoes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var log bytes.Buffer
 			f, last := &failing{}, &failing{}
-			l := &listeners{log: slog.New(slog.NewTextHandler(&log, nil)), step: wire.Deaf{}, lineage: wire.Deaf{},
-				result: wire.Deaf{}, watcher: last}
+			l := &listeners{log: slog.New(slog.NewTextHandler(&log, nil)), step: wire.NoListener{},
+				lineage: wire.NoListener{},
+				result:  wire.NoListener{}, watcher: last}
 			c.place(l, f)
 			r := &wire.Ran{}
 			l.begun(t.Context(), r)
@@ -77,8 +78,8 @@ func TestWhatAnErrorOfAListenerDoes(t *testing.T) {
 func TestTheTimeOfAListener(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	for _, to := range (&listeners{step: wire.Deaf{}, lineage: wire.Deaf{}, result: wire.Deaf{},
-		watcher: wire.Deaf{}}).list() {
+	for _, to := range (&listeners{step: wire.NoListener{}, lineage: wire.NoListener{}, result: wire.NoListener{},
+		watcher: wire.NoListener{}}).list() {
 		if to.fails == "" {
 			t.Errorf("%T has no words for its failure", to.Listener)
 		}

@@ -39,7 +39,7 @@ the commit's.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `folder`")
-	_ = cmd.MarkFlagRequired("out") // it is there
+	_ = cmd.MarkFlagRequired("out") // the flag was just defined
 	return cmd
 }
 
@@ -84,8 +84,8 @@ func writeMan(cmd *cobra.Command, dir, date string) error {
 	return os.WriteFile(filepath.Join(dir, page(cmd)+".1"), []byte(text.String()), 0o644)
 }
 
-// roff writes text so that man shows it as it is: a backslash, a dash that can be pasted, and a dot
-// that begins a line.
+// roff escapes text so that man shows it unchanged: backslashes, dashes (as ASCII, for copying),
+// and dots and apostrophes at the beginning of a line.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n.", "\n\\&.", "\n'", "\n\\&'").Replace("\n" + text)
 	return text[1:]

@@ -12,26 +12,26 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// running is the program, once there is one.
+// running is the program; nil until it has been made.
 var running atomic.Pointer[wire.Program]
 
-// hangups are of this process. The command serve takes them.
+// hangups handles this process's SIGHUP. Only the command serve calls take.
 var hangups = &hangup{to: make(chan struct{}, 1)}
 
-// A hangup is SIGHUP: it stops the process, unless a command has taken it for something else.
+// A hangup decides what SIGHUP does: it stops the process, unless a command has called take.
 type hangup struct {
 	taken atomic.Bool
 	to    chan struct{}
 }
 
-// take lets SIGHUP be told on a channel from now on. Of several that nobody has received yet one is
-// told, because the last one stands for all.
+// take returns a channel on which each SIGHUP is reported from now on, instead of stopping the
+// process. Several that arrive before one is received are reported once.
 func (h *hangup) take() <-chan struct{} {
 	h.taken.Store(true)
 	return h.to
 }
 
-// pass hands one over, and answers false when no command has taken them.
+// pass reports one SIGHUP on the channel. It returns false when no command has called take.
 func (h *hangup) pass() bool {
 	if !h.taken.Load() {
 		return false
@@ -43,8 +43,9 @@ func (h *hangup) pass() bool {
 	return true
 }
 
-// untilSignal is a context that ends with the first signal that stops the process. A second one
-// ends the process at once, and so do 9 seconds, because platforms kill after 10.
+// untilSignal returns a context that is cancelled by the first signal that stops the process. The
+// process ends at once at a second signal, and after 9 seconds in any case, because platforms kill
+// it after 10.
 func untilSignal() context.Context {
 	ctx, stop := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 8)

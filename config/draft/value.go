@@ -8,7 +8,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// wide is the column behind which a list goes on lines of its own, and a comment above its key.
+// wide is the longest line. A list that doesn't fit gets one line for each element, and a comment
+// that doesn't fit goes above its key.
 const wide = 80
 
 // entry writes an element of a list, which is a mapping.
@@ -18,7 +19,8 @@ func (w *writer) entry(depth int, keys []Key) {
 	w.WriteString(indent(depth) + "- " + strings.TrimPrefix(inner.String(), indent(depth+1)))
 }
 
-// keys writes a mapping, a line for each key that isn't a mapping itself.
+// keys writes a mapping, a line for each key that isn't a mapping itself. A key whose value is an
+// Off is written as a comment.
 func (w *writer) keys(depth int, keys []Key) {
 	for _, k := range keys {
 		if off, ok := k.Value.(Off); ok {
@@ -82,9 +84,9 @@ func value(v any) string {
 	return fmt.Sprint(v)
 }
 
-// plain is a text that YAML takes for that text without quotes, in a list as elsewhere: it begins
-// with a letter or a path, and holds nothing that could end it. A colon is followed by a slash, as
-// in a URL.
+// plain matches texts that need no quotes in YAML, neither by themselves nor in a list in brackets:
+// a span of time such as 7d or -1m, or a word, path or URL without special characters. A colon
+// stands only before the two slashes of a URL.
 var plain = lazy.Regexp(`^(-?[0-9]+[dhmqswy]|[A-Za-z_./][A-Za-z0-9_./=-]*(://[A-Za-z0-9_./=-]*)?)$`)
 
 // word is what YAML takes for something else than a text.

@@ -7,20 +7,22 @@ import (
 	"strings"
 )
 
-// A Shown is one key of a mapping with the value that it has once the file is read.
+// A Shown is one key of a mapping, with its effective value: the one that it has after the file was
+// read.
 type Shown struct {
 	Key   string
 	Value any    // a string, a Spelled, []string, []Shown of a mapping, or [][]Shown of a list of mappings
-	Note  string // what the value comes to, or lacks; may be empty
+	Note  string // a remark for people: what the value amounts to, or that some of it was redacted; may be empty
 }
 
 // Spelled is a number, true, false or null as YAML spells it.
 type Spelled string
 
-// Show reads as Read does, and gives the keys in the order of the tables: those of the file with
-// variables filled in and merge keys merged, and those that the file leaves out with what they are
-// then. References to secrets stay references. redact takes out of any other text what may be
-// secret; a key that lost something of it says so in its note.
+// Show reads a file as Read does, and returns all its keys with their effective values, in the
+// order of the objects' fields. Keys that the file has come with variables filled in and merge keys
+// merged; keys that it leaves out come with their defaults. References to secrets aren't resolved.
+// redact removes what may be secret from any other text; the note of a key tells when something was
+// removed.
 func Show(data []byte, o Object, opts Options, redact func(string) string) ([]Shown, []*Error, error) {
 	d, warnings, err := read(data, o, opts)
 	if err != nil {
@@ -30,7 +32,7 @@ func Show(data []byte, o Object, opts Options, redact func(string) string) ([]Sh
 	return shown, warnings, nil
 }
 
-// shown is the value of a node.
+// shown returns the value of a node in the form that Shown.Value has.
 func (d *Decoder) shown(n Node, redact func(string) string) any {
 	n = d.resolve(n)
 	if elements, ok := d.List(n); ok {
@@ -62,8 +64,8 @@ func (d *Decoder) shown(n Node, redact func(string) string) any {
 	return d.escaped(redact(d.filled(n, s)))
 }
 
-// shownMapping gives the keys of a table in its order, and those that the file chooses in the
-// file's.
+// shownMapping returns the keys of a mapping: in the order of its object's fields, or in the order
+// of the file when the file chooses the keys.
 func (d *Decoder) shownMapping(n Node, redact func(string) string) any {
 	entries, _ := d.entries(n, "", "", 0)
 	o, isTable := d.objects[n]
@@ -81,6 +83,8 @@ func (d *Decoder) shownMapping(n Node, redact func(string) string) any {
 	for _, f := range o.Fields {
 		s := Shown{Key: f.Key}
 		redacted := false
+		// seen redacts a text, and notes whether that changed it.
+		// seen redacts a text, and notes whether that changed it.
 		seen := func(text string) string {
 			safe := redact(text)
 			redacted = redacted || safe != text
@@ -109,7 +113,7 @@ func (d *Decoder) shownMapping(n Node, redact func(string) string) any {
 	return all
 }
 
-// isText tells whether a value is a text or some, and no mapping.
+// isText tells whether a value is a text or a list of texts.
 func isText(v any) bool {
 	switch v.(type) {
 	case string, []string:
@@ -118,8 +122,8 @@ func isText(v any) bool {
 	return false
 }
 
-// safe is a value that the file leaves out, which may be a text of the file all the same: a job may
-// take it from elsewhere.
+// safe redacts and escapes the value of a key that the file leaves out. That value may still be a
+// text of the file, because a job may inherit it from another place.
 func (d *Decoder) safe(v any, redact func(string) string) any {
 	switch v := v.(type) {
 	case string:
@@ -134,7 +138,7 @@ func (d *Decoder) safe(v any, redact func(string) string) any {
 	return v
 }
 
-// escaped is a text as the file must have it, so that nothing in it is taken for a variable.
+// escaped writes a text as it must be in the file, so that no part of it is read as a variable.
 func (d *Decoder) escaped(text string) string {
 	if d.opts.Env == nil {
 		return text
@@ -142,7 +146,7 @@ func (d *Decoder) escaped(text string) string {
 	return strings.ReplaceAll(text, "${", "$${")
 }
 
-// Plain is a value as Shown has it; nil: there is none.
+// Plain converts a Go value to the form that Shown.Value has; nil: there is no value to show.
 func Plain(v any) any {
 	switch v.(type) {
 	case bool, int, float64:

@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// resolve follows aliases and anchors to the node that holds the value. The bound ends a chain that
-// names itself.
+// resolve follows aliases and anchors to the node that holds the value. It gives up after 32
+// steps, because aliases may form a cycle.
 func (d *Decoder) resolve(n Node) Node {
 	for range 32 {
 		switch v := n.(type) {
@@ -35,8 +35,8 @@ func missing(n Node) bool {
 	return n == nil || (n.Type() == ast.NullType && n.GetToken().Type == token.ImplicitNullType)
 }
 
-// Describe says what a node is, for the end of "want ..., got ...". It never gives the node's text,
-// which may be a secret.
+// Describe says what a node is, for the end of "want ..., got ...". Of a text it says only that it
+// is one, because it may be a secret.
 func (d *Decoder) Describe(n Node) string {
 	v := d.resolve(n)
 	if missing(v) {

@@ -10,7 +10,7 @@ import (
 
 // A Filter is one value that a filter or parameter of reports can take, such as a metric.
 type Filter struct {
-	ID          string `json:"id"` // the slug, or what else is sent
+	ID          string `json:"id"` // the value to send: a slug or another ID
 	Name        string `json:"name"`
 	ShortName   string `json:"short_name"`
 	Section     string `json:"section"`
@@ -48,9 +48,8 @@ func (f *Filter) UnmarshalJSON(b []byte) (err error) {
 // the list asked for: overview_metrics, cohort_metrics, event_metrics, cost_metrics, skad_metrics,
 // dimensions, apps, currencies and others; nil when there is nothing (204).
 //
-// The endpoint is outside the interface that this client is written to: source is the service's
-// OpenAPI file of June
-// 2024. Nothing may depend on its being there.
+// The endpoint isn't in the document that this client follows; the source is the service's OpenAPI
+// file of June 2024. Nothing may depend on the endpoint.
 func (c *Client) FiltersData(ctx context.Context, filters []string) (map[string][]Filter, error) {
 	v := url.Values{}
 	if len(filters) == 0 {

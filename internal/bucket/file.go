@@ -12,26 +12,26 @@ import (
 // A File is the content of a large object.
 type File struct {
 	Open         func() (io.ReadCloser, error) // is called once
-	Size         int64                         // in bytes; a content that is shorter or longer isn't put
+	Size         int64                         // in bytes; content of another length is an error and isn't stored
 	ContentType  string
 	CacheControl string
 	Metadata     map[string]string // folders keep none of this
 
-	// Last is called when all was read, right before the object becomes visible; an error of it
-	// ends the put. Nil: nobody asks.
+	// Last is called when all content was read, right before the object becomes visible. If it
+	// returns an error, the object isn't stored. It may be nil.
 	Last func() error
 }
 
-// pieceSize is how much is copied at once, in bytes, between two looks at the context. The system
-// copies from one file to another by itself, whatever the size.
+// pieceSize is how many bytes are copied between two checks of the context. Between two files the
+// operating system copies a whole piece without a buffer.
 const pieceSize = 16 << 20
 
-// copyBuffers are used again, because a file may be smaller than one. gocloud's own copy, which is
-// hidden from copyTo, takes 1 MiB for each.
+// copyBuffers are reused, because a new buffer may be larger than the file to copy. The ReadFrom
+// of gocloud's writer would allocate 1 MiB for each file, so that callers hide it from copyTo.
 var copyBuffers = sync.Pool{New: func() any { return new([128 << 10]byte) }}
 
-// copyTo copies exactly as many bytes as the file has, and asks Last. A file that is shorter or
-// longer isn't the one that was meant.
+// copyTo copies the content to w, and then calls Last. Content that isn't exactly f.Size bytes
+// long is an error.
 func (f *File) copyTo(ctx context.Context, w io.Writer) error {
 	r, err := f.Open()
 	if err != nil {
@@ -43,6 +43,8 @@ func (f *File) copyTo(ctx context.Context, w io.Writer) error {
 	return f.Last()
 }
 
+// copyAll copies r to w in pieces. It tries to read one byte more than f.Size, to notice a longer
+// file.
 func (f *File) copyAll(ctx context.Context, w io.Writer, r io.Reader) (err error) {
 	buffer := copyBuffers.Get().(*[128 << 10]byte)
 	defer copyBuffers.Put(buffer)

@@ -24,12 +24,12 @@ var (
 // ColumnName gives the name for the columns of an event or of a metric, which Parquet readers and
 // warehouses take without quoting: its slug, with an underscore in the place of blanks and other
 // signs, Latin letters without their accents, and the code points of other letters in hexadecimal
-// digits, as in u43f. Two slugs may get one name. Only that of an empty slug is empty.
+// digits, as in u43f. Two slugs may get the same name. Only an empty slug has an empty name.
 func ColumnName(slug string) string {
 	if slug == "" || plainName().MatchString(slug) {
 		return slug
 	}
-	// The metric of an event begins as the event's columns do.
+	// The column of an event's metric begins with the event's own column name.
 	if _, event, ok := patterns().match(slug, true, nil); ok {
 		return ColumnName(event) + slug[len(event):]
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Request is one line of the request log: everything but /cost, /third_party_sharing and the admin
-// calls, in order of arrival.
+// Request is one entry of the request log, which has all requests in order of arrival but those to
+// /cost, /third_party_sharing and the admin API.
 type Request struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
@@ -15,7 +15,7 @@ type Request struct {
 	// 0 while it is being answered, or when the connection was dropped before.
 	Status  int       `json:"status"`
 	Fault   string    `json:"fault,omitempty"` // the scripted fault that struck it
-	Started time.Time `json:"started"`         // by the real clock (fake inside synctest), not by the data's
+	Started time.Time `json:"started"`         // by the real clock (synctest's in a test), not the emulated one
 }
 
 type requestLog struct {

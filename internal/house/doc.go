@@ -1,8 +1,8 @@
-// Package house holds the repository to its own rules: who may import whom, package docs, file
-// sizes, names, and one visible line for every kind and every sink. Without it the shape of the
-// project would be a wish in a document, bent a little by every hurried change. It has tests only.
+// Package house has tests only, which check the repository's own rules: which package may import
+// which, package docs, file sizes, names, and that every kind and every sink is registered by a
+// line of its own. Without it the rules would stand in a document, and be broken bit by bit.
 //
-// The rules read the parsed files of the repository. `go list` would name the packages too, but the
-// test cache doesn't see what another process reads, and would keep on answering for a tree that is
-// gone.
+// The tests parse the repository's files themselves. `go list` could list the packages, but Go's
+// test cache doesn't track files that another process reads, and would repeat the result of an
+// older tree.
 package house

@@ -55,8 +55,8 @@ type Column struct {
 	// The sum of an additive column is part of the Part: exact for int64 and decimal, a float for
 	// double.
 	Additive bool
-	// A fraction in a column of counts that rounds is rounded and counted; in another one it is an
-	// error.
+	// In a column of whole numbers, a fraction is rounded, and counted as rounded. Without this
+	// flag it is an error.
 	Rounds bool
 	// A column with a stamp has no source, and describes the fetch.
 	Stamp Stamp
@@ -69,7 +69,7 @@ const NoRoute = -1
 type Options struct {
 	Columns []Column
 	Ignored []string // sources that an answer has and no column wants
-	Strict  bool     // any other one is a HeaderError, and not left out and counted
+	Strict  bool     // any other unknown source is a HeaderError; if false, it is left out and counted
 	Route   int      // index of the column whose date, or hour's date, is a row's partition; or NoRoute
 	// First day of each expected partition, in any order, once each; a row of another one is an
 	// error.

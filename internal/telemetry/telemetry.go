@@ -32,7 +32,7 @@ import (
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
 
-// A Telemetry has what was started. A nil one has nothing, and does nothing.
+// A Telemetry holds the exporters that were started. A nil one exports nothing.
 type Telemetry struct {
 	recorder *step.Recorder
 	see      atomic.Pointer[func(context.Context) []console.JobStatus] // nil: the gauges tell nothing
@@ -44,14 +44,14 @@ type Telemetry struct {
 
 // Options say what process this is.
 type Options struct {
-	Getenv  func(string) string
-	Version string
-	Process []attribute.KeyValue // what the platform calls it
-	Trace   trace.TraceID        // of its first trace, so that all tasks of an execution are in one; zero: a random one
-	Reason  func(error) string   // the word for the kind of an error
-	Log     *slog.Logger         // is told what could not be sent
-	Scrape  sdkmetric.Reader     // reads the metrics for GET /metrics; nil: nobody does
-	Stays   bool                 // the process does many runs, and each is a trace of its own
+	Getenv   func(string) string
+	Version  string
+	Process  []attribute.KeyValue // what the platform calls it
+	Trace    trace.TraceID        // of its first trace, so that all tasks of an execution are in one; zero: a random one
+	Reason   func(error) string   // the word for the kind of an error
+	Log      *slog.Logger         // is told what could not be sent
+	Scrape   sdkmetric.Reader     // reads the metrics for GET /metrics; nil: nobody does
+	ManyRuns bool                 // the process does many runs, and each is a trace of its own
 }
 
 // Asked tells which signals the environment asks for.
@@ -67,9 +67,9 @@ func Asked(getenv func(string) string) (traces, metrics, logs bool) {
 	return asked("TRACES"), asked("METRICS"), asked("LOGS")
 }
 
-// Start starts the signals that the environment asks for, and nil when it asks for none and nobody
-// scrapes. Nothing is sent yet. A signal that can't be started is left out with a warning: a slip
-// in a variable of OpenTelemetry's mustn't cost a night's data.
+// Start starts the signals that the environment asks for. It returns nil when the environment asks
+// for none and nobody scrapes. Nothing is sent yet. A signal that can't be started is left out with
+// a warning: a mistake in one of OpenTelemetry's variables mustn't cost a night's data.
 func Start(ctx context.Context, o Options) (t *Telemetry, err error) {
 	traces, metrics, logs := Asked(o.Getenv)
 	if !traces && !metrics && !logs && o.Scrape == nil {
@@ -78,7 +78,7 @@ func Start(ctx context.Context, o Options) (t *Telemetry, err error) {
 	silence(o.Log)
 	t = &Telemetry{log: o.Log}
 	about := t.about(ctx, o)
-	if !o.Stays {
+	if !o.ManyRuns {
 		t.parent = parent(ctx, o.Getenv)
 	}
 	steps := step.Options{Traces: notraces.NewTracerProvider(), Metrics: nometrics.NewMeterProvider(), Reason: o.Reason}

@@ -75,7 +75,7 @@ func TestTracesOfATask(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL+"/v1/traces")
 	id := trace.TraceID{1, 2, 3}
 	started, err := Start(t.Context(), Options{Getenv: env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=x"), Trace: id,
-		Log: slog.New(slog.DiscardHandler), Stays: true, Reason: error.Error})
+		Log: slog.New(slog.DiscardHandler), ManyRuns: true, Reason: error.Error})
 	if err != nil {
 		t.Fatal(err)
 	}

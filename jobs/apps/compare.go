@@ -22,8 +22,9 @@ type state struct {
 	signature map[string]any
 }
 
-// read asks the service for an app: two requests, or one when there is none, and more where the
-// answers don't tell. known is the token that an earlier answer gave it.
+// read asks the service for the state of an app. That takes two requests, one when there is no such
+// app, and more when an answer leaves that open. known is the app's token from an earlier answer;
+// it may be empty.
 func (f *finder) read(ctx context.Context, a App, known string) (s state, err error) {
 	s.sighting, err = f.find(ctx, a, known)
 	if err != nil || !s.exists || s.details.AppToken == "" {
@@ -46,11 +47,11 @@ func (f *finder) read(ctx context.Context, a App, known string) (s state, err er
 	if !errors.Is(err, adjust.ErrAuth) {
 		s.barred = nil
 	}
-	s.read(settings)
+	s.readSettings(settings)
 	return s, nil
 }
 
-// Events are those of any app of the account.
+// Events returns the events of the app with this token, which may be any app of the account.
 func Events(ctx context.Context, client *adjust.Client, token string) ([]adjust.AppEvent, error) {
 	settings, err := client.Settings(ctx, token, "events")
 	if err != nil || settings["events"] == nil {
@@ -63,9 +64,9 @@ func Events(ctx context.Context, client *adjust.Client, token string) ([]adjust.
 	return events, nil
 }
 
-// read takes what is known of the sections. What is missing, or has an unknown form, counts as not
-// shown.
-func (s *state) read(settings map[string]json.RawMessage) {
+// readSettings fills the state from sections of the settings. A section that is missing, or has an
+// unknown form, counts as not shown.
+func (s *state) readSettings(settings map[string]json.RawMessage) {
 	var info struct {
 		Bundle *string `json:"bundle_id"`
 		Stores map[string]struct {
@@ -96,8 +97,8 @@ func (s *state) read(settings map[string]json.RawMessage) {
 	}
 }
 
-// warning says what sending the app may do to what the service doesn't show. It is empty when
-// nothing is in danger.
+// warning says which values that the service doesn't show may be lost when the app is sent. It is
+// empty when there is no such risk.
 func (s state) warning(a App) string {
 	switch {
 	case a.Setup != nil:
@@ -110,8 +111,9 @@ func (s state) warning(a App) string {
 	return ""
 }
 
-// differences gives the changes that must be sent, and those that stand: they differ exactly as
-// they did after the app was applied last.
+// differences compares the declaration of an app with what the service shows. changes must be sent.
+// stood are differences that were the same after the app was last applied, so that sending them
+// again wouldn't help.
 func differences(a App, s state, r record) (changes, stood []Change) {
 	c := &comparison{salt: r.Salt}
 	c.details(a, s)
@@ -155,8 +157,8 @@ func differences(a App, s state, r record) (changes, stood []Change) {
 	return changes, stood
 }
 
-// unsent gives what must be sent. A value that the service never shows counts as there when this
-// very declaration was sent and its migration is over.
+// unsent returns the changes that must be sent. A value that the service never shows counts as
+// applied when this very declaration was sent and its migration has ended.
 func unsent(a App, s state, r record) []Change {
 	changes, _ := differences(a, s, r)
 	if over := r.State == Done || r.State == Failed; over && r.Sent == a.sum(r.Salt) {
@@ -165,6 +167,8 @@ func unsent(a App, s state, r record) []Change {
 	return changes
 }
 
+// details compares the store ID, the name, the bundle ID and the additional stores.
+// details compares the store ID, the name, the bundle ID and the additional stores.
 func (c *comparison) details(a App, s state) {
 	if !s.exists {
 		c.value(nil, a.StoreID, "store_id")
@@ -194,8 +198,8 @@ func (c *comparison) details(a App, s state) {
 	}
 }
 
-// hidden are the values that the service never shows. One that is no longer declared differs from
-// what was sent.
+// hidden compares the values that the service never shows. One that was sent once and is no longer
+// declared is a change too.
 func (c *comparison) hidden(a App, r record) {
 	for _, f := range []struct {
 		name    string
@@ -221,6 +225,8 @@ func (c *comparison) hidden(a App, r record) {
 	c.migrate = false
 }
 
+// signature compares the declared settings of the SDK signature; what isn't declared is left alone.
+// signature compares the declared settings of the SDK signature; what isn't declared is left alone.
 func (c *comparison) signature(want *Signature, s state) {
 	if want == nil {
 		return
@@ -244,7 +250,7 @@ func (c *comparison) signature(want *Signature, s state) {
 	}
 }
 
-// upper gives fingerprints one spelling and one order.
+// upper returns fingerprints in upper case and sorted, so that they can be compared.
 func upper[V any](list []V) []string {
 	out := make([]string, len(list))
 	for i, e := range list {
@@ -254,7 +260,8 @@ func upper[V any](list []V) []string {
 	return out
 }
 
-// isDefault tells whether the service shows a partner's flag that nobody sent.
+// isDefault tells whether path and value are those of a partner's optional flag with its default,
+// which the service shows although nobody sent it.
 func isDefault(path []string, have any) bool {
 	if len(path) != 3 || path[0] != "channel_setup" {
 		return false

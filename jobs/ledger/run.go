@@ -10,8 +10,8 @@ import (
 	"github.com/reportferry/reportferry/internal/disk"
 )
 
-// Replayed is the trigger of a run that makes partitions again of raw answers. It is no success of
-// a job, which is fetching.
+// Replayed is the trigger of a run that makes partitions anew from kept raw answers. It doesn't
+// count as a success of its job, because nothing was fetched.
 const Replayed = "replay"
 
 // A Run is the record of one execution, written before it does anything and again at its end. One
@@ -33,8 +33,8 @@ func NewRunID(now time.Time) string {
 	return now.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(b[:])
 }
 
-// idle tells whether a run is over and nothing was done in it. Its trigger doesn't matter: to this
-// program a scheduler of somebody else's is a person.
+// idle tells whether a run has ended and did nothing. Its trigger doesn't matter, because a run
+// that another program's scheduler starts looks like one that a person starts.
 func (r Run) idle() bool {
 	return r.Ended != nil && r.Exit == 0 && len(r.Errors) == 0 &&
 		!slices.ContainsFunc(r.Results, func(res Result) bool {
@@ -42,9 +42,10 @@ func (r Run) idle() bool {
 		})
 }
 
-// SaveRun writes the record of a run into the document of the month in which it began: one swap
-// before it does anything, and one at its end, which also notes which jobs succeeded. A month that
-// can't be trusted is a *DamagedError, which is no reason not to go on: no table needs the record.
+// SaveRun writes the record of a run into the document of the month in which the run began. It is
+// called before the run does anything, and again at its end, when it also notes which jobs
+// succeeded. If the month's document can't be trusted, the error is a *DamagedError; the caller may
+// go on, because no table needs the record.
 func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 	d := l.runsOf(r.Started.UTC().Format(keyOfRuns))
 	var before Past
@@ -57,16 +58,16 @@ func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 			return err
 		}
 	}
-	begun := false // the record was there before it was to be replaced
+	existed := false // the document had the record before this change
 	err := d.Change(ctx, Change[runMonth]{
 		Apply: func(m *runMonth) error {
-			begun = begun || m.find(r.ID) >= 0
+			existed = existed || m.find(r.ID) >= 0
 			m.save(r, before.Success, d.Size() > mostOfRuns)
 			return nil
 		},
-		Done: func(m *runMonth) bool { // where it isn't there any more another run has made a mere number of it
+		Done: func(m *runMonth) bool { // a record that has gone was folded into a count by another run
 			at := m.find(r.ID)
-			return at < 0 && begun || at >= 0 && (m.Runs[at].Ended != nil) == (r.Ended != nil)
+			return at < 0 && existed || at >= 0 && (m.Runs[at].Ended != nil) == (r.Ended != nil)
 		},
 	})
 	if dir := l.store.Dir(); err == nil && dir != "" && r.Ended != nil {
@@ -81,18 +82,19 @@ func (l *Ledger) SaveRun(ctx context.Context, r Run) error {
 	return err
 }
 
-// ReadRuns reads the runs of the month in which one begins, for LastSuccess.
+// ReadRuns reads the record of the runs of a month, so that LastSuccess can use it. began is a time
+// in that month.
 func (l *Ledger) ReadRuns(ctx context.Context, began time.Time) error {
 	_, _, err := l.runsOf(began.UTC().Format(keyOfRuns)).Load(ctx)
 	return err
 }
 
-// leftAfter is how old a file beside an object's place is when its writer must have been killed.
-// One that slept for so long fails, and writes again.
+// leftAfter is the age from which a temporary file beside an object counts as left by a killed
+// writer. A writer that was only suspended for so long fails, and writes again.
 const leftAfter = time.Hour
 
-// ForgetRun drops the record of a run that must not count, such as one under a wrong clock. A month
-// without any other run goes with it.
+// ForgetRun drops the record of a run that must not count, such as one under a wrong clock. When it
+// was the only one of its month, the month's document is dropped too.
 func (l *Ledger) ForgetRun(ctx context.Context, r Run) error {
 	d := l.runsOf(r.Started.UTC().Format(keyOfRuns))
 	err := d.Change(ctx, Change[runMonth]{Apply: func(m *runMonth) error {

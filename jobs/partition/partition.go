@@ -1,6 +1,6 @@
-// Package partition makes fetched rows the content of a table's partitions. Without it each kind
-// would put and record in an order of its own, and a crash between the two would leave numbers that
-// nobody vouches for.
+// Package partition publishes fetched rows as a table's partitions: it puts them into the sinks
+// first, and records them in the ledger then. Without it each kind of job would do the two in an
+// order of its own, and a crash between them would leave numbers in a sink that no record explains.
 //
 //	answer ─ Converter ─▶ parts ─ Deliver ─┬─ Publish ─▶ put ─ record ─┬─▶ Outcome
 //	                                       └──── one partition each ───┘
@@ -9,18 +9,22 @@
 // begins a window, which leases its partitions. It then fetches, converts, hands the Answer to
 // Deliver, and ends the lease.
 //
-// Before that, Compare holds the parts against totals that the service itself gives: of whole
-// partitions, for metrics that add up over all dimensions. A count must be equal. The service
-// rounds each amount of money that it writes by up to half a unit of its last decimal, in each row
-// and once more in the total. Of n cells that aren't zero that comes to 1.74 units times the root
-// of n, six standard deviations, or to half a unit for each row and one if that is less; so far a
-// sum may be from its total. When all prices are rounded the same way it is more: up to half a unit
-// for each row and one, and a hundredth of the total, which is recorded. Any other number may
-// differ by as much, and besides by what adding so many doubles in another order can lose: 2^-52 of
-// the sum and of the total for each of them. A period without a total counts as zero. Columns with
-// a share of their own, which are those of cohorts, may differ by that besides, because authors of
-// other clients saw their totals drift by 1 to 14 % on small campaigns; such a difference is
-// recorded.
+// Before that, Compare compares the sums of the parts with totals that the service itself gives, of
+// whole partitions, for metrics that add up over all dimensions. How far a sum may be from its
+// total depends on the metric. n is the number of cells that aren't zero, and a unit is one of the
+// last decimal that the service writes:
+//
+//   - A count must be equal.
+//   - Money: the service rounds each amount by up to half a unit, in each row and once more in the
+//     total. A sum may be off by 1.74*sqrt(n) units, which is six standard deviations, or by
+//     n/2 + 1 units if that is less. When all prices are rounded the same way it may be off by up
+//     to n/2 + 1 units, and a hundredth of the total; such a difference is recorded.
+//   - Any other number may be off as money may, and besides by what adding doubles in another order
+//     loses: 2^-52 of the sum and of the total for each of them.
+//   - A cohort column with a share of its own may be off by that share besides, because authors of
+//     other clients saw totals drift by 1 to 14 % on small campaigns; such a difference is recorded.
+//
+// A period without a total counts as zero.
 package partition
 
 import (
@@ -51,10 +55,10 @@ type Options struct {
 	Hold     int // as table.Options has it
 	Budget   *table.Budget
 	OnEmpty  OnEmpty
-	FailText bool         // texts that a file or a sink can't hold are errors, and aren't altered
+	FailText bool         // a text that a file or a sink can't hold is an error; otherwise it is altered
 	Guard    float64      // as Publication has it
 	Again    bool         // put whatever the ledger says the sinks hold, and over what others put there
-	Drop     []string     // columns that a fetch may take away
+	Drop     []string     // columns that a fetch may remove from the table
 	Log      *slog.Logger // nil: nothing is logged
 
 	// Warehouse is what the config says of the table; nil: its settings stay as they are.
@@ -70,12 +74,12 @@ type Table struct {
 	o Options
 
 	worked atomic.Bool // a window was begun
-	stale  atomic.Bool // and the table wasn't read since
+	stale  atomic.Bool // a window was begun after the table was last read from the ledger
 	notice notice
 
 	mu     sync.Mutex
-	seen   map[string]listing       // by the target's identity: what it showed when it was looked at
-	fitted map[string]*sinks.Schema // by the same: which schema its table can take
+	seen   map[string]listing       // what each target held when it was last listed, by the target's identity
+	fitted map[string]*sinks.Schema // the schema that each target's table can take, by the target's identity
 }
 
 // Open reads what the ledger holds of a table. It doesn't ask the targets for anything; FindChanged
@@ -93,9 +97,10 @@ func newTable(t *ledger.Table, o Options) *Table {
 }
 
 // Begin leases the partitions of a window, and reads what other processes have recorded of them
-// since the plan was made. It gives the window without that and without what no target would keep,
-// and with the records that a fetch is to replace. The error is a *ledger.HeldError when another
-// run works on one of them. Without one the caller ends the lease.
+// since the plan was made. The window that it returns lacks the partitions that are no longer due
+// and those that no target would keep, and has the records that a fetch will replace. The error is
+// a *ledger.HeldError when another run holds one of the partitions. When there is no error the
+// caller must end the lease.
 func (t *Table) Begin(ctx context.Context, w refresh.Window) (refresh.Window, *ledger.Lease, error) {
 	t.worked.Store(true)
 	if !t.Has() {
@@ -125,8 +130,9 @@ func (t *Table) Refresh(ctx context.Context) error {
 	return t.Table.Refresh(ctx)
 }
 
-// Tidy ends the run's work on the table in the ledger, and reads what others have done meanwhile. A
-// run that took no window has left nothing to tidy, and what others record they do.
+// Tidy ends the run's work on the table in the ledger, after reading what other processes have
+// recorded meanwhile. A run that began no window has nothing to tidy: other processes tidy what
+// they record themselves.
 func (t *Table) Tidy(ctx context.Context) error {
 	if t.stale.Load() {
 		if err := t.Refresh(ctx); err != nil {

@@ -10,6 +10,8 @@ import (
 	"gocloud.dev/blob"
 )
 
+// open opens an object, which is Zstandard data and one last frame behind it. It reads that frame
+// into r.Meta, and prepares r.decoder for the data.
 func (r *Reader) open(ctx context.Context, bucket *blob.Bucket, key string) (err error) {
 	if r.object, err = bucket.NewReader(ctx, key, nil); err != nil {
 		return err
@@ -75,7 +77,7 @@ func (s *section) Read(p []byte) (int, error) {
 	}
 	n, err := s.from.Read(p[:min(int64(len(p)), s.left)])
 	s.left -= int64(n)
-	if err != nil && err != io.EOF { // an end that comes early shows in the size
+	if err != nil && err != io.EOF { // an early end is noticed by the size that is missing
 		s.err = err
 	}
 	return n, err

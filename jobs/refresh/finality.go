@@ -18,26 +18,27 @@ const (
 	Final     = "final"     // it changes them no more
 )
 
-// Never is in FinalAfter for a column whose numbers the service changes for as long as it has them.
+// Never, as a value in FinalAfter, means that a column is never final: the service may change its
+// numbers for as long as it keeps them.
 const Never = -1
 
-// A Finality says whether the service may still change what was fetched of a partition.
+// A Finality says whether the service may still change the stored numbers of a partition.
 //
-// It is final when it was made at or after the moment from which the service changes none of the
-// columns any more. What counts is when the stored numbers were fetched, and not the time of today:
-// those that were fetched too early stay restating until they are fetched once more.
+// Numbers are final if they were fetched at or after the moment from which the service no longer
+// changes any column. What counts is the time of that fetch, not the current time: numbers that
+// were fetched too early stay restating until they are fetched again.
 //
-// A Whole table is partial for ever, because its period doesn't end. A snapshot is partial while
-// its day goes on, because it may be taken again, and final afterwards; a record of it doesn't know
-// the latter, so that At says it.
+// A Whole table is always partial, because its period doesn't end. A snapshot is partial during
+// its day, because it may be taken again, and final afterwards. It isn't fetched again to become
+// final: FinalityOf compares At with the current time.
 type Finality struct {
-	State   string    // Partial, Restating or Final; of FinalityOf also ledger.Publishing
-	At      time.Time // the earliest moment of a fetch that is final; zero: there is none
-	Columns []string  // those whose numbers the service changed no more when they were fetched, ascending
+	State   string    // Partial, Restating or Final; from FinalityOf also ledger.Publishing
+	At      time.Time // a fetch at this time or later is final; zero: no fetch ever is
+	Columns []string  // the columns that were final when they were fetched, ascending
 }
 
-// Finality judges a fetch of a partition by FinalAfter. Rules without a Location judge nothing: a
-// table that isn't the service's has none.
+// Finality returns the finality of a partition that was fetched at a given time, by FinalAfter. It
+// is zero without a Location, which a table that doesn't come from the service lacks.
 func (r Rules) Finality(partition civil.Date, fetched time.Time) Finality {
 	if r.Location == nil {
 		return Finality{}
@@ -76,16 +77,16 @@ func (r Rules) Finality(partition civil.Date, fetched time.Time) Finality {
 	return f
 }
 
-// restating notes a column that isn't final yet.
+// restating turns Final into Restating, because of a column that isn't final yet.
 func (f *Finality) restating() {
 	if f.State == Final {
 		f.State = Restating
 	}
 }
 
-// FinalityOf judges by now what is stored under a record. Rows that were kept over an empty answer
-// are as old as the fetch that brought them, and of a partition whose put was interrupted nothing
-// is final. Columns that the record lacks aren't counted.
+// FinalityOf returns the finality, as of now, of the rows that a record describes. If older rows
+// were kept because the answer was empty, it is that of the older rows. If a put was interrupted,
+// no column is final. Columns that the record lacks are left out.
 func (r Rules) FinalityOf(now time.Time, e ledger.Record) Finality {
 	if lacks := r.Stale[e.Shape].Lacks; len(lacks) > 0 {
 		r.FinalAfter = maps.Clone(r.FinalAfter)
@@ -105,12 +106,12 @@ func (r Rules) FinalityOf(now time.Time, e ledger.Record) Finality {
 	return f
 }
 
-// Counts say how many partitions of a table are how far, and how their rows compare with the
+// Counts are the numbers of a table's partitions by state, and by how their rows compare with the
 // service's totals.
 type Counts struct {
 	Partial   int `json:"partial"`
 	Restating int `json:"restating"`
-	// Restating ones that are fetched no more, so that they don't become final.
+	// Restating partitions that won't be fetched again, and so never become final.
 	Staying  int         `json:"staying,omitempty"`
 	Final    int         `json:"final"`
 	Through  *civil.Date `json:"final_through,omitempty"` // from the oldest one to this one all are final
@@ -121,11 +122,11 @@ type Counts struct {
 	Unreconciled int `json:"unreconciled"`
 	Unchecked    int `json:"unchecked"`
 	Moved        int `json:"changed_after_final"`
-	// Finals that the service has changed since, and whose rows stay, as drift: warn asks.
+	// Final partitions that the service changed later; drift: warn keeps their old rows.
 	Left int `json:"moved_and_left,omitempty"`
 }
 
-// counts counts what a calendar has.
+// counts counts the entries of a table's calendar.
 func (r Rules) counts(now time.Time, all []Entry) (c Counts) {
 	through := true
 	for _, e := range all {

@@ -7,12 +7,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Rebaseline is the metric of a Change that says that the numbers mean something else: Was and Is
-// are what they mean, such as USD and EUR.
+// Rebaseline is the Metric of a Change in what all numbers of a partition mean, such as their
+// currency. Was and Is are the old and the new meaning, such as USD and EUR.
 const Rebaseline = "rebaseline"
 
-// Rebaselined are the contents of a history whose numbers mean something else than those before
-// them, by the shapes of both.
+// Rebaselined returns a Change for each record of a history whose numbers have another meaning
+// than those of the partition's record before it. The meanings come from the records' shapes.
 func Rebaselined(history []ledger.Record, shapeOf func(ledger.Record) (ledger.Shape, error)) (out []Change, err error) {
 	for was, is := range successive(history) {
 		if !rebaselined(was, is) {
@@ -34,11 +34,12 @@ func Rebaselined(history []ledger.Record, shapeOf func(ledger.Record) (ledger.Sh
 	return out, nil
 }
 
+// rebaselined tells whether the numbers of two records have different meanings.
 func rebaselined(was, is ledger.Record) bool {
 	return was.Shape != is.Shape && was.Meaning != is.Meaning
 }
 
-// successive are the contents of a history that follow on one another in a partition.
+// successive yields each pair of consecutive records of the same partition.
 func successive(history []ledger.Record) iter.Seq2[ledger.Record, ledger.Record] {
 	return func(yield func(was, is ledger.Record) bool) {
 		for i := 1; i < len(history); i++ {
@@ -49,6 +50,7 @@ func successive(history []ledger.Record) iter.Seq2[ledger.Record, ledger.Record]
 	}
 }
 
+// changeOf describes the step from one record to the next, without Metric, Was and Is.
 func changeOf(was, is ledger.Record) Change {
 	return Change{
 		Partition: is.Partition, Seq: is.Seq, Before: was.Fetched, Now: is.Brought(), Run: is.Run, Reason: is.Reason,

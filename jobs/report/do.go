@@ -68,8 +68,9 @@ func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcom
 	return f.out, errors.Join(failed, err)
 }
 
-// group does the partitions of a window that are asked for the same columns. A column that the
-// config asks for no more may be refused, which fails these partitions alone.
+// group fetches and publishes those partitions of a window that need the same columns. When the
+// service refuses a column that the config no longer names, only the partitions that still have it
+// fail.
 func (f *fetch) group(ctx context.Context, g group) (err error) {
 	f.cols, f.window, f.rowsFirst, f.totalsFirst, f.mismatches, f.further = g.columns, g.window, &f.firstRows,
 		&f.plan.firstTotals, nil, nil
@@ -99,14 +100,14 @@ type fetch struct {
 	cols   *columns
 	out    ledger.Outcome
 
-	rowsFirst, totalsFirst *firstQuery // of the first queries with these columns; nil: there is none
+	rowsFirst, totalsFirst *firstQuery // let the first query with these columns go alone; nil: none has to
 
-	unchecked  string     // why nothing is compared with totals; empty: it is
+	unchecked  string     // why nothing is compared with totals; empty: rows are compared
 	mismatches []mismatch // what differs from the totals
-	further    *allowance // of requests, once mismatches are looked into
+	further    *allowance // how many more requests may look into mismatches
 }
 
-// row fetches a contiguous row of partitions and publishes them, but for those that differ from the
+// row fetches consecutive partitions (a row of them) and publishes those that agree with the
 // totals.
 func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 	c := f.control(ctx, row)
@@ -120,11 +121,14 @@ func (f *fetch) row(ctx context.Context, row []civil.Date) error {
 	})
 }
 
-// partitions fetches a contiguous row of partitions, and gives each answer, or why there is none,
-// to use. A row that the service is too slow for is halved; a single partition is then asked for
-// app by app. A row that is refused for some apps by name is asked for without them. After an
-// answer with a cell that isn't of its column's type each partition is asked for by itself, so that
-// only the one with that cell fails.
+// partitions fetches consecutive partitions, and calls use with each answer or error. It divides or
+// changes the request where that can help:
+//
+//   - When the service is too slow for several partitions, it asks for each half.
+//   - When it is too slow for a single one, it asks app by app.
+//   - When the service refuses some apps by name, it asks without them.
+//   - When a cell isn't of its column's type, it asks for each partition by itself, so that only
+//     the one with that cell fails.
 func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control,
 	use func([]civil.Date, partition.Answer, error) error) error {
 	if cut := f.cut(row); len(cut) > 1 {
@@ -152,7 +156,9 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control,
 		}
 		return errors.Join(errs...)
 	}
-	// Each of its cells may be a sum of cells that the service has rounded, of hours and of days.
+	// The clocks change in this partition, so it was fetched by hours and by days, and each of its
+	// cells may be a sum of that many rounded ones. Cells counts them for the comparison with
+	// totals.
 	if f.offset(row[0]) == "" {
 		from, until := f.rules.Days(f.now, row)
 		for _, p := range a.Parts {
@@ -164,8 +170,8 @@ func (f *fetch) partitions(ctx context.Context, row []civil.Date, c *control,
 	return use(row, a, err)
 }
 
-// cut cuts a row where the offset of a zone by name changes. A partition in which it does is a row
-// of its own.
+// cut divides consecutive partitions where the UTC offset of a named time zone changes. A partition
+// within which it changes stands alone.
 func (p *plan) cut(row []civil.Date) (list [][]civil.Date) {
 	before := ""
 	for _, partition := range row {
@@ -179,7 +185,8 @@ func (p *plan) cut(row []civil.Date) (list [][]civil.Date) {
 	return list
 }
 
-// offset is that of all days of a partition; empty: it changes in them, in a zone by name.
+// offset returns the UTC offset of all days of a partition; empty: it changes within the partition.
+// Without a named time zone it is the same for all partitions.
 func (p *plan) offset(partition civil.Date) string {
 	if p.o.Query.Zone == nil {
 		return "of the config"
@@ -222,7 +229,7 @@ func (f *fetch) advice(err error) string {
 		"name the apps as in filters: {app_token__in: [abc123]}, and it is asked for one app after the other"
 }
 
-// span names a row of partitions for people.
+// span writes consecutive partitions as a person reads them, such as 2026-01-01..2026-01-07.
 func span(row []civil.Date) string {
 	if row[0] == sinks.Whole {
 		return "all"
@@ -233,7 +240,7 @@ func span(row []civil.Date) string {
 	return row[0].String() + ".." + row[len(row)-1].String()
 }
 
-// ask makes one request and turns its answer into parts.
+// ask makes one request for consecutive partitions and converts its answer into parts.
 func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partition.Answer, err error) {
 	if err = f.further.take(); err != nil {
 		return a, err
@@ -254,9 +261,9 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	}
 	kept := f.keep(ctx, q)
 	defer kept.Abort()
-	ctx, about := step.Begin(ctx, step.Fetch)
-	defer func() { about.End(err) }()
-	about.Set(attribute.String("reportferry.partitions", span(row)))
+	ctx, fetching := step.Begin(ctx, step.Fetch)
+	defer func() { fetching.End(err) }()
+	fetching.Set(attribute.String("reportferry.partitions", span(row)))
 	before := f.out.Convert
 	var began time.Time // of the first attempt
 	asking := f.client.Asking(func(context.Context) error {
@@ -289,7 +296,7 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	if err != nil {
 		return a, err
 	}
-	if len(a.Refused) == 0 { // else it says nothing of these apps
+	if len(a.Refused) == 0 { // otherwise the kept answer lacks the refused apps, and can't be replayed
 		a.Raw = allOf([]string{key})
 	}
 	finishing := time.Now()
@@ -302,7 +309,8 @@ func (f *fetch) ask(ctx context.Context, row []civil.Date, c *control) (a partit
 	return a, err
 }
 
-// arriving is an answer on its way. It measures how long its reader has waited for it.
+// arriving is the body of an answer that is being received. It measures how long its reader has
+// waited for data.
 type arriving struct {
 	io.Reader
 	waited time.Duration
@@ -315,12 +323,16 @@ func (a *arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// converting adds the time since began to what conversion took, but for the time that an answer
-// took to arrive.
+// converting adds the time since began to the time that conversion took, without the time that was
+// spent waiting for the answer.
 func (f *fetch) converting(began time.Time, a *arriving) {
 	f.out.Convert += time.Since(began) - a.waited
 }
 
+// query returns the report query for consecutive partitions: the config's, with the columns, days
+// and apps of this fetch.
+// query returns the report query for consecutive partitions: the config's, with the columns, days
+// and apps of this fetch.
 func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	q := f.o.Query
 	q.Metrics = f.cols.metrics()
@@ -328,7 +340,7 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	if apps := f.apps(); len(apps) > 0 {
 		q.Filters = withFilter(q.Filters, appTokenIn, apps)
 	}
-	if f.incomparable() == "" { // else a row may be left out that isn't 0
+	if f.incomparable() == "" { // otherwise a row that isn't 0 may be left out
 		q.Additive = f.cols.additive()
 		q.Summable = !slices.ContainsFunc(q.Metrics, func(slug string) bool {
 			return !slices.Contains(q.Additive,
@@ -338,8 +350,8 @@ func (f *fetch) query(row []civil.Date) adjust.ReportQuery {
 	return q
 }
 
-// roughly says of a partition in which clocks change that not all of its hours are those of the
-// zone; empty: they are.
+// roughly returns a warning about a partition in which the clocks change and whose metrics can't be
+// added up over hours: all of it is fetched with one offset. Empty: there is nothing to warn of.
 func (f *fetch) roughly(partition civil.Date) string {
 	if f.offset(partition) != "" {
 		return ""

@@ -17,9 +17,10 @@ import (
 // it needs no data; a query that takes longer isn't refused.
 const aloneTime = 10 * time.Second
 
-// A firstQuery lets the first query of a run go alone. All queries of a run are the same but for
-// their days, so one that the service refuses is sent once, and not as often as requests may be
-// under way. Its zero value is ready, and a nil one lets all go.
+// A firstQuery makes the other queries of a run wait for the first one. All queries of a run are
+// the same but for their days, so a query that the service refuses is sent once only, and not once
+// for each request that may be in flight. The zero value is ready for use, and a nil one makes no
+// query wait.
 type firstQuery struct {
 	mu      sync.Mutex
 	begun   bool
@@ -66,7 +67,7 @@ func (t *firstQuery) done() <-chan struct{} {
 	return t.gate()
 }
 
-// gate is over, made when it is first needed; the caller has the lock.
+// gate returns the channel over, and makes it when it is first needed. The caller holds the lock.
 func (t *firstQuery) gate() chan struct{} {
 	if t.over == nil {
 		t.over = make(chan struct{})
@@ -89,8 +90,9 @@ func (t *firstQuery) end() {
 	}
 }
 
-// answered takes the result of the first query. An error that other days would meet too becomes one
-// of the whole job. Callers that wait in begin stay there: the runner cancels them.
+// answered takes the result of the first query. An error that queries for other days would get too
+// becomes an error of the whole job; then callers that wait in begin go on waiting, until the
+// runner cancels them.
 func (t *firstQuery) answered(err error) error {
 	if t == nil {
 		return err
@@ -110,8 +112,8 @@ func (t *firstQuery) answered(err error) error {
 	return err
 }
 
-// holds tells whether the table was fetched with such columns before, so that the service is known
-// to accept them.
+// holds tells whether the recorded shape has all columns of the new one, so that the service is
+// known to accept them.
 func holds(recorded, now ledger.Shape) bool {
 	return !slices.ContainsFunc(now.Columns, func(c ledger.Column) bool {
 		return !slices.ContainsFunc(recorded.Columns, func(r ledger.Column) bool { return r.Source == c.Source })

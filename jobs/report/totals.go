@@ -20,17 +20,17 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A block is windows that lie side by side, whose totals one request brings. The first of them that
-// needs them asks for all.
+// A block is a group of adjacent windows whose totals are fetched by one request. The first window
+// that needs them makes the request for all.
 type block struct {
-	asking *semaphore.Weighted // held while they are asked for
+	asking *semaphore.Weighted // held while the totals are being fetched
 	row    []civil.Date        // from the first partition that was due to the last
 	totals map[civil.Date]table.Part
 	err    error
 }
 
-// block gives the block that a row of partitions lies in, of the columns that it is asked for; nil:
-// none was planned.
+// block returns the block that has all of a row of partitions, for the given columns; nil: none was
+// planned.
 func (p *plan) block(row []civil.Date, c *columns) *block {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,9 +52,10 @@ func (p *plan) block(row []civil.Date, c *columns) *block {
 	return b
 }
 
-// shared gives the service's totals of a row of partitions, from the answer that its block shares.
-// When that can't be had, the row is asked for alone later on. An error of the whole job is one
-// window's; the others wait until the runner ends them.
+// shared returns the service's totals of a row of partitions, from the answer that the windows of
+// its block share. After an error the row is asked for alone later on. An error that stops the
+// whole job is returned to one window only; the others keep waiting for the semaphore until the
+// runner cancels them.
 func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]table.Part, error) {
 	b := f.block(row, f.cols)
 	if b == nil {
@@ -63,7 +64,7 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 	if err := b.asking.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	stopped := false // the others wait until the runner ends them
+	stopped := false // keep the semaphore, so that no other window asks again
 	defer func() {
 		if !stopped { // also when asking has panicked
 			b.asking.Release(1)
@@ -86,8 +87,8 @@ func (f *fetch) shared(ctx context.Context, row []civil.Date) (map[civil.Date]ta
 	return b.totals, errors.Join(b.err, ctx.Err())
 }
 
-// requests counts those that a row of partitions is asked for by, for its rows or for its totals,
-// as far as is known before the service is asked.
+// requests returns how many requests are needed for the rows of a row of partitions, or for their
+// totals, as far as that is known before the service is asked.
 func (f *fetch) requests(row []civil.Date, totals bool) (n int) {
 	cut := f.cut(row)
 	if totals && f.query(row).Summable {
@@ -103,10 +104,11 @@ func (f *fetch) requests(row []civil.Date, totals bool) (n int) {
 	return n
 }
 
-// firstTotals is totals but for the newest block of a new table whose rows are asked for without a
-// list of apps: its totals are of the apps that the service lists, so that no further request is
-// needed to find out whether one of the two ways leaves something out. Where the rows differ from
-// them, recheck asks for those without a list.
+// firstTotals does what totals does, with one exception: the newest block of a new table whose rows
+// are fetched without a list of apps. Its totals are fetched with the list of apps that the service
+// gives. That way, rows without a list are compared with totals by list, and no further request is
+// needed to find out whether one of the two leaves something out. Where they differ, recheck asks
+// for the totals without a list.
 func (f *fetch) firstTotals(ctx context.Context, row []civil.Date) ([]table.Part, error) {
 	apps := f.scope.now.Apps
 	if !f.first || f.o.Listed || len(f.o.Query.Filters[appTokenIn]) > 0 || len(apps) == 0 || f.unchecked != "" ||
@@ -128,9 +130,9 @@ func (f *fetch) firstTotals(ctx context.Context, row []civil.Date) ([]table.Part
 	return f.totals(ctx, row)
 }
 
-// totals asks for the totals of a row of partitions. Where rows are asked for by a list of apps,
-// that is done with the list and without it, and the greater number counts: what either of the two
-// hides shows as a difference.
+// totals fetches the totals of a row of partitions. When the rows are fetched with a list of apps,
+// it fetches the totals with the list and without it, and takes the greater number of each: so what
+// one of the two leaves out shows as a difference from the rows.
 func (f *fetch) totals(ctx context.Context, row []civil.Date) ([]table.Part, error) {
 	named := f.o.Query.Filters[appTokenIn]
 	parts, err := f.totalsOf(ctx, row, named)
@@ -159,10 +161,10 @@ func (f *fetch) totals(ctx context.Context, row []civil.Date) ([]table.Part, err
 	return parts, nil
 }
 
-// totalsOf asks for the totals of a row of partitions. What the service is too slow for is asked
-// for in halves: of the row, and then of the apps. Apps that it refuses are left out. Totals of
-// money that a table's rows can't have, although each row is small enough, are read as doubles.
-// Where one can't be read at all, its partition has none.
+// totalsOf fetches the totals of a row of partitions. When the service is too slow, it halves the
+// row, and a single partition's apps. Apps that the service refuses are left out. A total of money
+// that is too large for the column's decimal type is read as a double. A partition whose total
+// can't be read even so has none.
 func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) ([]table.Part, error) {
 	filters := f.o.Query.Filters
 	if len(apps) > 0 {
@@ -199,6 +201,8 @@ func (f *fetch) totalsOf(ctx context.Context, row []civil.Date, apps []string) (
 		rest, err := f.totalsOf(ctx, row[half:], apps)
 		return append(first, rest...), err
 	}
+	// One partition: half of the apps at a time. A half whose apps are all refused adds nothing.
+	// One partition: half of the apps at a time. A half whose apps are all refused adds nothing.
 	half := halves(apps)
 	first, err := f.totalsOf(ctx, row, half[0])
 	_, none := refusedApps(err)
@@ -228,8 +232,8 @@ func (f *fetch) unreadable(err error) bool {
 // totalsBudget is the memory for an answer with totals.
 const totalsBudget = 1 << 20
 
-// totalsBy makes one request for totals, of the period and of what else they are to be grouped by.
-// The query is that of the rows but for its columns, and for filters that narrow it.
+// totalsBy makes one request for totals, grouped by the period and by the dimensions in by. The
+// query is that of the rows, with other columns and with filters that may narrow it.
 func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, metrics []table.Column,
 	filters map[string][]string) (parts []table.Part, err error) {
 	if cut := f.cut(row); len(cut) > 1 && !f.query(row).Summable {
@@ -281,8 +285,8 @@ func (f *fetch) totalsBy(ctx context.Context, row []civil.Date, by []string, met
 	return conv.Finish()
 }
 
-// period is the column that the table's totals go by: its period, or the year for a table without
-// periods, which adds them up.
+// period returns the column by which totals are grouped: the table's period, or the day when that
+// is the hour. A table without periods has the year, and the years are added up.
 func (c *columns) period() []table.Column {
 	switch {
 	case c.Route == table.NoRoute:

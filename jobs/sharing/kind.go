@@ -18,8 +18,8 @@ type Options struct {
 
 	Client *adjust.Client // at the host of third-party sharing, with a limiter of its own
 
-	Columns, Constants map[string]string // of files.Mapping
-	Ignore             []string          // columns of files that aren't read; any other must be a field's
+	Columns, Constants map[string]string // see files.Mapping
+	Ignore             []string          // columns of the files to skip; any other must belong to a field
 	Partners           Partners
 
 	// FormObjects sends settings of partners as the service's page describes them, a list of
@@ -30,11 +30,12 @@ type Options struct {
 	// sending them with a warning.
 	RejectMalformed bool
 
-	SendLate bool // send records of a device although a file of a later day was sent, instead of rejecting them
-	ShowIDs  bool // log the devices whose records weren't taken
+	SendLate bool // send a device's records even after those of a later day, instead of rejecting them
+	ShowIDs  bool // log the IDs of devices whose records were rejected
 }
 
-// Kind is the kind of a sharing job.
+// Kind does the work of a sharing job: it reads files with users' choices about third-party
+// sharing, and sends them to the service.
 type Kind struct {
 	files.Pusher
 
@@ -49,7 +50,7 @@ func New(o Options) *Kind {
 	return k
 }
 
-// order puts files in the order of their days, and of their names.
+// order sorts files by day, and by name within a day.
 func (k *Kind) order(ctx context.Context, due []files.Path) (err error) {
 	days := map[string]string{}
 	for _, p := range due {
@@ -63,7 +64,7 @@ func (k *Kind) order(ctx context.Context, due []files.Path) (err error) {
 	return nil
 }
 
-// dayOf is the day that the file's name says, or else that of its last change.
+// dayOf returns the day in the file's name, or else the day on which the file was last modified.
 func (k *Kind) dayOf(ctx context.Context, p files.Path) (string, error) {
 	if day := files.DayOf(p.Key); day != "" {
 		return day, nil
@@ -72,8 +73,8 @@ func (k *Kind) dayOf(ctx context.Context, p files.Path) (string, error) {
 	return stat.Modified.In(k.o.Shelf.Zone).Format(time.DateOnly), err
 }
 
-// mapping says where a record's fields come from. A column that is none of theirs is a mistake: a
-// misspelt one would be choices that nobody sends.
+// mapping says which columns the fields of a record come from. A column that belongs to no field
+// is an error: if its name were misspelt, the choices in it would never be sent.
 func (k *Kind) mapping() files.Mapping {
 	m := files.Mapping{Columns: k.o.Columns, Constants: k.o.Constants, Strict: true, Ignore: k.o.Ignore}
 	for f, name := range names {
@@ -87,7 +88,8 @@ func (k *Kind) mapping() files.Mapping {
 	return m
 }
 
-// file is one whose records are sent; n takes note of those that a person should look at.
+// file says how one file is read and its records are checked. n collects the rows that a person
+// should look at.
 func (k *Kind) file(p files.Path, n *notes) *files.File[Choice] {
 	return &files.File[Choice]{Path: p, Mapping: k.mapping(), Spool: k.o.SpoolDir,
 		Record: func(cells []string, o *outbox.Record[Choice]) {

@@ -45,6 +45,8 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// next reads, and checks the context, the size, and the closing of the file at its end.
+// next reads, and checks the context, the size, and the closing of the file at its end.
 func (s *source) next(b []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, s.broken(err)
@@ -71,6 +73,8 @@ func (s *source) next(b []byte) (int, error) {
 	return n, io.EOF
 }
 
+// broken wraps an error as one of the part's file.
+// broken wraps an error as one of the part's file.
 func (s *source) broken(err error) error { return fmt.Errorf("%w: %w", errSource, err) }
 
 // Close closes the file once.

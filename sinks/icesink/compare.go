@@ -10,7 +10,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// notOurs is why a table is left alone that lacks this program's property.
+// notOurs is the reason for which a table without this program's property is left alone.
 const notOurs = "reportferry didn't make it, and a put would take files out of it"
 
 // ours reports whether this program made a table.
@@ -84,6 +84,8 @@ func partitionedWanted(s *sinks.Schema) string {
 	return partitionedBy(by)
 }
 
+// transformed writes a partition transform of a column, such as day(date).
+// transformed writes a partition transform of a column, such as day(date).
 func transformed(by iceberg.Transform, column string) string {
 	if _, plain := by.(iceberg.IdentityTransform); plain {
 		return column

@@ -42,7 +42,7 @@ type Sink struct {
 //
 // Without a schema it is public. The parameters sslcert and sslkey name a client's certificate, and
 // host=/folder a Unix socket. The password is taken from the URL, from PGPASSWORD or from the file
-// that PGPASSFILE names. But for this machine, a connection is encrypted: sslmode is at least
+// that PGPASSFILE names. Connections to other machines are always encrypted: sslmode is at least
 // require, which is also the default. Open doesn't connect.
 func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	t, config, err := parseURL(rawURL)

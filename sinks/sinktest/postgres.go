@@ -108,8 +108,8 @@ func (p *Postgres) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Start starts the server and waits until it answers. Without fsync it is fast, and keeps all that
-// it has written when it crashes; only the machine must not.
+// Start starts the server and waits until it answers. It runs without fsync, which is faster, and
+// loses nothing when the server crashes, but only when the whole machine does.
 func (p *Postgres) Start(t testing.TB) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(p.Addr)
@@ -138,8 +138,8 @@ func (p *Postgres) Start(t testing.TB) {
 	}
 }
 
-// Crash ends the server as pg_ctl stop -m immediate does: nothing is written to the end, and the
-// next start recovers.
+// Crash stops the server as pg_ctl stop -m immediate does, without a clean shutdown: the next
+// start recovers from the write-ahead log.
 func (p *Postgres) Crash() {
 	if p.server == nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// RunRowConditions runs, beside RunRows, the suite for a sink whose readers find rows and whose
-// puts have conditions: it must have ConditionOf and List.
+// RunRowConditions tests conditional puts of a sink whose readers read rows; RunRows has the other
+// tests for such a sink. It must be a sinks.Conditional, which has ConditionOf and List.
 func RunRowConditions(t *testing.T, open func(t *testing.T) RowFixture) {
 	for _, test := range []struct {
 		name string
@@ -43,7 +43,7 @@ func rowConditions(t *testing.T, p *rowPlace, of sinks.Conditional) {
 			p.part(table, day, byte(10*i+2), 7, 10), p.part(table, day, byte(10*i+3), shape[0], shape[1])
 		over := p.lookRows(t, of)
 		begun := p.mustPutRows(t, first, over)
-		p.mustRefuseRows(t, late, over, first) // nothing was there when it began, or something older
+		p.mustRefuseRows(t, late, over, first) // it began before the first put
 		done := p.mustPutRows(t, second, sinks.Condition{Version: begun.Version})
 		p.mustRefuseRows(t, late, sinks.Condition{Version: begun.Version}, second)
 		p.mustRefuseRows(t, late, sinks.Condition{Absent: true}, second)

@@ -94,8 +94,9 @@ Rules:
 	return cmd
 }
 
-// read computes the sharing state of a device after records with these settings, and the partners
-// to show it for. strange are those that only the settings or --partner name.
+// read computes the sharing state of a device after records with these settings. asked are the
+// partners to show it for, and strange those that are named in the settings or by --partner and
+// aren't known.
 func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *sharing.State, asked, strange []string,
 	err error) {
 	partners, err := x.partners(p)
@@ -151,7 +152,7 @@ func (x explaining) read(p *wire.Program, texts []string, in io.Reader) (state *
 	return state, asked, strange, nil
 }
 
-// likely says which known partners the strange ones may be in truth.
+// likely suggests the known partners that the strange names may be misspellings of.
 func likely(strange, partners []string) string {
 	known := slices.DeleteFunc(slices.Concat(partners, sharing.NewPartners(nil).List()),
 		func(p string) bool { return slices.Contains(strange, p) })

@@ -27,23 +27,24 @@ type Ran struct {
 	Unrecorded string         // why the ledger has no record of it; empty: it has one
 }
 
-// Deaf is a listener that hears nothing. Others embed it for the moments that are nothing to them.
-type Deaf struct{}
+// NoListener is a listener that hears nothing. Others embed it for the moments that are nothing to
+// them.
+type NoListener struct{}
 
 // Begun does nothing.
-func (Deaf) Begun(context.Context, *Ran) error { return nil }
+func (NoListener) Begun(context.Context, *Ran) error { return nil }
 
 // Ended does nothing.
-func (Deaf) Ended(context.Context, *Ran) error { return nil }
+func (NoListener) Ended(context.Context, *Ran) error { return nil }
 
 // Closed does nothing.
-func (Deaf) Closed(context.Context, int, error) error { return nil }
+func (NoListener) Closed(context.Context, int, error) error { return nil }
 
 // AtEnd is a listener that hears of the end alone.
 func AtEnd(ended func(context.Context, *Ran) error) Listener { return atEnd{ended: ended} }
 
 type atEnd struct {
-	Deaf
+	NoListener
 	ended func(context.Context, *Ran) error
 }
 

@@ -31,7 +31,7 @@ func (p *Program) Logger(w io.Writer) *slog.Logger {
 	}
 	// People see the progress itself, so of the log they get warnings and errors only.
 	return slog.New(p.beside(&lineHandler{w: w, level: max(level, slog.LevelWarn), mu: &sync.Mutex{},
-		debug: level < slog.LevelInfo, runs: p.Stays}, level))
+		debug: level < slog.LevelInfo, runs: p.ManyRuns}, level))
 }
 
 // Standard gives to the program's log what Go's own packages print, which have no other way: that

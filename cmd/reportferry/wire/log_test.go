@@ -22,7 +22,7 @@ func TestLogLinesHaveATimeOfDay(t *testing.T) {
 		r.Add("job", "installs", "run", "20260131T210000.000Z-1f2e3d4c")
 		check(t, h.Handle(t.Context(), r))
 	}
-	stays := (&Program{LogFormat: "text", LogLevel: "info", Stays: true}).Logger(&out).Handler()
+	stays := (&Program{LogFormat: "text", LogLevel: "info", ManyRuns: true}).Logger(&out).Handler()
 	check(t, stays.Handle(step.OfRun(t.Context(), "20260131T210000.000Z-1f2e3d4c"),
 		slog.NewRecord(at, slog.LevelWarn, "of a run", 0)))
 	check(t, stays.Handle(t.Context(), slog.NewRecord(at, slog.LevelWarn, "of none", 0)))

@@ -45,10 +45,10 @@ type Program struct {
 	ConfigFile          string // --config
 	BaseURL, TokenEnv   string // --base-url, --token-env, of commands that need no config; empty: not given
 	Embedded            bool   // --embedded, of the same commands
-	Account             string // --account, of those that ask
+	Account             string // --account, of those that send requests to the service
 	LogFormat, LogLevel string // --log-format, --log-level
-	Attended            bool   // somebody looks on at a terminal
-	Stays               bool   // it does many runs, so that lines of the log name theirs
+	Attended            bool   // a person watches the output at a terminal
+	ManyRuns            bool   // the process does many runs, so that each log line names its run
 	Quiet, NoProgress   bool   // --quiet, --no-progress, of commands that do a run
 	Deadline            string // the default of --deadline, as text
 	Result, ResultForm  string // --result, --result-format, of commands that do a run
@@ -56,16 +56,16 @@ type Program struct {
 	Began               time.Time // start of the process, from which --deadline counts
 	Version             string
 	LookupEnv           func(string) (string, bool)
-	// Sends what is logged to a collector, which the environment may name; nil: to none.
+	// Gets all log records too, for the collector that the environment names; nil: there is none.
 	Collected slog.Handler
-	// From the call on, SIGHUP is told there and doesn't stop the process; nil: none will come.
+	// Once it was called, SIGHUP goes to the channel and doesn't stop the process; nil: unused.
 	Hangups func() <-chan struct{}
 
 	Kinds map[string]Maker
 	Sinks map[string]sinks.Opener // by the scheme of the URL
 	Run   func(*cobra.Command, Request) error
 
-	taken *config.Config // in place of the file; nil: it is read
+	taken *config.Config // used instead of ConfigFile; nil: the file is read
 }
 
 // A Maker makes a job from its entry of the config and what the command line asks of it.
@@ -75,7 +75,7 @@ type Maker func(context.Context, *Session, config.Job, Ask) (jobs.Job, error)
 type Request struct {
 	Trigger string    // schedule, manual, backfill or replay
 	Offline bool      // the run asks the service for nothing, and needs no token
-	Named   bool      // a person named the jobs, who should learn by the exit code that others hold all their units
+	Named   bool      // a person named the jobs: the exit code tells if other runs hold all their units
 	Stop    time.Time // when the run must begin to end; zero: never
 	Jobs    func(context.Context, *Session) ([]jobs.Job, error)
 	// Called with each job as soon as it is over, from several goroutines; nil: nobody waits.
@@ -118,8 +118,8 @@ func (p *Program) DefaultConfig() string {
 	return cmp.Or(p.getenv("REPORTFERRY_CONFIG"), "reportferry.yml")
 }
 
-// Again is what a command that is suggested needs to find the same config: " --config FILE", or
-// nothing.
+// Again is what to append to a suggested command so that it uses the same config, such as
+// " --config FILE"; or nothing.
 func (p *Program) Again() string {
 	if p.ConfigFile == "" || p.ConfigFile == p.DefaultConfig() {
 		return ""
@@ -149,13 +149,13 @@ func (p *Program) Secret(ctx context.Context, reference string) (string, error) 
 	return source.Token(ctx)
 }
 
-// Heartbeat tells the watcher that the config names that a run begins, and is a listener by which
-// it hears how it ends. It is a deaf one when the config names none, or can't be read, which
-// whoever opens it says.
+// Heartbeat sends the start of a run to the heartbeat address of the config, and returns a
+// Listener that sends the end. It returns NoListener if the config has no such address, or can't be
+// read; that error is reported by whoever opens the config for the run.
 func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) Listener {
 	c, err := p.loadConfig()
 	if err != nil || c.Heartbeat == "" {
-		return Deaf{}
+		return NoListener{}
 	}
 	w := watcher{quiet: !p.Task.First()}
 	address, err := p.Address(ctx, c.Heartbeat)
@@ -171,11 +171,11 @@ func (p *Program) Heartbeat(ctx context.Context, log *slog.Logger) Listener {
 	return w
 }
 
-// A watcher hears how runs end.
+// A watcher is the Listener that sends the end of a run to the heartbeat address.
 type watcher struct {
-	Deaf
+	NoListener
 	beat func(ctx context.Context, what string) error // nil: its address couldn't be read
-	// It hears of failures alone: of the tasks of one execution, the first sends the rest.
+	// Only failures are sent: the first of an execution's tasks sends the start and successes.
 	quiet bool
 }
 
@@ -189,8 +189,8 @@ func (w watcher) Closed(ctx context.Context, code int, _ error) error {
 	return w.beat(ctx, strconv.Itoa(code))
 }
 
-// SenderOf reads the address of somebody whom the config names, and gives what sends messages
-// there.
+// SenderOf reads the address of one notification target of the config, and returns the function
+// that sends messages there.
 func (p *Program) SenderOf(ctx context.Context, n config.Notify) (func(context.Context, notify.Message) error, error) {
 	at, err := p.Address(ctx, n.URL)
 	if err != nil {
@@ -225,8 +225,8 @@ func (p *Program) loadConfig() (*config.Config, error) {
 	return c, nil
 }
 
-// elsewhere is the config that may be meant when the file isn't there: the only YAML file in its
-// folder.
+// elsewhere says, for the message that the config file isn't there, what --config may name: the
+// only YAML file in its folder, if there is one.
 func (p *Program) elsewhere() string {
 	names, _ := filepath.Glob(filepath.Join(filepath.Dir(p.ConfigFile), "*.y*ml"))
 	if len(names) == 1 {
@@ -269,8 +269,8 @@ func (e *Engine) use(ctx context.Context, do func(context.Context, *Session) err
 	return errors.Join(exit.Coded(do(ctx, s)), s.Close(), e.Close())
 }
 
-// ShowConfig gives the config as it was understood, or only the jobs of these names. safe takes
-// what may be secret out of texts.
+// ShowConfig gives the config as it was understood; with names, it has only those jobs. safe
+// removes possible secrets from texts.
 func (p *Program) ShowConfig(names []string, safe func(string) string) ([]strict.Shown, error) {
 	c, err := p.loadConfig()
 	if err != nil {

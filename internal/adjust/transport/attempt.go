@@ -18,22 +18,22 @@ import (
 	"time"
 )
 
-// A failure is what came of one attempt.
+// A failure is the result of an attempt that failed.
 type failure struct {
 	status        int
 	code, message string
 	err           error
 	final         bool          // another attempt can't help
 	slow          bool          // 504, a 500 that speaks of a time-out, or a time-out
-	long          bool          // it has more bytes than an answer may
-	overload      bool          // that 500, which a query that is slow for itself doesn't get
-	odd           bool          // a 200 that is nothing of what was asked for: a page, an error, nothing
+	long          bool          // the answer is larger than the allowed maximum
+	overload      bool          // such a 500: the service is overloaded; a query that is merely slow doesn't get it
+	odd           bool          // a 200 whose body isn't what was asked for: an HTML page, an error, or empty
 	unreached     bool          // there was no connection
-	gone          bool          // other requests would fare no better, now or in a while
-	at            string        // the address that answered, where it is likely a wrong one
+	gone          bool          // other requests would fail as well, now and later
+	at            string        // the address that answered, if it is probably the wrong one
 	away          bool          // answered by a host that a redirect led to
-	own           bool          // err is that of Read, or of the client's may
-	verdict       bool          // err settles what became of the request, whatever earlier attempts did
+	own           bool          // err was returned by Read or may, and isn't the service's
+	verdict       bool          // err says for certain what became of the request, earlier attempts included
 	pause         time.Duration // what Retry-After asks for
 }
 
@@ -73,7 +73,7 @@ func (x *exchange) send(secret string) *failure {
 	return x.answered(ctx, resp, sent, w)
 }
 
-// sign sets the header of an attempt.
+// sign sets the header of an attempt, with the credential.
 func (x *exchange) sign(req *http.Request, secret string) {
 	if x.record() && x.Credential != nil {
 		req.Header = x.Credential.header(x.Header, x.agent, secret, x.secrets)
@@ -91,8 +91,8 @@ func (x *exchange) sign(req *http.Request, secret string) {
 	}
 }
 
-// content is the address and the body of the next attempt. One of them has the secret where a
-// parameter carries it.
+// content returns the address and the body of the next attempt. A secret that is sent as a
+// parameter is in the body, or in the address if there is no body.
 func (x *exchange) content(secret string) (address string, body io.Reader) {
 	parameter := ""
 	if x.Credential != nil && x.Credential.Parameter != "" && secret != "" {
@@ -104,8 +104,9 @@ func (x *exchange) content(secret string) (address string, body io.Reader) {
 	return x.URL, strings.NewReader(x.Body + parameter)
 }
 
-// bounded is the context of one attempt. A record's answer is a word, and has to be there in time;
-// of a report the first byte has to, and then each further piece, which the watch sees to.
+// bounded returns the context that limits the time of one attempt. The whole answer to a record
+// must arrive within the time for the first byte. For a report, w limits the wait for each piece of
+// the body.
 func (x *exchange) bounded() (ctx context.Context, w *watch, end func()) {
 	first := x.firstByte
 	if x.FirstByte > 0 {
@@ -120,7 +121,7 @@ func (x *exchange) bounded() (ctx context.Context, w *watch, end func()) {
 	return ctx, w, func() { w.stop(); cancel(nil) }
 }
 
-// count counts an attempt, and gives when it is sent.
+// count counts an attempt, and returns the time at which it is sent.
 func (x *exchange) count() time.Time {
 	now := time.Now()
 	x.answer.Attempts++
@@ -136,7 +137,8 @@ func (x *exchange) count() time.Time {
 	return now
 }
 
-// word reads an answer whose status alone matters, and what it says when it isn't accepted.
+// word reads the answer to a record, of which only the status matters, and its text if it is
+// refused.
 func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time) *failure {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
 	switch {
@@ -157,12 +159,12 @@ func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time
 	return nil
 }
 
-// isHTML tells the page of something between here and the service from the service's word.
+// isHTML tells whether an answer is a web page: it comes from a proxy or gateway, not the service.
 func isHTML(h http.Header, text []byte) bool {
 	return strings.HasPrefix(h.Get("Content-Type"), "text/html") || bytes.HasPrefix(bytes.TrimSpace(text), []byte("<"))
 }
 
-// answered reads an answer that has a content.
+// answered reads the answer to a report, with its content.
 func (x *exchange) answered(ctx context.Context, resp *http.Response, sent time.Time, w *watch) *failure {
 	if resp.StatusCode < http.StatusMultipleChoices {
 		if err := x.checkDate(resp.Header, sent, false); err != nil {
@@ -182,7 +184,7 @@ func (x *exchange) answered(ctx context.Context, resp *http.Response, sent time.
 	return x.accept(ctx, resp, b)
 }
 
-// accept gives a 200 to the reader.
+// accept checks the answer of a 200 and passes it to x.Read.
 func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *failure {
 	if err := checkType(resp, x.Types); err != nil {
 		f, text := &failure{status: http.StatusOK}, errorText(b)
@@ -206,7 +208,7 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 	switch {
 	case b.told != "":
 		f := x.errorIn(http.StatusOK, b.told)
-		f.final = !strings.Contains(x.Never, "{") // else it isn't the endpoint's own word
+		f.final = !strings.Contains(x.Never, "{") // otherwise the error may be a gateway's
 		return f
 	case b.broken != nil: // whatever the reader made of it
 		f := x.broken(ctx, http.StatusOK, b.broken, true)
@@ -221,7 +223,8 @@ func (x *exchange) accept(ctx context.Context, resp *http.Response, b *body) *fa
 	return nil
 }
 
-// accepted notes what the answer said of itself.
+// accepted keeps the status and the header of an accepted answer, without values that have
+// secrets.
 func (x *exchange) accepted(resp *http.Response) {
 	x.answer.Status, x.answer.Header = resp.StatusCode, resp.Header
 	maps.DeleteFunc(x.answer.Header, func(_ string, values []string) bool {
@@ -229,8 +232,8 @@ func (x *exchange) accepted(resp *http.Response) {
 	})
 }
 
-// broken is an attempt without an answer, or with half of one. Without a connection, nothing can
-// have taken effect.
+// broken returns the failure of an attempt that got no answer, or only part of one. If there was a
+// connection, the request may have taken effect.
 func (x *exchange) broken(attempt context.Context, status int, err error, connected bool) *failure {
 	if cause := context.Cause(attempt); cause != nil {
 		err = Ended(x.ctx, cause)
@@ -250,7 +253,7 @@ func (x *exchange) broken(attempt context.Context, status int, err error, connec
 	return f
 }
 
-// lost takes note of an attempt that may have taken effect.
+// lost notes in f and x that a record may have taken effect: whether it did is unknown.
 func (x *exchange) lost(f *failure) {
 	if !x.record() {
 		return
@@ -263,7 +266,7 @@ func (x *exchange) lost(f *failure) {
 	}
 }
 
-// timedOut is about answers: a dial that times out says nothing of the query.
+// timedOut tells whether waiting for the answer timed out. A dial that timed out doesn't count.
 func timedOut(err error) bool {
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
@@ -275,13 +278,13 @@ func timedOut(err error) bool {
 
 var errRedirect = errors.New("redirect not followed")
 
-// checkRedirect lets a redirect to another host through, but bare: neither the credential nor the
-// account goes along, and the host that was left gets them no more when the chain comes back.
-// net/http alone would still send the token to subdomains.
+// checkRedirect follows a redirect of a GET, but sends neither credential nor account to another
+// host, and no longer to the first host if a later redirect leads back there. net/http alone would
+// still send the token to subdomains.
 func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	if via[0].Method != http.MethodGet {
-		// Whoever follows it sends twice, or to a stranger, or asks a page for people whether it
-		// was taken.
+		// Following it could send the record twice or to a foreign host, or take the status of a
+		// web page for the service's answer.
 		return http.ErrUseLastResponse
 	}
 	if len(via) >= 10 {

@@ -33,22 +33,22 @@ func newWatch(end context.CancelCauseFunc, firstByte, idle time.Duration) *watch
 
 func (w *watch) stop() { w.first.Stop(); w.idle.Stop() }
 
-// A body is the decoded body of one answer. It remembers what broke it, whatever its reader makes
-// of that.
+// A body is the decoded body of one answer. It keeps the error that ended it in broken, because
+// its reader may hide that error or return another.
 type body struct {
 	from   io.Reader
 	watch  *watch
-	count  *atomic.Int64 // the meter's; may be nil
-	most   int64         // bytes; 0: any number
-	long   bool          // it has more
+	count  *atomic.Int64 // the meter's count of bytes; may be nil
+	most   int64         // the largest allowed size in bytes; 0: any
+	long   bool          // the body is larger than most
 	n      int64
 	broken error
-	odd    bool   // it is nothing of what was asked for
-	told   string // an error instead of an answer
-	close  func() // once nothing more is read
+	odd    bool   // it isn't what was asked for: it is empty, or begins with a wrong character
+	told   string // the whole body, if it is an error in JSON
+	close  func() // to be called when nothing more is read
 }
 
-// openBody decodes resp's body. Its close is called at the end.
+// openBody decodes resp's body. The caller calls its close at the end.
 func openBody(resp *http.Response, w *watch) *body {
 	b := &body{watch: w, close: func() {}}
 	from, closeIt, err := unpack(resp.Header.Get("Content-Encoding"), resp.Body)
@@ -60,8 +60,8 @@ func openBody(resp *http.Response, w *watch) *body {
 	return b
 }
 
-// checkEnd refuses an answer whose end can't be told from a cut: HTTP/1 without length, chunks or
-// the trailer that gzip brings, or the last block of Zstandard.
+// checkEnd refuses an HTTP/1 answer that could be cut off unnoticed: it has no Content-Length,
+// isn't chunked, and isn't compressed (gzip and Zstandard mark their end).
 func checkEnd(resp *http.Response) error {
 	if resp.ProtoMajor == 1 && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 &&
 		resp.Header.Get("Content-Encoding") == "" {
@@ -101,8 +101,9 @@ func (b *body) Read(p []byte) (int, error) {
 // shownBytes is how much of an answer that isn't what was asked for is shown.
 const shownBytes = 160
 
-// feed gives the whole of b to read, once its beginning looks like what was asked for. An error of
-// b, also one that shows up only behind what read took, is in b.broken.
+// feed passes b to read, unless b is empty, is an error in JSON, or begins with a character of
+// never; private keeps that beginning out of the message. It returns read's error. What is wrong
+// with b itself is in b.broken or b.told, also if it shows up only behind what read consumed.
 func (b *body) feed(never string, private bool, read func(io.Reader) error) error {
 	buffered := bufio.NewReader(b)
 	head, err := buffered.Peek(1)
@@ -130,7 +131,7 @@ func (b *body) feed(never string, private bool, read func(io.Reader) error) erro
 	return err
 }
 
-// hasError tells whether the whole is an error in JSON.
+// hasError tells whether the whole body is an error in JSON, and keeps it in b.told.
 func (b *body) hasError(from *bufio.Reader) bool {
 	whole, err := from.Peek(from.Size())
 	if errors.Is(err, io.EOF) && tellsError(whole, false) {
@@ -158,14 +159,15 @@ func checkType(resp *http.Response, want []string) error {
 
 const errorBodyLimit = 64 << 10
 
-// errorText reads as much of an error's body as anybody will want to see. When the end is missing,
-// so is the last word: it may be half a token, which nothing would recognize.
+// errorText reads the body of an error, up to errorBodyLimit. If the body was cut off, its last
+// word is left out: it may be half of a secret token, which scrubbing wouldn't recognize.
 func errorText(b *body) string {
 	raw, err := io.ReadAll(io.LimitReader(b, errorBodyLimit))
 	return wholeWords(string(raw), err)
 }
 
-// wholeWords leaves the last word out when the text was cut there, err says why, or may have been.
+// wholeWords removes the last word of a text that was cut off: it was if err isn't nil, and may
+// have been if the text is as long as errorBodyLimit.
 func wholeWords(text string, err error) string {
 	if err != nil || len(text) == errorBodyLimit {
 		text = text[:strings.LastIndexAny(text, " \t\r\n\"',:<>(){}[]")+1]

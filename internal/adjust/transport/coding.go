@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// accepted are the codings of answers that are asked for, the one first that takes the least work
-// to undo: Zstandard takes a third of what gzip does.
+// accepted are the content codings that requests ask for, the cheapest to decode first: Zstandard
+// takes a third of the time of gzip.
 const accepted = "zstd, gzip"
 
 // largestWindow is how far back a Zstandard frame may refer: what RFC 9659 grants to a content
@@ -22,7 +22,8 @@ const largestWindow = 8 << 20
 // gzips are readers that were used before. Each has tables of tens of kilobytes.
 var gzips sync.Pool
 
-// unpack undoes a coding of from. What it gives is closed when nothing more is read of it.
+// unpack decodes a content coding. The function that it returns frees the decoder, and is called
+// when nothing more is read.
 func unpack(coding string, from io.Reader) (io.Reader, func(), error) {
 	switch catalog.Fold(coding) {
 	case "", "identity":

@@ -40,8 +40,8 @@ type Error struct {
 	AnyDays  bool     // the refusal is about a part of the query that is the same for all days
 	Attempts int
 	Elapsed  time.Duration // from the first slot to the end
-	// ErrAuth, ErrTooSlow, ErrUnknown, an endpoint's verdict, the context's error, what broke the
-	// connection, the reader's own error.
+	// What went wrong: ErrAuth, ErrTooSlow, ErrUnknown, an endpoint's own error, the context's
+	// error, what broke the connection, or the error of the function that read the answer.
 	Err error
 }
 
@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 	}
 	cause := e.Err
 	if e.Status/100 == 2 && IsPage(e.Message) && !errors.Is(cause, ErrUnknown) {
-		cause = nil // its type; the page itself says more
+		cause = nil // it is about the content type only; the page says more
 	}
 	said := outcome(e.Status, e.Code, e.Message, cause)
 	if e.Metric != "" {
@@ -66,8 +66,9 @@ func (e *Error) Error() string {
 	return strings.Join(parts, ": ") + e.elsewhere()
 }
 
-// elsewhere says that the address is likely not the service's: nothing listens there, there is no
-// such host, or a web site answers.
+// elsewhere suggests what to check when the answer likely isn't the service's (a proxy refused,
+// there is no such host, nothing listens there, or a web site answers), or to wait when the service
+// itself has a problem.
 func (e *Error) elsewhere() string {
 	var refused *proxyError
 	switch {

@@ -2,14 +2,14 @@ package transport
 
 import "time"
 
-// A Share is one process's part of Rate and InFlight, when several processes ask the service at
-// once. The zero Share is all of it.
+// A Share is one process's part of the limits Rate and InFlight, when several processes call the
+// service at the same time. The zero Share is all of it.
 type Share struct {
 	Index int // of this process, from 0
 	Count int // of processes
 }
 
-// divided gives the options of one process.
+// divided returns the options with this process's part of the rate.
 func (o Options) divided() Options {
 	if o.Share.Count > 1 {
 		o.Rate /= float64(o.Share.Count)
@@ -18,7 +18,7 @@ func (o Options) divided() Options {
 	return o
 }
 
-// part gives this process's part of a number of places, which may be none.
+// part returns this process's part of n requests in flight, which may be 0.
 func (s Share) part(n int) int {
 	if s.Count <= 1 {
 		return n
@@ -30,34 +30,35 @@ func (s Share) part(n int) int {
 	return part
 }
 
-// turns are the moments at which one process of several may send. Each has its own, by the wall
-// clock, so that the processes together keep the rate in every second and not in the mean only,
-// whenever each began. Clocks that run apart by d make a second hold what belongs into one and d.
+// turns are the times at which one of several processes may send a request. Each process has time
+// slots of its own on the wall clock. So all processes together keep the rate in each second, and
+// not only on average, whenever each of them was started. When their clocks differ by d, a second
+// may get the requests of 1 s + d.
 type turns struct {
-	pitch, offset time.Duration // 0: any moment
-	last          time.Time
+	interval, offset time.Duration // an interval of 0: any time
+	last             time.Time
 }
 
 func newTurns(s Share, perSecond float64) turns {
 	if s.Count <= 1 {
 		return turns{}
 	}
-	pitch := time.Duration(float64(time.Second) / perSecond)
+	interval := time.Duration(float64(time.Second) / perSecond)
 	// In the middle of its slot: a request that is sent a little late counts in the same second.
-	return turns{pitch: pitch, offset: pitch * time.Duration(2*s.Index+1) / time.Duration(2*s.Count)}
+	return turns{interval: interval, offset: interval * time.Duration(2*s.Index+1) / time.Duration(2*s.Count)}
 }
 
-// after gives the first turn at t or later that wasn't given yet.
+// after returns the first turn at t or later that it hasn't returned yet.
 func (s *turns) after(t time.Time) time.Time {
-	if s.pitch == 0 {
+	if s.interval == 0 {
 		return t
 	}
-	if next := s.last.Add(s.pitch); t.Before(next) {
+	if next := s.last.Add(s.interval); t.Before(next) {
 		t = next
 	}
-	late := (time.Duration(t.UnixNano()) - s.offset) % s.pitch
+	late := (time.Duration(t.UnixNano()) - s.offset) % s.interval
 	if late > 0 {
-		t = t.Add(s.pitch - late)
+		t = t.Add(s.interval - late)
 	}
 	s.last = t
 	return t

@@ -12,12 +12,12 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// An otherForm is how an endpoint's answer looks under another reading of the document. The
-// endpoint has done its work.
+// An otherForm turns an endpoint's answer into what it looks like under another reading of the
+// service's document. It is called after the endpoint has done its work.
 type otherForm func(c *call, value any, err error) (any, error)
 
-// forms are the readings that change nothing but answers: for each topic its endpoints, and the
-// forms by the reading's name. A reading without a form leaves the answer as it is.
+// forms are the readings that change only how answers look: for each topic the endpoints, and an
+// otherForm by the name of the reading. A reading without one leaves the answer as it is.
 var forms = []struct {
 	topic     string
 	endpoints []string // method and path
@@ -87,7 +87,7 @@ var forms = []struct {
 		map[string]otherForm{"wrapped": done(under("signature")), "empty-object": done(nothing), "204": done(none)}},
 }
 
-// read gives an answer the forms of the chosen readings.
+// read applies the otherForms of the chosen readings to an endpoint's answer.
 func (c *call) read(e endpoint, value any, err error) (any, error) {
 	for _, f := range forms {
 		form := f.by[c.s.opts.Readings.Of(f.topic)]
@@ -104,7 +104,7 @@ var noContent = wire.Reply{Status: http.StatusNoContent}
 // pageSize is how many apps a list has under the reading page.
 const pageSize = 2
 
-// done changes answers that aren't errors.
+// done applies change to answers that aren't errors.
 func done(change func(any) any) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
 		if err != nil {
@@ -114,7 +114,7 @@ func done(change func(any) any) otherForm {
 	}
 }
 
-// found changes the answer about an app that is there.
+// found applies change to the answer about an app that exists.
 func found(change func(any) any) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
 		if _, ok := value.(appDetails); !ok {
@@ -124,7 +124,7 @@ func found(change func(any) any) otherForm {
 	}
 }
 
-// absent is the answer about an app that isn't there.
+// absent replaces the answer about an app that doesn't exist: by the error e, or else by instead.
 func absent(instead any, e error) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
 		switch {
@@ -137,7 +137,7 @@ func absent(instead any, e error) otherForm {
 	}
 }
 
-// forgotten is the answer about a ticket whose job is over.
+// forgotten answers with the error e if the ticket is unknown, or if its job is over.
 func forgotten(e *wire.Error) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
 		if err == nil {
@@ -151,7 +151,7 @@ func forgotten(e *wire.Error) otherForm {
 	}
 }
 
-// idle changes the answer to a request that has queued no job.
+// idle applies change to the answer to a request that queued no job.
 func idle(change func(map[string]any)) otherForm {
 	return func(c *call, value any, err error) (any, error) {
 		if o, ok := value.(map[string]any); ok && !c.queued {
@@ -161,7 +161,7 @@ func idle(change func(map[string]any)) otherForm {
 	}
 }
 
-// unlessFailed changes answers of POST /events without a failure.
+// unlessFailed applies change to answers of POST /events that list no failures.
 func unlessFailed(change func(any) any) otherForm {
 	return func(_ *call, value any, err error) (any, error) {
 		if err != nil || len(at("failures")(value).([]any)) > 0 {
@@ -171,7 +171,7 @@ func unlessFailed(change func(any) any) otherForm {
 	}
 }
 
-// firstPage is the list cut off, unless the request says how much of it is wanted.
+// firstPage cuts the list to pageSize apps, unless the request has a limit.
 func firstPage(c *call, value any, err error) (any, error) {
 	if list, ok := value.([]appDetails); ok && c.r.URL.Query().Get("limit") == "" {
 		return list[:min(pageSize, len(list))], err
@@ -179,7 +179,7 @@ func firstPage(c *call, value any, err error) (any, error) {
 	return value, err
 }
 
-// updated is an update's answer in the form of GET.
+// updated answers an update with the app's details, as GET does.
 func updated(c *call, value any, err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -187,18 +187,21 @@ func updated(c *call, value any, err error) (any, error) {
 	return managed(c.app(c.path[0]))
 }
 
+// listed puts an answer into a list of one element.
 func listed(value any) any { return []any{value} }
 
+// nothing answers with an empty object.
 func nothing(any) any { return struct{}{} }
 
+// none answers 204, without a body.
 func none(any) any { return noContent }
 
-// under puts an answer into an object.
+// under puts an answer into an object, as the value of the key name.
 func under(name string) func(any) any {
 	return func(value any) any { return map[string]any{name: value} }
 }
 
-// at takes out what an object has under a name, and under the next one in that.
+// at returns the value that nested objects have under a path of keys.
 func at(names ...string) func(any) any {
 	return func(value any) any {
 		for _, name := range names {
@@ -208,7 +211,7 @@ func at(names ...string) func(any) any {
 	}
 }
 
-// emptyAsNone is 204 for a list that is empty.
+// emptyAsNone answers 204 instead of an empty list.
 func emptyAsNone(value any) any {
 	if len(plain(value).([]any)) == 0 {
 		return noContent
@@ -216,14 +219,14 @@ func emptyAsNone(value any) any {
 	return value
 }
 
-// statusBy is a job's status in other words.
+// statusBy replaces a job's status by what word makes of it.
 func statusBy(value any, word func(string) string) any {
 	o := plain(value).(map[string]any)
 	o["status"] = word(o["status"].(string))
 	return o
 }
 
-// plain is an answer as JSON has it: objects, lists and texts.
+// plain converts an answer to what its JSON decodes to: maps, lists and texts.
 func plain(value any) (out any) {
 	text, err := json.Marshal(value)
 	if err == nil {

@@ -20,12 +20,12 @@ type Fact struct {
 	installs            int
 	clicks, impressions int
 	sessions, dau       int
-	netSpend, netDrift  int // the network's final ad spend, and how far its first word was off, in parts per million
+	netSpend, netDrift  int // the network's final ad spend, and the error of its first figure, in parts per million
 	revenue, adRevenue  int // by activity date
 }
 
-// Values of facts.engagement; users who came by none are organic, or one of the service's own
-// networks has them.
+// Values of the column facts.engagement. EngagementNone is for organic users, and for users of the
+// service's own networks.
 const (
 	EngagementNone = iota
 	EngagementClick
@@ -193,7 +193,7 @@ func spendOf(pricing, installs, clicks, impressions int, r *Random) int {
 		return clicks * r.Between(20_000, 310_000)
 	case PayImpression:
 		return impressions * r.Between(1_500, 9_000)
-	default: // payEvent
+	default: // PayEvent
 		return (installs*3 + 1) * r.Between(90_000, 900_000)
 	}
 }

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// A Restatement changes facts of days that are past: a number of them, or the labels of who brought
-// their users. What partners posted as spend and what testers did stay as they are. The facts as
-// they were are kept, see At.
+// A Restatement changes facts of past days: either one metric (Column), or names of networks,
+// campaigns and the like (Rename). A metric isn't changed in facts of uploaded spend and of test
+// traffic. The old facts are kept, see At.
 type Restatement struct {
 	From, To int               // days since 1970-01-01 UTC
 	Where    map[string]string // only facts whose slices have these values in these columns of TextColumns
-	Column   string            // a key of RestatedColumns; "": Rename
-	Factor   int               // of Million: what becomes of the column
-	Delta    int               // or what is added to one fact a day, the largest; nothing falls below 0
-	Rename   map[string]string // the new value of columns of RenamedColumns
-	Note     string            // what is kept of it for people
+	Column   string            // the metric to change, a key of RestatedColumns; "" with Rename
+	Factor   int               // in millionths: what the column is multiplied by, unless Delta is set
+	Delta    int               // or what is added to the largest fact of each day, down to 0 at least
+	Rename   map[string]string // new values, by column of RenamedColumns
+	Note     string            // free text, kept in the table restatements
 }
 
-// RestatedColumns are what a Restatement can change, by the metric that shows it, with the facts
-// that may have some.
+// RestatedColumns are the metrics that a Restatement can change: for each, the column of facts and
+// the SQL condition for the facts f, with slices d, in which that column may be other than 0.
 var RestatedColumns = map[string]struct{ column, where string }{
 	"installs": {"installs", "1"}, "clicks": {"clicks", "1"}, "impressions": {"impressions", "1"},
 	"base_sessions": {"sessions", "1"},
@@ -37,7 +37,7 @@ var RenamedColumns = []string{"network", "campaign", "campaign_network", "adgrou
 	"creative_network",
 	"source_network", "partner_name", "channel"}
 
-// Validate says what makes a restatement meaningless.
+// Validate returns an error if the restatement contradicts itself or names unknown columns.
 func (r Restatement) Validate() error {
 	known := func(columns map[string]string, list []string) error {
 		for column := range columns {
@@ -62,14 +62,14 @@ func (r Restatement) Validate() error {
 	return errors.Join(known(r.Where, TextColumns), known(r.Rename, RenamedColumns))
 }
 
-// Restate changes the facts from this moment of the emulator's clock on, or from the last
-// restatement's if that is later.
+// Restate applies r. Reports show the new facts from the time at of the emulator's clock, or from
+// the time of the last restatement if that is later.
 func (w *World) Restate(ctx context.Context, at time.Time, r Restatement) error {
 	apps := make([]int, len(w.Account().Apps))
 	for i := range apps {
 		apps[i] = i
 	}
-	r.From, r.To = max(r.From, w.FirstDay), min(r.To, DayOf(at)) // nothing else has facts
+	r.From, r.To = max(r.From, w.FirstDay), min(r.To, DayOf(at)) // other days have no facts
 	if err := w.Ensure(apps, r.From, r.To); err != nil {
 		return err
 	}
@@ -98,7 +98,8 @@ func (w *World) Restate(ctx context.Context, at time.Time, r Restatement) error 
 	return nil
 }
 
-// restate changes a column of the facts.
+// restate changes one metric: in all selected facts by Factor, or in the largest of each day by
+// Delta.
 func (e *Edit) restate(ctx context.Context, number int, at int64, r Restatement) (changed int, err error) {
 	what := RestatedColumns[r.Column]
 	where, args := r.where()
@@ -118,7 +119,8 @@ func (e *Edit) restate(ctx context.Context, number int, at int64, r Restatement)
 	return e.replace(ctx, number, at, what.column+"="+value)
 }
 
-// renameSlices gives the facts slices of other names, which are made for them.
+// renameSlices makes renamed copies of the selected slices, and moves the facts of the
+// restatement's days from the old slices to the copies.
 func (e *Edit) renameSlices(ctx context.Context, number int, at int64, r Restatement) (changed int, err error) {
 	where, args := r.where()
 	const old = "SELECT DISTINCT d.id AS old, 0 AS new FROM facts f JOIN slices d ON d.id IN " +
@@ -142,8 +144,8 @@ func (e *Edit) renameSlices(ctx context.Context, number int, at int64, r Restate
 	return changed, err
 }
 
-// replace keeps the facts of the table restated as they were until now, and sets them to what they
-// are from now on.
+// replace copies the facts whose IDs are in the temporary table restated to past_facts, updates
+// them by the SQL assignments in set, and drops the temporary table.
 func (e *Edit) replace(ctx context.Context, number int, at int64, set string) (changed int, err error) {
 	const these = " WHERE id IN (SELECT id FROM restated)"
 	_, err = e.ExecContext(ctx, "INSERT INTO past_facts SELECT "+FactColumns+", ?, ? FROM facts"+these, number, at)
@@ -161,12 +163,12 @@ func (e *Edit) replace(ctx context.Context, number int, at int64, set string) (c
 	return int(n), err
 }
 
-// days are the facts of the restatement's days.
+// days returns the SQL condition for facts f of the restatement's days.
 func (r Restatement) days() string {
 	return fmt.Sprintf("f.id>=%d AND f.id<%d", FirstFactID(r.From), FirstFactID(r.To+1))
 }
 
-// where are the conditions on fact f and its slice d.
+// where returns the SQL condition for the selected facts f with slices d, and its arguments.
 func (r Restatement) where() (text string, args []any) {
 	text = r.days()
 	for _, column := range slices.Sorted(maps.Keys(r.Where)) {

@@ -13,7 +13,8 @@ type subscriptionEvent struct {
 	arpu        int // revenue of one, in multiples of the slice's revenue per user; 0: the event brings none
 }
 
-// A refund takes revenue back, so that the kinds add up to what is left in the end.
+// subscriptionEvents are the known events. A refund has negative revenue, so that all kinds
+// together add up to the net revenue.
 var subscriptionEvents = []subscriptionEvent{
 	{"activation", "Activation", 9_000, 4},
 	{"billing_retry", "Billing Retry", 2_500, 0},
@@ -34,13 +35,14 @@ var subscriptionEvents = []subscriptionEvent{
 	{"trial_started", "Trial Started", 14_000, 0},
 }
 
-// unknownSubscription is revenue of no known event: there is no count of it.
+// unknownSubscription stands for revenue of no known event. It has a revenue, but no count of
+// events.
 var unknownSubscription = subscriptionEvent{"unknown", "Unknown", 900, 3}
 
-// subscriptionKinds are what brings revenue.
+// subscriptionKinds are the events that have revenue, and unknownSubscription.
 var subscriptionKinds = makeSubscriptionKinds()
 
-// makeSubscriptionKinds are the events that bring revenue, and revenue of no known event.
+// makeSubscriptionKinds makes subscriptionKinds.
 func makeSubscriptionKinds() []subscriptionEvent {
 	var out []subscriptionEvent
 	for _, e := range subscriptionEvents {
@@ -51,12 +53,14 @@ func makeSubscriptionKinds() []subscriptionEvent {
 	return append(out, unknownSubscription)
 }
 
-// revenue is the row expression of what so many of the event bring.
+// revenue returns the row expression for the revenue of a number of events, which is a row
+// expression itself.
 func (e subscriptionEvent) revenue(events string) string {
 	return fmt.Sprintf("%s*d.arpu*(%d)", events, e.arpu)
 }
 
-// sumOf is a formula: pattern, with a verb for the event's slug, of all kinds of revenue added up.
+// sumOf returns the formula that adds up one metric over all subscriptionKinds. pattern is the
+// metric's slug, with %s for the event.
 func sumOf(pattern string) string {
 	var terms []string
 	for _, e := range subscriptionKinds {
@@ -65,11 +69,12 @@ func sumOf(pattern string) string {
 	return strings.Join(terms, "+")
 }
 
-// makeSubscriptionMetrics makes those that are dated by the day on which the event happened.
+// makeSubscriptionMetrics makes the metrics that are dated by the day of the event.
 func makeSubscriptionMetrics() []Metric {
 	var out []Metric
 	for i, e := range append(subscriptionEvents[:len(subscriptionEvents):len(subscriptionEvents)],
 		unknownSubscription) {
+		// Any factor will do that no other metric has.
 		row := share("f.dau", e.ppm, 401+i*14)
 		if e.slug != unknownSubscription.slug {
 			out = append(out, Metric{Slug: "subscrevnt_" + e.slug + "_events",
@@ -86,10 +91,11 @@ func makeSubscriptionMetrics() []Metric {
 		Formula: sumOf("subscrevnt_%s_revenue")})
 }
 
-// subscriptionBases are what a cohort's subscriptions do with age.
+// subscriptionBases are the base quantities of cohort metrics, one for each event: how many of them
+// a cohort has at each age.
 var subscriptionBases = makeSubscriptionBases()
 
-// makeSubscriptionBases are the subscriptions' quantities that grow with a cohort's age.
+// makeSubscriptionBases makes subscriptionBases.
 func makeSubscriptionBases() []CohortBase {
 	var out []CohortBase
 	for i, e := range append(subscriptionEvents[:len(subscriptionEvents):len(subscriptionEvents)],
@@ -100,7 +106,7 @@ func makeSubscriptionBases() []CohortBase {
 	return out
 }
 
-// makeSubscriptionCohortMetrics makes those that are dated by install.
+// makeSubscriptionCohortMetrics makes the metrics that are dated by the day of the install.
 func makeSubscriptionCohortMetrics() []Metric {
 	var out []Metric
 	add := func(d Metric) {
@@ -115,14 +121,14 @@ func makeSubscriptionCohortMetrics() []Metric {
 		add(Metric{Slug: slug + "_{p}", Label: label, Row: "{inside:subscription_" + e.slug + "}"})
 		add(Metric{Slug: slug + "_total_{p}", Label: label + " Total", Row: "{until_end:subscription_" + e.slug + "}"})
 	}
-	var ofOld []string
+	var totals []string
 	for _, e := range subscriptionKinds {
 		slug, label := "subscription_"+e.slug+"_revenue", "{P} Subscription "+e.label+" Revenue"
 		add(Metric{Slug: slug + "_{p}", Label: label, Kind: Money,
 			Row: e.revenue("{inside:subscription_" + e.slug + "}")})
 		total := e.revenue("{until_end:subscription_" + e.slug + "}")
 		add(Metric{Slug: slug + "_total_{p}", Label: label + " Total", Kind: Money, Row: total})
-		ofOld = append(ofOld, total)
+		totals = append(totals, total)
 	}
 	add(Metric{Slug: "subscription_revenue_{p}", Label: "{P} Subscription Revenue", Kind: Money,
 		Formula: sumOf("subscription_%s_revenue_{p}")})
@@ -130,11 +136,11 @@ func makeSubscriptionCohortMetrics() []Metric {
 		Formula: sumOf("subscription_%s_revenue_total_{p}")})
 	add(Metric{Slug: "subscription_subscription_revenue_total_in_cohort_{p}",
 		Label: "{P} Subscription Revenue Total In Cohort", Kind: Money,
-		Row: "({age}>={start})*(" + strings.Join(ofOld, "+") + ")"})
+		Row: "({age}>={start})*(" + strings.Join(totals, "+") + ")"})
 	add(Metric{Slug: "subscription_roas_{p}", Label: "{P} Subscription ROAS", Kind: Ratio,
 		Formula: "subscription_revenue_total_{p}/cost"})
 	for _, to := range subscriptionEvents {
-		rate := func(from, label, under string) { // pickers have the two that subscriptions begin with
+		rate := func(from, label, under string) { // the pickers show only the rates from installs and from trials
 			add(Metric{Slug: "subscription_" + from + "_to_" + to.slug + "_rate_{p}",
 				Label: "{P} Subscription " + label + " to " + to.label + " Rate",
 				Kind:  Ratio, Hidden: from != "install" && from != "trial_started",

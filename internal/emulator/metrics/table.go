@@ -44,16 +44,17 @@ var metricTables = sync.OnceValue(func() [][]Metric {
 		makeSubscriptionCohortMetrics()}
 })
 
-// innerMetrics serve formulas and can't be asked for.
+// innerMetrics are used by formulas only; no report can ask for them.
 var innerMetrics = []Metric{
 	{Slug: "daily_users", Kind: Money, Row: "{users}"}, // in millionths, as amounts are
 	{Slug: "active_days", Row: "{active_days}"},
 	{Slug: "install_sessions_{p}", Row: "({start}=0)*f.installs"}, // the sessions that are the installs themselves
 }
 
-// share is a part of a base column in parts per million, rounded up or down by the row's salt:
-// small rows keep their expectation, and the same row always rounds the same way. Different factors
-// keep metrics apart.
+// share returns SQL for a part of a base column, in parts per million. The row's salt decides
+// whether it is rounded up or down, so that many small rows add up to the right sum, and the same
+// row is always rounded the same way. Metrics with different factors are rounded independently of
+// each other.
 func share(column string, ppm, factor int) string {
 	return fmt.Sprintf("((%s*%d+(f.salt*%d)%%1000000)/1000000)", column, ppm, factor)
 }

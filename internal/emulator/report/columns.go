@@ -10,16 +10,16 @@ import (
 
 // column is a column of a report's answer. JSON and Parquet always head it by its slug.
 type column struct {
-	slug  string              // as a drift fault leaves it
+	slug  string              // with the change of a drift fault
 	head  string              // in the CSV's first line
-	cell  int                 // of a row; -1 for the zeros of a drift's extra column
+	cell  int                 // its index in a row; -1 for the extra column of a drift fault, which has zeros
 	show  func(string) string // of a dimension: its value as the service writes it; nil: as it is
 	text  bool                // a dimension
 	whole bool                // a metric of integers
 	unit  metrics.Unit
 }
 
-// reportColumns lays out an answer's columns after the request's drift fault, if it has one.
+// reportColumns returns the columns of an answer, changed by the drift fault f if that is one.
 func (q *request) reportColumns(units []metrics.Unit, f *wire.Fault) []column {
 	slugs, labels := q.Names()
 	var out []column
@@ -60,7 +60,8 @@ func (c column) value(row []any) any {
 	return row[c.cell]
 }
 
-// readRows reads the request of a report that isn't served in bulk mode; after nil it is answered.
+// readRows reads the request for a report, and refuses it in bulk mode. If it returns nil, it has
+// already answered with an error.
 func (s *Service) readRows(x *wire.Exchange, r *http.Request) *request {
 	if s.opts.Bulk > 0 {
 		x.Fail(wire.BadRequest("%s isn't served in bulk mode: only csv_report is", r.URL.Path))

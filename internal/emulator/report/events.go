@@ -25,7 +25,7 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 		x.Fail(bad)
 		return
 	}
-	// The latter in documents of 2023.
+	// In documents of 2023 the parameter is named event__contains.
 	contains := strings.TrimSpace(cmp.Or(q.Get("events__contains"), q.Get("event__contains")))
 	apps := filterList(q.Get("app_token__in"))
 	records := []facts.Event{}
@@ -61,7 +61,7 @@ func (s *Service) serveEvents(x *wire.Exchange, r *http.Request) {
 	}
 	body := x.Body(r, "application/json")
 	if err := json.NewEncoder(body).Encode(eventsAnswer(records, x.Readings)); err == nil {
-		_ = body.Close() // the client is gone: nothing to tell it
+		_ = body.Close() // an error means that the client is gone
 	}
 }
 

@@ -14,13 +14,14 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// dimensionOps are the filters d__op of dimensions; those of metrics are metrics.MetricOps.
+// dimensionOps are the operators of filters <dimension>__op; those of metrics are
+// metrics.MetricOps.
 var dimensionOps = []string{"in", "not_in", "contains", "exclude", "starts_with", "not_starts_with", "ends_with",
 	"not_ends_with"}
 
-// readFilters reads os_names, drilldown and every <d>__op and <m>__op; all of them must hold.
-// Filters of nothing known are refused, and so are operators that there aren't: an answer that
-// isn't filtered would be another one than was asked for.
+// readFilters reads os_names, drilldown and every <dimension>__op and <metric>__op; a row must
+// pass all of them. Unknown names and operators are errors: ignoring them would give an answer
+// with too many rows.
 func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 	filters := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -67,16 +68,16 @@ func (s *Service) readFilters(q *request, v url.Values) *wire.Error {
 	return nil
 }
 
-// newerTrackers are networks whose trackers are newer than the filter of trackers that the service
-// applies without a list of apps. Source: one author of a client has seen newer trackers missing
-// then.
+// newerTrackers are networks that are missing from a report without app_token__in, under the
+// reading that a list of apps is needed: the service then filters by a list of trackers that lacks
+// newer ones. Source: the author of a client saw them missing.
 var newerTrackers = []string{"AppLovin", "TikTok for Business"}
 
-// withoutData is the token of an app that some readings list, and that there is no data of.
+// withoutData is the token of an app that exists under some readings but has no data.
 const withoutData = "0app0no0data"
 
-// readFilter reads one filter: of a dimension into Filters, of a metric into Bounds. An empty value
-// is no filter.
+// readFilter adds one filter to q: of a dimension to q.Filters, of a metric to q.Bounds. An empty
+// value adds none.
 func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	_, ofMetric := metrics.MetricOps[op]
 	ofDimension := slices.Contains(dimensionOps, op)
@@ -139,9 +140,9 @@ func (s *Service) readFilter(q *request, target, op, value string) *wire.Error {
 	return nil
 }
 
-// filterList splits a comma list. An entry stands for itself and for what is left without the
-// blanks and the quotes around it, because people write blanks after commas, dashboards quote all
-// values, and campaigns have both in their names. Within quotes a comma belongs to the value.
+// filterList splits a comma-separated list. It returns each entry as it stands, and also without
+// the blanks and quotes around it, because people write blanks after commas, dashboards quote
+// values, and names of campaigns may have both. A comma within quotes belongs to the value.
 func filterList(s string) []string {
 	out := splitList(s)
 	more := append(strings.Split(s, ","), quotedValues(s)...)
@@ -153,7 +154,7 @@ func filterList(s string) []string {
 	return out
 }
 
-// quotedValues are the values of a comma list that stand in quotes, without them.
+// quotedValues returns the quoted values of a comma-separated list, without their quotes.
 func quotedValues(s string) (out []string) {
 	for s != "" {
 		if s = strings.TrimLeft(s, " "); strings.HasPrefix(s, `"`) {
@@ -170,8 +171,8 @@ func quotedValues(s string) (out []string) {
 	return out
 }
 
-// channelIDs are the IDs of channels in the forms of the dashboard: partner_34, 34, and several of
-// one channel between bars.
+// channelIDs returns channel IDs in the form partner_34. The dashboard also writes 34, and several
+// IDs of one channel separated by bars: 34|35.
 func channelIDs(list []string) (out []string) {
 	for _, entry := range list {
 		for id := range strings.SplitSeq(entry, "|") {

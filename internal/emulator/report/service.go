@@ -30,9 +30,10 @@ import (
 // Prefix begins the path of every report.
 const Prefix = "/reports-service/"
 
-// Options say how reports are served. Their fields are those of Options.
+// Options say how reports are served. Fields without a comment mean what those of emulator.Options
+// do.
 type Options struct {
-	MaxPairs int
+	MaxPairs int // most pairs of app and day in a query, a greater one gets a 504; 0: any number
 	Bulk     int
 	Settle   func() error // brings the facts up to date before a report reads them
 	Readings reading.Set  // how the service does what its document leaves open
@@ -41,7 +42,7 @@ type Options struct {
 }
 
 // Service answers what is under /reports-service/ from a world's facts. Each request is answered by
-// a copy, whose account and glossary stay what they were when it came.
+// a copy of it, with the account and the glossary of the moment at which the request came.
 type Service struct {
 	opts     Options
 	world    *facts.World
@@ -91,7 +92,8 @@ func (s *Service) serveCSV(x *wire.Exchange, r *http.Request) {
 	}
 }
 
-// read reads and checks the request of a report; after nil it is answered.
+// read parses and checks the query of a report. When it returns nil, it has already answered with
+// the error.
 func (s *Service) read(x *wire.Exchange, r *http.Request) *request {
 	q, bad := s.parse(r.URL.Query(), s.opts.Now())
 	if bad != nil {
@@ -106,9 +108,9 @@ func (s *Service) read(x *wire.Exchange, r *http.Request) *request {
 	return q
 }
 
-// stream makes the facts that the query needs, then hands the rows over as SQLite yields them, or
-// as a silent fault has them, standing on the first one. A CSV or Parquet report without rows is
-// answered here.
+// stream generates the facts that the query needs, and calls write with its rows, which stand on
+// the first one. Rows come as SQLite yields them, or falsified when a silent fault is scripted. A
+// report without rows is answered here, unless the query wants a whole one.
 func (s *Service) stream(x *wire.Exchange, r *http.Request, q *request,
 	write func(metrics.Statement, *answerRows) error) error {
 	s.leaveOut(q, r.URL.Query(), x.Fault)
@@ -140,8 +142,8 @@ func (s *Service) noRows(x *wire.Exchange, r *http.Request, q *request, st metri
 	return body.Close()
 }
 
-// run makes the facts of the query's days, those of posted spend too, and hands over the rows of
-// its SQL.
+// run generates the facts of the query's days, brings posted spend up to date, and calls use with
+// the rows of the query's SQL.
 func (s *Service) run(ctx context.Context, q *metrics.Query, use func(metrics.Statement, *sql.Rows) error) error {
 	for _, part := range q.Spans() {
 		days := part.UTCDays()
@@ -159,12 +161,13 @@ func (s *Service) run(ctx context.Context, q *metrics.Query, use func(metrics.St
 	return s.world.Store.Query(ctx, st.Text, st.Args, func(rows *sql.Rows) error { return use(st, rows) })
 }
 
-// end answers an error of stream.
+// end handles an error of stream: it answers with it, or breaks the connection off when part of the
+// answer was already sent or the client has gone.
 func (s *Service) end(x *wire.Exchange, r *http.Request, err error) {
 	if err == nil {
 		return
 	}
-	gone := r.Context().Err() != nil // the client is, or this server is being closed
+	gone := r.Context().Err() != nil // the client has gone, or this server is being closed
 	if !gone {
 		s.opts.Logger.Error("report failed", "path", r.URL.Path, "query", r.URL.RawQuery, "error", err)
 	}
@@ -183,6 +186,7 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 	err := rows.each(func(row []any) error {
 		for _, c := range columns {
 			if text, ok := c.value(row).(string); ok {
+				// A reading or fault under test: the text ends in the middle of a UTF-8 character.
 				if w.form.cut && c.slug == "campaign" {
 					text += "\xc3"
 				}
@@ -191,6 +195,7 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 				return fmt.Errorf("column %s: %w", c.slug, err)
 			}
 		}
+		// Another one: each line has a cell more than the header.
 		if w.form.more {
 			w.text("-")
 		}
@@ -205,8 +210,8 @@ func writeRows(x *wire.Exchange, r *http.Request, q *request, units []metrics.Un
 	return body.Close()
 }
 
-// driftColumn is the index of the column that a fault is about if it is one of drift; without a
-// fault it is -1.
+// driftColumn returns the index of the column that a fault changes: the one that it names, or the
+// last one when the report doesn't have that. Without a fault it is -1.
 func (q *request) driftColumn(f *wire.Fault) int {
 	if f == nil {
 		return -1

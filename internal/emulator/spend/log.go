@@ -10,30 +10,31 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/store"
 )
 
-// Schema is the log of all that was answered 200, in order of arrival, as lines of JSON. The books
-// are what comes of it. See store.Log.
+// Schema makes the table of the log: all records that were answered 200, in order of arrival, as
+// lines of JSON. The books (the spend that reports show) are rebuilt from it. See store.Log.
 const Schema = `
 CREATE TABLE spend (id INTEGER PRIMARY KEY, lines TEXT);`
 
-// logLine is a record in the log.
+// logLine is one record of spend in the log.
 type logLine struct {
 	Received int64  `json:"received"` // seconds since 1970
 	Values   params `json:"values"`
 }
 
-// keepRecord hands a record to the log.
+// keepRecord adds a record to the log. It returns nil when there is no log.
 func (b *books) keepRecord(rec record, now time.Time) *store.Batch {
 	if b.keep == nil {
 		return nil
 	}
 	line, err := json.Marshal(logLine{now.Unix(), rec.values()})
 	if err != nil {
-		panic(err) // texts and a number
+		panic(err) // can't happen: the line is texts and a number
 	}
 	return b.keep.Add(line)
 }
 
-// openBooks reads the log of a kept file. Books of a private file need no log.
+// openBooks rebuilds the books from the log, if the database file is one that is kept. A file that
+// is deleted at the end needs no log.
 func (s *Service) openBooks() error {
 	if !s.opts.Kept {
 		return nil
@@ -45,6 +46,8 @@ func (s *Service) openBooks() error {
 	return nil
 }
 
+// bookAgain books one line of the log as of the time at which it was received.
+// bookAgain books one line of the log as of the time at which it was received.
 func (s *Service) bookAgain(line string) error {
 	var l logLine
 	if err := json.Unmarshal([]byte(line), &l); err != nil {
@@ -52,7 +55,7 @@ func (s *Service) bookAgain(line string) error {
 	}
 	rec, refused := l.Values.check()
 	if refused != "" {
-		return fmt.Errorf("a record that isn't one: %s", refused)
+		return fmt.Errorf("an invalid record: %s", refused)
 	}
 	now := time.Unix(l.Received, 0)
 	e, found := s.world.FindEngagement(rec.costID, now)

@@ -32,16 +32,16 @@ const (
 	DriftExtra   = "extra"   // a column "extra" of zeros is appended
 )
 
-// Fault is one line of a fault script. Path, MinDays and Query say which requests it looks at, all
-// but admin calls; Nth, Every and Times say which of those it strikes, see faults.Schedule. Of
-// several that strike at one request the first is taken.
+// Fault is one line of a fault script. Path, MinDays and Query select the requests that it may
+// apply to; admin calls are never selected. Nth, Every and Times choose among those, see
+// faults.Schedule. If several faults apply to one request, the first of them is used.
 //
-// The silent faults look only at reports, of those only at what Of says, and change only what the
-// report says.
+// A silent fault changes only the content of a report, so that the answer still looks right. Of
+// says which reports it applies to.
 //
-// A report is never made under a fault that answers in its place. The other endpoints do what is
-// asked under slow, cut, empty and lost, and don't under status, reset and html; drift means
-// nothing to them.
+// When a fault answers in place of a report, the report isn't computed. The other endpoints carry
+// out the request under slow, cut, empty and lost, and don't under status, reset and html; they
+// ignore drift.
 type Fault struct {
 	Nth     int    `json:"nth,omitempty"`
 	Every   int    `json:"every,omitempty"`
@@ -51,21 +51,21 @@ type Fault struct {
 	Query   string `json:"query,omitempty"`    // only requests whose decoded query contains this
 
 	Kind       FaultKind     `json:"kind"`
-	Status     int           `json:"status,omitempty"`      // faultStatus, faultLost: 400 to 599
-	RetryAfter int           `json:"retry_after,omitempty"` // faultStatus: seconds; 0 sends no Retry-After
-	Delay      time.Duration `json:"-"`                     // faultSlow; in JSON "delay": "1.5s"
-	// faultSlow: wait anything up to Delay, the same in each run.
+	Status     int           `json:"status,omitempty"`      // kinds status, lost: 400 to 599
+	RetryAfter int           `json:"retry_after,omitempty"` // kinds status, lost: seconds; 0 sends no Retry-After
+	Delay      time.Duration `json:"-"`                     // kind slow; in JSON "delay": "1.5s"
+	// Kind slow: wait a random time of at most Delay, the same in each run.
 	Random     bool   `json:"random,omitempty"`
-	AfterBytes int64  `json:"after_bytes,omitempty"` // faultCut
-	Drift      string `json:"drift,omitempty"`       // faultDrift
-	Column     string `json:"column,omitempty"`      // faultDrift, faultHalve
+	AfterBytes int64  `json:"after_bytes,omitempty"` // kind cut
+	Drift      string `json:"drift,omitempty"`       // kind drift
+	Column     string `json:"column,omitempty"`      // kinds drift, halve
 
 	Of       string            `json:"of,omitempty"`        // silent faults: OfRows, OfTotals or OfAny
 	Where    map[string]string `json:"where,omitempty"`     // only rows that have these values in these dimensions
 	EveryRow int               `json:"every_row,omitempty"` // only each k-th of them, the k-th first
-	Rows     int               `json:"rows,omitempty"`      // faultCutRows
-	Day      string            `json:"day,omitempty"`       // faultDropDay: YYYY-MM-DD
-	App      string            `json:"app,omitempty"`       // faultDropApp: its token
+	Rows     int               `json:"rows,omitempty"`      // kind cut_rows
+	Day      string            `json:"day,omitempty"`       // kind drop_day: YYYY-MM-DD
+	App      string            `json:"app,omitempty"`       // kind drop_app: the app's token
 }
 
 type plainFault Fault
@@ -129,8 +129,8 @@ func (f *Fault) Refuses() bool {
 // Drifts reports whether the fault changes a report's columns in this way.
 func (f *Fault) Drifts(how string) bool { return f != nil && f.Kind == FaultDrift && f.Drift == how }
 
-// Instead answers a request for a report in place of the endpoint, when the request's fault asks
-// for that. A report changes nothing, so that a lost one needn't be made.
+// Instead applies the request's fault before a report is computed. It returns true when the fault
+// has answered, and no report is needed. That includes lost: a report has no effect to carry out.
 func (x *Exchange) Instead(r *http.Request) (answered bool) {
 	if x.Fault == nil {
 		return false
@@ -150,8 +150,8 @@ func (x *Exchange) Instead(r *http.Request) (answered bool) {
 	}
 }
 
-// Struck answers in place of an endpoint that would change something, when the request's fault asks
-// for that: nothing is done then.
+// Struck applies the request's fault before an endpoint that changes something does its work. It
+// returns true when the fault has answered, and nothing may be done. say makes the error's body.
 func (x *Exchange) Struck(r *http.Request, say scripted) (answered bool) {
 	if x.Fault == nil {
 		return false
@@ -173,7 +173,8 @@ func (x *Exchange) Struck(r *http.Request, say scripted) (answered bool) {
 	return false
 }
 
-// Deliver sends the answer of what was done, or what the request's fault makes of it.
+// Deliver sends the reply of an endpoint that has done its work. The faults lost, empty and cut
+// take effect here.
 func (x *Exchange) Deliver(a Reply, say scripted) {
 	f := x.Fault
 	if f == nil {

@@ -103,7 +103,7 @@ func (x *Exchange) send(a Reply) {
 	_, _ = x.Write(a.Body) // a client that is gone needs no answer
 }
 
-// read is the error in the form of the chosen reading.
+// read returns an error's reply in the form that errors have under the chosen reading.
 func (a Reply) read(chosen reading.Set) Reply {
 	const plain, page = "text/plain; charset=utf-8", "text/html; charset=utf-8"
 	switch form := chosen.Of(reading.ErrorBody); form {
@@ -142,8 +142,8 @@ func (x *Exchange) retryAfter(seconds int) {
 	}
 }
 
-// scripted makes the answer of a fault that asks for a status. Each endpoint has a way of its own
-// to say an error.
+// scripted makes the error reply of a fault that sets a status. Error bodies differ between
+// endpoints, so that each passes a function of its own.
 type scripted func(status, retryAfter int) Reply
 
 // ScriptedError is the way of reports and app automation: the service's error body.

@@ -1,8 +1,8 @@
-// Package keys counts rows that have the key of another. Without it, a row that comes twice would
-// be published twice wherever no total tells that it is too much.
+// Package keys counts duplicate rows: those whose key an earlier row has too. Without it, a row
+// that the service sends twice would be published twice wherever there is no total to compare with.
 //
-// Keys are known by hashes of 64 bits: of ten million rows two that differ have one hash in one of
-// 400,000 answers.
+// Only 64-bit hashes of the keys are compared. In an answer of ten million rows, the chance that
+// two different keys have the same hash is about 1 in 400,000.
 package keys
 
 import "math/bits"
@@ -15,13 +15,15 @@ type Keys struct {
 	rows int
 }
 
-// mostPile is how many hashes are compared at once, about.
+// mostPile is about how many hashes are compared at once, so that they fit into a core's cache.
+// pileBits is its logarithm to base 2.
 const (
 	pileBits = 15
 	mostPile = 1 << pileBits
 )
 
-// mostChunk is how many hashes a piece of memory holds, at most: that of few rows is small.
+// mostChunk is the most hashes that one slice of memory holds; when there are few rows it is
+// smaller.
 const mostChunk = 1 << 9
 
 // Add adds the hashes of some rows.
@@ -43,6 +45,8 @@ func (k *Keys) Add(hashes []uint64, rows []int32) {
 	}
 }
 
+// next puts the last chunk to the full ones and continues with chunk.
+// next puts the last chunk to the full ones and continues with chunk.
 func (k *Keys) next(chunk []uint64) {
 	if len(k.last) > 0 {
 		k.full = append(k.full, k.last)
@@ -50,8 +54,9 @@ func (k *Keys) next(chunk []uint64) {
 	k.last = chunk
 }
 
-// Repeated counts the hashes that were there before, and empties k. Many are first put into piles
-// by their first bits, and each is compared in a core's cache.
+// Repeated counts the hashes that equal an earlier one, and empties k. Many hashes are first
+// divided into piles by their highest bits, so that each pile can be compared within a core's
+// cache.
 func (k *Keys) Repeated(s *Scratch) (n int64) {
 	k.next(nil)
 	chunks, piles := k.full, make([]Keys, 1<<bits.Len(uint(k.rows/mostPile)))
@@ -70,7 +75,8 @@ func (k *Keys) Repeated(s *Scratch) (n int64) {
 	return n
 }
 
-// split puts hashes into piles, whose memory is spare or new, and gives what is still spare.
+// split divides hashes among the piles. It reuses the spare chunks before it makes new ones, and
+// returns those that are left.
 func split(piles []Keys, hashes []uint64, spare [][]uint64) [][]uint64 {
 	shift := bits.LeadingZeros64(uint64(len(piles)-1)) % 64
 	for _, h := range hashes {
@@ -92,9 +98,9 @@ func split(piles []Keys, hashes []uint64, spare [][]uint64) [][]uint64 {
 // Keys, one after the other.
 type Scratch struct{ slots []uint64 }
 
-// repeated counts the hashes that were there before, and empties the pile. A turn is done with the
-// first hash of those that share a slot, and with all that equal it; the others are left to the
-// next turn, in which other bits of theirs choose the slot.
+// repeated counts the hashes of a pile that equal an earlier one, and empties the pile. It works in
+// turns: the first hash that falls into a slot takes it, hashes equal to it are counted, and
+// different ones are left for the next turn, in which other bits of theirs choose the slot.
 func (s *Scratch) repeated(pile [][]uint64) (n int64) {
 	left := 0
 	for _, hashes := range pile {
@@ -117,9 +123,10 @@ func (s *Scratch) repeated(pile [][]uint64) (n int64) {
 	return n
 }
 
-// compare counts the hashes that are in their slots already, and moves those whose slots have
-// others to the front. It has no branch that a core would guess wrong. A slot with 0 is free, so
-// that a hash of 0 is taken for 1.
+// compare does one turn with one chunk. It counts the hashes that are in their slots already
+// (again), and moves those whose slots hold a different hash to the front of hashes (others). The
+// loop has no branches, which a processor would often predict wrongly. A slot of 0 is free, so a
+// hash of 0 is treated as 1.
 func compare(slots, hashes []uint64, turn int) (others, again int) {
 	for _, h := range hashes {
 		h = max(h, 1)

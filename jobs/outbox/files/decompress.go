@@ -20,14 +20,15 @@ const (
 	// have come out. Records have random identifiers, and don't reach 20.
 	mostExpanded = 200
 	freeExpanded = 16 << 20
-	// largestWindow of zstd is memory. Up to zstd -19 a file needs 8 MiB.
+	// largestWindow is the largest zstd window that is accepted, because it is held in memory.
+	// Files packed by up to zstd -19 need 8 MiB.
 	largestWindow = 32 << 20
 
 	readAhead = 64 << 10
 )
 
-// decompress gives what is inside gzip or zstd, one layer, and what is in neither as it is. done
-// frees the memory.
+// decompress returns the content of a gzip or zstd stream (one layer), and any other stream as it
+// is. The caller calls done to free the decoder's memory.
 func decompress(in io.Reader) (plain *bufio.Reader, done func(), err error) {
 	counted := &counter{r: in}
 	raw := bufio.NewReaderSize(counted, readAhead)
@@ -55,7 +56,7 @@ func decompress(in io.Reader) (plain *bufio.Reader, done func(), err error) {
 	return bufio.NewReaderSize(&expanding{r: inner, packed: counted}, readAhead), done, nil
 }
 
-// counter counts what is read of a file as it is stored.
+// counter counts the bytes that are read of the file as it is stored, before decompression.
 type counter struct {
 	r io.Reader
 	n int64
@@ -67,7 +68,8 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// expanding stops at a file that is small only as long as it isn't read.
+// expanding protects against decompression bombs: it fails when a file grows to more than
+// mostExpanded times its stored size.
 type expanding struct {
 	r      io.Reader
 	packed *counter
@@ -86,8 +88,9 @@ func (e *expanding) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openZip copies the file into dir, because a zip is read from its end, and opens the workbook, or
-// the one file, that it is.
+// openZip opens an Excel workbook, or the one file of a ZIP archive. It copies the input into dir
+// first, because a zip is read from its end. zipped means that the input itself comes from a ZIP
+// archive.
 func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done func(), err error) {
 	file, err := os.CreateTemp(dir, "files-*.xlsx")
 	if err != nil {
@@ -136,13 +139,13 @@ func openZip(in io.Reader, m Mapping, dir string, zipped bool) (r rows, done fun
 		return nil, nil, fmt.Errorf("is a ZIP archive whose file can't be read: %w", err)
 	}
 	unpacked := &expanding{r: inner, packed: &counter{n: int64(min(only.CompressedSize64, largestBook))}}
-	// Only read.
+	// The error of inner.Close can be ignored: the file is only read.
 	r, closed, err := openPlain(bufio.NewReaderSize(unpacked, readAhead), func() { _ = inner.Close() }, m, dir, true)
 	return r, func() { closed(); remove() }, err
 }
 
-// only gives the one file of a ZIP archive that somebody has packed; nil: it is an Excel file. Any
-// other is named as what it is.
+// only returns the file of a ZIP archive that holds exactly one; nil: the archive is an Excel
+// workbook. For any other archive the error says what it is.
 func (b *workbook) only() (only *zip.File, err error) {
 	packed := 0
 	for _, f := range b.zip.File {
@@ -151,7 +154,7 @@ func (b *workbook) only() (only *zip.File, err error) {
 		case f.Name == "xl/workbook.bin":
 			return nil, errors.New("is an XLSB file, Excel's binary form; save it as XLSX or CSV")
 		case f.Name == "_rels/.rels" || f.Name == "[Content_Types].xml":
-			only, packed = nil, -mostParts
+			only, packed = nil, -mostParts // a workbook: packed stays below 0
 		case f.Name == "mimetype":
 			return nil, errors.New("is an OpenDocument file, such as ODS; save it as XLSX or CSV")
 		case strings.HasSuffix(f.Name, ".iwa"):
@@ -176,7 +179,8 @@ func (b *workbook) only() (only *zip.File, err error) {
 	return only, nil
 }
 
-// entries counts the marks of a zip's parts in what it is given, before the directory takes memory.
+// entries counts a zip's directory entries, by their signature, while the file is copied, so that
+// one with too many is refused before its directory is read into memory.
 type entries struct {
 	n    int
 	tail []byte

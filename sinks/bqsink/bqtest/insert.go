@@ -79,6 +79,8 @@ var (
 	updateOptions      = []string{"ALLOW_FIELD_ADDITION", "ALLOW_FIELD_RELAXATION"}
 )
 
+// checkLoad refuses a load configuration that BigQuery refuses or bqtest doesn't have, fills in
+// the defaults, and returns the job's location.
 func (s *Server) checkLoad(c *call, load *bq.JobConfigurationLoad, location string) (string, *refusal) {
 	dst := load.DestinationTable
 	if dst == nil || dst.DatasetId == "" || dst.TableId == "" {

@@ -12,15 +12,15 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A list is all that there is: the catalogue, and what the service says of the account when it was
-// asked.
+// A list holds the fields that the command can show: those of the program's catalogue and, when the
+// service was asked, those that it lists for the account.
 type list struct {
 	source string // where the list is from, for people
 
-	asked  bool            // the service gave its lists of fields, so what isn't in had isn't in them
-	had    map[string]bool // lines of the catalogue, and names, that the service lists
-	said   map[string]listed
-	only   []string // names that the service lists and the catalogue lacks, sorted
+	asked  bool              // the service gave its lists of fields; what had lacks isn't in them
+	had    map[string]bool   // names that the service lists, and the catalogue's patterns for them
+	said   map[string]listed // what the service says of each name that it lists
+	only   []string          // names that the service lists and the catalogue lacks, sorted
 	events []entry
 }
 
@@ -35,9 +35,9 @@ const dimensions = "dimensions"
 // lists are the service's lists of what a report can have.
 var lists = []string{dimensions, "overview_metrics", "cohort_metrics", "skad_metrics", "event_metrics", "cost_metrics"}
 
-// ask asks the service for its lists of fields and the account's events. An account without the
-// lists is no fault, because the interface doesn't promise them; then the events show whether the
-// token is good.
+// ask fetches the service's lists of fields and the account's events. It is no error when the
+// service has no such lists (400 or 404), because its API doesn't promise them. The request for the
+// events then shows whether the token is valid.
 func (l *list) ask(ctx context.Context, client *adjust.Client) error {
 	theirs, err := client.FiltersData(ctx, lists)
 	var answer *adjust.Error
@@ -64,7 +64,8 @@ func (l *list) ask(ctx context.Context, client *adjust.Client) error {
 	return nil
 }
 
-// take sorts the service's names by the line of the catalogue that stands for each.
+// take stores the names that the service lists. For each it looks up the catalogue's entry; names
+// without one go into only.
 func (l *list) take(theirs map[string][]adjust.Filter) {
 	l.asked, l.had, l.said = true, map[string]bool{}, map[string]listed{}
 	for name, items := range theirs {
@@ -89,8 +90,9 @@ func (l *list) take(theirs map[string][]adjust.Filter) {
 	l.only = slices.Compact(l.only)
 }
 
-// has tells whether the service lists a field, or one like it, because it lists cohorts by the
-// usual periods only. An event's metric is one of the account when the event is.
+// has tells whether the service lists a field. A field with a pattern counts as listed when any
+// field of that pattern is, because the service lists cohort metrics for the usual periods only.
+// The metric of a particular event counts only when the account has that event.
 func (l *list) has(f catalog.Field) bool {
 	like := f.Pattern != "" && l.had[f.Pattern]
 	if like && strings.HasPrefix(f.Pattern, "{e}") && !strings.HasPrefix(f.Slug, "{e}") {
@@ -103,7 +105,8 @@ func (l *list) has(f catalog.Field) bool {
 	return like || l.had[f.Slug]
 }
 
-// lone is a field that only the service has, made of what it says of it.
+// lone returns a field that the service lists and the catalogue lacks, as the service describes it.
+// It returns false for any other name.
 func (l *list) lone(name string) (catalog.Field, bool) {
 	if _, found := slices.BinarySearch(l.only, name); !found {
 		return catalog.Field{}, false

@@ -33,7 +33,7 @@ const messages = "DAGSTER_PIPES_MESSAGES"
 
 // A Pipes is a step that waits for this process. A nil one is none.
 type Pipes struct {
-	wire.Deaf
+	wire.NoListener
 	step step
 	to   io.Writer
 	file string // messages are added to it; empty: they go to the writer

@@ -82,7 +82,7 @@ func TestOpen(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"asset_keys": ["a"], "partition_key": "2026-01-31"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := Listen(lookup(nil), nil, nil); l != (wire.Deaf{}) || err != nil {
+	if l, err := Listen(lookup(nil), nil, nil); l != (wire.NoListener{}) || err != nil {
 		t.Error("without Dagster", l, err)
 	}
 	to := filepath.Join(dir, "messages")

@@ -51,7 +51,7 @@ func (p *Pipes) message(method string, params any) error {
 func Listen(lookup func(string) (string, bool), stdout, stderr io.Writer) (wire.Listener, error) {
 	p, err := Open(lookup, stdout, stderr)
 	if p == nil || err != nil {
-		return wire.Deaf{}, err
+		return wire.NoListener{}, err
 	}
 	return p, p.message("opened", map[string]any{"extras": map[string]any{}})
 }

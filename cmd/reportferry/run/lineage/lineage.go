@@ -1,7 +1,8 @@
-// Package lineage tells a catalogue of OpenLineage which job fills which table, and when. Without
-// it, the tables of a warehouse would begin nowhere in the graph that others look at.
+// Package lineage sends OpenLineage events, which tell a data catalogue which job fills which
+// table, and when. Without it, the catalogue's graph wouldn't show where the tables of a warehouse
+// come from.
 //
-//	a run begins ─ START  ─┐
+//	a run begins ─ START ───────────────────┐
 //	a run ends ─── COMPLETE, ABORT or FAIL ─┴─▶ OPENLINEAGE_URL, one event a job
 package lineage
 
@@ -23,16 +24,17 @@ import (
 // A catalogue is where events go, as OpenLineage's own variables say
 // (https://openlineage.io/docs/client/python/configuration).
 type catalogue struct {
-	wire.Deaf
-	address   string
-	key       string // empty: none is sent
-	namespace string
-	parent    []string // namespace, name and run ID; none: nobody has begun this run
-	version   string
-	http      *notify.Poster
+	wire.NoListener // ignores the events that have no method here
+	address         string
+	key             string // empty: none is sent
+	namespace       string
+	parent          []string // namespace, name and run ID of the run that started this one; nil: none did
+	version         string
+	http            *notify.Poster
 }
 
-// Listener tells the catalogue that the environment names; a deaf one when it names none.
+// Listener returns a listener that sends events to the catalogue that the environment names. When
+// it names none, the listener does nothing.
 func Listener(p *wire.Program) wire.Listener {
 	get := func(name string) string {
 		value, _ := p.LookupEnv(name)
@@ -40,7 +42,7 @@ func Listener(p *wire.Program) wire.Listener {
 	}
 	base := get("OPENLINEAGE_URL")
 	if base == "" || strings.EqualFold(get("OPENLINEAGE_DISABLED"), "true") {
-		return wire.Deaf{}
+		return wire.NoListener{}
 	}
 	c := &catalogue{
 		address: strings.TrimRight(base, "/") + "/" + strings.TrimLeft(cmp.Or(get("OPENLINEAGE_ENDPOINT"),
@@ -55,7 +57,7 @@ func Listener(p *wire.Program) wire.Listener {
 	return c
 }
 
-// Begun tells that jobs start.
+// Begun sends a START event for each job of a run.
 func (c *catalogue) Begun(ctx context.Context, s *wire.Ran) error {
 	for _, j := range s.List {
 		if err := c.send(ctx, c.event(ctx, s, start, s.Record.Started, j.Name)); err != nil {
@@ -65,7 +67,7 @@ func (c *catalogue) Begun(ctx context.Context, s *wire.Ran) error {
 	return nil
 }
 
-// Ended tells what became of them.
+// Ended sends an event with the result of each job of a run.
 func (c *catalogue) Ended(ctx context.Context, s *wire.Ran) error {
 	for _, res := range s.Record.Results {
 		if err := c.send(ctx, c.ended(ctx, s, res)); err != nil {
@@ -75,7 +77,7 @@ func (c *catalogue) Ended(ctx context.Context, s *wire.Ran) error {
 	return nil
 }
 
-// send sends an event. Its errors have the job, and never the address.
+// send sends an event. Its errors name the job, and never contain the address.
 func (c *catalogue) send(ctx context.Context, e event) error {
 	if err := c.http.Post(ctx, c.address, c.key, e); err != nil {
 		return fmt.Errorf("job %s, %s: %w", e.Job.Name, e.Type, err)
@@ -83,7 +85,7 @@ func (c *catalogue) send(ctx context.Context, e event) error {
 	return nil
 }
 
-// event is what is known of a job at any moment.
+// event returns an event with what is known of a job at its start and at its end alike.
 func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.Time, name string) event {
 	e := event{
 		Type: typ, Time: at.UTC(), Producer: producer, SchemaURL: spec + "2-0-2/OpenLineage.json#/$defs/RunEvent",
@@ -104,7 +106,7 @@ func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.
 		})
 	}
 	entry := s.Config.Job(name)
-	if entry.Sinks == nil { // it pushes, or keeps apps as declared: the service is where it ends
+	if entry.Sinks == nil { // a job that writes to the service, not to a table
 		return e
 	}
 	if at, err := url.Parse(s.Config.Service.BaseURL); err == nil && at.Host != "" {
@@ -119,7 +121,8 @@ func (c *catalogue) event(ctx context.Context, s *wire.Ran, typ string, at time.
 	return e
 }
 
-// schema is what columns the table has by the ledger; nothing when it has no record yet.
+// schema returns a facet with the table's columns as the ledger has them; an empty map when there
+// is no record yet.
 func (c *catalogue) schema(ctx context.Context, s *wire.Ran, table string) map[string]any {
 	facets, fields := map[string]any{}, []map[string]any{}
 	t, err := s.Ledger.Table(ctx, table)
@@ -137,7 +140,7 @@ func (c *catalogue) schema(ctx context.Context, s *wire.Ran, table string) map[s
 	return facets
 }
 
-// ended is what became of a job.
+// ended returns the event for the result of a job.
 func (c *catalogue) ended(ctx context.Context, s *wire.Ran, res ledger.Result) event {
 	typ := complete
 	switch {

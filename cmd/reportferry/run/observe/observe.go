@@ -63,7 +63,7 @@ func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric
 	}
 	t, err := telemetry.Start(ctx, telemetry.Options{
 		Getenv: getenv, Version: p.Version, Process: p.Task.Process(), Trace: p.Task.Trace(), Reason: exit.Reason,
-		Log: log, Scrape: reader, Stays: reader != nil,
+		Log: log, Scrape: reader, ManyRuns: reader != nil,
 	})
 	if err != nil {
 		return nil, exit.Usage(err)

@@ -17,7 +17,7 @@ import (
 
 // An Output is where --result goes.
 type Output struct {
-	wire.Deaf
+	wire.NoListener
 	path  string // - is out
 	form  string
 	out   io.Writer

@@ -84,7 +84,7 @@ for Docker Compose, and probes for Kubernetes.`,
 // serve opens everything, and closes it again when ctx is done and runs are over.
 func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Listening) error {
 	ctx := cmd.Context()
-	p.Stays = true
+	p.ManyRuns = true
 	var hangups <-chan struct{}
 	if p.Hangups != nil {
 		hangups = p.Hangups() // before anything is opened, because one that comes early would stop the process

@@ -23,23 +23,25 @@ func Changes(p *wire.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "changes [job...]",
 		Short: "Show which numbers moved lately, the biggest first",
-		Long: `Show which numbers moved since yesterday: of each table the periods whose sums
-or rows a newer fetch brought otherwise, with why it was fetched. Nothing is
-asked of the service.
+		Long: `Show which numbers changed in the last 24 hours, or since --since: for each
+table, the periods for which a newer fetch brought different sums or rows, and
+the reason for that fetch. No request is sent to the service.
 
-The biggest come first. The size of a change is how much it is of the metric's
-average over the table's periods: +31% is a third of a usual day. So a change of
-a big day stands before one of a small day, whatever the metric is counted in.
+The biggest changes come first. Their size is relative to the metric's average
+over the table's periods: +31% means that a number changed by about a third of
+an average day. So changes of big days come before changes of small days,
+whatever the unit of the metric.
 
-The column "day was" says how final the old number was when it was fetched last:
-a number of a final day that moved shouldn't have. Of a period whose rows
-changed although no sum did, it says that its rows moved by 0; history --metric,
-json and csv have exact numbers. Periods whose numbers mean something else since
-a rebaseline, such as another currency, are counted and not compared. Answers
-that were held back, differences that stand and what was accepted come first.
+The column "day was" shows how final the old number was when it was fetched: a
+number of a final day should not have changed. A period whose rows changed but
+whose sums didn't is shown as rows changed by 0. For exact numbers use
+history --metric, json or csv. Periods whose numbers have another meaning since
+a rebaseline, such as another currency, are counted but not compared. Above the
+changes stand answers that were held back or accepted, and differences that
+remain.
 
-Of a job of kind events it shows the slugs that appeared, vanished or were
-renamed: the same token in the same app has another slug.`,
+For a job of kind events, it shows which slugs appeared, vanished or were
+renamed. Renamed means that the same token of the same app has another slug.`,
 		ValidArgsFunction: p.CompleteJobs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			write := wire.Form(form, map[string]func(moves, io.Writer) error{

@@ -35,8 +35,8 @@ func (c *checker) live(ctx context.Context, list []jobs.Job, lists map[string]li
 	return nil
 }
 
-// compare holds a job's final partitions against the service's totals, and fetches a sample of them
-// again.
+// compare compares a job's final partitions with the service's totals, fetches a sample of them
+// again, and prints which differ from the ledger.
 func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) error {
 	found, totals, err := kind.Compare(ctx, time.Now(), c.sample, c.dice)
 	if err != nil {
@@ -48,10 +48,10 @@ func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) 
 	}
 	var days []string
 	var wrong []report.Comparison
-	moved := 0
+	changed := 0
 	for _, x := range found {
 		if x.Totals != "" {
-			moved++
+			changed++
 		}
 		if x.Same {
 			days = append(days, human.Range(x.Partition, x.Partition))
@@ -59,7 +59,7 @@ func (c *checker) compare(ctx context.Context, job jobs.Job, kind *report.Kind) 
 			wrong = append(wrong, x)
 		}
 	}
-	if same := totals - moved; same > 0 {
+	if same := totals - changed; same > 0 {
 		fmt.Fprintf(c.out, "%s live: totals as recorded: %s\n", job.Name, human.Plural(same, "final partition"))
 	}
 	if len(days) > 0 {

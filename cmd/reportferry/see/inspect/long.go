@@ -14,7 +14,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// long designs the views in long form that the command line asks for.
+// long returns the designs of the views in long form that the command line asks for. A view in long
+// form has a row for each period or event where the table has a column.
 func (v *viewing) long(table string, s *sinks.Schema) (list []views.Long, err error) {
 	for _, form := range []struct {
 		asked  bool
@@ -32,9 +33,9 @@ func (v *viewing) long(table string, s *sinks.Schema) (list []views.Long, err er
 	return list, nil
 }
 
-// Cohorts designs the view of a table that has a row for each period of a cohort: of its date and
-// the dimensions of by, or of all where by has none. A row is ripe when the planner takes the
-// period for over. An error says why the table has no such view.
+// Cohorts designs a view with a row for each cohort and period. A cohort is a date with values of
+// the dimensions in by; when by is empty, of all dimensions. A row is ripe, which means final, when
+// the period is over by the planner's rules. The error says why the table can have no such view.
 func Cohorts(table string, s *sinks.Schema, by []string) (views.Long, error) {
 	l := views.Long{Name: "_cohorts", Keys: []string{"cohort", "period_unit", "period", "days"},
 		Shown: []string{"period_unit", "period"}}
@@ -57,6 +58,8 @@ func Cohorts(table string, s *sinks.Schema, by []string) (views.Long, error) {
 			"that can be summed or computed")
 	}
 	for key, n := range days {
+		// A key is SQL text, such as 'd7' with its quotes.
+		// A key is SQL text, such as 'd7' with its quotes.
 		unit := map[byte]string{'d': "day", 'w': "week", 'm': "month"}[key[1]]
 		l.Rows = append(l.Rows, []string{key, views.Text(unit), strings.Trim(key[2:], "'"), strconv.Itoa(n)})
 	}
@@ -72,7 +75,7 @@ func Cohorts(table string, s *sinks.Schema, by []string) (views.Long, error) {
 	return l, nil
 }
 
-// Events designs the view of a table that has a row for each event, as Cohorts does.
+// Events designs a view with a row for each event. by and the error are those of Cohorts.
 func Events(table string, s *sinks.Schema, by []string) (views.Long, error) {
 	l := views.Long{Name: "_events", Keys: []string{"event"}, Shown: []string{"event"}}
 	err := lengthen(&l, table, s, by, func(f catalog.Field) (name, key string, ok bool) {
@@ -93,8 +96,9 @@ func Events(table string, s *sinks.Schema, by []string) (views.Long, error) {
 	return l, err
 }
 
-// lengthen designs the values of a view in long form of those columns that cut tells the names and
-// the keys of.
+// lengthen sets l.Of and l.Values. For each column, cut returns the name of the view's column that
+// has its values, and the key of the row (the period or the event) in which they are. Columns for
+// which ok is false aren't in the view.
 func lengthen(l *views.Long, table string, s *sinks.Schema, by []string,
 	cut func(catalog.Field) (name, key string, ok bool)) (err error) {
 	var dimensions []string
@@ -131,8 +135,8 @@ func lengthen(l *views.Long, table string, s *sinks.Schema, by []string,
 	return nil
 }
 
-// ahead are the minutes by which a zone is ahead of UTC, at the least of them, so that no day is
-// over too early.
+// ahead returns by how many minutes a zone is ahead of UTC. Where summer time changes that, it is
+// the smaller number, so that no day counts as over too early.
 func ahead(zone string) int {
 	if offset, err := time.Parse("UTC-07:00", zone); err == nil {
 		_, seconds := offset.Zone()
@@ -140,7 +144,7 @@ func ahead(zone string) int {
 	}
 	location, err := time.LoadLocation(zone)
 	if err != nil {
-		return -12 * 60 // the last zone in which a day ends
+		return -12 * 60 // an unknown zone: UTC-12, where a day ends last
 	}
 	_, winter := time.Date(time.Now().Year(), time.January, 1, 0, 0, 0, 0, location).Zone()
 	_, summer := time.Date(time.Now().Year(), time.July, 1, 0, 0, 0, 0, location).Zone()
