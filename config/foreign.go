@@ -22,6 +22,7 @@ var (
 		{"write it as rate, the requests a second", "rate_limit rps qps requests_per_second limit"},
 		{"write it as account_id", "account"},
 		{"there is only one: leave the key out", "type kind name"},
+		{"for made-up numbers write service: embedded", "embedded emulator fake mock demo"},
 	})
 	otherTopKeys = otherWords([][2]string{
 		{"write it as service", "source sources connection connections api adjust credentials"},
@@ -29,6 +30,7 @@ var (
 		{"write it as token, under service", "token api_key api_token app_token auth"},
 		{"write it as base_url, under service", "base_url url host"},
 		{"write it as account_id, under service", "account_id account"},
+		{"for made-up numbers write service: embedded", "embedded emulator fake mock demo"},
 		{"write it as ledger", "state checkpoint state_path state_store database"},
 		{"write it as jobs", "reports tables streams pipelines pipeline tasks job models"},
 		{"write it as attempts, under service", "retries retry max_retries"},
