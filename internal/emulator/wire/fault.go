@@ -37,7 +37,8 @@ const (
 // faults.Schedule. If several faults apply to one request, the first of them is used.
 //
 // A silent fault changes only the content of a report, so that the answer still looks right. Of
-// says which reports it applies to.
+// says which reports it applies to. One that hides an app also takes it out of the lists of apps
+// and events.
 //
 // When a fault answers in place of a report, the report isn't computed. The other endpoints carry
 // out the request under slow, cut, empty and lost, and don't under status, reset and html; they
