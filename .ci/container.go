@@ -1,8 +1,8 @@
-// Command container starts an image's program as a cluster would: its entry point, environment,
-// user and folder, in its own root and with nothing else. It tells the exit code, the time and the
-// peak of memory, or how long the program takes from its start to the first byte that reaches the
-// service. Without it, the image would be built and never run, because the machine of the gate has
-// no container engine.
+// Command container starts an image's program as a cluster would: with the image's entry point,
+// environment, user and folder, in its own root and with nothing else. It prints the exit code, the
+// time and the peak of memory, or how long the program takes from its start to the first byte that
+// reaches the service. Without it, the image would be built and never run, because the machine that
+// checks changes has no container engine.
 package main
 
 import (
@@ -77,7 +77,8 @@ func main() {
 	}
 }
 
-// command is the program with its arguments; none: the image's.
+// command returns the image's program with these arguments, or with the image's own when there are
+// none.
 func (c *container) command(args []string) (*exec.Cmd, error) {
 	if len(args) == 0 {
 		args = c.image.Cmd
@@ -91,11 +92,12 @@ func (c *container) command(args []string) (*exec.Cmd, error) {
 	cmd.Env = append(slices.Clone(c.image.Env), "ADJUST_TOKEN=made-up")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Chroot: c.root, Credential: &syscall.Credential{Uid: user, Gid: group},
-		Cloneflags: syscall.CLONE_NEWPID, // process 1, which the kernel treats otherwise where signals are concerned
+		Cloneflags: syscall.CLONE_NEWPID, // the program is process 1, for which the kernel treats signals differently
 	}
 	return cmd, nil
 }
 
+// once runs the program and prints its time, its CPU time and its peak of memory.
 func (c *container) once(args []string) error {
 	cmd, err := c.command(args)
 	if err != nil {
@@ -179,6 +181,7 @@ func (c *container) measure(n int, slowest time.Duration, args []string) error {
 	return nil
 }
 
+// refuse notes when the first byte of a request arrives, and answers 401.
 func refuse(conn net.Conn, seen chan<- time.Time) {
 	defer conn.Close()
 	buffer := make([]byte, 64<<10)

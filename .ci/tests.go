@@ -1,6 +1,6 @@
-// Command tests reads what `go test -json` prints: it writes it down in the file that its argument
-// names, and prints what `go test` would. Without it, a failure would have to be picked out of a
-// hundred thousand lines of JSON.
+// Command tests reads the output of `go test -json`. It copies all of it to the file that its
+// argument names, and prints what `go test` would. Without it, a failure would have to be picked
+// out of a hundred thousand lines of JSON.
 package main
 
 import (
@@ -28,7 +28,7 @@ func run(name string) error {
 	if err != nil {
 		return err
 	}
-	said := map[event]*strings.Builder{} // by package and test, until it is known whether somebody wants to read it
+	said := map[event]*strings.Builder{} // output by package and test, kept until the test's result is known
 	lines := bufio.NewReader(os.Stdin)
 	for {
 		line, end := lines.ReadBytes('\n')
@@ -38,13 +38,13 @@ func run(name string) error {
 		var e event
 		switch {
 		case len(line) == 0:
-		case json.Unmarshal(line, &e) != nil: // not a test's, such as what a compiler says
+		case json.Unmarshal(line, &e) != nil: // not an event, such as a compiler's message
 			fmt.Print(string(line))
 		default:
 			show(e, said)
 		}
-		if end != nil { // the go command's exit code says whether it has said everything
-			for test, text := range said { // a process that died
+		if end != nil { // the go command's exit code shows whether its output is complete
+			for test, text := range said { // these tests have no result, because the process died
 				fmt.Printf("unfinished: %s %s\n%s", test.Package, test.Test, text)
 			}
 			return file.Close()
@@ -52,6 +52,8 @@ func run(name string) error {
 	}
 }
 
+// show collects a test's output, and prints it when the test fails. Of a package it prints the last
+// line.
 func show(e event, said map[event]*strings.Builder) {
 	test := event{Package: e.Package, Test: e.Test}
 	switch e.Action {

@@ -21,9 +21,9 @@ const (
 	ExitInterrupted = 130
 )
 
-// ExitCode is the exit code of a run: of several jobs the first that applies of 2, 5, 1, 3, 4, 0. A
-// run that was stopped, or that had no time for some units, ends with 130. named says that a person
-// asked for these jobs; only then are units that others hold a failure.
+// ExitCode returns the exit code of a run: the first of 2, 5, 1, 3, 4 and 0 that is the code of one
+// of its jobs. A run that was stopped, or that had no time for some units, ends with 130. named
+// says that a person asked for these jobs; only then are units that others hold a failure.
 func ExitCode(results []ledger.Result, stopped, named bool) int {
 	seen := map[int]bool{}
 	for _, r := range results {
@@ -41,7 +41,7 @@ func ExitCode(results []ledger.Result, stopped, named bool) int {
 	return ExitDone
 }
 
-// exitOf is the exit code of one job.
+// exitOf returns the exit code of one job.
 func exitOf(r ledger.Result, named bool) int {
 	var refused, denied bool
 	for _, err := range r.Errs {

@@ -8,8 +8,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// finish ends a job's plan, and notes what the job leaves. It goes on beside other jobs' units, and
-// once it is over nothing of the table stays in memory.
+// finish ends a job's plan, and notes what is left to do for the job. It runs beside other jobs'
+// units, and afterwards nothing of the table stays in memory.
 func (r *Runner) finish(a *active) {
 	ctx := a.root
 	r.ending.Go(func() error {
@@ -48,7 +48,7 @@ func (r *Runner) finish(a *active) {
 	})
 }
 
-// jobOver says that a job is over: this run does nothing more for it.
+// jobOver calls Over with the result of a job for which this run does nothing more.
 func (r *Runner) jobOver(res *ledger.Result) {
 	if r.Over != nil {
 		r.Over(*res)

@@ -63,18 +63,18 @@ type Kind interface {
 // leases nothing and changes nothing at the service.
 type Plan struct {
 	Units    []Unit
-	Problems []ledger.Problem // that are known before anything is done
+	Problems []ledger.Problem // known before anything is done
 	Ending   Ending           // nil: nothing is to be done after the units
 	Table    Table            // nil: the kind has no partitions
-	Records  int              // of the ledger that are in memory until Ending.Release
+	Records  int              // how many of the ledger's records are in memory until Ending.Release
 }
 
 // An Ending is called when no unit of the plan is under way.
 type Ending interface {
-	// Finish brings what goes by the table's records up to date, and tidies up. It returns what the
-	// run's record keeps of the table: of a ledger.Result only what status.Brief sets, and of the
-	// outcome what was asked for besides the units. The past has the run itself, as far as it is
-	// known.
+	// Finish brings up to date what depends on the table's records, and tidies up. It returns what
+	// the run's record keeps of the table: a ledger.Result with only what status.Brief sets, and
+	// with an outcome of only what was asked for besides the units. past has the run itself, as far
+	// as it is known.
 	Finish(ctx context.Context, done ledger.Outcome, past ledger.Past) (ledger.Result, error)
 
 	// Release forgets what was read of the table. Units and Finish read again what they need.
@@ -83,11 +83,11 @@ type Ending interface {
 
 // A Table answers questions about a job's table.
 type Table interface {
-	// Inspect says how the table is, by the ledger's records and by what the units have found out.
-	// It asks the service for nothing.
+	// Inspect returns the state of the table by the ledger's records and by what the units have
+	// found out. It asks the service for nothing.
 	Inspect(ctx context.Context, past ledger.Past) (refresh.Inspection, error)
 
-	// Schema is the table's definition in a warehouse, for which it may ask the service.
+	// Schema returns the table's definition in a warehouse, for which it may ask the service.
 	Schema(ctx context.Context) (*sinks.Schema, error)
 }
 
@@ -96,42 +96,43 @@ type Table interface {
 // doing it once.
 type Unit struct {
 	Name   string // unique in the table; of a window: the first day of its grid cell
-	Number int    // of its place on the table's grid, the same for every process: several tasks share units by it
+	Number int    // its index on the table's grid, the same in every process, by which several tasks share units
 
 	Due      []refresh.Due // the partitions that it replaces, ascending; none for kinds without partitions
 	Files    []string      // the files that it pushes, one after the other; none for kinds that push none
-	Compares int           // final partitions that it holds against the service's totals
-	Requests int           // reports that it asks for, unless the service is too slow for one of them
+	Compares int           // how many final partitions it compares with the service's totals
+	Requests int           // how many reports it asks for, unless the service is too slow for one of them
 
-	// Do does it. The error is a *ledger.HeldError when another run is at it.
+	// Do does the unit. The error is a *ledger.HeldError when another run holds it.
 	Do func(context.Context) (ledger.Outcome, error)
 
-	// More gives the units that came to light while this one was done, whether it failed or not.
+	// More returns the units that came to light while this one was done, whether it failed or not.
 	// The runner does them in the same run, after all that was planned. Nil: there are none.
 	More func() []Unit
 }
 
-// size is how many windows a unit counts as: each of its files is one.
+// size returns how many windows a unit counts as: each of its files is one.
 func (u Unit) size() int { return max(1, len(u.Files)) }
 
 // A Job is a named entry of the config, ready to run.
 type Job struct {
 	Name    string
 	Table   string
-	Account string // of the service, by which its units take turns; may be empty
+	Account string // of the service; units of different accounts take turns; may be empty
 	Kind    Kind
 	Targets []ledger.Target // where its partitions go
 }
 
 // Errors that change how a run goes on, and its exit code.
 var (
-	// ErrDenied: the service or a store refused the credentials; going on would only repeat that.
+	// ErrDenied means that the service or a store refused the credentials; going on would only
+	// repeat that.
 	ErrDenied = errors.New("access denied")
-	// ErrStop: a refusal of one unit that holds for every unit of the job; going on would only
+	// ErrStop is a refusal of one unit that holds for every unit of the job; going on would only
 	// repeat it.
 	ErrStop = errors.New("the job goes no further")
-	// ErrContract: the service's columns aren't those of the table any more, which the job's
-	// contract freezes.
+	// ErrContract means that the service's columns aren't those of the table any more, and that the
+	// job's contract freezes the table's columns.
 	ErrContract = fmt.Errorf("%w, because contract: freeze allows a table no other columns", ErrStop)
 )
 
@@ -144,11 +145,13 @@ type Planned struct {
 	several bool // several tasks share its units
 }
 
-// PlanJobs plans jobs, several at once, and gives their plans in order. Nothing is leased or done.
+// PlanJobs plans jobs, several at once, and returns their plans in order. Nothing is leased or
+// done.
 func PlanJobs(ctx context.Context, list []Job, now time.Time) []Planned {
 	return planJobs(ctx, NewBounds(1), list, now, func(int) bool { return true })
 }
 
+// planJobs plans the jobs that own chooses, and marks the others as other tasks'.
 func planJobs(ctx context.Context, b *Bounds, list []Job, now time.Time, own func(job int) bool) []Planned {
 	plans := make([]Planned, len(list))
 	var g sync.WaitGroup
@@ -163,7 +166,8 @@ func planJobs(ctx context.Context, b *Bounds, list []Job, now time.Time, own fun
 	return plans
 }
 
-// planJob plans a job, and keeps nothing of its table in memory when plans have kept much already.
+// planJob plans a job. It keeps nothing of the job's table in memory when earlier plans keep much
+// already.
 func planJob(ctx context.Context, b *Bounds, job Job, now time.Time) (p Planned) {
 	leave, err := enter(ctx, b.planning)
 	if err != nil {

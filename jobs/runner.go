@@ -21,29 +21,29 @@ import (
 // no other.
 type Runner struct {
 	Run      string        // the run's ID, for logs
-	Lease    time.Duration // of units
+	Lease    time.Duration // how long a unit is leased for
 	Deadline time.Time     // no unit is begun that would hardly be over by then; zero: none
 	Parallel int           // units at once, over all jobs; 1: a unit begins when the one before it is on record
-	Bounds   *Bounds       // of all runs of the process; nil: this is the only one
+	Bounds   *Bounds       // shared by all runs of the process; nil: this is the only run
 	Log      *slog.Logger
-	Observe  func(Progress)      // called from several goroutines; nil: nobody looks
-	Over     func(ledger.Result) // likewise, as soon as a job is over, be it before the run
+	Observe  func(Progress)      // called from several goroutines; may be nil
+	Over     func(ledger.Result) // likewise, as soon as a job is over, even while the run goes on
 
 	mu      sync.Mutex
-	longest time.Duration // that a unit has taken
-	later   []task        // that came to light while others were done
+	longest time.Duration // that any unit has taken so far
+	later   []task        // units that came to light while others were done
 	ending  errgroup.Group
 }
 
-// WindowFailed is the message that is logged of each unit that fails.
+// WindowFailed is the message that is logged for each unit that fails.
 const WindowFailed = "window failed"
 
 // Progress is one step of a job, for people who wait.
 type Progress struct {
 	Job    string
 	Units  int             // planned: windows, or files
-	Unit   string          // the one that is over; empty: the job has just been planned
-	Result *ledger.Outcome // of the unit that is over
+	Unit   string          // the unit that is over; empty: the job has just been planned
+	Result *ledger.Outcome // what came of the unit that is over
 	Err    error
 }
 
@@ -51,7 +51,7 @@ type Progress struct {
 type task struct {
 	*active
 	unit Unit
-	held *ledger.HeldError // who was at it when this run came to it first
+	held *ledger.HeldError // the run that held it when this run first tried it
 	turn int               // how many units of its account come before it
 
 	leave func() // lets the next unit begin
@@ -60,15 +60,15 @@ type task struct {
 // An active job is one that was begun.
 type active struct {
 	ctx  context.Context // ends with the run, or when the job goes no further
-	root context.Context // of the run
+	root context.Context // the run's own
 	job  Job
 	plan *Planned
 	res  *tally
 	open atomic.Int64 // units that are neither over nor left
 }
 
-// RunJobs does the plans of the jobs, and gives the results in the order of list. It returns when
-// every unit that it began is over.
+// RunJobs carries out the plans of the jobs, and returns the results in the order of list. It
+// returns when every unit that it began is over.
 func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []ledger.Result {
 	results := make([]ledger.Result, len(list))
 	if r.Bounds == nil {
@@ -95,8 +95,8 @@ func (r *Runner) RunJobs(ctx context.Context, list []Job, plans []Planned) []led
 	return results
 }
 
-// inTurn sorts units so that accounts take turns, and those of each stay in order: a slow one keeps
-// no other from beginning.
+// inTurn sorts units so that accounts take turns, and the units of each account stay in order: a
+// slow account keeps no other from beginning.
 func inTurn(tasks []task) {
 	begun := map[string]int{}
 	for i, t := range tasks {
@@ -106,14 +106,14 @@ func inTurn(tasks []task) {
 	slices.SortStableFunc(tasks, func(a, b task) int { return a.turn - b.turn })
 }
 
-// all does units and what comes to light with them, several at once, and gives those that another
-// run holds and that it met first.
+// all does units, and units that come to light with them, several at once. It returns those that
+// another run holds and that this run tried for the first time.
 func (r *Runner) all(tasks []task) (held []task) {
 	for len(tasks) > 0 {
 		most := max(1, r.Parallel)
 		slots := make(chan struct{}, most)
 		g := &errgroup.Group{}
-		g.SetLimit(2*most - 1) // with those that only write their records
+		g.SetLimit(2*most - 1) // units in slots, and units that only write their records
 		for _, t := range tasks {
 			slots <- struct{}{}
 			t.leave = sync.OnceFunc(func() { <-slots })
@@ -168,7 +168,9 @@ func (r *Runner) begin(ctx context.Context, job Job, p *Planned, to *ledger.Resu
 	return tasks, end
 }
 
-// unit does one unit. When another run holds it, that is put off once, and then counted.
+// unit does one unit. When another run holds it, unit returns the HeldError on the first try. On
+// the second try it counts the unit as held if the lease was renewed, and otherwise waits for the
+// lease to end.
 func (r *Runner) unit(t task) *ledger.HeldError {
 	left := func() bool {
 		switch {
@@ -226,7 +228,7 @@ func (r *Runner) unit(t task) *ledger.HeldError {
 	return nil
 }
 
-// do does one unit when there is a place, and notes how long that took.
+// do does one unit when Bounds has a slot for it, and notes how long that took.
 func (r *Runner) do(t task) (out ledger.Outcome, err error) {
 	leave, err := enter(t.ctx, r.Bounds.doing)
 	if err != nil {
@@ -259,14 +261,14 @@ func (r *Runner) do(t task) (out ledger.Outcome, err error) {
 	return out, err
 }
 
-// over tallies what came of a unit.
+// over adds what came of a unit to the job's result.
 func (r *Runner) over(t task, out ledger.Outcome, err error) {
 	defer r.close(t)
 	for _, failed := range byFile(t.unit.Name, err) {
 		log := r.Log.With("job", t.job.Name, "run", r.Run, "window", failed.File)
 		switch {
 		case out.Requests == 0 && t.res.ended():
-			return // it was about to ask for what has been refused already
+			return // it would only have asked for what has been refused already
 		case t.ctx.Err() != nil && errors.Is(failed, context.Canceled):
 			log.Info("window stopped")
 			t.res.stop(1)
@@ -293,13 +295,14 @@ func (r *Runner) late() bool {
 	return !r.Deadline.IsZero() && time.Now().Add(r.longest).After(r.Deadline)
 }
 
-// close ends the job with its last unit.
+// close counts a unit as over, and finishes the job after its last unit.
 func (r *Runner) close(t task) {
 	if t.open.Add(-1) == 0 {
 		r.finish(t.active)
 	}
 }
 
+// observe calls Observe, if there is one.
 func (r *Runner) observe(p Progress) {
 	if r.Observe != nil {
 		r.Observe(p)

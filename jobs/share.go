@@ -5,16 +5,19 @@ import (
 	"time"
 )
 
-// A Share says which one of several tasks this process is that do one execution together. The zero
-// Share is all of it.
+// A Share says which one this process is of several tasks that do one execution together. The zero
+// Share does all of it.
 //
-// The tasks share the work by nothing that changes while they run, so that they need not talk: with
-// at least as many jobs as tasks each job is one task's, and with fewer jobs several tasks have one
-// job, and share its units by their numbers on the grid. A task plans only what it has a part of.
-// Nobody does another task's part: the platform starts a task again that has failed.
+// The tasks share the work by what doesn't change while they run, so that they need not talk:
+//   - With at least as many jobs as tasks, each job is one task's.
+//   - With fewer jobs, several tasks have one job, and share its units by their numbers on the
+//     grid.
+//
+// A task plans only what it has a part of. Nobody does another task's part, because the platform
+// starts a task again that has failed.
 type Share struct {
-	Index int // of this task, from 0
-	Count int // of tasks
+	Index int // this task's index, from 0
+	Count int // how many tasks there are
 }
 
 // several tells whether there are other tasks.
@@ -39,14 +42,14 @@ func (s Share) has(job, jobs int) bool {
 	return job%size == s.Index%size
 }
 
-// units gives the task's own units of a job.
+// units returns the task's own units of a job.
 func (s Share) units(units []Unit, jobs int) (own []Unit) {
 	if !s.several() || jobs == 0 {
 		return units
 	}
 	size := min(s.Count, jobs)
 	job := s.Index % size
-	tasks := (s.Count - job + size - 1) / size // that have a part of it
+	tasks := (s.Count - job + size - 1) / size // how many tasks have a part of the job
 	for _, u := range units {
 		if ((u.Number%tasks)+tasks)%tasks == s.Index/size {
 			own = append(own, u)
@@ -55,7 +58,8 @@ func (s Share) units(units []Unit, jobs int) (own []Unit) {
 	return own
 }
 
-// Own leaves out what belongs to the jobs that this task didn't plan.
+// Own returns the elements of all whose jobs this task has planned. all has one element for each
+// job.
 func Own[T any](plans []Planned, all []T) (own []T) {
 	for i, p := range plans {
 		if !p.Others {

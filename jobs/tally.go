@@ -14,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A FileError says which of a unit's files failed, or wasn't begun. A unit joins those of its
-// files.
+// A FileError says which of a unit's files failed, or wasn't begun. A unit's error joins those of
+// its files.
 type FileError struct {
 	File string
 	Err  error
@@ -24,7 +24,7 @@ type FileError struct {
 func (e *FileError) Error() string { return e.Err.Error() }
 func (e *FileError) Unwrap() error { return e.Err }
 
-// byFile gives the errors of a unit by its files, or else its one error under the unit's own name.
+// byFile returns the errors of a unit by its files, or its one error under the unit's own name.
 func byFile(unit string, err error) []*FileError {
 	if err == nil {
 		return nil
@@ -49,13 +49,14 @@ type tally struct {
 	*ledger.Result
 	mu      sync.Mutex
 	start   time.Time
-	begun   bool               // one of its units was
+	begun   bool               // one of its units was begun
 	planned int                // windows, with those that came to light later
 	deny    context.CancelFunc // ends the job: going on would only repeat the refusal
 	over    bool               // deny was called
 }
 
-// begins is the time at which a unit begins. What a job takes is counted from its first unit on.
+// begins returns the time at which a unit begins. The time that a job takes is counted from its
+// first unit on.
 func (t *tally) begins() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +67,7 @@ func (t *tally) begins() time.Time {
 	return now
 }
 
-// expect counts windows that the job has to do, and gives how many those are by now.
+// expect adds windows that the job has to do, and returns how many there are by now.
 func (t *tally) expect(windows int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,6 +82,7 @@ func (t *tally) ended() bool {
 	return t.over
 }
 
+// add adds what came of a unit, and sets the time that the job has taken so far.
 func (t *tally) add(o ledger.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,7 +100,8 @@ func (t *tally) note(unit string, begun time.Time, out ledger.Outcome, err error
 	t.Timings = append(t.Timings, n)
 }
 
-// end ends the step of a job when its last unit was over, though others may have gone on.
+// end ends the step of a job at the time when its last unit was over, though other jobs may have
+// gone on.
 func (t *tally) end(about step.Step, job Job) {
 	about.Set(attribute.String("job.name", job.Name), attribute.Int("reportferry.windows", t.Outcome.Windows),
 		attribute.Int64("reportferry.rows", t.Outcome.Rows),
@@ -127,8 +130,8 @@ func (t *tally) leave(windows int) bool {
 	return first
 }
 
-// fail notes that a unit failed; without one, the plan or the end of the job. An error that ends
-// the job is noted once: for the others that met it at the same time the answer is false.
+// fail notes that a unit failed or, with an empty name, the plan or the end of the job. An error
+// that ends the job is noted once: for other units that met it at the same time fail returns false.
 func (t *tally) fail(unit string, err error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Check refuses a definition that no sink could keep as it is meant, and gives the types of the
-// columns by name. It is what the verdicts of all sinks have in common.
+// Check returns an error for a definition that no sink could keep as intended, or else the types of
+// the columns by name. These are the checks that all sinks have in common.
 func (s *Schema) Check() (map[string]ColumnType, error) {
 	if len(s.Columns) == 0 {
 		return nil, errors.New("the table's schema has no columns")

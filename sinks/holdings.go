@@ -10,21 +10,22 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// A Holdings sink tells what its store holds of a table. Somebody may have deleted, truncated or
-// restored it since the ledger's receipts were given, so that it is asked and not remembered.
+// A Holdings is a sink that can list what its store holds of a table. The store is asked each time,
+// because somebody may have deleted, truncated or restored the table since the ledger got its
+// receipts.
 type Holdings interface {
-	// List gives in one call everything that a reader of the table finds, whoever put it there, by
-	// ascending key. It is empty when there is no such table.
+	// List returns, with one call, everything that a reader of the table finds, whoever put it
+	// there, by ascending key. It is empty when there is no such table.
 	List(ctx context.Context, table string) ([]Object, error)
 }
 
-// A Counter is a sink whose List shows a table as a whole, by one object with Table set.
+// A Counter is a sink whose List returns one object, with Table set, for a whole table.
 type Counter interface {
 	Holdings
 
-	// Count gives the partitions of the table that have rows, by ascending key, each with its
-	// number of rows. It costs money. What is to be counted once only gets a name: of two calls
-	// with the same one the second is ErrCounted.
+	// Count returns the partitions of the table that have rows, by ascending key, each with its
+	// number of rows. It costs money. A second call with the same value of once returns ErrCounted,
+	// so that nothing need be counted twice.
 	Count(ctx context.Context, table, once string) ([]Object, error)
 }
 
@@ -33,13 +34,13 @@ type Counter interface {
 type Conditional interface {
 	Holdings
 
-	// ConditionOf gives the condition under which what a partition holds now may be replaced, and
-	// nothing that comes later. With own set, this program must have written what is there, else
-	// the error is ErrForeign.
+	// ConditionOf returns the condition that allows a put to replace what a partition holds now,
+	// but nothing that comes later. With own set, the error is ErrForeign unless this program wrote
+	// what is there.
 	ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (Condition, error)
 }
 
-// A Reader is a sink that gives back what was put.
+// A Reader is a sink that can return what was put.
 type Reader interface {
 	Holdings
 
@@ -47,60 +48,61 @@ type Reader interface {
 	Read(ctx context.Context, table string, partition civil.Date) (io.ReadCloser, error)
 }
 
-// A Ranger is a sink whose files can be read here and there, as the end of a Parquet file is.
+// A Ranger is a sink whose files can be read at any offset, as is needed for the end of a Parquet
+// file.
 type Ranger interface {
 	At(ctx context.Context, key string) io.ReaderAt
 }
 
-// A Labeller is a sink whose readers find rows, and which remembers what their parts said of
-// themselves.
+// A Labeller is a sink whose readers see rows instead of files, and which keeps the metadata of
+// their parts.
 type Labeller interface {
-	// Meaning gives the fingerprint of the part that a partition holds, and the columns of its
-	// table.
+	// Meaning returns the fingerprint of the part that a partition holds (see FingerprintKey), and
+	// the columns of its table.
 	Meaning(ctx context.Context, table string, partition civil.Date) (fingerprint string, columns []string, err error)
 }
 
-// A Taker is a sink with tables of its own.
+// A Taker is a sink that keeps tables with a schema.
 type Taker interface {
-	// Takes tells whether a table, as it is or once it has the columns that it lacks, takes parts
-	// of a schema. It changes nothing, and a table that isn't there yet takes them.
+	// Takes returns an error if a table doesn't accept parts with the schema, as it is or after the
+	// missing columns are added. It changes nothing. A table that doesn't exist yet accepts them.
 	Takes(ctx context.Context, table string, schema *Schema) error
 }
 
-// A NoNUL is a sink whose texts can't have the character U+0000.
+// A NoNUL is a sink whose texts can't contain the character U+0000.
 type NoNUL interface{ NoNUL() }
 
 // A Configurer is a sink whose tables have settings that can be changed later, such as how long
 // they keep a partition.
 type Configurer interface {
-	// Configure brings the settings of a table that is there to the schema, as a put would. It asks
-	// nothing when they are known to fit. Of what a person should know it tells warn, which may be
-	// nil.
+	// Configure changes the settings of an existing table to those of the schema, as a put would.
+	// It sends no request when they are known to fit. It calls warn, which may be nil, with what a
+	// person should know.
 	Configure(ctx context.Context, table string, schema *Schema, warn func(error)) error
 
-	// Oldest is the oldest partition, as Object has it, that a listed table keeps once it is
-	// configured to an expiration.
+	// Oldest returns the oldest partition, in the sense of Object.Oldest, that a listed table keeps
+	// once it has this expiration.
 	Oldest(ctx context.Context, table string, expiration time.Duration) (civil.Date, error)
 }
 
-// A Describer is a sink that keeps a description beside a table.
+// A Describer is a sink that keeps a description of a table.
 type Describer interface {
-	// Mixed says in the description, if there is one, whether the table's partitions are of two
-	// meanings.
+	// Mixed writes into the description, if there is one, whether the numbers in the table's
+	// partitions have two different meanings.
 	Mixed(ctx context.Context, table string, are bool) error
 }
 
 // ErrCounted says that the partitions were counted before under the same name.
 var ErrCounted = errors.New("its partitions were counted today already")
 
-// ErrUnchanged is part of a put's error when it is certain that nothing of the part is visible, or
-// will be.
+// ErrUnchanged is wrapped by a put's error when it is certain that nothing of the part is visible,
+// or ever will be.
 var ErrUnchanged = errors.New("the old rows stay")
 
 // NotKept is the error of a put that the store would undo at once, because the table keeps no
 // partition of that age.
 type NotKept struct {
-	Oldest  civil.Date // as Object has it
+	Oldest  civil.Date // in the sense of Object.Oldest
 	Because string
 }
 
@@ -108,5 +110,5 @@ func (e *NotKept) Error() string {
 	return fmt.Sprintf("partitions before %s aren't kept: %s", e.Oldest, e.Because)
 }
 
-// Is tells that nothing was put.
+// Is makes the error an ErrUnchanged, because nothing was put.
 func (e *NotKept) Is(target error) bool { return target == ErrUnchanged }

@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/address"
 )
 
-// An Opener opens the sink that a URL names. It is listed under the schemes of its URLs.
+// An Opener opens the sink that a URL names. Openers are listed by the schemes of their URLs.
 type Opener func(ctx context.Context, rawURL string) (Sink, error)
 
 // Open opens a sink by the opener that is listed under its URL's scheme.
@@ -29,7 +29,7 @@ func Open(ctx context.Context, rawURL string, openers map[string]Opener) (Sink, 
 	return open(ctx, rawURL)
 }
 
-// Redact removes from a URL what may be secret.
+// Redact removes secrets from a URL.
 func Redact(rawURL string) string { return address.Redact(rawURL) }
 
 // NamesMore reports whether a sink's URL has a parameter that selects the store or the layout in

@@ -38,8 +38,8 @@ func ProbeBucket(ctx context.Context, bucket *blob.Bucket, prefix string) error 
 	return err
 }
 
-// write writes an object whole or not at all. To close a writer after an error would publish what
-// it has got.
+// write writes an object whole or not at all. After an error it cancels the writer before closing
+// it, because closing alone would publish what was written so far.
 func write(ctx context.Context, bucket *blob.Bucket, key string, content []byte) error {
 	ctx, abort := context.WithTimeout(ctx, probeTimeout)
 	defer abort()
@@ -49,7 +49,7 @@ func write(ctx context.Context, bucket *blob.Bucket, key string, content []byte)
 	}
 	if _, err := w.Write(content); err != nil {
 		abort()
-		_ = w.Close() // err says why
+		_ = w.Close() // err already says what went wrong
 		return err
 	}
 	return w.Close()

@@ -1,17 +1,18 @@
-// Package sinks is the seam between jobs and the places where tables become visible. Without it,
-// every kind of job would know every store, and the promise that a partition is replaced whole or
-// not at all would be kept in as many ways as there are stores.
+// Package sinks is the interface between jobs and the stores in which tables become visible.
+// Without it, every kind of job would have to know every store, and the promise that a partition is
+// replaced whole or not at all would be kept in as many ways as there are stores.
 //
 // A job hands a Part to a Sink, and keeps the Receipt in the ledger:
 //
-//	Part (one Parquet file, and a Condition) ─ Sink.Put ─┬─ Receipt: key, size and version of what is visible now
-//	                                                     └─ error: the old rows are still there
+//	Part (one Parquet file, and a Condition)
+//	 └─ Sink.Put ─┬─ Receipt: key, size and version of what is visible now
+//	              └─ error: the old rows are still there, or the partition is in doubt
 //
-// blobsink keeps files in buckets, bqsink tables in BigQuery, pgsink tables in a Postgres, and
-// icesink tables of Iceberg catalogs. cmd/reportferry lists them by the schemes of their URLs. What
-// only some of them can is a small interface beside Sink: Holdings, which tells what the store
-// holds, and those that stand on it. What only one can, such as making a view, is a method of that
-// one.
+// blobsink keeps files in buckets, bqsink tables in BigQuery, pgsink tables in Postgres, and
+// icesink tables in Iceberg catalogs. cmd/reportferry lists them by the schemes of their URLs. An
+// ability of some sinks only is a small interface next to Sink: Holdings, which lists what the
+// store holds, and others that include it. An ability of one sink only, such as making a view, is a
+// method of that sink.
 package sinks
 
 import (
@@ -30,20 +31,20 @@ import (
 // Whole is the partition of a table without periods: all of its rows.
 var Whole = civil.Date{Year: 1, Month: 1, Day: 1}
 
-// Derived names a table of the given kind that describes another table. In a bucket the tables of
-// one kind lie side by side, as partitions of one table do, so that readers take all of them for
-// one.
+// Derived returns the name of a table of the given kind that describes another table. In a bucket
+// the tables of one kind lie side by side, like partitions of one table, so that readers see them
+// as one table.
 func Derived(kind, of string) string { return kind + derived + of }
 
-// Flat is the table's name where names can't have folders.
+// Flat returns the table's name for stores whose names can't contain folders.
 func Flat(table string) string { return strings.Replace(table, derived, "_", 1) }
 
 const derived = "/table="
 
-// A Sink makes p the whole content of its partition: readers see all the old rows or all the new
-// ones. Repeating Put is harmless. When Put returns an error, the old rows are still there, or the
-// store has taken the new ones and couldn't confirm them: the caller takes the partition for one in
-// doubt, and puts it again.
+// A Sink stores partitions. Put makes p the whole content of its partition: readers see all the old
+// rows or all the new ones. Repeating Put is harmless. When Put returns an error, the old rows are
+// still there, or the store has accepted the new ones but couldn't confirm it. The caller then
+// treats the partition as in doubt, and puts it again.
 type Sink interface {
 	Put(ctx context.Context, p Part) (Receipt, error)
 
@@ -55,20 +56,20 @@ type Sink interface {
 	Close() error
 }
 
-// An Object is what a store says of one object without opening it.
+// An Object is what a store's listing says about one object.
 type Object struct {
 	Key       string
-	Partition civil.Date // of the part that lies under the key; zero when it is no part's key
+	Partition civil.Date // of the part with this key; zero when it isn't a part's key
 	Size      int64      // bytes
-	Version   string     // as in a Receipt; empty where the store has none, or can't tell it any more
+	Version   string     // as in a Receipt; empty where the store has none, or can no longer name it
 
-	Counted bool  // Rows is known, and Size isn't what a receipt says
-	Rows    int64 // of the part; of a table, of all its partitions
+	Counted bool  // Rows is known, and Size can't be compared with a receipt's
+	Rows    int64 // rows of the part; for a table, of all its partitions
 
-	// Table says that the object is a whole table whose store tells nothing of single partitions.
-	// Receipts of them have its version, which is another one when the table was made anew. Oldest
-	// is the oldest partition that the table doesn't delete because of its age, and about to be
-	// deleted itself; zero: it deletes none.
+	// Table says that the object is a whole table, whose store says nothing about single
+	// partitions. Receipts for them have the table's version, which changes when the table is made
+	// anew. Oldest is the oldest partition that hasn't expired in the table, and the next to be
+	// deleted; zero: nothing expires.
 	Table  bool
 	Oldest civil.Date
 }
@@ -88,22 +89,22 @@ type Part struct {
 	// Over says what the part may replace.
 	Over Condition
 
-	// A store without conditions orders puts by these names instead: under Lease the part is put,
-	// and under none of Earlier, those of leases before, may anything become visible any more once
-	// the put has begun. An empty Lease is one that nobody takes over.
+	// A store without conditions orders puts by these names instead. The part is put under Lease;
+	// Earlier names the leases before it, and once the put has begun, nothing that was put under
+	// them may become visible any more. An empty Lease is one that nobody takes over.
 	Lease   string
 	Earlier []string
 
-	// Warn is called with what a person should know although the put succeeded; nil: nobody is
-	// told.
+	// Warn is called with what a person should know although the put succeeded; nil: there are no
+	// warnings.
 	Warn func(error)
 
-	// Open opens the file for reading from its start. A sink closes what it opened. For a sink that
-	// looks at the rows, what it gives is an io.ReaderAt as well.
+	// Open opens the file for reading from its start. A sink closes what it opened. For sinks that
+	// look at the rows, the returned reader is an io.ReaderAt as well.
 	Open func() (io.ReadCloser, error)
 }
 
-// FingerprintKey is the key of the file's metadata under which a part has a checksum of what its
+// FingerprintKey is the key, in the metadata of a part's file, of a checksum of what the part's
 // numbers mean.
 const FingerprintKey = "reportferry.fingerprint"
 
@@ -114,7 +115,7 @@ const FingerprintKey = "reportferry.fingerprint"
 // comes after it. BigQuery has none; see Part.Lease.
 type Condition = bucket.Condition
 
-// The errors of a put whose condition wasn't met. Nothing was replaced.
+// These are the errors of a put whose condition wasn't met. Nothing was replaced.
 var (
 	// ErrConflict: another writer of this program put something there meanwhile.
 	ErrConflict = bucket.ErrConflict
@@ -133,44 +134,45 @@ type Receipt struct {
 	Store string `json:"store,omitempty"`
 
 	// Version is the store's own name for this state of the object: its generation, or its ETag
-	// without the quotes. In BigQuery it is the table's: when it was created, in milliseconds
-	// since 1970. Empty where there is none, and in receipts of earlier versions.
+	// without the quotes. For BigQuery it is the table's version: when it was created, in
+	// milliseconds since 1970. It is empty where there is none, and in receipts of earlier
+	// versions.
 	Version string `json:"version,omitempty"`
 }
 
 // A Schema is a table's definition, for sinks that keep tables.
 type Schema struct {
 	Columns []Column // in the order of the part's file
-	Period  string   // of a partition: day, week, month, quarter, year, or whole when the table has none
+	Period  string   // length of a partition: day, week, month, quarter, year, or whole when the table has none
 	On      string   // the column, a date or an hour, whose value names a row's partition; empty when Period is whole
-	About   *About   // what the table is; nil: nobody describes it
+	About   *About   // a description of the table; nil: there is none
 
 	// Settings of warehouses, from the job's config.
 	ClusterBy     []string      // columns by which rows are sorted in storage, at most four
 	RequireFilter bool          // the warehouse refuses a query that doesn't say which partitions it reads
-	Expiration    time.Duration // of a partition, from its own day on; 0: never
+	Expiration    time.Duration // how long a partition is kept, from its own day on; 0: for ever
 	KMSKey        string
 	Labels        map[string]string
 	Partitioned   bool       // each partition is a table of its own below the table
-	Indexes       [][]string // columns by which rows are found
+	Indexes       [][]string // sets of columns, one for each index
 
 	// History is how long old states of the table can be read, in a store that keeps them; 0: for
-	// ever. What is older may be removed by a put.
+	// ever. A put may remove older states.
 	History time.Duration
 }
 
-// About says what a table is, for those who read it.
+// About describes a table for its readers.
 type About struct {
 	Text     string // a sentence or two
-	Job      string // that fills it
-	Currency string // of money; empty: it has none
-	Zone     string // in which its periods begin and end
+	Job      string // the job that fills it
+	Currency string // of amounts of money; empty: it has none
+	Zone     string // the zone in which its periods begin and end
 }
 
 // A Column is one column of a table.
 type Column struct {
 	Name        string
-	Source      string // what the service calls it, where the config renames it; empty: Name
+	Source      string // the service's name for it, where the config renames it; empty: Name
 	Type        ColumnType
 	Required    bool // a dimension: never NULL
 	Description string
@@ -178,13 +180,13 @@ type Column struct {
 	// What a metric's numbers mean, in words; empty for other columns.
 	Unit     string // such as count or money
 	Additive string // whether rows may be added up: yes, not over time, or no
-	Final    string // since when the service changes a number no more
+	Final    string // when the service stops changing a number
 }
 
-// Slug is what the service calls the column, by which the catalogue knows it.
+// Slug returns the service's name for the column, which is its name in the catalogue.
 func (c Column) Slug() string { return cmp.Or(c.Source, c.Name) }
 
-// Text is all that is said of a column, in one line.
+// Text returns all that is known about a column, in one line.
 func (c Column) Text() string {
 	var more []string
 	if c.Unit != "" {
@@ -205,7 +207,7 @@ func (c Column) Text() string {
 // A ColumnType is the type of a column. Each sink translates it into its store's own.
 type ColumnType string
 
-// The column types. A part's file holds no others.
+// These are the column types. A part's file holds no others.
 const (
 	String   ColumnType = "string"
 	Date     ColumnType = "date"

@@ -1,11 +1,12 @@
-// Command mutation changes the emulator, one small change at a time, and asks its tests whether
-// they notice. The changes are those of zimmski/go-mutesting (statements, branches and terms that
-// are gone, boundaries), and of values.go (other texts, numbers, signs and fields). They reach the
-// compiler by go's -overlay: no file of the tree is touched.
+// Command mutation makes one small change at a time in the emulator, and runs the emulator's tests
+// to see whether they notice it. The changes are those of zimmski/go-mutesting (statements,
+// branches and terms removed, boundaries moved) and those of values.go (other texts, numbers, signs
+// and fields). The compiler sees a change through go's -overlay flag: no file of the tree is
+// touched.
 //
-// A survivor is a change that no test noticed. Those that nobody could notice are listed with the
-// reason in internal/emulator/mutants.md; any other one is an error, and so is a listed one that is
-// noticed or no longer there.
+// A survivor is a change that no test noticed. Changes that no test could notice are listed with
+// the reason in internal/emulator/mutants.md. A survivor that isn't listed is an error, and so is a
+// listed change that is noticed or can't be made any more.
 package main
 
 import (
@@ -89,7 +90,7 @@ func run(ctx context.Context) error {
 	return report(results, reasons, tree, *from, time.Since(started))
 }
 
-// tryAll tries mutants in their order until n of them compiled and were judged.
+// tryAll tests mutants in the given order until n of them compiled and were tested.
 func tryAll(ctx context.Context, tree *tree, order []int, n, at int, each bool) []result {
 	var (
 		lock     sync.Mutex
@@ -113,7 +114,7 @@ func tryAll(ctx context.Context, tree *tree, order []int, n, at int, each bool) 
 				again := seen[m.key()] || m.diff == ""
 				seen[m.key()] = true
 				lock.Unlock()
-				if again { // two operators that come to the same
+				if again { // another operator has made the same change
 					continue
 				}
 				r := try(ctx, m)
@@ -137,7 +138,8 @@ func tryAll(ctx context.Context, tree *tree, order []int, n, at int, each bool) 
 		})
 	}
 	group.Wait()
-	// Which one was the last to be judged depends on the machine; which ones count doesn't.
+	// Which mutant finishes last depends on the machine; cutting off after the first n in the order
+	// makes the ones that count always the same.
 	slices.SortFunc(results, func(a, b result) int { return a.place - b.place })
 	for i, judged := 0, 0; i < len(results); i++ {
 		if results[i].fate != notViable {
@@ -150,7 +152,8 @@ func tryAll(ctx context.Context, tree *tree, order []int, n, at int, each bool) 
 	return results
 }
 
-// report prints the figures, and compares the survivors with the page.
+// report prints the figures, and returns an error when the survivors differ from those listed in
+// the page.
 func report(results []result, reasons map[string]string, tree *tree, from int, took time.Duration) error {
 	count, folders := map[fate]int{}, map[string][2]int{}
 	var wrong []string

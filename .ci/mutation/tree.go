@@ -34,16 +34,16 @@ type tree struct {
 type source struct {
 	path, full string
 	syntax     *ast.File
-	text       []byte // as it is
-	plain      string // printed, without comments
+	text       []byte // the file's content
+	plain      string // the content formatted by gofmt, without comments
 }
 
 type candidate struct {
 	*source
 	mutator.Mutation
 	by   string
-	nth  int // of this operator in its file
-	line int // at which the changed node begins
+	nth  int // counts the changes that this operator makes in the file
+	line int // on which the changed node begins
 }
 
 // A mutant is a file with one change.
@@ -54,11 +54,12 @@ type mutant struct {
 	text       []byte
 }
 
-// key tells a mutant from every other one, wherever lines move to.
+// key identifies a mutant, even when other edits move its lines.
 func (m mutant) key() string { return m.file + "\n" + squeezed(m.diff) }
 
 func (m mutant) folder() string { return filepath.Dir(m.file) }
 
+// squeezed normalizes the white space of a diff.
 func squeezed(diff string) string {
 	var lines []string
 	for line := range strings.Lines(diff) {
@@ -69,6 +70,8 @@ func squeezed(diff string) string {
 	return strings.Join(lines, "\n")
 }
 
+// loadTree reads the packages of a pattern and collects their possible changes, in files whose path
+// contains only.
 func loadTree(pattern, only string) (*tree, error) {
 	t := &tree{fset: token.NewFileSet(), files: map[string]*source{}}
 	loaded, err := packages.Load(&packages.Config{Fset: t.fset,
@@ -89,7 +92,7 @@ func loadTree(pattern, only string) (*tree, error) {
 		if len(p.Errors) > 0 {
 			return nil, fmt.Errorf("load %s: %v", p.PkgPath, p.Errors[0])
 		}
-		if strings.HasSuffix(p.PkgPath, "/emutest") { // what tests share
+		if strings.HasSuffix(p.PkgPath, "/emutest") { // helpers that tests share
 			continue
 		}
 		for i, file := range p.Syntax {
@@ -106,7 +109,7 @@ func loadTree(pattern, only string) (*tree, error) {
 				return nil, err
 			}
 			if bytes.Contains(s.text, []byte("\n//go:embed ")) && !hasFunction(file) {
-				continue // it is the text of another file
+				continue // the file only embeds another one
 			}
 			if bytes.Contains(s.text, []byte("\n//go:")) {
 				return nil, fmt.Errorf("%s has a directive, which would be lost with the comments", name)
@@ -126,7 +129,7 @@ func loadTree(pattern, only string) (*tree, error) {
 	return t, nil
 }
 
-// collect adds every change of a file, in an order that is always the same.
+// collect adds every possible change of a file, always in the same order.
 func (t *tree) collect(p *packages.Package, s *source) {
 	for _, name := range mutator.List() {
 		change, err := mutator.New(name)
@@ -153,8 +156,9 @@ func (t *tree) collect(p *packages.Package, s *source) {
 	}
 }
 
-// madeUp tells where nobody can tell a number from another one: how much room is made, and which
-// part of the facts, which are made up themselves, a metric counts.
+// madeUp reports whether n holds numbers that no test could notice, so that they aren't changed:
+// sizes for make, and which part of the facts a metric counts, because the facts are made up
+// themselves.
 func madeUp(p *packages.Package, n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:
@@ -172,8 +176,8 @@ func (t *tree) print(s *source) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// drawn is the order in which a seed draws the changes. A file that is edited doesn't move the
-// other files' changes.
+// drawn returns the order in which a seed draws the changes. It depends on each change's file,
+// operator and number only, so that an edit of one file doesn't move the changes of others.
 func (t *tree) drawn(seed uint64) []int {
 	order, by := make([]int, len(t.candidates)), make([]uint64, len(t.candidates))
 	for i, c := range t.candidates {
@@ -184,7 +188,7 @@ func (t *tree) drawn(seed uint64) []int {
 	return order
 }
 
-// survivors are the changes that survived according to what an earlier run printed.
+// survivors returns the changes that survived according to the output of an earlier run.
 func (t *tree) survivors(name string) ([]int, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -217,7 +221,7 @@ func (t *tree) survivors(name string) ([]int, error) {
 	return order, nil
 }
 
-// mutant makes a change, writes the file down, and takes the change back.
+// mutant makes a change in the syntax tree, prints the file, and undoes the change.
 func (t *tree) mutant(i int) mutant {
 	c := t.candidates[i]
 	c.Change()
@@ -240,7 +244,7 @@ func (t *tree) mutant(i int) mutant {
 	return m
 }
 
-// difference shows the lines that differ, and gives the first that is gone.
+// difference returns the lines that differ, and the first removed one.
 func difference(before, after string) (diff, gone string) {
 	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -262,7 +266,7 @@ func difference(before, after string) (diff, gone string) {
 	return d.String(), gone
 }
 
-// has tells whether a listed mutant can still be made.
+// has reports whether a listed mutant can still be made.
 func (t *tree) has(key string) bool {
 	file, _, _ := strings.Cut(key, "\n")
 	for i, c := range t.candidates {
@@ -273,8 +277,8 @@ func (t *tree) has(key string) bool {
 	return false
 }
 
-// readPage reads the survivors that are known: under "## file" a block of lines that differ each,
-// and the reason below it.
+// readPage reads the known survivors and their reasons. Under each heading "## file" there are
+// fenced blocks of lines that differ, each followed by its reason.
 func readPage(name string) (map[string]string, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
@@ -315,7 +319,7 @@ func readPage(name string) (map[string]string, error) {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// hasFunction tells whether a file has any code to change.
+// hasFunction reports whether a file has a function, and so code to change.
 func hasFunction(file *ast.File) bool {
 	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool { _, is := d.(*ast.FuncDecl); return is })
 }

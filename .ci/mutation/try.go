@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// fate is what became of a mutant.
+// fate is the outcome of testing a mutant.
 type fate string
 
 const (
@@ -33,14 +33,16 @@ type result struct {
 	place int
 }
 
-// A stage is a package whose tests are asked, or some of them, or all but some.
+// A stage runs a package's tests: all of them, those that match tests, or all but those that match
+// but.
 type stage struct{ folder, tests, but string }
 
-// slow are the tests of reports that take long, and notice late what others have noticed.
+// slow matches the tests of reports that take long and that rarely notice what others haven't.
 const slow = "Closing|DimensionForms|ManyRows|ZonesOfEveryKind|EveryFilterOf|AdRevenueSources|Bulk|FiltersData|SayWhatTheCSVSays"
 
-// stages are asked one after the other until one notices, the quickest first: the tests that hold
-// the document, the folder's own, and those that see it from further away.
+// stages returns the stages to run for a folder's mutants, one after the other until one notices.
+// The quickest come first: the tests that check the emulator against the service's document, the
+// folder's own tests, and those that use the folder through other packages.
 func stages(folder string) []stage {
 	at := func(area, tests string) stage { return stage{emulator + area, tests, ""} }
 	area := strings.TrimPrefix(folder, emulator)
@@ -58,20 +60,21 @@ func stages(folder string) []stage {
 		return []stage{draws, quick, at(area, ""), reports, document, top, naive}
 	case "/facts":
 		return []stage{document, draws, quick, at(area, ""), reports, top, naive}
-	case "/reading": // whose names are those of the page
+	case "/reading": // the names in this package also appear on a documentation page
 		return []stage{at(area, ""), {"internal/house", "Readings", ""}, document, top}
 	case "/store":
 		return []stage{at(area, ""), document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick}
-	default: // what every area rests on
+	default: // packages that every area uses
 		return []stage{document, top, at("/apps", ""), at("/sharing", ""), at("/spend", ""), quick, reports, draws,
 			naive}
 	}
 }
 
-// Of one stage; the slowest takes ten seconds on an idle machine, and others may use it too.
+// longest limits one stage. The slowest takes ten seconds on an idle machine, but the machine may
+// be busy.
 const longest = 3 * time.Minute
 
-// try judges a mutant by the first stage that fails.
+// try runs the stages on a mutant, and takes the outcome from the first one that fails.
 func try(ctx context.Context, m mutant) (r result) {
 	defer func(started time.Time) { r.took = time.Since(started) }(time.Now())
 	work, err := os.MkdirTemp("", "mutant")
@@ -107,7 +110,8 @@ func try(ctx context.Context, m mutant) (r result) {
 	return result{mutant: m, fate: survived}
 }
 
-// goTool runs the go command, and ends what it started when it takes too long.
+// goTool runs the go command. When it takes too long, the command and all the processes that it
+// started are killed.
 func goTool(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*longest)
 	defer cancel()

@@ -18,15 +18,16 @@ func init() {
 	mutator.Register("operator/other", otherOperator)
 }
 
-// A name is a text that says something to a program: prose for people isn't changed.
+// aName matches texts that a program reads. Prose for people isn't changed.
 var aName = regexp.MustCompile(`^[\w./%:{}+-]+$`)
 
+// swap returns the mutation that sets *place to another value.
 func swap[T any](place *T, to T) []mutator.Mutation {
 	was := *place
 	return []mutator.Mutation{{Change: func() { *place = to }, Reset: func() { *place = was }}}
 }
 
-// otherText gives a name another end.
+// otherText appends a letter to a name.
 func otherText(_ *types.Package, _ *types.Info, n ast.Node) []mutator.Mutation {
 	lit, ok := n.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {
@@ -39,7 +40,7 @@ func otherText(_ *types.Package, _ *types.Info, n ast.Node) []mutator.Mutation {
 	return swap(&lit.Value, strconv.Quote(text+"x"))
 }
 
-// otherNumber takes the next one; not of the facts, whose amounts are made up.
+// otherNumber adds 1 to a number, except in package facts, whose amounts are made up.
 func otherNumber(p *types.Package, _ *types.Info, n ast.Node) []mutator.Mutation {
 	lit, ok := n.(*ast.BasicLit)
 	if !ok || lit.Kind != token.INT || p.Name() == "facts" {
@@ -52,8 +53,8 @@ func otherNumber(p *types.Package, _ *types.Info, n ast.Node) []mutator.Mutation
 	return swap(&lit.Value, strconv.FormatInt(number+1, 10))
 }
 
-// otherField takes the next field of the same type, as when a short name is written where the full
-// one belongs.
+// otherField replaces a field by the next one of the same type, as a slip would, such as a short
+// name written where the full one belongs.
 func otherField(_ *types.Package, info *types.Info, n ast.Node) []mutator.Mutation {
 	sel, ok := n.(*ast.SelectorExpr)
 	if !ok || info.Selections[sel] == nil || info.Selections[sel].Kind() != types.FieldVal {
@@ -81,7 +82,7 @@ func otherField(_ *types.Package, info *types.Info, n ast.Node) []mutator.Mutati
 	return nil
 }
 
-// otherTruth turns true and false round.
+// otherTruth swaps true and false.
 func otherTruth(_ *types.Package, info *types.Info, n ast.Node) []mutator.Mutation {
 	id, ok := n.(*ast.Ident)
 	if !ok || info.Uses[id] == nil || info.Uses[id].Pkg() != nil {
@@ -101,7 +102,7 @@ var others = map[token.Token]token.Token{token.EQL: token.NEQ, token.NEQ: token.
 	token.SUB_ASSIGN: token.ADD_ASSIGN,
 	token.INC:        token.DEC, token.DEC: token.INC, token.BREAK: token.CONTINUE, token.CONTINUE: token.BREAK}
 
-// otherOperator turns a comparison, a calculation or a jump round.
+// otherOperator replaces an operator by another one, and swaps break and continue; see others.
 func otherOperator(_ *types.Package, _ *types.Info, n ast.Node) []mutator.Mutation {
 	var place *token.Token
 	switch n := n.(type) {

@@ -20,8 +20,8 @@ import (
 	"github.com/reportferry/reportferry/config/apps"
 )
 
-// schemas are what the command schema prints: those of files, and by the command's name those of
-// answers.
+// schemas returns, by name, the schemas that the command schema prints: those of files, and, under
+// the name of each command that has --output, that of its answer.
 func schemas(root *cobra.Command) map[string]func() ([]byte, error) {
 	all := map[string]func() ([]byte, error){"config": config.Schema, "apps": apps.Schema, "log": logs.Schema,
 		"result": result.Schema}
@@ -41,8 +41,8 @@ func schemas(root *cobra.Command) map[string]func() ([]byte, error) {
 	return all
 }
 
-// newSchema makes the command schema, for editors that complete and check YAML, and for readers of
-// answers.
+// newSchema makes the command schema. Editors complete and check YAML with what it prints, and
+// programs that read answers can check them.
 func newSchema(p *wire.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [config|apps|log|result|command...]",
@@ -81,13 +81,13 @@ kept in:
 	}
 }
 
-// What the linker sets for a release or an image: -X main.released=v1.2.3 -X main.revision=HASH -X
-// main.committed=2026-11-26T10:00:00Z. They are empty in any other build, and the last two wherever
-// the Go toolchain has stamped them.
+// The linker sets these for a release or an image: -X main.released=v1.2.3 -X main.revision=HASH -X
+// main.committed=2026-11-26T10:00:00Z. They are empty in any other build; thisBuild then takes
+// revision and committed from the Go toolchain's stamp, if there is one.
 var released, revision, committed string
 
-// version is the released version, or else the module's version as the Go toolchain stamped it: a
-// tag, a revision or "devel".
+// version returns the released version, or else the module's version as the Go toolchain stamped
+// it: a tag, a revision or "devel".
 func version() string {
 	if released != "" {
 		return released
@@ -99,7 +99,7 @@ func version() string {
 	return info.Main.Version
 }
 
-// A build is what version prints.
+// A build describes a binary, for the command version.
 type build struct {
 	Version  string   `json:"version"`
 	Commit   string   `json:"commit,omitempty"`
@@ -110,8 +110,8 @@ type build struct {
 	Without  []string `json:"without"` // sinks that another build has
 }
 
-// thisBuild gives what is known of the running program; the commit and its date aren't where
-// neither the linker nor the toolchain had them.
+// thisBuild describes the running program. The commit and its date are empty where neither the
+// linker nor the toolchain recorded them.
 func thisBuild() build {
 	b := build{
 		Version: version(), Commit: revision, Date: committed, Go: runtime.Version(),
@@ -135,8 +135,8 @@ func thisBuild() build {
 	return b
 }
 
-// String is what version and --version print: a line that names the build, one with its commit, and
-// one with the sinks that are in it.
+// String returns what version and --version print: one line that names the build, one with its
+// commit if it is known, and one with its sinks.
 func (b build) String() string {
 	text := fmt.Sprintf("reportferry %s %s %s\n", b.Version, b.Go, b.Platform)
 	if b.Commit != "" {
@@ -157,7 +157,7 @@ func newVersion(p *wire.Program) *cobra.Command {
 		Short: "Print the version, the commit and its date, and the sinks",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if form.Given() == wire.JSON { // whatever the log is: scripts read the line
+			if form.Given() == wire.JSON { // not --log-format, because scripts read the plain line
 				return human.JSON(cmd.OutOrStdout(), thisBuild())
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), thisBuild())

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks/bqsink"
 )
 
-// This table stands beside the jobs' own in BigQuery, so that a dashboard can show what each run
-// did. What it did to which partition is in the tables of package state.
+// auditRuns is a table in BigQuery next to the jobs' own, with which a dashboard can show what each
+// run did. What a run did to each partition is in the tables of package state.
 const auditRuns = "_reportferry_runs"
 
 var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
@@ -32,8 +32,8 @@ var auditRunsSchema = &sinks.Schema{Period: "whole", Columns: []sinks.Column{
 	{Name: "error", Type: sinks.String, Description: "The first error"},
 }}
 
-// audit appends a run to the audit table, when the config names a dataset for it. The run's ID is
-// the ID of the append, so that a repeated one adds nothing.
+// audit appends a run to the audit table when the config names a dataset for it. The append's ID is
+// the run's ID, so that repeating it adds nothing.
 func audit(ctx context.Context, s *wire.Ran) error {
 	if s.Config.Audit == "" {
 		return nil
@@ -53,7 +53,7 @@ func audit(ctx context.Context, s *wire.Ran) error {
 	return warehouse.Append(ctx, auditRuns, auditRunsSchema, s.RunID, runs)
 }
 
-// auditRun is the row of one job of a run.
+// auditRun returns the row for one job of a run.
 func auditRun(r ledger.Run, res ledger.Result) map[string]any {
 	row := map[string]any{
 		"run": r.ID, "trigger": r.Trigger, "job": res.Job, "table_name": res.Table, "started": dateTime(r.Started),
@@ -70,5 +70,5 @@ func auditRun(r ledger.Run, res ledger.Result) map[string]any {
 	return row
 }
 
-// dateTime writes a time as BigQuery's DATETIME, in UTC.
+// dateTime formats a time as BigQuery's DATETIME, in UTC.
 func dateTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }

@@ -28,32 +28,32 @@ type display struct {
 	out  io.Writer // receives the closing table
 	err  io.Writer // receives progress
 	json bool
-	mute bool // --quiet: neither progress nor what went well
+	mute bool // --quiet: show neither progress nor successes
 
-	again string // the flags that a command has for the same config
+	again string // the flags with which another command uses the same config
 
-	units map[string]string              // by job: what to call its units; empty for windows of partitions
-	waits func(job string) *adjust.Waits // of its requests at the moment; nil: it asks nobody
+	units map[string]string              // by job: the word for its units; empty: they are windows of partitions
+	waits func(job string) *adjust.Waits // returns what a job's requests wait for now; nil if the job sends none
 
-	accounts map[string]string // of jobs that are of one
+	accounts map[string]string // by job: its account, for jobs that have one
 
 	mu   sync.Mutex
 	bars *progress.Bars
 	jobs map[string]*jobProgress
 }
 
-// A jobProgress adds up what the units of one job have come to so far.
+// A jobProgress sums the outcomes of one job's finished units.
 type jobProgress struct {
 	done int
 	sum  ledger.Outcome
 }
 
-// newDisplay shows a run on a terminal, in plain lines or, with --log-format json, in the log
-// alone.
+// newDisplay returns a display that shows a run as bars on a terminal, as plain lines, or, with
+// --log-format json, in the log alone.
 func newDisplay(p *wire.Program, stdout, stderr io.Writer) *display {
 	d := &display{out: stdout, err: stderr, json: p.JSON(), mute: p.Quiet, again: p.Again(),
 		jobs: map[string]*jobProgress{}}
-	defer func() { wire.Standard(d.log) }() // execute undoes it
+	defer func() { wire.Standard(d.log) }() // execute restores the logger
 	if d.json {
 		d.log = p.Logger(stdout)
 		return d
@@ -73,16 +73,17 @@ type stamped struct {
 
 	mu     sync.Mutex
 	run    string
-	inside bool // of a line
+	inside bool // the last write ended in the middle of a line
 }
 
-// Stamp is what stands before a line.
+// Stamp returns the text to put before a line.
 func (s *stamped) Stamp() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stamp()
 }
 
+// stamp is Stamp for callers that hold the lock.
 func (s *stamped) stamp() string {
 	return time.Now().Format(time.TimeOnly) + " " + s.run[strings.LastIndexByte(s.run, '-')+1:] + " "
 }
@@ -102,7 +103,8 @@ func (s *stamped) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// begins says in a log of many runs which one it is that the next lines are of.
+// begins sets the run whose ID stands before the next lines, in a log of many runs, and says that
+// it begins.
 func (d *display) begins(run string) {
 	for _, w := range []io.Writer{d.out, d.err} {
 		if s, is := w.(*stamped); is {
@@ -116,7 +118,7 @@ func (d *display) begins(run string) {
 	}
 }
 
-// messages receives what jobs say to people besides the log.
+// messages returns the writer for what jobs say to people besides the log.
 func (d *display) messages() io.Writer {
 	if d.mute {
 		return io.Discard
@@ -198,7 +200,7 @@ func lineOf(o ledger.Outcome, err error) string {
 		return "done by another run"
 	}
 	if o.Compared+o.Unseen > 0 {
-		return strings.Join(parts, ", ") // it fetches no rows
+		return strings.Join(parts, ", ") // a comparison fetches no rows
 	}
 	return strings.Join(parts, ", ") + ", rows " + human.Count(o.Rows)
 }

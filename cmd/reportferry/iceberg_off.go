@@ -9,11 +9,11 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// withIceberg tells whether this build can write Iceberg tables. The library for them makes a
-// binary twice as large, so that only those have it who ask for it.
+// withIceberg reports whether this build can write Iceberg tables. The library for them doubles the
+// size of the binary, so it is left out unless a build asks for it.
 const withIceberg = false
 
-// openIceberg stands for what this build lacks, and says how to get it.
+// openIceberg returns an error that says how to get a build with Iceberg.
 func openIceberg(_ context.Context, rawURL string) (sinks.Sink, error) {
 	return nil, fmt.Errorf("open sink %s: this build leaves Iceberg out; get one that has it by `go build -tags "+
 		"iceberg ./cmd/reportferry`, "+

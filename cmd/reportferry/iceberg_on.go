@@ -7,7 +7,7 @@ import (
 	"github.com/reportferry/reportferry/sinks/icesink"
 )
 
-// withIceberg tells whether this build can write Iceberg tables.
+// withIceberg reports whether this build can write Iceberg tables.
 const withIceberg = true
 
 // openIceberg opens a namespace of an Iceberg catalog.

@@ -12,16 +12,16 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// A listed listener is one as the list has it.
+// A listed is a listener with the rules for its errors and its time.
 type listed struct {
 	wire.Listener
-	fails  string        // what is said when it can't do its part
-	needed bool          // somebody waits for it, so that a run without it has failed
-	within time.Duration // how long it may take, also after the run was stopped; 0: it has bounds of its own
+	fails  string        // the message to log when the listener fails
+	needed bool          // somebody relies on it, so that a run fails when it does
+	within time.Duration // limits each call, also after the run was stopped; 0: the listener has its own limits
 }
 
-// listeners are all that hear of a run, and where their errors are said. Those that a command has
-// none of are deaf.
+// listeners holds all that are notified about a run, and the log for their errors. A listener that
+// a command doesn't have is a wire.NoListener.
 type listeners struct {
 	log *slog.Logger
 
@@ -34,8 +34,8 @@ func newListeners(ctx context.Context, p *wire.Program, log *slog.Logger) *liste
 		watcher: p.Heartbeat(ctx, log)}
 }
 
-// list has them in the order in which they hear. State tables aren't here: they are rows in the
-// sinks of a job, so the runner writes them under a lease of theirs.
+// list returns the listeners in the order in which they are called. State tables aren't among them:
+// they are rows in the sinks of a job, so the runner writes them, under their own lease.
 func (l *listeners) list() []listed {
 	return []listed{
 		{wire.AtEnd(endRecord), "the run's record could not be written", true, 0},
@@ -51,9 +51,10 @@ func (l *listeners) list() []listed {
 	}
 }
 
-// call has all of them hear of one moment, and gives the exit code. The rule for errors: each is
-// said, where somebody waits for the listener as an error, which makes 1 of the exit code 0, or 130
-// when the process was told to end, else as a warning. No error keeps the others from hearing.
+// call notifies every listener of one moment of a run. An error never keeps the others from being
+// notified. Where the listener isn't needed, its error is logged as a warning. Where it is, its
+// error is logged as an error, and turns the exit code 0 into 1, or into 130 when the process was
+// told to stop.
 func (l *listeners) call(ctx context.Context, code *int, moment func(context.Context, wire.Listener) error) {
 	for _, to := range l.list() {
 		switch err := to.hear(ctx, moment); {
@@ -72,7 +73,7 @@ func (l *listeners) call(ctx context.Context, code *int, moment func(context.Con
 	}
 }
 
-// hear gives the listener its time.
+// hear calls the listener within its time limit.
 func (to listed) hear(ctx context.Context, moment func(context.Context, wire.Listener) error) error {
 	if to.within > 0 {
 		var cancel context.CancelFunc
@@ -90,7 +91,7 @@ func (l *listeners) ended(ctx context.Context, r *wire.Ran) {
 	l.call(ctx, &r.Record.Exit, func(ctx context.Context, to wire.Listener) error { return to.Ended(ctx, r) })
 }
 
-// closed gives the code with which the process ends.
+// closed notifies the listeners that the process ends, and returns its exit code.
 func (l *listeners) closed(ctx context.Context, code int, err error) int {
 	l.call(ctx, &code, func(ctx context.Context, to wire.Listener) error { return to.Closed(ctx, code, err) })
 	return code

@@ -2,22 +2,23 @@
 // Without this package, the engine would have no way in: it alone touches arguments, the
 // environment and signals.
 //
-//	main ── root ──┬── run, backfill, plan             here: what begins runs
-//	               │     want/  the flags of a table    listeners.go  all that hear of a run, in order, and what their errors do
-//	               │     after/  what a run has left, and what comes next
-//	               ├── serve/    serve, which does the runs that schedules ask for
-//	               ├── setup/    init
-//	               ├── inspect/  status, gaps, check, views
-//	               ├── replay/   replay, diff
-//	               ├── query/    report, events
-//	               ├── push/     spend, sharing
-//	               ├── apps/     apps
-//	               └── emulate/  emulator
+//	main ── root ──┬── run, backfill, plan    here: what begins runs
+//	               │     listeners.go  all that are notified of a run, and what their errors do
+//	               │     wire/want     the flags of a table
+//	               │     see/after     what a run has left, and what comes next
+//	               ├── run/serve   serve, which does the runs that schedules ask for
+//	               ├── run/        replay, diff and others
+//	               ├── see/        status, gaps, check, views and others
+//	               ├── ask/        report, events, fields
+//	               ├── push/       spend, sharing
+//	               ├── apps/       apps
+//	               ├── setup/      init
+//	               └── emulate/    emulator
 //	                      │
 //	                    wire/    opens config, ledger, service and sinks, makes jobs
 //
-// Every command is given a wire.Program and has no other way to the process. The packages exit and
-// human say how it ends and how values are written.
+// Every command gets a wire.Program, and reaches the process only through it. The packages
+// text/exit and text/human say how the process ends and how values are written.
 package main
 
 import (
@@ -46,13 +47,13 @@ func main() {
 	os.Exit(execute(untilSignal(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// execute runs one command line and gives its exit code. Everything that is printed is escaped
+// execute runs one command line and returns its exit code. Everything that is printed is escaped
 // here, whoever wrote it.
 func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	p := newProgram()
 	running.Store(p)
 	stdout, stderr := terminal.NewWriter(rawOut), terminal.NewWriter(rawErr)
-	defer func() { _ = errors.Join(stdout.Flush(), stderr.Flush()) }() // what is flushed is at most half a character
+	defer func() { _ = errors.Join(stdout.Flush(), stderr.Flush()) }() // at most half a character is left to flush
 	root := newRoot(p)
 	defer wire.Standard(p.Logger(stderr))() // until the flags are known
 	root.SetArgs(args)
@@ -70,7 +71,7 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 		// Cobra found an unknown command, flag or argument.
 		failed = &exit.Error{Code: jobs.ExitUsage, Err: usage.Sentence(err)}
 		if wantsJSON(args) {
-			p.LogFormat = "json" // flags behind the one that it found aren't read
+			p.LogFormat = "json" // flags after the faulty one weren't read
 		}
 	}
 	switch {
@@ -87,34 +88,33 @@ func execute(ctx context.Context, args []string, rawOut, rawErr io.Writer) int {
 	return failed.Code
 }
 
-// crashBySignal has a crash end the process by SIGABRT, which shells and containers show as 134.
-// Otherwise Go ends it with 2 after a panic, a fatal error and the watchdog's SIGABRT
-// (https://pkg.go.dev/runtime#hdr-Environment_Variables, GOTRACEBACK), which platforms take for a
-// wrong config and never try again. The first process of a PID namespace is the exception: the
-// kernel drops what it raises on itself, and Go ends with 2 all the same. No core is written,
-// because the token would be in it.
+// crashBySignal makes a crash end the process by SIGABRT, which shells and containers show as 134.
+// Without it, Go exits with 2 after a panic, a fatal error or the watchdog's SIGABRT
+// (https://pkg.go.dev/runtime#hdr-Environment_Variables, GOTRACEBACK), and platforms take 2 for a
+// wrong config and never try again. The first process of a PID namespace still exits with 2,
+// because the kernel drops a signal that it sends to itself. No core is written, because it would
+// contain the token.
 func crashBySignal() {
 	debug.SetTraceback("crash")
 	var core syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_CORE, &core) == nil {
 		core.Cur = 0
-		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &core) // less is always allowed
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &core) // a process may always lower its limit
 	}
 }
 
-// wantsJSON tells whether a command line asks for a log for machines, whatever else is wrong with
-// it.
+// wantsJSON reports whether a command line asks for a JSON log, even if other arguments are wrong.
 func wantsJSON(args []string) bool {
 	i := slices.Index(args, "--log-format")
 	return slices.Contains(args, "--log-format=json") || i >= 0 && i+1 < len(args) && args[i+1] == "json"
 }
 
 // heapLimit keeps the whole program under 150 MiB of resident memory with four windows in flight:
-// the garbage collector works harder before the heap passes it, instead of letting it double. What
-// isn't heap comes to about 35 MiB.
+// near the limit the garbage collector works harder, instead of letting the heap double. What isn't
+// heap takes about 35 MiB.
 const heapLimit = 96 << 20
 
-// limitHeap sets the limit unless GOMEMLIMIT says otherwise.
+// limitHeap sets the heap limit unless GOMEMLIMIT sets one.
 func limitHeap(most int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(most)

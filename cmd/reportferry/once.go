@@ -89,7 +89,7 @@ func once(ctx context.Context, e *wire.Engine, r wire.Request, l *listeners) (co
 	return ran.Record.Exit, nil
 }
 
-// ended ends the step of a run. What went wrong is the exit code, and the word for it.
+// ended closes the run's telemetry step, with the exit code and, after a failure, its reason.
 func ended(about step.Step, r ledger.Run, code int, err error) {
 	errs := []error{err}
 	if err != nil {
@@ -105,13 +105,14 @@ func ended(about step.Step, r ledger.Run, code int, err error) {
 	case err != nil:
 		about.Fail(exit.Reason(err))
 	case code != jobs.ExitDone && code != jobs.ExitHeld:
-		about.Fail("incomplete") // it is published, and not as the config asks
+		about.Fail("incomplete") // the data is published, but not all that the config asks for
 	}
 	about.End(nil)
 }
 
-// begun names the jobs whose first partition is missing. What is probably not meant is said while
-// it is easy to change: a table without days is warned of once, and not each night.
+// begun returns the names of the jobs whose first partition is missing. The caller warns about what
+// is probably a mistake in their config now, while it is easy to change. A table without days is
+// therefore warned about once, and not each night.
 func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
 	for i, p := range plans {
 		if len(p.Units) > 0 && len(p.Units[0].Due) > 0 && p.Units[0].Due[0].Reason == refresh.Missing {
@@ -121,21 +122,21 @@ func begun(list []jobs.Job, plans []jobs.Planned) (names []string) {
 	return names
 }
 
-// begin has the run on record before it does anything. Of one that has nothing to do its end tells
-// all, in one write.
+// begin writes the run's record before the run does anything. A run that has nothing to do is
+// recorded once, at its end; for it, begin only reads the past runs.
 func begin(ctx context.Context, ran *wire.Ran, plans []jobs.Planned) error {
 	if slices.ContainsFunc(plans, func(p jobs.Planned) bool { return len(p.Units) > 0 }) {
 		return keep(ctx, ran)
 	}
 	err := ran.Ledger.ReadRuns(ctx, ran.Record.Started)
 	if damaged := new(ledger.DamagedError); errors.As(err, &damaged) {
-		return nil // as the end of the run says
+		return nil // the end of the run reports the damage
 	}
 	return err
 }
 
-// keep writes the run's record. A month that can't be trusted keeps no run from its work, because
-// no table needs the record: it is said in the log, in the result and in the last lines.
+// keep writes the run's record. A damaged month of records doesn't stop the run, because no table
+// needs the record. The damage is reported in the log, in the result and in the last lines.
 func keep(ctx context.Context, ran *wire.Ran) error {
 	err := ran.Ledger.SaveRun(ctx, ran.Record)
 	var damaged *ledger.DamagedError
@@ -150,8 +151,8 @@ func keep(ctx context.Context, ran *wire.Ran) error {
 	return nil
 }
 
-// endRecord writes how the run ended. It takes as long as other runs' records take, which share the
-// document, and 3 seconds at most once the process was told to end.
+// endRecord writes how the run ended. It waits for other runs that write the same document, and for
+// 3 seconds at most once the process was told to stop.
 func endRecord(ctx context.Context, ran *wire.Ran) error {
 	stopped := ctx
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -161,21 +162,23 @@ func endRecord(ctx context.Context, ran *wire.Ran) error {
 	r.Ended = &ended
 	for _, res := range r.Results {
 		for _, g := range grouped(res.Errs) {
-			// So that whoever prints the ledger's JSON is safe from control characters.
+			// The text is escaped so that printing the ledger's JSON is safe from control
+			// characters.
 			r.Errors = append(r.Errors, res.Job+": "+terminal.Text(g))
 		}
 	}
 	for _, res := range r.Results {
 		if slices.ContainsFunc(res.Errs, func(err error) bool { return errors.Is(err, adjust.ErrClock) }) {
-			return ran.Ledger.ForgetRun(ctx, *r) // IDs sort by date: a record of the future would stay the newest one
+			return ran.Ledger.ForgetRun(ctx, *r) // IDs sort by date, so a future record would stay the newest
 		}
 	}
 	return keep(ctx, ran)
 }
 
-// checkClock compares this machine's clock with that of the ledger's bucket, and refuses to begin
-// when they are far apart. The client compares the service's clock with each answer. A folder has
-// no clock of its own, so the date of its last run has to do.
+// checkClock compares this machine's clock with that of the ledger's bucket, and returns an error
+// when they are far apart. A folder has no clock of its own, so there the start of its last run is
+// used, and only a warning is logged. The service's clock is compared by the client, with each
+// answer.
 func checkClock(ctx context.Context, s *wire.Session) error {
 	theirs, known, err := s.Ledger.Clock(ctx)
 	if err != nil {

@@ -49,8 +49,8 @@ func newPlan(p *wire.Program) *cobra.Command {
 	return cmd
 }
 
-// showPlans shows what a run of the jobs that list gives would do. Nothing is asked of the service,
-// leased or written.
+// showPlans shows what a run would do of the jobs that list returns. Nothing is asked of the
+// service, leased or written.
 func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []string,
 	list func(context.Context, *wire.Session) ([]jobs.Job, error)) error {
 	return p.WithLedger(cmd, func(ctx context.Context, s *wire.Session) error {
@@ -100,8 +100,8 @@ func showPlans(cmd *cobra.Command, p *wire.Program, form *wire.Output, names []s
 	})
 }
 
-// quotas compares the load jobs of the plans with BigQuery's quotas. It warns of what a day's quota
-// doesn't cover, and makes an error of a plan that no quota ever covers.
+// quotas compares the load jobs of the plans with BigQuery's quotas. It warns about plans that
+// together exceed a day's quota, and sets an error on a plan that no quota ever covers.
 func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 	var all []bqsink.Load
 	var refused []error
@@ -124,14 +124,15 @@ func quotas(log *slog.Logger, list []jobs.Job, plans []jobs.Planned) error {
 		}
 		all = append(all, loads...)
 	}
-	warnings, _ := bqsink.Quota(all) // each of them is none to refuse
+	warnings, _ := bqsink.Quota(all) // plans that must be refused are left out already
 	for _, w := range warnings {
 		log.Warn(w)
 	}
 	return errors.Join(refused...)
 }
 
-// writePlan writes what a run would do of one job, as its units have partitions, files or neither.
+// writePlan writes what a run would do of one job. The form depends on whether the job's units have
+// partitions, files or neither.
 func writePlan(w io.Writer, service config.Service, job jobs.Job, p jobs.Plan, lacking ledger.Lacking) {
 	if len(p.Units) == 0 {
 		fmt.Fprintf(w, "%s: nothing is due\n", job.Name)
@@ -187,8 +188,8 @@ func writeWindow(w io.Writer, u jobs.Unit, lacking ledger.Lacking) {
 	}
 }
 
-// writeProblems says what is wrong with a job's table, and what is to be known of it. Which days
-// are missing its windows say, where nothing else is due in them.
+// writeProblems writes what is wrong with a job's table, and notes about it. It leaves out the list
+// of missing days where the plan's windows already show exactly those days.
 func writeProblems(w io.Writer, again string, p jobs.Plan, in refresh.Inspection) {
 	if p.Table == nil {
 		human.Problems(w, "  ", again, in.Problems, 0)
@@ -206,8 +207,8 @@ func writeProblems(w io.Writer, again string, p jobs.Plan, in refresh.Inspection
 	human.Problems(w, "  ", again, list, 0)
 }
 
-// missing counts the partitions of windows in which nothing is due but what is missing, all in a
-// row.
+// missing counts the partitions of those windows in which all that is due is missing, without a gap
+// between.
 func missing(period refresh.Period, units []jobs.Unit) (n int) {
 	for _, u := range units {
 		if why := reasons(u.Due, ledger.Lacking{}); len(why) == 1 && u.Due[0].Reason == refresh.Missing &&
@@ -229,12 +230,12 @@ type plannedJob struct {
 	Problems []ledger.Problem `json:"problems,omitempty"`
 }
 
-// A plannedWindow is a window, or a file to push, of a plan.
+// A plannedWindow is one window of a plan, or one file to push.
 type plannedWindow struct {
 	Window string        `json:"window"`
 	Due    []refresh.Due `json:"due"`
 
-	Compares int `json:"compares,omitempty"` // final partitions, with the service's totals
+	Compares int `json:"compares,omitempty"` // how many final partitions are compared with the service's totals
 }
 
 // writePlanJSON writes the plan of one job as a JSON object on one line.
@@ -254,14 +255,14 @@ func writePlanJSON(w io.Writer, service config.Service, job jobs.Job, p jobs.Pla
 	return json.NewEncoder(w).Encode(plan)
 }
 
-// limiterTime is how long the rate limit alone makes so many requests last. The first burst goes at
-// once, as the token bucket is full at the start.
+// limiterTime returns how long the rate limit alone makes so many requests last. The first burst
+// goes at once, because the token bucket is full at the start.
 func limiterTime(service config.Service, requests int) time.Duration {
 	wait := float64(requests-service.Burst) / service.Rate
 	return max(0, time.Duration(wait*float64(time.Second))).Round(100 * time.Millisecond)
 }
 
-// reasonWords say a reason behind a number, where the reason by itself doesn't.
+// reasonWords holds words that follow a count, for reasons whose own name wouldn't read well there.
 var reasonWords = map[refresh.Reason]string{
 	refresh.Lookback: "in the lookback", refresh.Unsunk: "for a new sink", refresh.Rebased: "to rebaseline",
 	refresh.Doubtful:   "to ask again, because they differ from the totals or are empty",
@@ -270,8 +271,8 @@ var reasonWords = map[refresh.Reason]string{
 	refresh.Horizon: "whose numbers are final by now",
 }
 
-// reasons counts why partitions are due: "2 in the lookback", "5 missing". A column whose name may
-// be misspelt isn't called an added one.
+// reasons counts why partitions are due: "2 in the lookback", "5 missing". It doesn't call a column
+// "added" when its name may be misspelt.
 func reasons(due []refresh.Due, lacking ledger.Lacking) []string {
 	unknown := slices.IndexFunc(lacking.Columns, func(name string) bool { return catalog.Doubt(name) != "" })
 	counts := map[refresh.Reason]int{}

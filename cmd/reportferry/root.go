@@ -38,7 +38,7 @@ import (
 )
 
 // kinds lists every kind of job by its name in the config. Each has a folder under jobs/ and a file
-// in wire/; a test walks the folders, so that none can be forgotten here.
+// in wire/. A test walks the folders, so that no kind can be forgotten here.
 var kinds = map[string]wire.Maker{
 	"report":  wire.Report,
 	"events":  wire.Events,
@@ -58,13 +58,13 @@ var openers = map[string]sinks.Opener{
 
 	"bigquery": bqsink.Open,
 	"postgres": pgsink.Open,
-	"iceberg":  openIceberg, // by a build tag
+	"iceberg":  openIceberg, // a build tag decides which one
 }
 
 // began is when the process started, for deadlines that a platform counts from there.
 var began = time.Now()
 
-// newProgram makes what every command is given. The flags fill in the rest.
+// newProgram returns the Program that every command is given. The flags fill in the rest.
 func newProgram() *wire.Program {
 	p := &wire.Program{
 		Deadline: os.Getenv("REPORTFERRY_DEADLINE"), Began: began, Version: version(), LookupEnv: lookupEnv,
@@ -75,8 +75,8 @@ func newProgram() *wire.Program {
 	return p
 }
 
-// lookupEnv is os.LookupEnv. The service's own clients call the token ADJUST_API_TOKEN, which is
-// understood where ADJUST_TOKEN isn't set.
+// lookupEnv does what os.LookupEnv does. Where ADJUST_TOKEN isn't set, it returns ADJUST_API_TOKEN,
+// which is the name in the service's own clients.
 func lookupEnv(name string) (value string, set bool) {
 	if value, set = os.LookupEnv(name); value == "" && name == config.DefaultTokenEnv {
 		if other, has := os.LookupEnv("ADJUST_API_TOKEN"); has {
@@ -112,7 +112,7 @@ relative, in place of the config's own folder.
 			if err := p.Check(); err != nil {
 				return err
 			}
-			wire.Standard(p.Logger(cmd.ErrOrStderr())) // execute undoes it
+			wire.Standard(p.Logger(cmd.ErrOrStderr())) // execute restores the logger
 			p.Task, err = wire.TaskOf(os.Getenv)
 			return err
 		},

@@ -136,13 +136,14 @@ shows them; nothing is asked of the service, leased or written.
 	return cmd
 }
 
-// backfill holds the flags of the command backfill.
+// A backfill holds the flags of the command backfill.
 type backfill struct {
 	from, to                  string
 	gaps, columns, force, dry bool
 }
 
-// ask translates the flags. A backfill ignores the schedule, because a person asks for it.
+// ask translates the flags into what a job is asked for. A backfill ignores the schedule, because a
+// person asks for it.
 func (b backfill) ask(s *wire.Session, job string) (a wire.Ask, err error) {
 	a = wire.Ask{Now: true, Force: b.force, NewColumns: b.columns}
 	if b.gaps {
@@ -157,7 +158,7 @@ func (b backfill) ask(s *wire.Session, job string) (a wire.Ask, err error) {
 	return a, err
 }
 
-// request asks for a run over the range.
+// request returns the request for a run over the range.
 func (b backfill) request(names []string, d *wire.Deadline) wire.Request {
 	r := request("backfill", names, wire.Ask{}, d)
 	r.Jobs = func(ctx context.Context, s *wire.Session) ([]jobs.Job, error) {
@@ -170,8 +171,8 @@ func (b backfill) request(names []string, d *wire.Deadline) wire.Request {
 	return r
 }
 
-// orchestrated gives the days that an orchestrator asks for in the environment; false when none
-// does.
+// orchestrated returns the days that an orchestrator asks for in the environment. asked is false
+// when the orchestrator asks for none, and from and to are empty then.
 func orchestrated(p *wire.Program) (from, to string, asked bool, err error) {
 	pipes, err := dagster.Open(p.LookupEnv, nil, nil)
 	if err != nil {
@@ -180,7 +181,7 @@ func orchestrated(p *wire.Program) (from, to string, asked bool, err error) {
 	return pipes.Range()
 }
 
-// request asks for one run of the jobs that are named, or of all.
+// request returns the request for one run of the named jobs, or of all.
 func request(trigger string, names []string, a wire.Ask, d *wire.Deadline) wire.Request {
 	r := wire.Request{Trigger: trigger, Named: len(names) > 0}
 	if d != nil {
@@ -190,7 +191,7 @@ func request(trigger string, names []string, a wire.Ask, d *wire.Deadline) wire.
 	return r
 }
 
-// runJobs opens everything, does one run in the foreground and gives its exit code as an error.
+// runJobs opens everything, does one run in the foreground and returns its exit code as an error.
 func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	told, err := result.Open(p, cmd.OutOrStdout())
 	if err != nil {
@@ -229,7 +230,7 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	if err := observe.Ledger(sent, looking); err != nil {
 		return exit.Coded(err)
 	}
-	defer sent.Close(ctx) // while the ledger is open, so that its gauges are sent too
+	defer sent.Close(ctx) // this runs while the ledger is open, so that its gauges are sent too
 	code, err := once(ctx, e, r, l)
 	if err != nil {
 		return exit.Coded(err)
@@ -240,8 +241,8 @@ func runJobs(cmd *cobra.Command, p *wire.Program, r wire.Request) (err error) {
 	return nil
 }
 
-// scheduled does one run of the jobs whose schedules ask for it, with an engine that stays open.
-// Nobody sits at a terminal, so lines are written and no bars.
+// scheduled does one run of the jobs that are due by their schedules, with an engine that stays
+// open. It writes lines instead of bars, because nobody sits at a terminal.
 func scheduled(ctx context.Context, cmd *cobra.Command, e *wire.Engine, names []string,
 	over func(job string, code int)) (code int, err error) {
 	out, lines := cmd.OutOrStdout(), io.Writer(&stamped{to: cmd.ErrOrStderr()})

@@ -22,8 +22,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/status"
 )
 
-// ended closes a run for people: what it did, and what comes next to a person who waits. Nobody
-// looks at a daemon.
+// ended prints the end of a run for people: what the run did and, when a person started it, what to
+// do next. Nobody watches the output of a daemon.
 func (d *display) ended(ctx context.Context, r *wire.Ran) error {
 	d.summary(r.Record)
 	if r.Unrecorded != "" && !d.json {
@@ -35,8 +35,8 @@ func (d *display) ended(ctx context.Context, r *wire.Ran) error {
 	return nil
 }
 
-// summary closes a run: a table per job, or a line of JSON each, and a last line that says whether
-// something is left out. With --quiet only jobs that leave something out have a table.
+// summary prints the result of a run: a table per job, or a line of JSON each, and a last line that
+// says whether something is left out. With --quiet only jobs that leave something out get a table.
 func (d *display) summary(r ledger.Run) {
 	if d.bars != nil {
 		d.bars.Close()
@@ -84,7 +84,7 @@ func (d *display) summary(r ledger.Run) {
 	}
 }
 
-// accountsOf gives the account of each job that is of one, by its name.
+// accountsOf returns the account of each job that has one, by the job's name.
 func accountsOf(list []jobs.Job) map[string]string {
 	accounts := map[string]string{}
 	for _, j := range list {
@@ -95,7 +95,7 @@ func accountsOf(list []jobs.Job) map[string]string {
 	return accounts
 }
 
-// refused names the accounts whose credentials the service refused.
+// refused returns the accounts whose credentials the service refused.
 func (d *display) refused(results []ledger.Result) (names []string) {
 	for _, res := range results {
 		if name := d.accounts[res.Job]; name != "" && errors.Is(errors.Join(res.Errs...), adjust.ErrAuth) &&
@@ -106,9 +106,14 @@ func (d *display) refused(results []ledger.Result) (names []string) {
 	return names
 }
 
-// leaving counts the jobs that the run left incomplete, by failure or because others hold their
-// units, kept old rows, lack columns or raw answers. Periods that nobody can fetch any more don't
-// count.
+// leaving counts the jobs that the run left incomplete. A job is incomplete if any of these holds:
+//
+//   - it failed
+//   - units are held by other runs
+//   - old rows were kept
+//   - columns or raw answers are missing
+//
+// Periods that nobody can fetch any more don't count.
 func leaving(results []ledger.Result) (n int) {
 	for _, r := range results {
 		if !r.Succeeded() || r.Outcome.NotTaken() > 0 ||
@@ -176,20 +181,21 @@ func (d *display) logEnd(r ledger.Run) {
 }
 
 // grouped lists the messages of errors, each once and with its number, because one cause may fail
-// every window. Of many that differ by days and numbers alone it has the first one.
+// every window. Of more than few messages that differ only by days and numbers, it returns the
+// first and the number of the others.
 func grouped(errs []error) []string {
 	var order []string
 	times := map[string]int{}
 	for _, err := range flat(errs) {
 		msg := err.Error()
-		if errors.Is(err, syscall.ENOSPC) { // each file has another name
+		if errors.Is(err, syscall.ENOSPC) { // their messages differ by the file's name
 			msg = fullDisk
 		}
 		if times[msg]++; times[msg] == 1 {
 			order = append(order, msg)
 		}
 	}
-	kinds := map[string]int{} // how many different messages there are of a kind
+	kinds := map[string]int{} // by kind: how many different messages there are
 	for _, msg := range order {
 		kinds[kindOf(msg)]++
 	}
@@ -219,10 +225,11 @@ const few = 3
 
 var figures = lazy.Regexp(`[0-9][0-9.:TZ-]*(s|ms|m)?`)
 
-// kindOf is what two messages have in common that differ by days, times and numbers alone.
+// kindOf returns a message with its days, times and numbers replaced, so that messages that differ
+// only by these are equal.
 func kindOf(message string) string { return figures().ReplaceAllString(message, "#") }
 
-// flat replaces joined errors by their parts. An error that wraps several and adds words of its own
+// flat replaces joined errors by their parts. An error that wraps several and adds its own words
 // stays as it is.
 func flat(errs []error) []error {
 	var out []error

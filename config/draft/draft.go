@@ -1,6 +1,6 @@
-// Package draft writes configs, as init and run --to make them of answers and flags. Without it,
-// each of them would put YAML together in its own way, and a name with a colon in it would break
-// one of them.
+// Package draft writes the configs that init and run --to make of answers and flags. Without it,
+// each of these commands would put YAML together in its own way, and a name with a colon in it
+// would break one of them.
 //
 //	answers, flags ── Config ── YAML ── text ── config.Parse
 //
@@ -23,8 +23,8 @@ type Config struct {
 	Jobs    []Job
 }
 
-// A Service says whom to ask: the made-up account when Embedded is true, else a host with the token
-// that an environment variable holds.
+// A Service says whom to ask: the made-up account when Embedded is true, otherwise a host with the
+// token that an environment variable holds.
 type Service struct {
 	Embedded bool
 	BaseURL  string // empty: the service's usual host
@@ -56,12 +56,12 @@ type Key struct {
 	Comment string // behind the value; for a mapping, above the key
 }
 
-// Off is a value that a person has to look at first: its key stands in a comment, without whose
-// mark it counts.
+// Off is a value that a person has to look at first: its key is written as a comment, and counts
+// once the mark of the comment is removed.
 type Off struct{ Value any }
 
-// YAML is the config as text. ${NAME} in a text stays what it is in every config, the value of an
-// environment variable.
+// YAML returns the config as text. ${NAME} in a text isn't escaped: as in every config, it stands
+// for the value of an environment variable.
 func (c Config) YAML() []byte {
 	w := &writer{}
 	w.comment(0, c.Comment)
@@ -80,13 +80,14 @@ func (c Config) YAML() []byte {
 	return w.Bytes()
 }
 
-// Keys is a mapping as text.
+// Keys returns a mapping as text.
 func Keys(keys []Key) []byte {
 	w := &writer{}
 	w.keys(0, keys)
 	return w.Bytes()
 }
 
+// keys returns the key service, with the defaults filled in.
 func (s Service) keys() []Key {
 	if s.Embedded {
 		return []Key{{"service", "embedded", "the made-up account, in this process"}}
@@ -103,6 +104,7 @@ func (s Service) keys() []Key {
 	}, s.More...), ""}}
 }
 
+// keys returns the keys of the job that aren't empty, in the order of the file.
 func (j Job) keys() []Key {
 	kind := j.Kind
 	if kind == "" {

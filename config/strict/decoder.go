@@ -12,8 +12,8 @@ import (
 // file.
 type Node = ast.Node
 
-// A Decoder walks the nodes of one file and notes its mistakes. Whatever reads a node gives a zero
-// value and false when the node is wrong, and the mistake has been noted by then.
+// A Decoder walks the nodes of one file and collects its mistakes. When a node is wrong, the method
+// that reads it notes the mistake and returns a zero value and false.
 type Decoder struct {
 	opts    Options
 	body    Node
@@ -21,17 +21,17 @@ type Decoder struct {
 	errs    []*Error
 	warned  []*Error
 
-	unfilled map[Node]bool // texts with a variable that isn't set: their mistake has been noted
-	hidden   [][2]string   // texts with variables filled in, and as they stand in the file
+	unfilled map[Node]bool // texts with an unset variable, whose mistake has been noted already
+	hidden   [][2]string   // pairs: a text with its variables filled in, and as written in the file
 
-	objects map[Node]Object // by their mappings, for Show
-	asIs    map[Node]bool   // texts that stand for secrets, whose variables stay as they are
+	objects map[Node]Object // the object by which each mapping was read, for Show
+	asIs    map[Node]bool   // secret texts, whose variables are not filled in
 }
 
-// File is what errors call the file.
+// File returns the name by which errors refer to the file.
 func (d *Decoder) File() string { return d.opts.File }
 
-// Env is the value of an environment variable; empty: it isn't set.
+// Env returns the value of an environment variable; "" if it isn't set.
 func (d *Decoder) Env(name string) string {
 	if d.opts.Env == nil {
 		return ""
@@ -47,7 +47,7 @@ func (d *Decoder) Fail(n Node, format string, args ...any) {
 	}
 }
 
-// Warn notes what is likely a slip at a node and may be meant.
+// Warn notes a warning at a node: something that is allowed, but likely a slip.
 func (d *Decoder) Warn(n Node, format string, args ...any) {
 	d.warned = append(d.warned, d.at(position(n), format, args...))
 }
@@ -67,8 +67,8 @@ func (d *Decoder) at(p *token.Position, format string, args ...any) *Error {
 	return e
 }
 
-// position is where a node begins. The parser's own place of a block mapping is its first colon, so
-// the first key's place is taken instead.
+// position returns where a node begins. For a block mapping, the parser's own position is its first
+// colon, so the position of the first key is used instead.
 func position(n Node) *token.Position {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		return position(m.Values[0].Key)
@@ -79,7 +79,7 @@ func position(n Node) *token.Position {
 	return n.GetToken().Position
 }
 
-// Line is the line on which a node begins, counted from 1; 0: it has no place.
+// Line returns the line on which a node begins, counted from 1; 0 if the node has no position.
 func Line(n Node) int {
 	if p := position(n); p != nil {
 		return p.Line

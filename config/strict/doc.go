@@ -1,6 +1,6 @@
-// Package strict reads a YAML file by tables of keys, and says of every mistake in which line and
-// column it stands. Without it, a misspelt key would be ignored, a wrong value would surface at
-// night, and an editor couldn't complete the file.
+// Package strict reads a YAML file by tables of keys, and reports the line and column of every
+// mistake. Without it, a misspelt key would be ignored, a wrong value would surface at night, and
+// an editor couldn't complete the file.
 //
 // A caller describes its file once, as an [Object]: a table of [Field]s, each with a [Shape] that
 // says what the value must look like. The table is used twice, so that the reader and an editor
@@ -20,8 +20,8 @@
 // Messages never repeat what may be a secret: neither a token, nor what a variable stands for, nor
 // the query of a URL.
 //
-// Show reads as Read does, and gives back every key with the value that it has by then, also of
-// keys that the file leaves out.
+// Show reads as Read does, and returns every key with its value, including the keys that the file
+// leaves out.
 //
 // The package knows YAML and JSON Schema, and nothing of jobs or the service.
 package strict
@@ -37,20 +37,21 @@ import (
 type Options struct {
 	File     string // what errors call the file
 	Example  string // a file that shows what belongs there, for the message about an empty one
-	Env      Env    // fills in ${NAME}; nil: it is a text like any other
+	Env      Env    // fills in ${NAME}; nil: ${NAME} is ordinary text
 	MaxFile  int    // bytes of the file; 0: any number
 	MaxValue int    // bytes of one text; 0: any number
 }
 
 // Read reads data into the variables that the object's fields point to. The error joins one *Error
-// for each mistake, in the order of the file; of very many of one kind it has the first few, and
-// their number. The warnings are what is allowed and yet likely a slip.
+// for each mistake, in the order of the file. If there are very many mistakes of one kind, only the
+// first few are listed, with the number of the others. The warnings are about what is allowed but
+// likely a slip.
 func Read(data []byte, o Object, opts Options) (warnings []*Error, err error) {
 	_, warnings, err = read(data, o, opts)
 	return warnings, err
 }
 
-// read gives the decoder too, which still knows every node.
+// read does what Read does, and also returns the decoder, which still knows every node.
 func read(data []byte, o Object, opts Options) (d *Decoder, warnings []*Error, err error) {
 	d = &Decoder{opts: opts, objects: map[Node]Object{}, asIs: map[Node]bool{}}
 	if d.body = d.document(data); d.body != nil {
@@ -69,13 +70,13 @@ type Error struct {
 	File      string
 	Line, Col int
 	Msg       string
-	More      int    // how many of its kind follow, and aren't listed
-	Last      [2]int // line and column of the last of those
+	More      int    // how many further ones of this kind aren't listed
+	Last      [2]int // line and column of the last unlisted one
 
-	kind string // of two mistakes of one kind, only names, values and places differ
+	kind string // mistakes of one kind differ only in names, values and places
 }
 
-// Error has the place in front, unless the text is of no file that a person could open.
+// Error returns the message with its place in front. Without a file name, the place is left out.
 func (e *Error) Error() string {
 	place := func(line, col int) string {
 		if e.File == "" {
@@ -90,20 +91,20 @@ func (e *Error) Error() string {
 	return text
 }
 
-// So many mistakes of one kind are listed one by one; of more than that only the first few are,
-// because one slip may be made on every line of a long list.
+// Up to mostListed mistakes of one kind are all listed. Of more, only the first fewListed are,
+// because one slip may be repeated on every line of a long list.
 const (
 	mostListed = 8
 	fewListed  = 3
 )
 
-// summed leaves out all but the first few of very many errors of one kind, and counts them.
+// summed drops all but the first few of very many errors of one kind, and counts the dropped ones.
 func summed(errs []*Error) []*Error {
 	count, listed := map[string]int{}, map[string]int{}
 	for _, e := range errs {
 		count[e.kind]++
 	}
-	last := map[string]*Error{} // the last of its kind that is listed
+	last := map[string]*Error{} // the last listed error of each kind
 	return slices.DeleteFunc(errs, func(e *Error) bool {
 		if count[e.kind] <= mostListed {
 			return false
@@ -118,7 +119,7 @@ func summed(errs []*Error) []*Error {
 	})
 }
 
-// inOrder sorts by place, drops what was noted twice, and leaves out what there is too much of.
+// inOrder sorts errors by place, drops duplicates, and shortens long runs of one kind.
 func inOrder(errs []*Error) []*Error {
 	slices.SortStableFunc(errs, func(a, b *Error) int {
 		if a.Line != b.Line {

@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// document gives the one YAML document of a file; nil: there is none, and the mistake has been
-// noted.
+// document returns the one YAML document of a file. It returns nil when there is none, and has then
+// noted the mistake.
 func (d *Decoder) document(data []byte) Node {
 	if most := d.opts.MaxFile; most > 0 && len(data) > most {
 		d.failAt(nil, "the file has more than %d bytes, which is the most that it may have", most)
@@ -21,7 +21,7 @@ func (d *Decoder) document(data []byte) Node {
 	if !ok {
 		return nil
 	}
-	// Entries finds doubled keys, with all other mistakes.
+	// Duplicate keys are allowed here, because Entries finds them together with all other mistakes.
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		d.failSyntax(data, err)
@@ -43,8 +43,8 @@ func (d *Decoder) document(data []byte) Node {
 	return body
 }
 
-// plain drops a byte order mark and refuses what isn't text, which the parser would read as
-// something else.
+// plain drops a byte order mark. It refuses data that isn't UTF-8 or has a NUL, because the parser
+// would read it as something else.
 func (d *Decoder) plain(data []byte) ([]byte, bool) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	line, col := 1, 1
@@ -66,8 +66,8 @@ func (d *Decoder) plain(data []byte) ([]byte, bool) {
 	return data, true
 }
 
-// failSyntax notes what the parser says. Its messages come without their excerpt of the file, which
-// may hold a secret.
+// failSyntax notes the parser's message without the excerpt of the file, because the excerpt may
+// hold a secret.
 func (d *Decoder) failSyntax(data []byte, err error) {
 	var e interface {
 		error
@@ -82,8 +82,8 @@ func (d *Decoder) failSyntax(data []byte, err error) {
 	d.failAt(nil, "not YAML: %s", err)
 }
 
-// findAnchors notes what each anchor (&name) stands for. A name that is used twice is refused,
-// because an alias between the two would be read as the later one.
+// findAnchors stores the value of each anchor (&name). It refuses a name that is set twice, because
+// an alias between the two would be read as the later one.
 func (d *Decoder) findAnchors(body Node) {
 	d.anchors = map[string]Node{}
 	for _, n := range ast.Filter(ast.AnchorType, body) {
@@ -97,12 +97,12 @@ func (d *Decoder) findAnchors(body Node) {
 	}
 }
 
-// allShort refuses texts that nothing needs, before any message can repeat one.
+// allShort refuses texts longer than MaxValue, before any message can repeat one.
 func (d *Decoder) allShort(body Node) bool {
 	if d.opts.MaxValue == 0 {
 		return true
 	}
-	inside := map[Node]bool{} // strings of literals, which have no place of their own
+	inside := map[Node]bool{} // the strings inside literals, which have no position of their own
 	texts := ast.Filter(ast.LiteralType, body)
 	for _, n := range texts {
 		inside[n.(*ast.LiteralNode).Value] = true

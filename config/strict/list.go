@@ -12,7 +12,7 @@ type Item struct {
 	Node Node
 }
 
-// Texts are the items without their places.
+// Texts returns the texts of the items, without their places.
 func Texts(items []Item) []string {
 	out := make([]string, len(items))
 	for i, it := range items {
@@ -21,7 +21,7 @@ func Texts(items []Item) []string {
 	return out
 }
 
-// Items is a list of at least one element, no two of them the same.
+// Items returns the shape of a list that has at least one element, and no two the same.
 func Items(element Shape[string]) Shape[[]Item] {
 	return Shape[[]Item]{
 		func(d *Decoder, n Node, key string) ([]Item, bool) {
@@ -48,21 +48,22 @@ func Items(element Shape[string]) Shape[[]Item] {
 	}
 }
 
+// plainWord matches a word that a message may repeat.
 var plainWord = Expr(`^[A-Za-z0-9_.]{1,64}$`)
 
-// TextsOf is Items without the places.
+// TextsOf returns the shape of such a list, read without the places of the items.
 func TextsOf(element Shape[string]) Shape[[]string] {
 	return As(Items(element), func(_ *Decoder, _ Node, _ string, v []Item) ([]string, bool) { return Texts(v), true })
 }
 
-// ArrayOf describes a list of at least one element.
+// ArrayOf returns the schema of a list that has at least one element.
 func ArrayOf(element *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: element, MinItems: AtLeastOne,
 		UniqueItems: element.Type == "string" || element.Enum != nil}
 }
 
-// Elements gives the elements of a list. It notes a mistake when the list is empty, or when the
-// node is something else.
+// Elements returns the elements of a list. It notes a mistake when the list is empty or the node
+// isn't a list.
 func (d *Decoder) Elements(n Node, key string) []Node {
 	elements, ok := d.List(n)
 	switch {

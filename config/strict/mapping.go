@@ -17,15 +17,16 @@ type Entry struct {
 	Value   Node
 }
 
-// Entries lists the keys of a mapping, each once, with those that a merge key (<<) brings in; what
-// names the mapping in messages. It notes a key that stands twice, and a node that is something
-// else than a mapping; it gives false then.
+// Entries returns the keys of a mapping, each once, including those that a merge key (<<) brings
+// in. Messages call the mapping what. A key that occurs twice is noted as a mistake. When the node
+// isn't a mapping, that is noted, and false returned.
 func (d *Decoder) Entries(n Node, what string) ([]Entry, bool) { return d.entries(n, what, "", 0) }
 
-// mostMerged bounds how deep merge keys may bring in mappings that have merge keys themselves.
+// mostMerged bounds how deep merged mappings may have merge keys themselves.
 const mostMerged = 8
 
-// entries says what a value may be like.
+// entries does what Entries does. like is an example of the mapping for messages, and depth counts
+// the merge keys around it.
 func (d *Decoder) entries(n Node, what, like string, depth int) ([]Entry, bool) {
 	if depth > mostMerged {
 		d.Fail(n, "%s: the merge key goes in a circle", what)
@@ -70,6 +71,7 @@ func (d *Decoder) entries(n Node, what, like string, depth int) ([]Entry, bool) 
 	return own, true
 }
 
+// keyText returns a key as text.
 func keyText(n ast.MapKeyNode) string {
 	switch k := n.(type) {
 	case *ast.StringNode:
@@ -82,7 +84,7 @@ func keyText(n ast.MapKeyNode) string {
 	return n.GetToken().Value
 }
 
-// mapping reads every key of n by its field.
+// mapping reads every key of n by its field, and returns the nodes of the values by key.
 func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 	entries, ok := d.entries(n, o.What, o.Like, 0)
 	if !ok {
@@ -103,7 +105,7 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 			d.Fail(e.KeyNode, "%s", reason)
 			_, meant, _ := strings.Cut(reason, "write it as ")
 			meant, _, _ = strings.Cut(meant, ",")
-			if _, known := byKey[meant]; known && nodes[meant] == nil { // that it is missing needn't be said besides
+			if _, known := byKey[meant]; known && nodes[meant] == nil { // don't also report it as missing
 				present[meant], nodes[meant] = true, e.Value
 			}
 		case missing(d.resolve(e.Value)):
@@ -128,10 +130,10 @@ func (d *Decoder) mapping(n Node, o Object) map[string]Node {
 	return nodes
 }
 
-// mostNamed is how many keys a message lists.
+// mostNamed is how many known keys a message lists at most.
 const mostNamed = 16
 
-// unknown is the message about a key that no field has.
+// unknown returns the message about a key that no field has.
 func (o Object) unknown(key string) string {
 	if reason, ok := o.Refused[key]; ok {
 		return fmt.Sprintf("%s: %s", key, reason)
@@ -155,8 +157,8 @@ func (o Object) unknown(key string) string {
 	return fmt.Sprintf("unknown key %q in %s%s", key, o.What, hint)
 }
 
-// DidYouMean is the tail of a message about an unknown name, such as "; did you mean until?";
-// empty: no name is near.
+// DidYouMean returns the tail of a message about an unknown name, such as "; did you mean until?".
+// It returns "" when no name is similar.
 func DidYouMean(name string, names []string) string {
 	near := catalog.Nearest(name, names)
 	if len(near) == 0 {

@@ -13,17 +13,17 @@ import (
 type Field struct {
 	Key      string
 	Required bool
-	Why      string                    // of a required key: what goes wrong without it, for the message; may be empty
-	Doc      string                    // what an editor says about it: whole sentences
+	Why      string                    // what goes wrong without a required key, for the message; may be empty
+	Doc      string                    // description for editors, in whole sentences
 	Example  string                    // a value as the file would spell it; empty: none
 	Read     func(d *Decoder, n Node)  // reads the value into the field's variable
-	Now      func() any                // the value of a field that the file leaves out, as in Shown; nil: it has none
-	Note     func() string             // what the value comes to, for Show; may be nil
+	Now      func() any                // the value that is in use when the file leaves the key out; nil: there is none
+	Note     func() string             // explains the effect of the value, for Show; may be nil
 	Schema   func() *jsonschema.Schema // describes the value
 }
 
-// Optional is a key whose value goes to *to. What is there before is the default, and the schema
-// says so.
+// Optional returns the field of an optional key whose value is stored in *to. The present value of
+// *to is the default, and the schema says so.
 func Optional[T any](key string, s Shape[T], to *T, example, doc string) Field {
 	byDefault := Default(*to)
 	return Field{
@@ -38,26 +38,28 @@ func Optional[T any](key string, s Shape[T], to *T, example, doc string) Field {
 	}
 }
 
-// Required is a key that must be there.
+// Required returns the field of a key that must be present.
 func Required[T any](key string, s Shape[T], to *T, example, doc string) Field {
 	f := Optional(key, s, to, example, doc)
 	f.Required = true
 	return f
 }
 
-// Because gives a required key the reason that the message about its absence tells.
+// Because sets the reason that the message about a missing required key states.
 func (f Field) Because(why string) Field {
 	f.Why = why
 	return f
 }
 
-// Noting gives a key words that say what its value comes to once the whole file is read.
+// Noting sets the explanation of the value's effect, which is asked for once the whole file is
+// read.
 func (f Field) Noting(what func() string) Field {
 	f.Note = what
 	return f
 }
 
-// Default is a default as a schema has it, and nil for a value that no key has by default.
+// Default returns a default in the form that a schema needs, or nil for a value that stands for no
+// default.
 func Default(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -89,7 +91,7 @@ func Default(v any) any {
 			}
 		}
 		return text
-	case fmt.Stringer: // as a file has it
+	case fmt.Stringer: // as the file would spell it
 		if text := v.String(); text != "" {
 			return text
 		}
@@ -97,21 +99,21 @@ func Default(v any) any {
 	return nil
 }
 
-// An Object is a mapping of the file: its keys, and what holds across them.
+// An Object describes a mapping of the file: its keys, and the rules across them.
 type Object struct {
-	What    string // what messages call it
+	What    string // the name of the mapping in messages
 	Like    string // an example of one, for messages; may be empty
 	Fields  []Field
-	Refused map[string]string // a key that is known and not allowed -> the reason
-	// Says of any other key what it is in truth; empty: nothing is known of it; may be nil.
+	Refused map[string]string // keys that are known but not allowed, with the reasons
+	// Unknown explains an unknown key for the message; "" if it can't. It may be nil.
 	Unknown func(key string) string
-	// Looks across keys, by the nodes of those that have a value; may be nil.
+	// Check checks rules across keys, given the nodes of the keys that have a value. It may be nil.
 	Check func(d *Decoder, n Node, at map[string]Node)
-	Rules func(s *jsonschema.Schema) // adds what a schema can say of Check; may be nil
+	Rules func(s *jsonschema.Schema) // adds to the schema those rules of Check that a schema can express; may be nil
 }
 
-// Object reads a mapping. It gives the nodes of the keys that have a value; nil: n is something
-// else than a mapping.
+// Object reads a mapping, and returns the nodes of the keys that have a value. It returns nil when
+// n isn't a mapping.
 func (d *Decoder) Object(n Node, o Object) map[string]Node {
 	at := d.mapping(n, o)
 	if at != nil && o.Check != nil {
@@ -120,7 +122,7 @@ func (d *Decoder) Object(n Node, o Object) map[string]Node {
 	return at
 }
 
-// Schema describes the mapping. It allows no key beyond those of the table.
+// Schema returns the schema of the mapping. It allows no keys but those of the fields.
 func (o Object) Schema() *jsonschema.Schema {
 	s := &jsonschema.Schema{
 		Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema,
@@ -142,8 +144,8 @@ func (o Object) Schema() *jsonschema.Schema {
 	return s
 }
 
-// valueOf is an example as JSON has it. An example that isn't YAML stays text; the test of examples
-// finds it.
+// valueOf returns an example as a value for JSON. An example that isn't YAML stays text; the test
+// of examples finds it.
 func valueOf(example string) any {
 	var v any
 	if err := yaml.Unmarshal([]byte(example), &v); err != nil {
@@ -152,7 +154,8 @@ func valueOf(example string) any {
 	return v
 }
 
-// ObjectOf is a mapping that is read into a T. of gives its object, and sets the T's defaults.
+// ObjectOf returns the shape of a mapping that is read into a T. of sets the defaults of the T, and
+// returns the object that reads into it.
 func ObjectOf[T any](of func(*T) Object) Shape[T] {
 	return Shape[T]{
 		func(d *Decoder, n Node, _ string) (v T, ok bool) {
@@ -163,8 +166,8 @@ func ObjectOf[T any](of func(*T) Object) Shape[T] {
 	}
 }
 
-// ListOf is a list of mappings, at least one. each looks at a mapping that has been read, with its
-// node and the nodes of its keys; it may be nil.
+// ListOf returns the shape of a list of at least one mapping. each checks a mapping that has been
+// read, given its node and the nodes of its keys; it may be nil.
 func ListOf[T any](of func(*T) Object, each func(d *Decoder, n Node, at map[string]Node, v *T)) Shape[[]T] {
 	return Shape[[]T]{
 		func(d *Decoder, n Node, key string) ([]T, bool) {
@@ -183,8 +186,8 @@ func ListOf[T any](of func(*T) Object, each func(d *Decoder, n Node, at map[stri
 	}
 }
 
-// MapOf is a mapping whose keys the file chooses. one reads an entry, and notes what is wrong with
-// it.
+// MapOf returns the shape of a mapping whose keys the file chooses. one reads an entry, and notes
+// what is wrong with it.
 func MapOf[T any](one func(d *Decoder, e Entry, key string) (T, bool),
 	schema func() *jsonschema.Schema) Shape[map[string]T] {
 	return Shape[map[string]T]{

@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// A Shape is what one value must look like. How it is read and how the JSON Schema describes it
-// stand side by side. The schema may allow more than Read does, never less: a time zone or a cron
-// expression needs more than a schema can say.
+// A Shape says what one value must look like: how it is read, and how the JSON Schema describes it.
+// The schema may allow more than Read does, never less, because a time zone or a cron expression
+// can't be fully checked by a schema.
 type Shape[T any] struct {
 	Read   func(d *Decoder, n Node, key string) (T, bool) // key names the value in messages
 	Schema func() *jsonschema.Schema
@@ -24,13 +24,13 @@ type Shape[T any] struct {
 // AtLeastOne is a minimum for a schema.
 var AtLeastOne = func() *uint64 { n := uint64(1); return &n }()
 
-// Text is any text but the empty one.
+// Text is any text that isn't empty.
 var Text = Shape[string]{
 	(*Decoder).text,
 	func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string", MinLength: AtLeastOne} },
 }
 
-// Word is text, or a number, true or false as the file spells it.
+// Word is text, or a number, true or false, which is read as the file spells it.
 var Word = Shape[string]{
 	(*Decoder).word,
 	func() *jsonschema.Schema {
@@ -51,7 +51,7 @@ var Number = Shape[float64]{
 	func() *jsonschema.Schema { return &jsonschema.Schema{Type: "number"} },
 }
 
-// Whole is a whole number from low to high.
+// Whole returns the shape of a whole number from low to high.
 func Whole(low, high int) Shape[int] {
 	return Shape[int]{
 		func(d *Decoder, n Node, key string) (int, bool) { return d.whole(n, key, low, high) },
@@ -63,28 +63,29 @@ func Whole(low, high int) Shape[int] {
 }
 
 // An Expression is a regular expression that is compiled when it is first needed. A file needs few
-// of those that there are, and compiling them all, with their long repetitions, would take 2 ms of
+// of all the expressions, and compiling them all, with their long repetitions, would take 2 ms of
 // every start.
 type Expression struct {
 	text     string
 	compiled func() *regexp.Regexp
 }
 
-// Expr is an expression in the syntax that Go and JSON Schema share.
+// Expr returns an expression, given in the syntax that Go and JSON Schema share.
 func Expr(text string) Expression {
 	return Expression{text, lazy.Regexp(text)}
 }
 
 func (e Expression) String() string { return e.text }
 
-// MatchString tells whether the text holds a match.
+// MatchString reports whether the text contains a match.
 func (e Expression) MatchString(s string) bool { return e.compiled().MatchString(s) }
 
-// Submatch gives the match of the text and of the expression's groups; nil: there is none.
+// Submatch returns the first match in the text and those of the expression's groups, or nil if
+// there is none.
 func (e Expression) Submatch(s string) []string { return e.compiled().FindStringSubmatch(s) }
 
-// Matching is text of one form. want names the form, for messages and as the title of the schema:
-// "a length of time such as 90s".
+// Matching returns the shape of a text that matches an expression. want names its form in messages
+// and as the title of the schema, such as "a length of time such as 90s".
 func Matching(form Expression, want string) Shape[string] {
 	return Shape[string]{
 		func(d *Decoder, n Node, key string) (string, bool) {
@@ -108,12 +109,12 @@ func Matching(form Expression, want string) Shape[string] {
 // notFilled marks the schema of a text whose variables aren't filled in.
 const notFilled = "Variables aren't filled in here."
 
-// bareVariable is a reference as a shell takes it too. No token begins with a $.
+// bareVariable matches $NAME without braces, as a shell allows it. No token begins with a $.
 var bareVariable = Expr(`^\$[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Reference is text of one form that stands for a secret. It is taken as it stands in the file,
-// with no variable filled in. The message doesn't repeat a wrong one, which may be the secret
-// itself.
+// Reference returns the shape of a text that stands for a secret and matches an expression. The
+// text is used as written in the file, with no variable filled in. The message about a wrong text
+// doesn't repeat it, because it may be the secret itself.
 func Reference(form Expression, want string) Shape[string] {
 	return Shape[string]{
 		func(d *Decoder, n Node, key string) (string, bool) {
@@ -135,8 +136,8 @@ func Reference(form Expression, want string) Shape[string] {
 	}
 }
 
-// As is s, whose value stands for another one. What makes it notes a mistake that a schema can't
-// find, and gives false.
+// As returns a shape that reads a value by s and converts it with made. For a value that a schema
+// can't exclude, made notes a mistake and returns false.
 func As[S, T any](s Shape[S], made func(d *Decoder, n Node, key string, value S) (T, bool)) Shape[T] {
 	return Shape[T]{
 		func(d *Decoder, n Node, key string) (v T, ok bool) {
@@ -149,13 +150,13 @@ func As[S, T any](s Shape[S], made func(d *Decoder, n Node, key string, value S)
 	}
 }
 
-// Checked is s, with a look at what has been read that a schema can't take. The look notes the
-// mistake and gives false.
+// Checked returns s with a further check, look, of what a schema can't check. look notes the
+// mistake and returns false.
 func Checked[T any](s Shape[T], look func(d *Decoder, n Node, key string, value T) bool) Shape[T] {
 	return As(s, func(d *Decoder, n Node, key string, v T) (T, bool) { return v, look(d, n, key, v) })
 }
 
-// OneOf is one of the allowed words.
+// OneOf returns the shape of a text that must be one of the allowed words.
 func OneOf(allowed ...string) Shape[string] {
 	return Shape[string]{
 		func(d *Decoder, n Node, key string) (string, bool) { return d.oneOf(n, key, allowed) },
@@ -164,7 +165,7 @@ func OneOf(allowed ...string) Shape[string] {
 			for _, word := range allowed {
 				s.Enum = append(s.Enum, word)
 			}
-			for _, word := range allowed { // without quotes, YAML takes these for values of other types
+			for _, word := range allowed { // without quotes, YAML reads these words as values of other types
 				switch word {
 				case "true", "false":
 					s.Enum = append(s.Enum, word == "true")
@@ -179,7 +180,7 @@ func OneOf(allowed ...string) Shape[string] {
 
 var durationForm = Expr(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
 
-// Duration is a length of time, at least low.
+// Duration returns the shape of a length of time of at least low.
 func Duration(low time.Duration) Shape[time.Duration] {
 	return As(Matching(durationForm, "a length of time such as 90s, 2m or 1h30m"),
 		func(d *Decoder, n Node, key, s string) (time.Duration, bool) {
@@ -198,8 +199,8 @@ func Duration(low time.Duration) Shape[time.Duration] {
 
 var controlCharacter = Expr(`\p{Cc}`)
 
-// OneLine is s without control characters, which would end a line or a header, without blanks at
-// its ends, and of at most so many bytes. Messages don't repeat the text.
+// OneLine returns s restricted to at most the given bytes, without blanks at its ends, and without
+// control characters, which would end a line or a header. Messages don't repeat the text.
 func OneLine(s Shape[string], most int) Shape[string] {
 	return Checked(s, func(d *Decoder, n Node, key, text string) bool {
 		switch {

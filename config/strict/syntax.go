@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// slips are what people write who don't write YAML every day, and what to write instead. The parser
-// tells where it gave up, and not what was meant.
+// slips are frequent mistakes of people who rarely write YAML, and what to write instead. The
+// parser says only where it gave up, and not what is likely wrong.
 var slips = []struct {
 	form Expression
 	hint string
@@ -19,8 +19,8 @@ var slips = []struct {
 	{Expr(`: [^"'\[{]*: `), "a value that holds a colon and a blank stands in quotes"},
 }
 
-// hint says what is likely wrong on a line of a file that isn't YAML; line counts from 1. Where
-// nothing is, it is what the parser says.
+// hint returns what is likely wrong on a line of a file that isn't YAML; line counts from 1. If it
+// finds nothing, it returns the parser's message.
 func hint(data []byte, line int, message string) string {
 	lines := bytes.Split(data, []byte("\n"))
 	if line < 1 || line > len(lines) {

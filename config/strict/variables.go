@@ -10,7 +10,7 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// An Env gives the value of an environment variable, and whether it is set, as os.LookupEnv does.
+// An Env returns the value of an environment variable, and whether it is set, as os.LookupEnv does.
 type Env func(name string) (value string, set bool)
 
 var (
@@ -18,9 +18,9 @@ var (
 	variableName = lazy.Regexp(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
-// filled puts the values of environment variables into the text of a node: ${NAME} is replaced, and
-// $${ becomes the text ${. A mistake is noted at the node, and no other one of that node. Messages
-// show ${NAME} instead of its value, which may be a secret.
+// filled replaces each ${NAME} in the text of a node by the value of the environment variable; $${
+// becomes the text ${. A mistake is noted at the node, and later mistakes at that node aren't.
+// Messages show ${NAME} instead of its value, which may be a secret.
 func (d *Decoder) filled(n Node, raw string) string {
 	if d.opts.Env == nil || !strings.Contains(raw, "${") {
 		return raw
@@ -55,7 +55,7 @@ func (d *Decoder) filled(n Node, raw string) string {
 	return text
 }
 
-// hide keeps a text out of messages, which show another one in its place.
+// hide makes messages show another text, such as ${NAME}, in place of a text that may be secret.
 func (d *Decoder) hide(text, shown string) {
 	pair := [2]string{text, shown}
 	if text != "" && !slices.Contains(d.hidden, pair) {
@@ -63,10 +63,11 @@ func (d *Decoder) hide(text, shown string) {
 	}
 }
 
-// shownPlain is the length in bytes from which a hidden text is replaced in a message even without
-// quotes around it. A shorter one would be found in words that have nothing to do with it.
+// shownPlain is the length in bytes from which a hidden text is replaced even without quotes around
+// it. A shorter one would be found inside of unrelated words.
 const shownPlain = 6
 
+// scrub replaces the hidden texts in a message.
 func (d *Decoder) scrub(msg string) string {
 	for _, h := range d.hidden {
 		msg = strings.ReplaceAll(msg, strconv.Quote(h[0]), strconv.Quote(h[1]))
@@ -79,8 +80,8 @@ func (d *Decoder) scrub(msg string) string {
 
 const variableForm = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
 
-// AllowVariables lets a schema take ${NAME} wherever it wants a text of one form or one of some
-// words. References stay as they are.
+// AllowVariables makes a schema accept ${NAME} wherever it wants a text that matches a pattern or
+// is one of several words. A Reference is left as it is.
 func AllowVariables(s *jsonschema.Schema) {
 	if s == nil {
 		return

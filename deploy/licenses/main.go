@@ -1,12 +1,12 @@
-// Command licenses prints the licences of all that the binary is built from: of Go's standard
-// library, of each module, and of the folders in modules that have a licence of their own. The
-// image and the archives of a release hold what it prints, because most of these licences ask for
-// that; the MPL-2.0 asks besides to say where the source is, so each module is printed with its
-// address at Go's module proxy.
+// Command licenses prints the licences of everything that the binary is built from: Go's standard
+// library, each module, and the folders in modules that have a licence of their own. The image and
+// the archives of a release contain the output, because most of these licences demand that. The
+// MPL-2.0 also demands to say where the source is, so each module is printed with its address at
+// Go's module proxy.
 //
 //	go run ./deploy/licenses -tags disable_grpc_modules ./cmd/reportferry >third-party-licenses.txt
 //
-// What follows the command goes to `go list`. A module without a licence is an error.
+// The arguments are passed to `go list`. A module without a licence is an error.
 package main
 
 import (
@@ -32,12 +32,13 @@ func main() {
 	}
 }
 
-// A module is one that some package of the binary is from.
+// A module is a Go module with packages in the binary.
 type module struct {
 	path, version, dir string
-	packages           []string // their folders
+	packages           []string // the folders of its packages in the binary
 }
 
+// run returns the text of all licences; args are passed to `go list`.
 func run(args []string) (string, error) {
 	modules, err := list(args)
 	if err != nil {
@@ -73,11 +74,11 @@ func run(args []string) (string, error) {
 	return out.String(), nil
 }
 
-// standard is Go's standard library.
+// standard is the path under which the standard library is listed.
 const standard = "Go"
 
-// list asks the go command for the modules, sorted by path; the standard library comes first, and
-// the main module isn't among them.
+// list asks the go command for the modules. They are sorted by path, and the main module is left
+// out. The standard library comes first.
 func list(args []string) ([]module, error) {
 	cmd := exec.Command("go", append([]string{"list", "-deps", "-f",
 		`{{if .Standard}}` + standard + "\t\t\t" +
@@ -114,8 +115,8 @@ func list(args []string) ([]module, error) {
 
 var licence = lazy.Regexp(`(?i)^((un)?licen[cs]e|copying|notice|patents)([-._].*)?$`)
 
-// licences are the files that say under which conditions a module may be handed on: of its top, and
-// of each folder on the way to a package that the binary holds.
+// licences returns the files that state the conditions for redistributing a module: those in its
+// top folder, and in each folder on the way to a package that the binary contains.
 func licences(m module) (files []string, err error) {
 	folders := map[string]bool{m.dir: true}
 	for _, folder := range m.packages {
@@ -140,7 +141,8 @@ func licences(m module) (files []string, err error) {
 
 var upper = lazy.Regexp(`[A-Z]`)
 
-// escaped is a module's path or version as a proxy has it: https://go.dev/ref/mod#goproxy-protocol.
+// escaped returns a module's path or version as a proxy spells it:
+// https://go.dev/ref/mod#goproxy-protocol.
 func escaped(s string) string {
 	return upper().ReplaceAllStringFunc(s, func(c string) string { return "!" + strings.ToLower(c) })
 }

@@ -6,22 +6,22 @@ import (
 	"strconv"
 )
 
-// An Answer is the CSV text of an answer, made while it is read: the same for the same shape and
-// seed.
+// An Answer is the CSV text of an answer, generated while it is read. The same shape and seed give
+// the same text.
 //
-// Counts span powers of two as those of campaigns do, from none to a hundred thousand; clicks
-// follow impressions, installs follow clicks. Money has two to four decimals, or ".0", as the
-// service prints floats. A ratio has all the digits of a double. A cohort's metrics are blank while
-// it is too young.
+// Counts are spread over powers of two like those of campaigns, from none to a hundred thousand;
+// clicks depend on impressions, and installs on clicks. Money has two to four decimals, or ".0", as
+// the service prints floats. A ratio has all the digits of a double. A cohort's metrics are blank
+// while it is too young.
 type Answer struct {
 	shape  Shape
 	random *rand.Rand
 	row    int64
-	rest   []byte // of the last row, not yet read
+	rest   []byte // what is left to read of the last row
 	buffer []byte
 }
 
-// NewAnswer begins an answer.
+// NewAnswer returns an answer from its beginning, the header.
 func NewAnswer(s Shape, seed uint64) *Answer {
 	a := &Answer{shape: s, random: rand.New(rand.NewPCG(seed, 1))}
 	for i, c := range s.Columns() {
@@ -35,7 +35,7 @@ func NewAnswer(s Shape, seed uint64) *Answer {
 	return a
 }
 
-// Read makes rows; after the last comes io.EOF.
+// Read generates rows; after the last one it returns io.EOF.
 func (a *Answer) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
@@ -64,6 +64,7 @@ var (
 	systems = []string{"android", "ios", "android", "ios", "unknown"}
 )
 
+// next appends one row.
 func (a *Answer) next(b []byte) []byte {
 	r := a.random
 	day := a.row * days / a.shape.Rows
@@ -85,13 +86,15 @@ func (a *Answer) next(b []byte) []byte {
 	b = append(b, "_ROAS,"...)
 	b = strconv.AppendInt(b, int64(campaign)*1234567+20000000000, 10)
 	b = append(b, ',')
-	// The first are the largest markets.
+	// The smaller of two random numbers makes the first countries, the largest markets, the most
+	// frequent.
 	b = append(b, countries[min(r.IntN(len(countries)), r.IntN(len(countries)))]...)
 	b = append(b, ',')
 	b = append(b, systems[r.IntN(len(systems))]...)
 	return append(a.metrics(b, int(day)), '\n')
 }
 
+// metrics appends the cells of a row's metrics.
 func (a *Answer) metrics(b []byte, day int) []byte {
 	r := a.random
 	impressions := r.IntN(1 << r.IntN(18))
@@ -108,7 +111,7 @@ func (a *Answer) metrics(b []byte, day int) []byte {
 	b = money(append(b, ','), int64(installs)*int64(r.IntN(80_000)), 4)
 	b = ratio(append(b, ','), r.IntN(installs+1), installs)
 	for d := range a.shape.Cohorts / 3 {
-		if d > 16-day { // too young
+		if d > 16-day { // the cohort is too young
 			b = append(b, ",,,"...)
 			continue
 		}
@@ -120,7 +123,7 @@ func (a *Answer) metrics(b []byte, day int) []byte {
 	return b
 }
 
-// money is n/10^decimals as the service prints a float.
+// money appends n/10^decimals as the service prints a float.
 func money(b []byte, n int64, decimals int) []byte {
 	if n == 0 {
 		return append(b, "0.0"...)
@@ -139,6 +142,7 @@ func money(b []byte, n int64, decimals int) []byte {
 	return append(b, ".0"...)
 }
 
+// ratio appends part/of as the service prints a float.
 func ratio(b []byte, part, of int) []byte {
 	switch {
 	case of == 0, part == 0:

@@ -11,14 +11,14 @@ import (
 // A Shape is a kind of answer that a team fetches.
 type Shape struct {
 	Name      string
-	Campaigns int // distinct ones
-	Cohorts   int // metrics of cohorts behind the seventeen columns, in threes: a count, money, a ratio
+	Campaigns int // number of distinct campaigns
+	Cohorts   int // number of cohort metrics after the seventeen columns, in threes: a count, money, a ratio
 	Rows      int64
-	Shuffled  bool // the days are mixed; else they come one after the other
+	Shuffled  bool // the rows of all days are mixed; otherwise they are sorted by day
 }
 
-// Shapes are those that the table of TestTable has: rows are chosen so that the larger answers have
-// about as many bytes.
+// Shapes returns the shapes that TestTable measures. The rows are chosen so that the larger answers
+// have about as many bytes.
 func Shapes() []Shape {
 	const million = 1_000_000
 	shapes := []Shape{
@@ -37,7 +37,7 @@ func Shapes() []Shape {
 
 const days = 7
 
-// Days are the dates of an answer, each a partition.
+// Days returns the dates of an answer; each is a partition.
 func Days() []civil.Date {
 	var all []civil.Date
 	for i := range days {
@@ -50,13 +50,13 @@ func Days() []civil.Date {
 type Column struct {
 	Name      string
 	Type      catalog.Type
-	Dimension bool // else it is a metric
+	Dimension bool // false: it is a metric
 }
 
-// Additive tells whether sums of the column mean something.
+// Additive reports whether a sum of the column's values is meaningful.
 func (c Column) Additive() bool { return c.Type == catalog.Int64 || c.Type == catalog.Decimal }
 
-// Columns are those of an answer, in the order of its header: the first is its day.
+// Columns returns the columns of an answer, in the order of its header. The first is the day.
 func (s Shape) Columns() []Column {
 	var all []Column
 	add := func(t catalog.Type, dimension bool, names ...string) {

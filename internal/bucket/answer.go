@@ -12,26 +12,28 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// An answer is what a store says beside what gocloud passes on: the version of what it has taken,
-// and its clock's time. To ask for either would be a call more for each object. It travels with the
-// context of a call, and the store's client fills it in.
+// An answer is what a store says to a call and gocloud doesn't pass on: the version of what was
+// written, and the time by its clock. Asking for either would need a further call for each object.
+// The answer travels in the context of a call, and the store's client fills it in.
 type answer struct {
 	google *storage.Writer
 
-	mu      sync.Mutex // pieces are sent at the same time
+	mu      sync.Mutex // the pieces of an object are sent in parallel
 	version string     // empty: the store hasn't said it
 	date    time.Time
 }
 
 type answerKey struct{}
 
-// answering gives a context for one call, and what the store will have answered once it is over.
+// answering returns a context for one call, and the answer that is filled in by the end of the
+// call.
 func answering(ctx context.Context) (context.Context, *answer) {
 	a := &answer{}
 	return context.WithValue(ctx, answerKey{}, a), a
 }
 
-// ofS3 takes what S3 answers to a whole object, sent at once or in pieces, and not to a piece.
+// ofS3 stores the version that S3 returns for a whole object, sent at once or in pieces. It ignores
+// other results, such as that of a single piece.
 func ofS3(ctx context.Context, result any) {
 	a, ok := ctx.Value(answerKey{}).(*answer)
 	if !ok {
@@ -49,13 +51,15 @@ func ofS3(ctx context.Context, result any) {
 	}
 }
 
+// made stores the ETag of a written object as its version.
 func (a *answer) made(tag string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.version = strings.Trim(tag, `"`)
 }
 
-// dated takes the time of an answer by the store's clock, be it an error or not.
+// dated stores the time by the store's clock from the header of an answer, also of one that reports
+// an error.
 func dated(ctx context.Context, header http.Header) {
 	if a, ok := ctx.Value(answerKey{}).(*answer); ok {
 		if date, err := http.ParseTime(header.Get("Date")); err == nil {
@@ -66,8 +70,8 @@ func dated(ctx context.Context, header http.Header) {
 	}
 }
 
-// ofAzure takes what Azure answers to a whole object: to Put Blob, or to Put Block List after its
-// blocks (https://learn.microsoft.com/rest/api/storageservices/put-block-list).
+// ofAzure stores the version that Azure returns for a whole object, to Put Blob or Put Block List
+// (https://learn.microsoft.com/rest/api/storageservices/put-block-list).
 func ofAzure(req *http.Request, resp *http.Response) {
 	part := req.URL.Query().Get("comp")
 	if a, ok := req.Context().Value(answerKey{}).(*answer); ok && req.Method == http.MethodPut &&
@@ -76,11 +80,11 @@ func ofAzure(req *http.Request, resp *http.Response) {
 	}
 }
 
-// ofGoogle takes the writer of Google's client, which knows the answer once it is closed. as is the
-// argument of BeforeWrite; the writer's object can't be changed after this.
+// ofGoogle stores the writer of Google's client, which knows the version once it is closed. as is
+// the argument of BeforeWrite. The writer's object can't be changed after this.
 func (a *answer) ofGoogle(as func(any) bool) { as(&a.google) }
 
-// result gives the version of what was written, as the store said it, and its clock's time.
+// result returns the version of what was written, as the store said it, and the time by its clock.
 func (a *answer) result() (version string, date time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

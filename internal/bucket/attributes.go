@@ -11,8 +11,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// Attributes says what is under a key, with its metadata, without reading it. When there is
-// nothing, the error is fs.ErrNotExist.
+// Attributes returns the entry of a key and its metadata, without reading the content. When there
+// is no such object, the error is fs.ErrNotExist.
 func (b *Bucket) Attributes(ctx context.Context, key string) (Object, map[string]string, error) {
 	there, err := b.blob.Attributes(ctx, key)
 	switch {
@@ -25,7 +25,7 @@ func (b *Bucket) Attributes(ctx context.Context, key string) (Object, map[string
 }
 
 // inItsWords replaces the error of a refused HEAD request, whose answer has no body, by the error
-// of a GET, whose answer says why.
+// of a GET, whose answer explains the refusal.
 func (b *Bucket) inItsWords(ctx context.Context, key string, err error) error {
 	if status := statusOf(err); status < http.StatusBadRequest || status >= http.StatusInternalServerError {
 		return err
@@ -42,6 +42,6 @@ func (b *Bucket) inItsWords(ctx context.Context, key string, err error) error {
 	return again
 }
 
-// wordsTimeout bounds the call for the words of a refusal: Amazon's client tries some refusals
-// again, with pauses.
+// wordsTimeout bounds the GET that asks for the explanation of a refusal, because Amazon's client
+// retries some refusals with pauses.
 const wordsTimeout = 30 * time.Second

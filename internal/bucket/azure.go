@@ -34,8 +34,8 @@ func openAzure(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	return bucket, err
 }
 
-// azureClient takes the credentials from the variables that gocloud names in
-// https://pkg.go.dev/gocloud.dev/blob/azureblob, in its order.
+// azureClient returns a client with the credentials from the environment variables that gocloud
+// names in https://pkg.go.dev/gocloud.dev/blob/azureblob, tried in the same order.
 func azureClient(service azureblob.ServiceURL, name azureblob.ContainerName) (*container.Client, error) {
 	options := &container.ClientOptions{}
 	options.Transport = azureHTTP()
@@ -72,9 +72,12 @@ const (
 	azureRights = "; an identity needs the role Storage Blob Data Contributor on the container"
 )
 
-// azureAnswers writes every error of Azure, which the client spreads over paragraphs, in one line,
-// makes a refusal of an error about credentials, and takes what else the answer says. As a per-call
-// policy it runs outside of the client's retries.
+// azureAnswers is a policy of Azure's client. It
+//   - puts every error, which the client spreads over paragraphs, into one line
+//   - turns an error about credentials into a refusal
+//   - stores the date and version of an answer.
+//
+// As a per-call policy it runs outside of the client's retries.
 type azureAnswers struct{}
 
 func (azureAnswers) Do(req *policy.Request) (*http.Response, error) {
@@ -118,6 +121,7 @@ func azureWords(resp *http.Response) string {
 	return strings.TrimRight(oneLine(text), ".")
 }
 
+// azureHTTP returns the HTTP client that all containers share.
 var azureHTTP = sync.OnceValue(func() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -125,10 +129,10 @@ var azureHTTP = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: ownBodies{t}}
 })
 
-// ownBodies stops the reading of a request's body as soon as the answer is there. A transport may
-// go on reading when the answer came early, for example a 503 to an upload. By then Azure's client
-// has unmapped the memory of the body (azblob v1.6.4 to v1.8.0, internal/shared/mmf_unix.go), and
-// the read would end the process with SIGSEGV.
+// ownBodies stops the reading of a request's body as soon as the answer has come. A transport may
+// go on reading after an early answer, for example a 503 to an upload. By then Azure's client has
+// unmapped the memory of the body (azblob v1.6.4 to v1.8.0, internal/shared/mmf_unix.go), and the
+// read would end the process with SIGSEGV.
 type ownBodies struct{ next http.RoundTripper }
 
 func (o ownBodies) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -148,7 +152,7 @@ func (o ownBodies) RoundTrip(req *http.Request) (*http.Response, error) {
 	return o.next.RoundTrip(&sent)
 }
 
-// An ending is shared by all bodies of a request.
+// An ending stops the reading of all bodies of a request: the first, and those of its repetitions.
 type ending struct {
 	mu   sync.Mutex
 	over bool
@@ -161,6 +165,7 @@ func (e *ending) now() {
 	e.over = true
 }
 
+// An endingBody can be read until its ending has come.
 type endingBody struct {
 	io.ReadCloser
 	end *ending

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// saw takes note of the date of an answer.
+// saw stores the date of an answer, and when it was received.
 func (b *Bucket) saw(date time.Time) {
 	if date.IsZero() {
 		return
@@ -19,9 +19,10 @@ func (b *Bucket) saw(date time.Time) {
 	b.date, b.at = date, time.Now()
 }
 
-// Now is the time by the store's clock, as its last answer had it and this machine's monotonic
-// clock has gone on since; most stores have whole seconds. When there was no answer, one is asked
-// for. Folders have this machine's clock, and known is false.
+// Now returns the time by the store's clock: the date of its last answer, plus what this machine's
+// monotonic clock has counted since. Most stores give whole seconds. When there was no answer yet,
+// Now makes a call. A folder gives no date; the time is then that of this machine, and known is
+// false.
 func (b *Bucket) Now(ctx context.Context) (now time.Time, known bool, err error) {
 	b.mu.Lock()
 	dated := b.undated || !b.date.IsZero()
@@ -38,8 +39,8 @@ func (b *Bucket) Now(ctx context.Context) (now time.Time, known bool, err error)
 	return b.Time(), known, nil
 }
 
-// Time is Now by the answers that there were. It asks the store for nothing; without an answer it
-// is this machine's time.
+// Time returns the same as Now, but never calls the store. When there was no answer yet, it returns
+// this machine's time.
 func (b *Bucket) Time() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -49,14 +50,15 @@ func (b *Bucket) Time() time.Time {
 	return b.date.Add(time.Since(b.at))
 }
 
-// A proof remembers that the store honours conditions.
+// A proof remembers whether the store honours conditions.
 type proof struct {
-	turn chan struct{} // a lock that a bubble of testing/synctest can wait for
+	turn chan struct{} // a lock for which a bubble of testing/synctest can wait
 	done atomic.Bool
-	err  error // set before done is
+	err  error // set before done becomes true
 }
 
-// probeKey is the object that shows whether the store honours conditions, and remembers it.
+// probeKey is the object with which conditions are tested. Its content says whether the store has
+// passed.
 const probeKey = ".reportferry-probe.json"
 
 const (
@@ -67,10 +69,10 @@ const (
 // noVersion is a generation and an ETag that no object has.
 const noVersion = "1"
 
-// Prove wants the store to refuse a put on absence of what is there, and one on a version that
-// isn't. When it doesn't, the error is ErrUnsafe. What was proved once stands in the store, so that
-// later processes need one call, and a process needs none after that. A folder is asked nothing:
-// one on a file system that may not keep locks is refused.
+// Prove checks that the store refuses two puts: one that demands the absence of an object that
+// exists, and one that demands a version that doesn't exist. When the store accepts one of them,
+// the error is ErrUnsafe. Success is recorded in the store, so that a later process needs only one
+// call for it. A folder isn't tested: one on a file system that may not keep locks is refused.
 func (b *Bucket) Prove(ctx context.Context) error {
 	p := &b.proof
 	select {
@@ -90,7 +92,7 @@ func (b *Bucket) Prove(ctx context.Context) error {
 	return err
 }
 
-// readProbe reads the probe, which may say that the store honours conditions.
+// readProbe reads the probe, and notes if it says that the store honours conditions.
 func (b *Bucket) readProbe(ctx context.Context) (data []byte, version string, err error) {
 	data, version, err = b.Get(ctx, probeKey)
 	if err == nil && string(data) == proved {
@@ -99,6 +101,7 @@ func (b *Bucket) readProbe(ctx context.Context) (data []byte, version string, er
 	return data, version, err
 }
 
+// prove makes the calls of Prove.
 func (b *Bucket) prove(ctx context.Context) error {
 	data, version, err := b.readProbe(ctx)
 	switch {
@@ -107,7 +110,7 @@ func (b *Bucket) prove(ctx context.Context) error {
 	case err == nil && string(data) != unproved:
 		return fmt.Errorf("%s/%s isn't what reportferry writes there; move it away", b.url, probeKey)
 	case errors.Is(err, fs.ErrNotExist):
-		// Another does it too.
+		// Another process may create the probe at the same time.
 		if version, err = b.Put(ctx, probeKey, []byte(unproved), Condition{Absent: true}); errors.Is(err, ErrConflict) {
 			_, version, err = b.Get(ctx, probeKey)
 		}
@@ -131,7 +134,7 @@ func (b *Bucket) prove(ctx context.Context) error {
 		}
 	}
 	if _, err = b.Put(ctx, probeKey, []byte(proved), Condition{Version: version}); errors.Is(err, ErrConflict) {
-		return nil // another has proved it
+		return nil // another process has proved it
 	}
 	return err
 }

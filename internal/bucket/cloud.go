@@ -12,21 +12,21 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A cloud is a store that gocloud has a driver for, by a client that was opened here.
+// A cloud is a store for which gocloud has a driver; its client was opened by this package.
 type cloud struct {
 	bucket *blob.Bucket
 	many   deleter // nil: each object is deleted by a call of its own
 }
 
 const (
-	// fileBuffer bounds the memory of one upload in bytes. The drivers' own figures are up to 16
-	// MiB, and S3 accepts no piece of an upload under 5 MiB.
+	// fileBuffer bounds the memory of one upload in bytes. The default buffers of the drivers are
+	// up to 16 MiB, and S3 accepts no piece of an upload under 5 MiB.
 	fileBuffer = 8 << 20
-	// dataBuffer is the least for what is in memory already. A buffer that is longer than the
-	// content makes of it one request: on Azure one Put Blob, because staged blocks of a writer
-	// that has lost could be committed with those of another.
+	// dataBuffer is the least buffer for content that is already in memory. With a buffer longer
+	// than the content, the upload is one request. On Azure that is one Put Blob; staged blocks of
+	// a writer that has lost could be committed together with those of another writer.
 	dataBuffer = 5 << 20
-	// deletions are how many calls delete at the same time.
+	// deletions is how many calls of a deletion run in parallel.
 	deletions = 8
 )
 
@@ -62,8 +62,8 @@ func (s *cloud) get(ctx context.Context, key string) (a Answer, err error) {
 	return Answer{Data: b.Bytes(), Version: readVersion(r)}, err
 }
 
-// put writes whole or not at all: a writer is given up by ending its context. To close it after an
-// error would publish what it has got.
+// put writes an object whole or not at all. After an error it cancels the writer's context, because
+// closing the writer would publish what was written so far.
 func (s *cloud) put(ctx context.Context, said *answer, c Call) error {
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
@@ -97,7 +97,7 @@ func (s *cloud) put(ctx context.Context, said *answer, c Call) error {
 	return w.Close()
 }
 
-// list bounds each page by itself.
+// list lists the objects. callTimeout holds for each page, not for the whole listing.
 func (s *cloud) list(ctx context.Context, prefix string) (objects []Object, err error) {
 	for it := s.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
 		var o *blob.ListObject

@@ -25,7 +25,7 @@ import (
 )
 
 // precondition sets a condition on the request of the store's client. as is the argument of
-// BeforeWrite. Absent is not set here, because gocloud has an option for it.
+// BeforeWrite. Absent isn't set here, because gocloud has an option for it.
 func precondition(as func(any) bool, c Condition) error {
 	if c.Version == "" {
 		return nil
@@ -52,10 +52,10 @@ func precondition(as func(any) bool, c Condition) error {
 	return nil
 }
 
-// inOurWords makes of a store's error one that callers know. On a condition S3 answers NoSuchKey to
-// If-Match on a key that was deleted, and ConditionalRequestConflict while another conditional
-// write of the key is in progress
-// (https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html): neither says
+// inOurWords translates a store's error into one that callers know. For a conditional write, S3
+// answers NoSuchKey to If-Match on a deleted key, and ConditionalRequestConflict while another
+// conditional write of the key is in progress
+// (https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html). Neither says
 // that the condition wasn't met.
 func inOurWords(c Call, err error) error {
 	if err == nil {
@@ -76,7 +76,7 @@ func inOurWords(c Call, err error) error {
 	return err
 }
 
-// codeOf is the code of an error in the words of S3 or Azure.
+// codeOf returns the error code of S3 or Azure; "" for other errors.
 func codeOf(err error) string {
 	var amazon smithy.APIError
 	var azure *azcore.ResponseError
@@ -89,7 +89,7 @@ func codeOf(err error) string {
 	return ""
 }
 
-// statusOf is the status of the answer that an error is; 0: it is none.
+// statusOf returns the HTTP status of the answer behind an error; 0 if there is none.
 func statusOf(err error) int {
 	var amazon interface{ HTTPStatusCode() int }
 	var azure *azcore.ResponseError
@@ -117,7 +117,7 @@ func version(stored *blob.Attributes) string {
 	return strings.Trim(stored.ETag, `"`)
 }
 
-// readVersion is version for what is being read.
+// readVersion returns the version of an object that is being read.
 func readVersion(r *blob.Reader) string {
 	var google *storage.Reader
 	var amazon s3.GetObjectOutput
@@ -133,7 +133,7 @@ func readVersion(r *blob.Reader) string {
 	return fileVersion(r.ModTime(), r.Size())
 }
 
-// listedVersion is version for an entry of a listing.
+// listedVersion returns the version of an object in a listing.
 func listedVersion(o *blob.ListObject) string {
 	var google storage.ObjectAttrs
 	var amazon s3types.Object
@@ -149,8 +149,8 @@ func listedVersion(o *blob.ListObject) string {
 	return fileVersion(o.ModTime, o.Size)
 }
 
-// fileVersion makes a version of the time and the size where the store has none, in the form that
-// gocloud uses for files.
+// fileVersion returns a version made of the time and size, for a store that has none. It has the
+// form that gocloud uses for files.
 func fileVersion(modified time.Time, size int64) string {
 	return fmt.Sprintf("%x-%x", modified.UnixNano(), size)
 }

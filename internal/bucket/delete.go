@@ -12,10 +12,11 @@ import (
 	"gocloud.dev/blob"
 )
 
-// A deleter deletes up to mostDeleted objects in one call, whether they are there or not.
+// A deleter deletes up to mostDeleted objects in one call, whether they exist or not.
 type deleter func(ctx context.Context, keys []string) error
 
-// deleterOf is that of S3, whose driver would make two calls for each object; nil for other stores.
+// deleterOf returns a deleter for S3, whose driver in gocloud would make two calls for each object.
+// It returns nil for other stores.
 func deleterOf(bucket *blob.Bucket, u *url.URL, prefix string) deleter {
 	var client *s3.Client
 	if u.Query().Has("key") || !bucket.As(&client) {

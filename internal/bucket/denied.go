@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A refusal is a store's error about credentials or permissions, with advice. A retry can't help:
-// errors.Is says fs.ErrPermission, whichever store it comes from.
+// A refusal is a store's error about credentials or permissions, with advice. A retry can't help.
+// For every store, errors.Is matches it with fs.ErrPermission.
 type refusal struct {
 	text   string
 	cause  error
 	advice string
 }
 
-// deny makes a refusal whose text is that of an error.
+// deny returns a refusal that has the text of an error.
 func deny(cause error, advice string) error {
 	return &refusal{text: oneLine(cause.Error()), cause: cause, advice: advice}
 }
@@ -22,10 +22,10 @@ func deny(cause error, advice string) error {
 func (r *refusal) Error() string { return r.text + "; " + r.advice }
 func (r *refusal) Unwrap() error { return r.cause }
 
-// Is lets callers who know nothing of the store recognise a refusal.
+// Is lets callers that know nothing of the store recognise a refusal.
 func (r *refusal) Is(target error) bool { return target == fs.ErrPermission }
 
-// opened gives the error of opening a bucket another text. A refusal stays one.
+// opened returns the error of opening a bucket with another text. A refusal remains a refusal.
 func opened(err error, text string) error {
 	var r *refusal
 	if errors.As(err, &r) {
@@ -34,10 +34,10 @@ func opened(err error, text string) error {
 	return errors.New(text)
 }
 
-// oneLine joins the lines of an error for logs.
+// oneLine joins the lines of a text, for logs.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// plainly gives an error another text.
+// plainly is an error with another text.
 type plainly struct {
 	text  string
 	cause error

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// A Driver makes single calls to one store. What it must do is what package buckettest asks of it.
+// A Driver makes single calls to one store. Package buckettest specifies what it must do.
 type Driver interface {
-	// Do makes one call. It doesn't repeat it, beyond what the store's own client does.
+	// Do makes one call. It doesn't repeat the call, beyond the retries of the store's own client.
 	Do(ctx context.Context, c Call) (Answer, error)
 }
 
-// A Call is what is asked of a store.
+// A Call is one request to a store.
 type Call struct {
 	Op   Op
-	Key  string   // of a listing: how its keys begin
-	Keys []string // of a deletion
+	Key  string   // for a listing: the prefix of the keys
+	Keys []string // for a deletion
 	Data []byte   // of a put
-	File *File    // of a put of more than belongs into memory, instead of Data
+	File *File    // for a put of content too large for memory, instead of Data
 	On   Condition
 }
 
-// contentType is that of what is put. Nothing has a content encoding: Google's storage would decode
-// it for some readers.
+// contentType returns the content type for a put. No content encoding is ever set, because Google's
+// storage would decode the content for some readers.
 func (c Call) contentType() string {
 	switch {
 	case c.File != nil:
@@ -42,14 +42,15 @@ const (
 	OpGet       Op = "get"
 	OpPut       Op = "put"
 	OpList      Op = "list"
-	OpListFiles Op = "list files" // what PutFile has put
+	OpListFiles Op = "list files" // lists what PutFile has put
 	OpDelete    Op = "delete"
 )
 
-// An Answer is what the store says to a call, as far as it knows: of an error, too, the date.
+// An Answer is what the store answers to a call, as far as it is known. With an error, too, it may
+// have a date.
 type Answer struct {
 	Data    []byte // of a get
-	Version string // of a get or put; empty after a put: the store doesn't say it
+	Version string // for a get or put; empty after a put if the store doesn't return it
 	Objects []Object
-	Date    time.Time // by the store's clock, in whole seconds on most; zero: it says none
+	Date    time.Time // by the store's clock, mostly in whole seconds; zero: the store gives none
 }

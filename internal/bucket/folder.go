@@ -18,15 +18,15 @@ import (
 	"github.com/reportferry/reportferry/internal/disk"
 )
 
-// A folder is a store of one machine. A file is written beside its place, synced, and renamed, so
-// that readers need no lock. Its writers lock the folder that a file is in (flock(2)), look, and
-// rename; no lock file is left behind. The version of a file is a digest of its content, and never
-// its time, which clocks and copies change; from PutFile, Look and ListFiles, whose files would
-// take too long to read, it is the time and the size, as in 18a1b2c3d4e5f607-1f4. Each put takes
-// either.
+// A folder is a store of one machine. A file is written beside its final path, synced, and renamed,
+// so that readers need no lock. Writers lock the folder that contains the file (flock(2)), check
+// the condition, and rename; no lock file is left behind. The version of a file is a digest of its
+// content, not its time, because clocks and copies change that. For PutFile, Attributes and
+// ListFiles, whose files would take too long to read, it is the time and the size, as in
+// 18a1b2c3d4e5f607-1f4. A condition of a put may have either.
 type folder struct {
 	root    *disk.Root
-	refused error // why nothing may be written
+	refused error // why nothing may be written; nil: it may
 }
 
 func (s *folder) Do(ctx context.Context, c Call) (a Answer, err error) {
@@ -75,7 +75,7 @@ func (s *folder) put(ctx context.Context, c Call) (version string, err error) {
 	} else {
 		_, err = draft.Write(c.Data)
 	}
-	if err = cmp.Or(err, draft.Sync()); err != nil { // before others have to wait
+	if err = cmp.Or(err, draft.Sync()); err != nil { // synced before the lock makes others wait
 		return "", err
 	}
 	if version = digest(c.Data); c.File != nil {
@@ -97,7 +97,7 @@ func (s *folder) put(ctx context.Context, c Call) (version string, err error) {
 	return version, draft.Replace()
 }
 
-// check compares what is there with a condition.
+// check compares the existing file with the condition of a put.
 func (s *folder) check(c Call) error {
 	if c.On == (Condition{}) {
 		return nil
@@ -152,6 +152,8 @@ func (s *folder) list(prefix string, files bool) (objects []Object, err error) {
 	return objects, err
 }
 
+// object returns the entry of a file. With file, its version is the time and the size, else the
+// digest.
 func object(key, path string, file bool) (Object, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -165,7 +167,7 @@ func object(key, path string, file bool) (Object, error) {
 	return o, err
 }
 
-// gone takes a file that has vanished for one that isn't there.
+// gone drops the error about a file that has vanished.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -173,8 +175,8 @@ func gone(err error) error {
 	return err
 }
 
-// lock keeps other writers, of this process and others, out of a folder. It waits for them as long
-// as the context lets it.
+// lock locks a folder against other writers, of this process and others. It waits for them until
+// the context ends.
 func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	for {
 		f, err := os.Open(dir)
@@ -186,7 +188,7 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 		select {
 		case err = <-locked:
 		case <-ctx.Done():
-			go func() { _ = errors.Join(<-locked, f.Close()) }() // nobody waits for it any more
+			go func() { _ = errors.Join(<-locked, f.Close()) }() // releases the lock if it is still obtained
 			return nil, fmt.Errorf("wait for the other writers in %s: %w", dir, ctx.Err())
 		}
 		if err != nil {
@@ -199,11 +201,11 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 		if err == nil && heldErr == nil && os.SameFile(held, there) {
 			return func() { _ = f.Close() }, nil // this releases the lock
 		}
-		_ = f.Close() // it was removed, and perhaps made again
+		_ = f.Close() // the folder was removed, and perhaps made again
 	}
 }
 
-// flock is replaced by tests.
+// flock locks a file exclusively. Tests replace it.
 var flock = func(f *os.File) (err error) {
 	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
@@ -211,12 +213,13 @@ var flock = func(f *os.File) (err error) {
 	return err
 }
 
-// digest is the version of a content.
+// digest returns the version of a content.
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])
 }
 
+// fileDigest returns the digest of the content of a file.
 func fileDigest(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

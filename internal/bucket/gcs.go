@@ -31,8 +31,8 @@ const (
 		"this runs under"
 )
 
-// openGCS opens a gs URL as gocloud does, but over a gcsTransport. Without credentials gocloud
-// itself prints a warning and goes on, and then every call fails.
+// openGCS opens a gs URL as gocloud does, but over a gcsTransport. When gocloud finds no
+// credentials, it prints a warning and goes on, and then every call fails.
 func openGCS(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	q := u.Query()
 	plain := &http.Client{Transport: gcp.DefaultTransport()}
@@ -58,17 +58,17 @@ func openGCS(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	return opener.OpenBucketURL(ctx, u)
 }
 
-// A gcsTransport finds the credentials when the first request goes to Google. An emulator is called
-// over plain HTTP and gets none. Every answer that refuses the credentials becomes an error with
-// the answer's words: Google's client passes on only the status, and gocloud takes a 403 for a
-// missing object.
+// A gcsTransport looks for credentials when the first request to Google is sent. An emulator is
+// called over plain HTTP and gets none. An answer that refuses the credentials becomes an error
+// with the answer's message, because Google's client passes on only the status, and gocloud takes a
+// 403 for a missing object.
 type gcsTransport struct {
 	plain     http.RoundTripper
 	anonymous bool
 	login     func() (http.RoundTripper, error)
 }
 
-// gcsPassing are the reasons of a 403 against which a retry can help
+// gcsPassing lists the reasons of a 403 against which a retry can help
 // (https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden).
 var gcsPassing = []string{"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded"}
 
@@ -101,7 +101,7 @@ func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err er
 			Errors  []struct{ Reason string }
 		}
 	}
-	_ = json.Unmarshal(text, &body) // of an answer in another form, the error gives the status
+	_ = json.Unmarshal(text, &body) // if the answer has another form, the error has only the status
 	reason := ""
 	if len(body.Error.Errors) > 0 {
 		reason = body.Error.Errors[0].Reason
@@ -114,9 +114,9 @@ func (g *gcsTransport) RoundTrip(req *http.Request) (resp *http.Response, err er
 	return nil, deny(fmt.Errorf("answered by Google Cloud Storage: %d: %s", resp.StatusCode, said), gcsRights)
 }
 
-// The bounds on how often a call to gs:// is sent. Google's clients pause for up to 1 s after the
-// first failure, or 0.1 s in an upload, and double the pause each time. The clients of S3 and Azure
-// send a call three and four times at most.
+// tries and uploadTries are how often a call to gs:// is sent at most. Google's clients pause for
+// up to 1 s after the first failure, or 0.1 s in an upload, and double the pause each time. The
+// clients of S3 and Azure send a call at most three and four times.
 const (
 	tries       = 5
 	uploadTries = 8

@@ -11,7 +11,7 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// A memoryBlob is a store in memory as gocloud's drivers are.
+// A memoryBlob is a Memory with the methods of a gocloud driver.
 type memoryBlob struct{ *Memory }
 
 func (m memoryBlob) ErrorCode(err error) gcerrors.ErrorCode {
@@ -28,6 +28,7 @@ func (m memoryBlob) As(any) bool             { return false }
 func (m memoryBlob) ErrorAs(error, any) bool { return false }
 func (m memoryBlob) Close() error            { return nil }
 
+// get returns a stored object, or fs.ErrNotExist.
 func (m memoryBlob) get(ctx context.Context, key string) (*stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,6 +62,7 @@ func (m memoryBlob) ListPaged(ctx context.Context, o *driver.ListOptions) (*driv
 	return page, err
 }
 
+// A memoryReader reads a range of a stored object.
 type memoryReader struct {
 	*bytes.Reader
 	o *stored
@@ -86,7 +88,7 @@ func (m memoryBlob) NewRangeReader(ctx context.Context, key string, offset, leng
 	return memoryReader{bytes.NewReader(data), o}, nil
 }
 
-// A memoryWriter puts what was written when it is closed, unless its context has ended.
+// A memoryWriter stores what was written when it is closed, unless its context has ended.
 type memoryWriter struct {
 	bytes.Buffer
 	put func([]byte) error

@@ -15,9 +15,9 @@ import (
 	"github.com/reportferry/reportferry/internal/rooted"
 )
 
-// place names the place that a URL leads to, as the opened client knows it. It includes what
-// environment variables add to the URL, and no secrets. A folder is named by its path as it is
-// written, so that a relative one keeps its identity when it is moved together with its ledger.
+// place returns where a URL leads, as the opened client knows it, with what environment variables
+// add to the URL, and without secrets. The path of a folder is kept as written, so that a relative
+// folder keeps its identity when it is moved together with its ledger.
 func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
 	q := url.Values{}
 	u, err := url.Parse(rooted.Written(rawURL))
@@ -44,7 +44,7 @@ func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
 			set("endpoint", withoutSecrets(*o.BaseEndpoint))
 		}
 		set("region", o.Region)
-	case bucket.As(&azure): // the account is in its address
+	case bucket.As(&azure): // the account is part of the address
 		set("endpoint", withoutSecrets(azure.URL()))
 	}
 	at := path.Clean("/" + strings.Trim(u.Path, "/"))
@@ -54,7 +54,7 @@ func place(bucket *blob.Bucket, rawURL string) (string, url.Values) {
 	return strings.TrimSuffix(u.Scheme+"://"+u.Host+at, "/"), q
 }
 
-// withoutSecrets keeps the scheme, host and path of an address. Its query may hold a SAS token.
+// withoutSecrets returns an address without its query, which may hold a SAS token.
 func withoutSecrets(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"gocloud.dev/blob"
 )
 
-// A Memory is a store in memory. Each process of a test or a simulation opens it for itself. The
+// A Memory is a store in memory. Each process of a test or a simulation calls Open to share it. The
 // zero Memory is empty and ready.
 type Memory struct {
 	Now func() time.Time // the store's clock; nil: time.Now
-	// Versions are digests of contents, as on S3; else they are numbers, and none is ever there
-	// twice.
+	// Hashed: versions are digests of contents, as on S3. Otherwise they are numbers, and none ever
+	// occurs twice.
 	Hashed bool
 
 	mu      sync.Mutex
@@ -37,13 +37,13 @@ type stored struct {
 	metadata    map[string]string
 }
 
-// NewMemory opens a store in memory that nobody else has.
+// NewMemory opens a new store in memory, which nobody else shares.
 func NewMemory() *Bucket { return new(Memory).Open() }
 
-// Open opens the store, whose URL is mem://.
+// Open returns a bucket of the store. Its URL is mem://.
 func (m *Memory) Open() *Bucket { return New("mem://", m) }
 
-// Blob is the same store by gocloud's calls.
+// Blob returns the same store as a gocloud bucket.
 func (m *Memory) Blob() *blob.Bucket { return blob.NewBucket(memoryBlob{m}) }
 
 func (m *Memory) now() time.Time {
@@ -53,7 +53,7 @@ func (m *Memory) now() time.Time {
 	return time.Now()
 }
 
-// Do makes a call. It takes no time.
+// Do makes a call, without any delay.
 func (m *Memory) Do(ctx context.Context, c Call) (a Answer, err error) {
 	if err := ctx.Err(); err != nil {
 		return a, err
@@ -98,6 +98,7 @@ func (m *Memory) Do(ctx context.Context, c Call) (a Answer, err error) {
 	return a, nil
 }
 
+// put stores an object and gives it a version. m.mu must be locked.
 func (m *Memory) put(key string, o *stored, now time.Time) (version string) {
 	m.puts++
 	o.Object = Object{Key: key, Size: int64(len(o.data)), Version: "m" + strconv.Itoa(m.puts), Modified: now}

@@ -23,13 +23,12 @@ import (
 	"github.com/reportferry/reportferry/internal/disk"
 )
 
-// SharedKey is the parameter of a folder's URL that allows a file system of a network, or one in
-// user space. Whoever sets it to true says that one machine alone writes there, and that the file
-// system keeps locks (flock(2)) between its processes.
+// SharedKey is the URL parameter that allows a folder on a network file system, or on one in user
+// space. Setting it to true states that only one machine writes there, and that the file system
+// keeps locks (flock(2)) between that machine's processes.
 const SharedKey = "shared"
 
-// Open opens the bucket of a URL. It differs from gocloud.dev/blob.OpenBucket in what that leaves
-// to the caller:
+// Open opens the bucket of a URL. It differs from gocloud.dev/blob.OpenBucket in these points:
 //
 //   - file:///abs/dir, file://./dir and file://../dir are directories, which are created when they are missing; the last two
 //     are relative to the working directory. A file is written beside its place and renamed, and gets no second file with
@@ -37,9 +36,9 @@ const SharedKey = "shared"
 //   - In gs://bucket/a/b, and likewise with s3 and azblob, all keys begin with a/b/. gocloud itself ignores the path.
 //   - mem:// is a store that nobody else has.
 //
-// The query parameters are gocloud's; insecure=true, without which a store on another machine isn't
-// spoken to over plain HTTP; and shared=true, without which nothing is written to a folder of a
-// network. Errors don't repeat them, because they may be secret.
+// The query parameters are those of gocloud and two more. Without insecure=true, a store on another
+// machine can't be reached over plain HTTP; without shared=true, nothing is written to a folder on
+// a network. Errors don't repeat the parameters, because they may be secret.
 func Open(ctx context.Context, rawURL string) (*Bucket, error) {
 	b, err := open(ctx, rawURL)
 	if err != nil {
@@ -50,6 +49,7 @@ func Open(ctx context.Context, rawURL string) (*Bucket, error) {
 	return b, nil
 }
 
+// open does the work of Open. Its errors don't name the bucket.
 func open(ctx context.Context, rawURL string) (*Bucket, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -90,7 +90,7 @@ func open(ctx context.Context, rawURL string) (*Bucket, error) {
 	return b, nil
 }
 
-// flag takes a parameter from a URL.
+// flag returns the value of a parameter and removes it from the URL.
 func flag(u *url.URL, name string) (on bool, err error) {
 	q := u.Query()
 	if value := q.Get(name); value != "" && value != "true" && value != "false" {
@@ -106,7 +106,7 @@ func flag(u *url.URL, name string) (on bool, err error) {
 func openBlob(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	mux := blob.DefaultURLMux()
 	if own := openers[u.Scheme]; own != nil {
-		mux = &blob.URLMux{} // it handles the parameters prefix and key
+		mux = &blob.URLMux{} // URLMux handles the parameters prefix and key
 		mux.RegisterBucket(u.Scheme, own)
 	}
 	bucket, err := mux.OpenBucketURL(ctx, u)
@@ -129,15 +129,15 @@ func openFolder(ctx context.Context, u *url.URL, shared bool) (*Bucket, error) {
 		at.refused = local(dir)
 	}
 	b := New("", at)
-	b.dir, b.proof.err = dir, at.refused // its locks are the conditions
+	b.dir, b.proof.err = dir, at.refused // conditions are checked under locks, so there is nothing to prove
 	b.proof.done.Store(true)
 	b.blob, err = openBlob(ctx, u)
 	return b, err
 }
 
-// foreign are file systems on which locks may be kept on this machine only, or not at all, by the
-// numbers that statfs(2) gives on Linux (include/uapi/linux/magic.h). On other systems they aren't
-// recognised.
+// foreign lists file systems on which locks may be kept on this machine only, or not at all, by the
+// numbers that statfs(2) returns on Linux (include/uapi/linux/magic.h). On other systems they
+// aren't recognised.
 var foreign = map[int64]string{
 	0x6969: "NFS", 0x517b: "SMB", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x65735546: "FUSE", 0x01021997: "9p",
 	0x5346414f: "AFS", 0x6b414653: "AFS",
@@ -146,7 +146,7 @@ var foreign = map[int64]string{
 	0x01161970: "GFS2", 0x7461636f: "OCFS2", 0x786f4256: "VirtualBox",
 }
 
-// statfs is replaced by tests.
+// statfs returns the number of a path's file system. Tests replace it.
 var statfs = func(path string) (kind int64, err error) {
 	var s syscall.Statfs_t
 	err = syscall.Statfs(path, &s)
@@ -154,9 +154,9 @@ var statfs = func(path string) (kind int64, err error) {
 		err //nolint:gosec,unconvert // the types differ between systems, and some have it negative
 }
 
-// local refuses a folder that other machines, or a program, may have their own idea of.
+// local refuses a folder on a foreign file system, where its locks may not exclude all writers.
 func local(dir string) error {
-	for at := dir; ; at = filepath.Dir(at) { // it may be missing
+	for at := dir; ; at = filepath.Dir(at) { // if the folder is missing, its parents are looked at
 		kind, err := statfs(at)
 		if errors.Is(err, fs.ErrNotExist) && at != filepath.Dir(at) {
 			continue
@@ -171,8 +171,8 @@ func local(dir string) error {
 	}
 }
 
-// encrypted refuses a store that is spoken to over plain HTTP on another machine, by its URL or by
-// an environment variable.
+// encrypted refuses a store on another machine that would be reached over plain HTTP, because of
+// its URL or of an environment variable.
 func encrypted(bucket *blob.Bucket, u *url.URL) error {
 	_, q := place(bucket, u.String())
 	at := q.Get("endpoint")
@@ -190,19 +190,19 @@ func encrypted(bucket *blob.Bucket, u *url.URL) error {
 	return address.Encrypted(where)
 }
 
-// openers replace those of gocloud for the stores whose clients or errors need changes.
+// openers replaces the openers of gocloud for the stores whose clients or errors need changes.
 var openers = map[string]opener{azureblob.Scheme: openAzure, s3blob.Scheme: openS3, gcsblob.Scheme: openGCS}
 
 type opener func(context.Context, *url.URL) (*blob.Bucket, error)
 
-// OpenBucketURL makes it a blob.BucketURLOpener.
+// OpenBucketURL makes opener a blob.BucketURLOpener.
 func (o opener) OpenBucketURL(ctx context.Context, u *url.URL) (*blob.Bucket, error) {
 	return o(ctx, u)
 }
 
-// folderOf completes the URL of a folder: its directory becomes absolute, and an atomic replacement
-// gets the options that it needs: the temporary file is on the same file system, and no second file
-// holds the attributes.
+// folderOf completes the URL of a folder and returns its directory. It makes the directory
+// absolute, and sets the options that an atomic replacement needs: the temporary file is on the
+// same file system, and no second file holds the attributes.
 func folderOf(u *url.URL) (dir string, err error) {
 	for _, moved := range []string{"prefix", "key"} {
 		if u.Query().Has(moved) {

@@ -135,7 +135,7 @@ func (e explainedCredentials) Retrieve(ctx context.Context) (aws.Credentials, er
 	return c, err
 }
 
-// s3Codes are the error codes that mean refused credentials, whatever the status
+// s3Codes lists the error codes that mean refused credentials, whatever the status
 // (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html). The last one is
 // versitygw's, for an unknown key. A wrong clock (s3Skew) is answered with 403 too, but isn't a
 // matter of credentials.
@@ -144,8 +144,8 @@ var s3Codes = []string{"ExpiredToken", "InvalidToken", "TokenRefreshRequired", "
 
 const s3Skew = "RequestTimeTooSkewed"
 
-// refusedByS3 makes a refusal of an error about credentials, and writes every other error of S3 in
-// one line.
+// refusedByS3 turns an error about credentials into a refusal, and puts every other error of S3
+// into one line.
 func refusedByS3(err error) error {
 	if err == nil {
 		return nil
@@ -169,10 +169,9 @@ func refusedByS3(err error) error {
 	return &plainly{oneLine(err.Error()), err}
 }
 
-// without301 changes an error's text when it has "301" in it. gocloud (s3blob, ErrorCode) takes
-// every such error for a bucket that isn't there, and so would take a failure for a missing object
-// when a random ID of the answer, or a port, has these digits. In an ID they are then written as
-// 3-01.
+// without301 returns an error whose text doesn't contain "301". gocloud (s3blob, ErrorCode) takes
+// every error with these digits for a missing bucket. A failure would then look like a missing
+// object when a random ID in the answer, or a port, contains them. They are written as 3-01.
 func without301(err error) error {
 	if text := err.Error(); strings.Contains(text, "301") {
 		return &plainly{strings.ReplaceAll(text, "301", "3-01"), err}

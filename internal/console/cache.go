@@ -18,7 +18,7 @@ import (
 type snapshot struct {
 	now  time.Time
 	past ledger.Past
-	err  error // the past couldn't be read, or not in whole
+	err  error // why the past couldn't be read, or not in whole
 	jobs []JobStatus
 }
 
@@ -26,22 +26,22 @@ type snapshot struct {
 type JobStatus struct {
 	Job
 	State    TableState
-	Pushed   []outbox.File // the latest first; of a job that pushes files
-	Declared []App         // of a job that keeps apps as declared
+	Pushed   []outbox.File // the latest first; only of a job that pushes files
+	Declared []App         // only of a job that keeps apps as declared
 	Newest   time.Time     // end of the newest period that was fetched after its end; zero: there is none
 	Success  time.Time     // of the last run without a failure; zero: none is known
-	Err      error         // it couldn't be looked at; all else is empty then
+	Err      error         // why nothing could be read about it; all else is empty then
 }
 
 // A cache keeps what was read for a while, so that many readers cost the ledger as much as one.
 type cache struct {
 	o    Options
 	past kept[ledger.Past]
-	jobs []kept[JobStatus] // as in Options
+	jobs []kept[JobStatus] // in the order of Options.Jobs
 }
 
-// kept is a value that is read again when it is too old. Those who ask at the same time wait for
-// one reading.
+// kept is a value that is read again when it is too old. Callers that ask at the same time wait for
+// a single reading.
 type kept[T any] struct {
 	stale atomic.Bool // it has changed since it was read
 	mu    sync.Mutex
@@ -50,7 +50,7 @@ type kept[T any] struct {
 	err   error
 }
 
-// get gives the value, and reads it when it is older than age.
+// get returns the value, and reads it first when it is older than age or has changed.
 func (k *kept[T]) get(now time.Time, age time.Duration, read func() (T, error)) (T, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -69,13 +69,14 @@ const runs = 100
 // readers is how many jobs are read at once. Reading one mostly waits for the ledger's bucket.
 const readers = 16
 
-// See gives what is known of every job, for those who don't read pages, through the cache that the
-// pages have. What is older than age is read again, and so is what has changed.
+// See returns what is known of every job for callers other than pages, through the cache that pages
+// use. It reads again what is older than age or has changed.
 func (c *Console) See(ctx context.Context, age time.Duration) []JobStatus {
 	return c.cache.read(ctx, age, nil).jobs
 }
 
-// Changed says that jobs were worked on since they were read, or a run's record was written.
+// Changed has the named jobs and the runs' records read again. It is called when these jobs were
+// worked on, or when a run's record was written.
 func (c *Console) Changed(names ...string) {
 	c.cache.past.stale.Store(true)
 	for i, j := range c.o.Jobs {
@@ -85,13 +86,13 @@ func (c *Console) Changed(names ...string) {
 	}
 }
 
-// get gives what a page shows: read does, and nothing of it is older than the options allow.
+// get returns what a page shows; nothing in it is older than the options allow.
 func (c *cache) get(ctx context.Context, want func(Job) bool) snapshot {
 	return c.read(ctx, c.o.Age, want)
 }
 
-// read reads the jobs that want chooses; nil: all. A reader who goes away doesn't spoil what others
-// wait for, so the reading goes on without ctx's end.
+// read reads the jobs that want chooses; nil: all. Reading goes on when ctx is cancelled, because
+// others may wait for the result.
 func (c *cache) read(ctx context.Context, age time.Duration, want func(Job) bool) snapshot {
 	ctx = context.WithoutCancel(ctx)
 	s := snapshot{now: c.o.Now()}
@@ -117,7 +118,7 @@ func (c *cache) read(ctx context.Context, age time.Duration, want func(Job) bool
 	return s
 }
 
-// statusOf reads what is known of a job.
+// statusOf reads the status of a job.
 func statusOf(ctx context.Context, j Job, past ledger.Past) JobStatus {
 	s := JobStatus{Job: j}
 	switch {
@@ -137,7 +138,7 @@ func statusOf(ctx context.Context, j Job, past ledger.Past) JobStatus {
 	return s
 }
 
-// one looks at the job of a name; false when the config has none.
+// one returns the status of the named job; false when the config has none.
 func (c *cache) one(ctx context.Context, name string) (snapshot, JobStatus, bool) {
 	s := c.get(ctx, func(j Job) bool { return j.Name == name })
 	if len(s.jobs) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A calendar lays a table's partitions out in rows, the newest first: of days a row is a month, of
-// longer periods a year.
+// A calendar lays a table's partitions out in rows, the newest first. A row is a month for
+// partitions of days, and a year for longer ones.
 type calendar struct {
 	Unit    string // what a row is
 	Columns []string
@@ -24,11 +24,11 @@ type calendarRow struct {
 	Cells []calendarCell // as many as there are columns
 }
 
-// A calendarCell is a partition; without a name it is a place where there is none.
+// A calendarCell is a partition. A cell without a name has none.
 type calendarCell struct {
 	Name  string
 	State state
-	Page  bool // it has one in an export too
+	Page  bool // the partition has a page in an export too
 }
 
 // calendar lays out the table's partitions.
@@ -57,7 +57,7 @@ func (l TableState) calendar() calendar {
 	return c
 }
 
-// placeOf is the row and the column of a partition.
+// placeOf returns the row and the column of a partition.
 func placeOf(period refresh.Period, d civil.Date) (row string, column int) {
 	year := fmt.Sprintf("%04d", d.Year)
 	switch {
@@ -75,6 +75,7 @@ func placeOf(period refresh.Period, d civil.Date) (row string, column int) {
 	return year, 0
 }
 
+// numbered returns n names: the prefix followed by 1 to n.
 func numbered(prefix string, n int) (names []string) {
 	for i := range n {
 		names = append(names, prefix+strconv.Itoa(i+1))
@@ -82,14 +83,14 @@ func numbered(prefix string, n int) (names []string) {
 	return names
 }
 
-// newestPages and mostPages are how many partitions of a table have a page in an export: the newest
-// ones, and as many others that a person may have to look at.
+// newestPages is how many of a table's newest partitions have a page in an export. mostPages is how
+// many others may have one, because a person may have to look at them.
 const (
 	newestPages = 92
 	mostPages   = 200
 )
 
-// withPage are the partitions that have a page in an export.
+// withPage returns the partitions that have a page in an export.
 func (l TableState) withPage() map[civil.Date]bool {
 	paged := map[civil.Date]bool{}
 	others := 0
@@ -104,7 +105,8 @@ func (l TableState) withPage() map[civil.Date]bool {
 	return paged
 }
 
-// A legendRow is a colour, and how many partitions are in the conditions that it has.
+// A legendRow explains one colour, and says how many partitions are in each condition that is shown
+// in it.
 type legendRow struct {
 	Means  string
 	Counts []conditionCount
@@ -116,8 +118,8 @@ type conditionCount struct {
 	Count int
 }
 
-// legendOf explains the colours and glyphs of the partitions of tables, those first that need a
-// person most.
+// legendOf explains the colours and glyphs of the tables' partitions. The colour that needs a
+// person most comes first.
 func legendOf(tables ...TableState) (rows []legendRow) {
 	n := map[state]int{}
 	for _, l := range tables {

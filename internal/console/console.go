@@ -27,7 +27,7 @@ type Options struct {
 	Again  string           // what a command on a page needs to find the same config: " --config FILE", or nothing
 	Age    time.Duration    // how old what is shown may be; 0: five seconds
 	Now    func() time.Time // nil: time.Now
-	Log    *slog.Logger     // is told why a page couldn't be made. Nil: nobody is
+	Log    *slog.Logger     // receives why a page couldn't be made. Nil: nothing is logged
 }
 
 // A Job is an entry of the config, as far as pages show it.
@@ -39,15 +39,15 @@ type Job struct {
 	Days       *time.Location // in which its days begin and end; nil: Zone
 	Schedule   cron.Schedule  // nil: it runs only when asked for by name
 
-	// Inspect says how its table is. Nil: it fills none.
+	// Inspect returns the state of the job's table. Nil: the job fills none.
 	Inspect func(context.Context, ledger.Past) (TableState, error)
 
-	Source, Rejects string // of files that it pushes, and of rows that weren't taken: URLs without what may be secret
+	Source, Rejects string // of files that it pushes, and of rows that weren't taken; URLs without what may be secret
 
-	// Apps are those that it keeps as declared. Nil: it keeps none.
+	// Apps returns the apps that the job keeps as declared. Nil: it keeps none.
 	Apps func(context.Context) ([]App, error)
 
-	// Files are the files that it has pushed, or is about to. Nil: it pushes none.
+	// Files returns the files that the job has pushed, or is about to. Nil: it pushes none.
 	Files func(context.Context) ([]outbox.File, error)
 }
 
@@ -55,7 +55,7 @@ type Job struct {
 type TableState struct {
 	refresh.Inspection
 	Due  []refresh.Due // what a run would fetch now
-	Held int           // of those, partitions that a run has leased now, where one may be under way
+	Held int           // how many of these partitions a run has leased, so that a fetch may be under way
 }
 
 // A Console makes pages. It is safe for concurrent use.
@@ -84,7 +84,8 @@ func New(o Options) *Console {
 	return c
 }
 
-// asOf is the same console at one moment: all that it shows was read at once.
+// asOf returns a console with the same options whose time stands still at t. Its cache is empty, so
+// that all that it shows is read at once.
 func (c *Console) asOf(t time.Time) *Console {
 	o := c.o
 	o.Now = func() time.Time { return t }

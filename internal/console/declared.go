@@ -23,7 +23,7 @@ type AppField struct {
 // An AppCondition is how far an app is.
 type AppCondition string
 
-// The conditions; none: it was never applied.
+// The conditions. An app without one was never applied.
 const (
 	AppSending AppCondition = "sending"
 	AppWaiting AppCondition = "waiting"
@@ -31,7 +31,7 @@ const (
 	AppFailed  AppCondition = "failed"
 )
 
-// appState says how far an app is.
+// appState returns how far an app is, as it is shown.
 func appState(a App) state {
 	switch a.Condition {
 	case AppSending:
@@ -50,7 +50,7 @@ func appState(a App) state {
 type appLine struct {
 	App
 	State  state
-	Linked string // the run that has a page
+	Linked string // the run, if it has a page
 	Fields []fieldLine
 }
 
@@ -60,7 +60,7 @@ type fieldLine struct {
 	Real  string
 }
 
-// declaredOf is the page of a job of kind apps.
+// declaredOf returns the page of a job of kind apps.
 func declaredOf(s snapshot, j JobStatus) view {
 	var body struct {
 		Job  string
@@ -77,7 +77,7 @@ func declaredOf(s snapshot, j JobStatus) view {
 	return view{j.Name, "declared.html", body}
 }
 
-// real says what the ledger knows of a field as it is at the service.
+// real returns a field with what the ledger knows of its value at the service.
 func real(a App, f AppField) fieldLine {
 	switch {
 	case f.Otherwise:

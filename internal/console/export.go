@@ -24,10 +24,10 @@ const writers = 4
 // Exported counts the files of an export.
 type Exported struct{ Written, Unchanged, Removed int }
 
-// Export writes every page and asset to a bucket, as of one moment. What a page refers to is
-// written before it, and index.html last, so that a reader finds what it leads to. Files that are
-// as the last export left them aren't written again; those that it wrote and that are no page any
-// more are removed. No other file is touched, and none is ever there in half.
+// Export writes every page and asset to a bucket, as of one moment. A page is written after what it
+// refers to, and index.html last, so that readers find what its links lead to. Files that are as
+// the last export left them aren't written again; those that it wrote and that aren't pages any
+// more are removed. No other file is touched, and no file is ever there in part.
 func (c *Console) Export(ctx context.Context, b *bucket.Bucket) (Exported, error) {
 	x := export{bucket: b, console: c.asOf(c.o.Now()), now: map[string]string{}}
 	err := x.run(ctx)
@@ -37,18 +37,20 @@ func (c *Console) Export(ctx context.Context, b *bucket.Bucket) (Exported, error
 	return x.did, err
 }
 
-// An export is under way.
+// An export is the state of one call of Export.
 type export struct {
 	bucket  *bucket.Bucket
 	console *Console
 	last    manifest
-	at      bucket.Condition // of the manifest
+	at      bucket.Condition // under which the manifest may be replaced
 
 	mu  sync.Mutex
-	now map[string]string // what is written or as it was
+	now map[string]string // hashes of the files that were written or are unchanged, by path
 	did Exported
 }
 
+// run first lists in the manifest all that it may write, so that an export that is cut off can be
+// mended.
 func (x *export) run(ctx context.Context) (err error) {
 	if err := x.read(ctx); err != nil {
 		return err
@@ -81,7 +83,7 @@ func (x *export) run(ctx context.Context) (err error) {
 }
 
 // paths lists the files of an export: assets, then the pages that are many, then the others, and
-// index.html. They are whole when nothing that names pages was unreadable.
+// index.html. whole is true when everything that pages are named by could be read.
 func (c *Console) paths(ctx context.Context) (groups [][]string, whole bool, err error) {
 	groups = make([][]string, 4)
 	names, err := fs.Glob(assets, "*")
@@ -144,8 +146,8 @@ func (x *export) one(ctx context.Context, name string) (err error) {
 	return nil
 }
 
-// remove takes away what the last export wrote and this one didn't, unless something couldn't be
-// read: a page of it may only seem to be gone.
+// remove deletes the files that the last export wrote and this one didn't. If something couldn't be
+// read it deletes none, because a page may only seem to be gone.
 func (x *export) remove(ctx context.Context, whole bool) error {
 	for name, hash := range x.last.Pages {
 		if _, kept := x.now[name]; kept {
@@ -156,7 +158,7 @@ func (x *export) remove(ctx context.Context, whole bool) error {
 			continue
 		}
 		if hash == "" && mayWrite(ctx, x.bucket, name, nil) != nil {
-			continue // an export that was cut off meant to write it, and it is somebody else's
+			continue // an export that was cut off only meant to write it; the file is somebody else's
 		}
 		if err := x.bucket.Delete(ctx, name); err != nil {
 			return fmt.Errorf("remove %s: %w", name, err)
@@ -166,7 +168,7 @@ func (x *export) remove(ctx context.Context, whole bool) error {
 	return nil
 }
 
-// kinds are the content types of files by the end of their name.
+// kinds are the content types of files by the extension of their name.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".json": "application/json",
@@ -174,7 +176,7 @@ var kinds = map[string]string{
 	".txt": "text/plain; charset=utf-8", "": "text/plain; charset=utf-8",
 }
 
-// put writes a file. Browsers ask each time whether there is a newer one.
+// put writes a file. Browsers are told to ask each time whether there is a newer one.
 func put(ctx context.Context, b *bucket.Bucket, name string, content []byte) error {
 	_, err := b.PutFile(ctx, name, bucket.File{
 		Size: int64(len(content)), ContentType: kinds[path.Ext(name)], CacheControl: "no-cache",

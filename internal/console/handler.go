@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// policy lets a page load what is beside it, and nothing else. Exported pages have it in
-// themselves, where frame-ancestors has no meaning.
+// policy is the Content-Security-Policy of a page: it may load what comes from the same origin, and
+// nothing else. Exported pages contain the policy themselves, where frame-ancestors has no meaning.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'"
 
@@ -43,7 +43,7 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
 		status, content = http.StatusNotFound,
 			[]byte("There is no such page. The overview is at the root of this address.\n")
 	case err != nil:
-		if r.Context().Err() == nil { // else the reader has gone away, and that may be why
+		if r.Context().Err() == nil { // otherwise the reader has gone away, which may be the reason
 			c.o.Log.Error("a page of the console could not be made", "path", name, "error", err)
 		}
 		status, content = http.StatusInternalServerError,
@@ -61,13 +61,14 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request) {
 // mostDrawn is how many pages are kept before all of them are forgotten.
 const mostDrawn = 500
 
-// drawn are pages that were made lately.
+// drawn holds pages that were made lately.
 type drawn struct {
 	mu sync.Mutex
 	of map[string]*kept[[]byte] // by path
 }
 
-// answer is a page as a server gives it. However many ask for it, it is made once in a while.
+// answer returns a page as a server gives it. It is made at most once in Options.Age, however many
+// ask for it.
 func (c *Console) answer(ctx context.Context, path string) ([]byte, error) {
 	if _, _, known := find(path); !known {
 		return nil, errNoPage
@@ -78,6 +79,7 @@ func (c *Console) answer(ctx context.Context, path string) ([]byte, error) {
 	})
 }
 
+// one returns the kept page of a path, which may not be made yet.
 func (d *drawn) one(path string) *kept[[]byte] {
 	d.mu.Lock()
 	defer d.mu.Unlock()

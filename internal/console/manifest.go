@@ -25,8 +25,8 @@ type manifest struct {
 	Export string            `json:"export,omitempty"` // the one that is under way, by a random name
 }
 
-// read reads the manifest of the last export; an empty one when there is none. One that is damaged
-// is an error, because pages that it lists would stay for ever.
+// read reads the manifest of the last export; the manifest is empty when there was no export. A
+// damaged one is an error, because pages that it lists would stay for ever.
 func (x *export) read(ctx context.Context) error {
 	data, version, err := x.bucket.Get(ctx, manifestName)
 	switch x.at = (bucket.Condition{Version: version}); {
@@ -43,8 +43,8 @@ func (x *export) read(ctx context.Context) error {
 	return nil
 }
 
-// write replaces the manifest that was read, or written last. Of two exports at once one loses
-// here.
+// write replaces the manifest that was read or written last. Of two exports that run at once, one
+// fails here.
 func (x *export) write(ctx context.Context, m manifest) error {
 	data, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
@@ -63,20 +63,21 @@ func (x *export) write(ctx context.Context, m manifest) error {
 	return nil
 }
 
+// hashOf returns the SHA-256 of a content in hexadecimal.
 func hashOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
 }
 
-// ownPage is in every page: who finds a file with it under a path that no manifest lists knows that
-// an export was cut off, or that another one is under way.
+// ownPage is in every page. A file with it under a path that no manifest lists shows that an export
+// was cut off, or that another one is under way.
 var ownPage = []byte("· reportferry</title>")
 
-// errForeign: the place holds a file of somebody else.
+// errForeign says that the path holds a file of somebody else.
 var errForeign = errors.New("is there already, and isn't a page of the console; name a folder of its own, such as " +
 	"gs://bucket/status")
 
-// mayWrite refuses to replace what no export has written.
+// mayWrite returns an error when the path holds a file that no export has written.
 func mayWrite(ctx context.Context, b *bucket.Bucket, path string, content []byte) error {
 	there, _, err := b.Get(ctx, path)
 	switch {

@@ -17,7 +17,7 @@ import (
 // A number is what one metric of a partition is, and what it was a day ago. Texts are exact
 // decimals.
 type number struct {
-	Is, Was     string // no text: there is no number
+	Is, Was     string // empty: there is no number
 	Moved       bool   // Was is another number, or none
 	Rebaselined bool   // the number of a day ago meant something else, and isn't compared
 	Other       bool   // Is means something else than the numbers of the newest partitions, and isn't drawn beside them
@@ -26,20 +26,21 @@ type number struct {
 // hole tells whether there is no number to be drawn.
 func (n number) hole() bool { return n.Is == "" || n.Other }
 
-// earlier is what some partitions had at an earlier time. Those that haven't changed since aren't
-// there.
+// earlier maps partitions to what they had at an earlier time. Partitions that haven't changed
+// since are absent.
 type earlier map[civil.Date]struct {
 	ledger.Record      // zero: there was none
-	rebaselined   bool // what they have by now means something else
+	rebaselined   bool // the partition's numbers mean something else by now
 }
 
-// earlierOf reads what partitions had at a time from the history of those that have changed since.
+// earlierOf returns what partitions had at a time, from the history of those that have changed
+// since.
 func earlierOf(changed tableHistory, at time.Time) earlier {
 	had := earlier{}
 	for _, e := range changed.records {
 		one := had[e.Partition]
 		if e.Brought().Before(at) {
-			one.Record = e // the newest of them is the last one
+			one.Record = e // records ascend, so that the newest one stays
 		}
 		had[e.Partition] = one
 	}
@@ -52,7 +53,7 @@ func earlierOf(changed tableHistory, at time.Time) earlier {
 	return had
 }
 
-// numberOf is a number of a partition.
+// numberOf returns a number of a partition, with what it was earlier.
 func (had earlier) numberOf(e refresh.Entry, name string) number {
 	n := number{Is: valueOf(e.Record, name), Other: e.Condition == refresh.Mixed}
 	before, changed := had[e.Partition]
@@ -67,7 +68,7 @@ func (had earlier) numberOf(e refresh.Entry, name string) number {
 	return n
 }
 
-// valueOf is a number of a record; empty when it has none.
+// valueOf returns a number of a record; empty when it has none.
 func valueOf(e ledger.Record, name string) string {
 	switch {
 	case e.Seq == 0 || e.State == ledger.Publishing:
@@ -78,13 +79,15 @@ func valueOf(e ledger.Record, name string) string {
 	return e.Sums[name]
 }
 
+// same tells whether two texts are the same number, or the same text.
 func same(a, b string) bool {
 	x, first := new(big.Rat).SetString(a)
 	y, second := new(big.Rat).SetString(b)
 	return a == b || first && second && x.Cmp(y) == 0
 }
 
-// namesOf are the rows, and the metrics that entries have sums of, ascending.
+// namesOf returns the names of numbers: the row count, then the metrics that entries have sums of,
+// ascending.
 func namesOf(all []refresh.Entry) []string {
 	names := map[string]bool{}
 	for _, e := range all {
@@ -107,7 +110,7 @@ type picture struct {
 	Partitions int
 }
 
-// pictureOf draws one number of entries, which ascend.
+// pictureOf draws one number of entries, which must ascend.
 func pictureOf(all []refresh.Entry, had earlier, name string) picture {
 	p := picture{Name: name, Partitions: len(all)}
 	bars := make([]chart.Bar, 0, len(all))
@@ -135,7 +138,7 @@ func pictureOf(all []refresh.Entry, had earlier, name string) picture {
 	return p
 }
 
-// float is near enough to a number for a picture.
+// float returns a number that is near enough for a picture; 0 when the text is no number.
 func float(text string) float64 {
 	n, ok := new(big.Rat).SetString(text)
 	if !ok {

@@ -17,7 +17,7 @@ import (
 type overnightJob struct {
 	Name        string
 	Error       error
-	Rebaselined []string // of how many periods the numbers mean something else by now, and what
+	Rebaselined []string // a line for each change of what numbers mean
 	Moves       int      // numbers
 	Finals      []move
 	Biggest     []move
@@ -30,7 +30,7 @@ type overnightJob struct {
 type move struct {
 	refresh.Move
 	Partition string
-	Page      bool // the partition has one in an export
+	Page      bool // the partition has a page in an export
 	Percent   string
 	Linked    string
 }
@@ -54,7 +54,7 @@ type heatCell struct {
 	Final   bool
 }
 
-// mostHeat is how many partitions a map shows, as many as a screen is wide, and mostMoves how many
+// mostHeat is how many partitions a map shows, as many as a screen is wide. mostMoves is how many
 // moves are listed.
 const (
 	mostHeat  = 16
@@ -90,6 +90,7 @@ func (c *Console) overnight(ctx context.Context, _ vars) (view, error) {
 	return view{"Overnight", "overnight.html", body}, nil
 }
 
+// overnightOf returns what has moved in one job's table.
 func (c *Console) overnightOf(ctx context.Context, s snapshot, j JobStatus) overnightJob {
 	o := overnightJob{Name: j.Name, Error: j.Err}
 	if j.Err == nil {
@@ -136,7 +137,7 @@ func (o *overnightJob) fill(s snapshot, j JobStatus, changed tableHistory) {
 	o.Map = heat(moves, days)
 }
 
-// heat is a row for each metric that moved, the one with the biggest move first.
+// heat returns a row for each metric that moved, the one with the biggest move first.
 func heat(moves []refresh.Move, days []civil.Date) (rows []heatRow) {
 	at := map[string]int{}
 	for _, m := range moves {
@@ -151,14 +152,14 @@ func heat(moves []refresh.Move, days []civil.Date) (rows []heatRow) {
 			rows = append(rows, heatRow{m.Metric, make([]heatCell, len(days))})
 		}
 		cell := &rows[row].Cells[column]
-		if cell.Percent == "" { // the biggest of several moves of a day stands for them
+		if cell.Percent == "" { // moves come biggest first, and a cell shows the biggest
 			*cell = heatCell{wording.Size(m.Size), step(m.Size), m.Size > 0, m.Finality == refresh.Final}
 		}
 	}
 	return rows
 }
 
-// step is how dark a move is drawn.
+// step returns how dark a move is drawn, from 1 to 5.
 func step(size float64) int {
 	size = max(size, -size)
 	for i, least := range []float64{0.5, 0.2, 0.05, 0.01} {

@@ -17,8 +17,8 @@ const stripDays = 31
 // overviewBody is a line for each job, and the headline above them.
 type overviewBody struct {
 	Jobs         []overviewJob
-	Fresh, Never int   // jobs without a problem that have run, and that haven't
-	Error        error // runs couldn't be read
+	Fresh, Never int   // how many jobs are fresh, and how many have never run
+	Error        error // why runs couldn't be read
 	Legend       []legendRow
 }
 
@@ -29,12 +29,12 @@ type overviewJob struct {
 	Newest     *civil.Date
 	Ended      time.Time // end of the newest partition's period
 	Next       time.Time // when the schedule fires
-	Page       bool      // the job has one
+	Page       bool      // the job has a page
 	Linked     string
 	Run        *ledger.Run
 	Did        string
 	Due        int
-	Reason     refresh.Reason // of the first that is due
+	Reason     refresh.Reason // why the first due partition is due
 	Strip      []calendarCell
 }
 
@@ -62,6 +62,7 @@ func (c *Console) overview(ctx context.Context, _ vars) (view, error) {
 	return view{"Overview", "overview.html", b}, nil
 }
 
+// overviewOf returns the overview's line of a job, without its strip of partitions.
 func overviewOf(s snapshot, j JobStatus) overviewJob {
 	o := overviewJob{Name: j.Name, Kind: j.Kind, State: fresh, Due: len(j.State.Due), Page: hasPage(j.Job)}
 	if run, res := s.past.Last(j.Name); run != nil {

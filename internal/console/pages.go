@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// A page is a kind of pages, by the pattern of their paths. {job} and the like stand for one name
+// A page is a kind of page, with the pattern of its paths. {job} and the like stand for one name
 // each.
 type page struct {
 	pattern string
 	view    func(*Console, context.Context, vars) (view, error)
 
-	// each lists the names of those that are exported. Nil: the pattern is a path.
+	// each lists the names in the paths that are exported. Nil: the pattern is itself a path.
 	each func(*Console, context.Context) []vars
 
-	// In an export: it says nothing that changes with the time or with other pages, because there
-	// are many of it.
+	// lasts means that the page in an export shows nothing that changes with the time or with other
+	// pages, because there are many of its kind.
 	lasts bool
 }
 
@@ -46,10 +46,10 @@ var pages = []page{
 	{pattern: "runs/{run}.html", view: (*Console).run, each: (*Console).eachRun, lasts: true},
 }
 
-// errNoPage: the path is that of no page.
+// errNoPage says that no page has the path.
 var errNoPage = errors.New("there is no such page")
 
-// find gives the page of a path.
+// find returns the page of a path, and the names in the path.
 func find(path string) (page, vars, bool) {
 	for _, p := range pages {
 		if names, fits := match(p.pattern, path); fits {
@@ -59,8 +59,8 @@ func find(path string) (page, vars, bool) {
 	return page{}, nil, false
 }
 
-// match gives the names in a path. A word such as {job} of the pattern stands for anything but a
-// slash, and for something.
+// match returns the names in a path. A word such as {job} of the pattern stands for one or more
+// characters other than a slash.
 func match(pattern, path string) (vars, bool) {
 	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
 	if len(want) != len(have) {
@@ -86,7 +86,7 @@ func match(pattern, path string) (vars, bool) {
 	return names, true
 }
 
-// path fills a page's pattern.
+// path returns the page's pattern filled with names.
 func (p page) path(names vars) string {
 	path := p.pattern
 	for word, name := range names {
@@ -98,18 +98,18 @@ func (p page) path(names vars) string {
 // frame is what every template is given.
 type frame struct {
 	Title string
-	Root  string // leads from this page to the first one: "", "../"
+	Root  string // leads from this page to the folder of index.html, such as "" or "../"
 	Path  string
 	Live  bool // a server gives the page, so that its parts can be asked for again and every partition has a page
-	Dated bool // it may say what changes with the time
+	Dated bool // the page may show what changes with the time
 	Now   time.Time
-	Zone  *time.Location // of all times
-	Wrong int            // problems of all jobs, of a page that is Dated
+	Zone  *time.Location // in which all times are shown
+	Wrong int            // how many problems all jobs have; only of a page that is Dated
 	Again string
 	Body  any
 }
 
-// Policy is what an exported page may load.
+// Policy returns what an exported page may load.
 func (frame) Policy() string { return policy }
 
 // render makes the page of a path as a file. The error is errNoPage when there is none.
@@ -147,8 +147,8 @@ func (f frame) draw(template string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// zone is that of the schedules, which is when people expect things, or UTC when they differ. All
-// times are shown in it.
+// zone returns the zone of the schedules, because people expect things at their times, or UTC when
+// the schedules have several. All times are shown in it.
 func (c *Console) zone() *time.Location {
 	var zone *time.Location
 	for _, j := range c.o.Jobs {
@@ -189,6 +189,7 @@ func (c *Console) eachJob(context.Context) (all []vars) {
 	return all
 }
 
+// hasPage tells whether a job has a page of its own.
 func hasPage(j Job) bool {
 	return pathSafe(j.Name) && (j.Inspect != nil || j.Files != nil || j.Apps != nil)
 }

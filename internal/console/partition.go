@@ -19,7 +19,7 @@ type partitionBody struct {
 	Ends           time.Time
 	State          state
 	Entry          refresh.Entry
-	Problem        []problem // with it, if there is one
+	Problem        []problem // the partition's problem, if it has one
 	Due            refresh.Reason
 	Unread         error     // the history couldn't be read
 	Contents       []content // the newest first
@@ -33,10 +33,10 @@ type partitionBody struct {
 // A content is what a partition held from one fetch on.
 type content struct {
 	ledger.Record
-	Linked      string // the run that brought it and that has a page
-	Change      string // of the rows since the one before; empty: it is the first one, or isn't compared
-	Rebaselined string // what its numbers mean and what those before it meant, where that isn't the same: "USD -> EUR"
-	Now         bool   // the partition holds it
+	Linked      string // the run that brought it, if it has a page
+	Change      string // of the row count since the content before; empty: no change, or not compared
+	Rebaselined string // what earlier numbers meant and what its own mean, where that differs: "USD -> EUR"
+	Now         bool   // the partition holds it now
 }
 
 // A metric is one number of all contents that are shown.
@@ -84,7 +84,7 @@ func (c *Console) partition(ctx context.Context, names vars) (view, error) {
 	if at := j.State.problem(e.Condition); at >= 0 {
 		b.Problem = problemsOfTable(j, e.Partition)[at:][:1]
 		b.Problem[0].Run = s.linked(b.Problem[0].Run)
-	} else if j.Kind != "events" { // today's alone can be fetched
+	} else if j.Kind != "events" { // of events only today's partition can be fetched
 		b.Again = status.Backfill(j.Name, e.Partition, e.Partition)
 	}
 	for _, d := range j.State.Due {
@@ -142,8 +142,8 @@ func (b *partitionBody) contents(s snapshot, all tableHistory) {
 	}
 }
 
-// difference writes one number less another with its sign; nothing when there is none, or when one
-// of them isn't there.
+// difference returns a number less another, with its sign. It is empty when they are equal, or when
+// one of them is missing.
 func difference(is, was string) string {
 	a, first := new(big.Rat).SetString(is)
 	b, second := new(big.Rat).SetString(was)

@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// lately is how long ago the numbers are that today's are held against.
+// lately is how old the numbers are that today's are compared with.
 const lately = 24 * time.Hour
 
 // A past keeps what was read of the history of one job's table.
@@ -23,8 +23,8 @@ type past struct {
 	older map[civil.Date]*kept[tableHistory] // of some other partitions
 }
 
-// A tableHistory has records of a table, and the changes after which the numbers mean something
-// else than those before, so that they aren't compared.
+// A tableHistory has records of a table, and the changes after which its numbers mean something
+// else than before, so that they aren't compared.
 type tableHistory struct {
 	records     []ledger.Record
 	rebaselined []refresh.Change
@@ -33,7 +33,7 @@ type tableHistory struct {
 // mostOlder is how many older partitions are kept before all of them are forgotten.
 const mostOlder = 100
 
-// changed is the history of a job's partitions that have changed lately.
+// changed returns the history of a job's partitions that have changed lately.
 func (c *Console) changed(ctx context.Context, s snapshot, j Job) (tableHistory, error) {
 	return c.pasts[j.Name].changed.get(s.now, c.o.Age, func() (tableHistory, error) {
 		return c.readHistory(ctx, j, func(ctx context.Context, t *ledger.Table) ([]ledger.Record, error) {
@@ -42,8 +42,8 @@ func (c *Console) changed(ctx context.Context, s snapshot, j Job) (tableHistory,
 	})
 }
 
-// readHistory reads a part of the history of a job's table. A reader who goes away doesn't spoil
-// what others wait for.
+// readHistory reads a part of the history of a job's table. It goes on when ctx is cancelled,
+// because others may wait for the result.
 func (c *Console) readHistory(ctx context.Context, j Job, read func(context.Context, *ledger.Table) ([]ledger.Record,
 	error)) (all tableHistory, err error) {
 	ctx = context.WithoutCancel(ctx)
@@ -61,8 +61,8 @@ func (c *Console) readHistory(ctx context.Context, j Job, read func(context.Cont
 	return all, err
 }
 
-// history is every content that a partition of a job has had. That of the newest ones is read at
-// once, because whoever looks at one of them looks at others.
+// history returns every content that a partition of a job has had. The history of all newest
+// partitions is read at once, because whoever looks at one of them looks at others.
 func (c *Console) history(ctx context.Context, s snapshot, j JobStatus, partition civil.Date) (tableHistory, error) {
 	p := c.pasts[j.Name]
 	var cached *kept[tableHistory]
@@ -86,11 +86,12 @@ func (c *Console) history(ctx context.Context, s snapshot, j JobStatus, partitio
 	return one, err
 }
 
-// newestFrom is the first of the newest partitions, which have a page in an export.
+// newestFrom returns the first of the newest partitions, which have a page in an export.
 func newestFrom(all []refresh.Entry) civil.Date {
 	return all[max(0, len(all)-newestPages)].Partition
 }
 
+// one returns the kept history of an older partition, which may not be read yet.
 func (p *past) one(partition civil.Date) *kept[tableHistory] {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,14 +19,14 @@ import (
 
 // A problem is something that a person should do something about, or should know.
 type problem struct {
-	Job     string // empty: it isn't of one job
+	Job     string // empty: the problem isn't one job's
 	State   state
 	What    string
-	Details []string // what came back, and where
+	Details []string // errors, or partitions and what is wrong with them
 	Advice  string
 	Type    []string          // commands, without the program's name
 	Run     string            // the run that it happened in; empty: it isn't known, or has no page
-	like    refresh.Condition // that needs a person as much; empty: none needs one more
+	like    refresh.Condition // a condition that is as bad, by which problems are ordered; empty: it is worse than all
 	known   bool              // nothing is wrong, and a person should only know it
 }
 
@@ -49,7 +49,8 @@ func wrong(all []problem) (n int) {
 	return n
 }
 
-// allProblems lists what is wrong, the worst first, and of what is as bad in the config's order.
+// allProblems lists what is wrong, the worst first. Problems that are equally bad are in the
+// config's order.
 func allProblems(s snapshot) (all []problem) {
 	for _, err := range s.past.Damaged {
 		all = append(all, unreadable("", err, "runs"))
@@ -90,6 +91,7 @@ func problemsOf(s snapshot, j JobStatus) (all []problem) {
 	return worstFirst(all)
 }
 
+// worstFirst sorts problems: what is wrong before what is only to be known, then by condition.
 func worstFirst(all []problem) []problem {
 	slices.SortStableFunc(all, func(a, b problem) int {
 		if a.known != b.known {
@@ -100,8 +102,8 @@ func worstFirst(all []problem) []problem {
 	return all
 }
 
-// linked is the ID of a run that has a page, else nothing: the ledger forgets runs before it
-// forgets what they did.
+// linked returns the ID of a run if it has a page, and an empty string otherwise: the ledger
+// forgets runs before it forgets what they did.
 func (s snapshot) linked(run string) string {
 	if pathSafe(run) && slices.ContainsFunc(s.past.Runs, func(r ledger.Run) bool { return r.ID == run }) {
 		return run
@@ -109,7 +111,8 @@ func (s snapshot) linked(run string) string {
 	return ""
 }
 
-// unreadable says that something of the ledger, or the config of a job, can't be used.
+// unreadable returns the problem that something of the ledger, or the config of a job, can't be
+// used.
 func unreadable(job string, err error, command string) problem {
 	p := problem{Job: job, State: unsure, What: "What the ledger has of it can't be read",
 		Details: []string{err.Error()}, Type: []string{command}}
@@ -129,7 +132,8 @@ func unreadable(job string, err error, command string) problem {
 	return p
 }
 
-// unbegun is the problem of a job that has never run, and that has no record otherwise.
+// unbegun returns the problem of a job that has never run and has no other record; false for any
+// other job.
 func unbegun(past ledger.Past, j JobStatus) (problem, bool) {
 	run, _ := past.Last(j.Name)
 	if run != nil || !j.Success.IsZero() || status.Wrong(j.State.Problems) > 0 || len(j.Pushed) > 0 ||
@@ -144,11 +148,11 @@ func unbegun(past ledger.Past, j JobStatus) (problem, bool) {
 	return p, true
 }
 
-// failures are those of the last run of a job without a table, but for those that a file or an app
-// shows.
+// failures returns the failures of the last run of a job without a table, except those that a file
+// or an app shows.
 func failures(past ledger.Past, j JobStatus) []problem {
 	if j.Inspect != nil {
-		return nil // the problems of the table have them
+		return nil // they are among the problems of the table
 	}
 	list := status.LastFailed(j.Name, past, func(_ *ledger.Run, f ledger.Failure) bool {
 		return slices.ContainsFunc(outbox.Latest(j.Pushed), func(o outbox.File) bool {
@@ -163,16 +167,16 @@ func failures(past ledger.Past, j JobStatus) []problem {
 	return problemsFrom(j, list, civil.Date{})
 }
 
-// mostNamed is how many rows of partitions of a problem are named with what is wrong with each.
+// mostNamed is how many ranges of partitions a problem names, with what is wrong with each.
 const mostNamed = 5
 
-// problemsOfTable are the problems of a job's table, with those rows of days that include a
-// partition; the zero one: with all.
+// problemsOfTable returns the problems of a job's table. They name the ranges of days that include
+// the partition, or all ranges when the partition is zero.
 func problemsOfTable(j JobStatus, partition civil.Date) []problem {
 	return problemsFrom(j, j.State.Problems, partition)
 }
 
-// problemsFrom shows problems of a job as package status finds them.
+// problemsFrom turns problems that package status has found into those of a page.
 func problemsFrom(j JobStatus, all []ledger.Problem, partition civil.Date) (list []problem) {
 	for _, p := range all {
 		c := refresh.Condition(p.Condition)
@@ -207,7 +211,8 @@ func problemsFrom(j JobStatus, all []ledger.Problem, partition civil.Date) (list
 	return list
 }
 
-// sentence is the advice of a problem, before its command if it has one.
+// sentence returns the advice of a problem as a sentence, which ends in a colon when a command
+// follows.
 func sentence(p ledger.Problem) string {
 	if p.Advice == "" {
 		return ""
@@ -219,7 +224,7 @@ func sentence(p ledger.Problem) string {
 	return strings.ToUpper(p.Advice[:1]) + p.Advice[1:] + end
 }
 
-// through names a row of partitions.
+// through names a range of partitions.
 func through(first, last civil.Date) string {
 	if first == last {
 		return day(first)

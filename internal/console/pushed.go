@@ -8,7 +8,7 @@ import (
 type fileLine struct {
 	outbox.File
 	State    state
-	Linked   string // the run that worked on it last and that has a page
+	Linked   string // the run that worked on it last, if it has a page
 	Checked  bool   // its rows were counted to their end
 	NotTaken int64
 	Parts    []filePart
@@ -23,7 +23,7 @@ type filePart struct {
 	At, Long    float64 // percent
 }
 
-// pushedOf is the page of a job that pushes files.
+// pushedOf returns the page of a job that pushes files.
 func pushedOf(s snapshot, j JobStatus) view {
 	var body struct {
 		Job, Kind, Source, Rejects string
@@ -48,6 +48,7 @@ func pushedOf(s snapshot, j JobStatus) view {
 // mostFiles is how many files a page shows. Their names are remembered for 400 days.
 const mostFiles = 400
 
+// lineOfFile returns the line of a file. earlier says that the file has changed since.
 func lineOfFile(s snapshot, j JobStatus, f outbox.File, earlier bool) fileLine {
 	l := fileLine{File: f, State: fileState(f), Linked: s.linked(f.Run), Earlier: earlier, NotTaken: f.NotTaken()}
 	l.Checked = f.Error == "" || f.Begun() || f.Rejects != ""
@@ -70,5 +71,5 @@ func lineOfFile(s snapshot, j JobStatus, f outbox.File, earlier bool) fileLine {
 	return l
 }
 
-// Sent is how many rows went to the service, as far as that is known.
+// Sent returns how many rows went to the service, as far as that is known.
 func (l fileLine) Sent() int64 { return l.Accepted + l.Rejected + l.Unknown }

@@ -20,8 +20,8 @@ var files embed.FS
 // assets are what pages refer to, by name: the style, and scripts without which they work too.
 var assets, _ = fs.Sub(files, "page/asset")
 
-// templates are the pages' by name, such as overview.html, each with the layout around it. They are
-// read when the first page is made: most commands make none.
+// templates returns the templates of pages by name, such as overview.html, each with the layout
+// around it. They are read when the first page is made, because most commands make none.
 var templates = sync.OnceValue(func() map[string]*template.Template {
 	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "page/layout.html",
 		"page/part/*.html"))
@@ -33,6 +33,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
+// functions are what templates may call.
 var functions = template.FuncMap{
 	"moment": moment, "ago": ago, "span": span, "day": day, "count": count, "plural": plural, "args": args,
 	"amount": amount, "list": func(all ...any) []any { return all },
@@ -40,7 +41,7 @@ var functions = template.FuncMap{
 	"more": func(all []string, shown int) int { return len(all) - shown },
 }
 
-// moment writes a time in a zone, with UTC for whoever points at it.
+// moment writes a time in a zone, with the time in UTC as a tooltip.
 func moment(t time.Time, zone *time.Location) template.HTML {
 	if t.IsZero() {
 		return ""
@@ -50,7 +51,7 @@ func moment(t time.Time, zone *time.Location) template.HTML {
 		t.UTC().Format(time.RFC3339), utc, t.In(zone).Format("2006-01-02 15:04")))
 }
 
-// ago is how long ago a time was, or how far ahead it is, in its largest unit.
+// ago returns how long ago a time was, or how far ahead it is, in its largest unit.
 func ago(now, t time.Time) string {
 	if d := t.Sub(now); d > 0 {
 		return "in " + span(d)
@@ -58,7 +59,8 @@ func ago(now, t time.Time) string {
 	return span(now.Sub(t)) + " ago"
 }
 
-// span writes a length of time in its largest unit, or in two when there are few of the largest.
+// span writes a length of time in days, hours, minutes or seconds: in the largest unit that it has
+// at least two of.
 func span(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
@@ -104,6 +106,7 @@ func day(d civil.Date) string {
 // decimal separator.
 func count(n int64) string { return grouped(fmt.Sprint(n)) }
 
+// grouped puts a space before every three digits of a whole number.
 func grouped(digits string) string {
 	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
 		digits = digits[:i] + " " + digits[i:]
@@ -118,7 +121,8 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// args gathers what a part is given, because a template takes one value.
+// args makes one map of names and values for a part of a template, because a template takes one
+// value.
 func args(pairs ...any) (map[string]any, error) {
 	m := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {

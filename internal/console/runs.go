@@ -86,15 +86,16 @@ func (c *Console) eachRun(ctx context.Context) (all []vars) {
 	return all
 }
 
-// plainName is a name that is the same in a path, in a URL and in a file system.
+// plainName matches names that are the same in a path, in a URL and in a file system.
 var plainName = lazy.Regexp(`^[0-9A-Za-z_][0-9A-Za-z_.-]*$`)
 
 // pathSafe tells whether a name of the ledger may stand in the path of a page.
 func pathSafe(name string) bool { return plainName().MatchString(name) && len(name) <= 200 }
 
+// lineOf returns a run as the list of runs shows it.
 func lineOf(r ledger.Run) runLine {
 	l := runLine{Run: r, State: runState(r), Outcome: wording.Outcome(r), Linked: pathSafe(r.ID)}
-	l.Meaning, _, _ = strings.Cut(wording.Meaning(r.Exit), "; of status") // the rest is of commands
+	l.Meaning, _, _ = strings.Cut(wording.Meaning(r.Exit), "; of status") // the rest is about commands
 	if r.Ended != nil {
 		l.Took = max(0, r.Ended.Sub(r.Started))
 	}
@@ -124,7 +125,7 @@ func runState(r ledger.Run) state {
 	return failed
 }
 
-// mostFailures are named on the page of a run, about as many of each job.
+// mostFailures is how many failures the page of a run names, about as many for each job.
 const mostFailures = 100
 
 // failedIn lists what failed in a run.

@@ -8,15 +8,15 @@ import (
 	"github.com/reportferry/reportferry/jobs/status"
 )
 
-// A state is how something is, for the eye and the ear: a glyph and a word besides the colour of
-// its class.
+// A state shows how something is, by the colour of its class, and by a glyph and a word for those
+// who don't see colours.
 type state struct {
 	Class string // names the colour in the style
 	Glyph string
 	Text  string
 }
 
-// The states of a job without problems, and of what failed or can't be read.
+// States of a job without problems, and of what failed or can't be read.
 var (
 	fresh    = state{"good", "✔", "fresh"}
 	neverRun = state{"none", "·", "never run"}
@@ -30,8 +30,8 @@ var colours = []struct{ Class, Means string }{
 	{"none", "Without rows"},
 }
 
-// conditions are the glyphs of conditions, and the classes of those that are no problem. Tests hold
-// that none is left out, and that no two look alike.
+// conditions has the glyphs of conditions, and the classes of those that are no problem. Tests
+// check that none is left out, and that no two look alike.
 var conditions = map[refresh.Condition]state{
 	refresh.Running:      {Glyph: "▶", Class: "soft"},
 	refresh.Broken:       {Glyph: failed.Glyph},
@@ -61,8 +61,8 @@ var conditions = map[refresh.Condition]state{
 	status.Near:      {Glyph: "≈"},
 }
 
-// state is that of a condition of the table's partitions. Whether it is wrong is for package status
-// to say.
+// state returns how a condition of the table's partitions is shown. Package status decides whether
+// it is wrong.
 func (l TableState) state(c refresh.Condition) state {
 	s, known := conditions[c]
 	if s.Text = string(c); !known {
@@ -76,7 +76,8 @@ func (l TableState) state(c refresh.Condition) state {
 	return s
 }
 
-// problem is the place of a condition in the table's problems; less than 0: it is none.
+// problem returns the index of a condition in the table's problems, or less than 0 when it is none
+// of them.
 func (l TableState) problem(c refresh.Condition) int {
 	return slices.IndexFunc(l.Problems, func(p ledger.Problem) bool { return p.Condition == string(c) })
 }

@@ -28,10 +28,10 @@ func fileState(f outbox.File) state {
 	return state{"good", "✔", "done"}
 }
 
-// mostStuck files of a job with the same problem are named.
+// mostStuck is how many files of a job with the same problem are named.
 const mostStuck = 20
 
-// stuck are the files that a person must do something about, the latest first.
+// stuck returns the files that a person must do something about, the latest first.
 func stuck(now time.Time, j JobStatus) (list []problem) {
 	named := map[state]int{}
 	for _, f := range outbox.Latest(j.Pushed) {
@@ -74,7 +74,7 @@ func stuck(now time.Time, j JobStatus) (list []problem) {
 	return list
 }
 
-// place is where a file is, under the URL of a folder or a bucket when that is known.
+// place returns where a file is, under the URL of a folder or a bucket when that is known.
 func place(under, key string) string {
 	under, _, _ = strings.Cut(under, "?")
 	if under == "" {
@@ -83,7 +83,8 @@ func place(under, key string) string {
 	return strings.TrimSuffix(under, "/") + "/" + key
 }
 
-// unsettled are the declared apps whose last migration failed, or whose end nobody knows yet.
+// openProblems returns the problems of the declared apps whose last migration, or what follows it,
+// failed.
 func openProblems(past ledger.Past, j JobStatus) (list []problem) {
 	_, res := past.Last(j.Name)
 	for _, a := range j.Declared {

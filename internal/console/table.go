@@ -26,7 +26,7 @@ type tableBody struct {
 	Known       []problem
 	Calendar    calendar
 	Unread      error    // the history couldn't be read
-	Rebaselined []string // of how many periods the numbers mean something else by now, and what
+	Rebaselined []string // a line for each change of what numbers mean
 	Pictures    []picture
 	Numbers     []numbersRow // the newest first
 	Runs        []runFreshness
@@ -46,16 +46,16 @@ type runFreshness struct {
 	runLine
 	Did    string
 	Newest *civil.Date   // nil: it isn't recorded
-	Age    time.Duration // of the newest partition's end
+	Age    time.Duration // the time from the end of the newest partition to the end of the run
 	Long   float64       // Age in percent of the longest
 }
 
-// mostExported is how many partitions a number's page has in an export, which is written anew
+// mostExported is how many partitions a number's page has in an export; the page is written anew
 // whenever one of them changes.
 const mostExported = 400
 
-// mostCells is how many numbers the table of a page holds at most, and mostRuns of how many runs it
-// tells.
+// mostCells is how many numbers the table of a page holds at most, unless it has only leastDays
+// partitions. mostRuns is how many runs a page lists.
 const (
 	mostCells = 700
 	leastDays = 14
@@ -90,8 +90,8 @@ func (c *Console) table(ctx context.Context, s snapshot, j JobStatus) view {
 	return view{j.Name, "table.html", b}
 }
 
-// freshness says of the last runs of a job, the newest first, how old the newest complete partition
-// was when each was over. The longest age is given too.
+// freshness returns the last runs of a job, the newest first, with the age that the newest complete
+// partition had when each run ended. It also returns the longest age.
 func freshness(s snapshot, j JobStatus) (list []runFreshness, oldest time.Duration) {
 	for _, r := range s.past.Runs {
 		at := slices.IndexFunc(r.Results, func(res ledger.Result) bool { return res.Job == j.Name })
@@ -111,8 +111,8 @@ func freshness(s snapshot, j JobStatus) (list []runFreshness, oldest time.Durati
 	return list, oldest
 }
 
-// endOf is when the period of a job's partition is over. Of a table without periods it is the end
-// of that day.
+// endOf returns when the period of a job's partition is over. For a table without periods it is the
+// end of the partition's day.
 func endOf(j JobStatus, partition civil.Date) time.Time {
 	next := partition.AddDays(1)
 	if j.State.Period != refresh.Whole && partition != sinks.Whole {
@@ -121,7 +121,7 @@ func endOf(j JobStatus, partition civil.Date) time.Time {
 	return next.In(j.days())
 }
 
-// days is the zone in which a job's days begin and end.
+// days returns the zone in which a job's days begin and end.
 func (j Job) days() *time.Location { return cmp.Or(j.Days, j.Zone, time.UTC) }
 
 // series shows one number of all partitions of a job.
@@ -143,8 +143,8 @@ func (c *Console) series(ctx context.Context, names vars) (view, error) {
 		Rebaselined []string
 		Picture     picture
 		Rows        []numbersRow // the newest first
-		Newest      []numbersRow // of Rows, what an export has
-		Recent      picture      // of Newest
+		Newest      []numbersRow // those of Rows that an export has
+		Recent      picture      // a picture of the partitions in Newest
 		Left        int          // how many more Rows has
 	}{Job: j.Name, Number: names["number"], Unread: err, Rebaselined: wording.Rebaselined(changed.rebaselined),
 		Picture: pictureOf(j.State.Calendar, had, names["number"])}

@@ -1,11 +1,11 @@
 // Package faults scripts the failures of a fake server: which calls fail, how often, and in what
-// order. Without it each fake would count calls in a way of its own, and a test that moves from one
-// to the other would strike another call.
+// order. Without it, each fake would count calls in a way of its own, and a test that moves from
+// one fake to another would make a different call fail.
 //
-// A fake has a fault type of its own, because what can go wrong is the service's: a report loses a
-// column, a load job stays running. What they share is here: when a fault strikes (Schedule), the
-// list of faults in force with a count for each (Script), their JSON (Marshal, Unmarshal), and the
-// ways to be slow (Sleep) and to drop a connection (Drop).
+// Each fake has a fault type of its own, because what can go wrong depends on the service: a report
+// loses a column, a load job stays running. This package has what the fakes share: when a fault
+// strikes (Schedule), the list of faults in force with a count for each (Script), their JSON
+// (Marshal, Unmarshal), and the ways to be slow (Sleep) and to drop a connection (Drop).
 //
 //	a call ── Script.Next ──┬── the first fault that looks at the call and is due ── the fake does what it says
 //	                        └── none ── the fake answers as ever
@@ -20,12 +20,12 @@ import (
 	"sync"
 )
 
-// A Schedule says at which of the calls that a fault looks at it strikes: at number Nth, counted
-// from 1 since the script was set, and then at every Every-th one, at most Times times. Zeros mean
-// the first call, once; with Every set and Times zero it strikes without end.
+// A Schedule says which calls a fault strikes, of those that match it: number Nth, counted from 1
+// since the script was set, and then every Every-th one, at most Times in all. Zeros mean the first
+// call, once. With Every set and Times zero it strikes without end.
 type Schedule struct{ Nth, Every, Times int }
 
-// Strikes reports whether the n-th call is struck.
+// Strikes reports whether the n-th matching call is struck.
 func (s Schedule) Strikes(n int) bool {
 	since := n - max(s.Nth, 1)
 	every := max(s.Every, 1)
@@ -39,7 +39,7 @@ func (s Schedule) Strikes(n int) bool {
 // ErrNegative is what Validate returns for a fault with a number below zero.
 var ErrNegative = errors.New("numbers of a fault can't be negative")
 
-// A Fault is one line of a fake's script.
+// A Fault is one entry of a fake's script.
 type Fault interface {
 	Schedule() Schedule
 	// Validate returns an error that says what makes the fault meaningless. It is called before the
@@ -47,7 +47,7 @@ type Fault interface {
 	Validate() error
 }
 
-// Validate checks a script; its error names the fault by its place, counted from 1.
+// Validate checks a script. Its error gives the position of the wrong fault, counted from 1.
 func Validate[F Fault](list []F) error {
 	for i, f := range list {
 		s := f.Schedule()
@@ -66,7 +66,7 @@ func Validate[F Fault](list []F) error {
 type Script[F Fault] struct {
 	mu     sync.Mutex
 	faults []F
-	seen   []int // per fault: calls that it looked at
+	seen   []int // for each fault, how many calls have matched it
 }
 
 // Set replaces the script, and counting starts again at 1. A script that Validate refuses changes
@@ -81,12 +81,12 @@ func (s *Script[F]) Set(list []F) error {
 	return nil
 }
 
-// A Strike tells strikes of a script apart: by the fault's place, from 0, and by its count of
-// calls, from 1.
+// A Strike identifies one strike in a script: by the index of the fault, from 0, and by that
+// fault's count of matching calls, from 1.
 type Strike struct{ Fault, Call int }
 
-// Next counts a call for every fault that looks at it, and returns a copy of the first of those
-// that strike, or nil.
+// Next counts a call for every fault that looksAt matches to it. It returns a copy of the first
+// fault that strikes, or nil.
 func (s *Script[F]) Next(looksAt func(F) bool) (struck *F, at Strike) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Marshal writes a fault as JSON with its delay as text: "delay": "1.5s". plain is the fault
-// without methods, so that encoding/json doesn't call its MarshalJSON again; its Delay field is
-// tagged `json:"-"`.
+// Marshal returns a fault as JSON, with its delay as text: "delay": "1.5s". plain is the fault
+// converted to a type without methods, so that encoding/json doesn't call its MarshalJSON again.
+// Its Delay field is tagged `json:"-"`.
 func Marshal(plain any, delay time.Duration) ([]byte, error) {
 	text, err := json.Marshal(plain)
 	if err != nil || delay == 0 {
@@ -67,10 +67,10 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Drop ends the connection in the middle of the answer's first line. Some bytes are sent because
+// Drop ends the connection after the first line of the answer. Some bytes must be sent, because
 // net/http silently repeats a GET whose kept-alive connection ends before the first byte, and the
-// client would never see the fault. A connection that can't be taken over is ended by the panic
-// that net/http keeps for that.
+// client would never see the fault. A connection that can't be hijacked is ended by the panic that
+// net/http reserves for that.
 func Drop(w http.ResponseWriter) {
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {

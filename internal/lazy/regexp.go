@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Regexp is an expression that is compiled by its first use, which panics if it can't be. A test of
-// internal/house compiles every one that is written in the code.
+// Regexp returns a function that compiles the expression at its first call, and panics if it is
+// invalid. A test of internal/house compiles every one that is written in the code.
 func Regexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -1,10 +1,10 @@
-// Package slow marks tests that take long. Without it the race detector, which makes them up to
-// twenty times slower, would take most of the gate's time.
+// Package slow marks tests that take long. Without it, the race detector, which makes them up to
+// twenty times slower, would take most of the time of checking a change.
 package slow
 
 import "testing"
 
-// Test leaves the test out under -short, as in the gate's step of the race detector.
+// Test skips the test under -short, with which the race detector runs.
 func Test(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

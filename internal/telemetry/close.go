@@ -12,11 +12,11 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// flushTime is how long the process waits at its end for what was recorded to be sent.
+// flushTime is how long the process waits at its end until the recorded data is sent.
 const flushTime = 5 * time.Second
 
-// Close sends what is left, for five seconds at most, also when ctx is over. What couldn't be sent
-// is a warning: the data of the run is where it belongs.
+// Close sends the data that is left, also when ctx is over. It waits for five seconds at most. A
+// failure is only logged as a warning, because the result of the run isn't affected.
 func (t *Telemetry) Close(ctx context.Context) {
 	if t == nil {
 		return
@@ -42,18 +42,18 @@ func (t *Telemetry) Close(ctx context.Context) {
 	}
 }
 
-// onceHandler remembers which messages were logged: what can't be sent fails again every few
-// seconds.
+// onceHandler logs each message once, because what can't be sent fails again every few seconds.
 type onceHandler struct {
 	log  *slog.Logger
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// addresses have user names, passwords and parameters, and each may be a secret.
+// addresses matches URLs. They contain user names, passwords and parameters, which may be secret.
 var addresses = lazy.Regexp(`https?://[^\s"]+`)
 
-// silence has the library's errors logged, each once and without addresses, rather than printed.
+// silence makes the library's errors be logged, each once and without addresses, instead of
+// printed.
 func silence(log *slog.Logger) {
 	otel.SetErrorHandler(&onceHandler{log: log, seen: map[string]bool{}})
 }

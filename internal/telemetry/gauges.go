@@ -16,27 +16,28 @@ import (
 )
 
 const (
-	// mostJobs is how many jobs have numbers of their own. Whoever collects pays by the series, and
-	// is asked for no more of them when a config grows beyond that.
+	// mostJobs is how many jobs have series of their own. Collectors are often paid by the series,
+	// so their number stops growing here, even if a config has more jobs.
 	mostJobs = 1000
-	// mostSeries is how many series one number may have: the outbox's has one for each state of
+	// mostSeries is how many series one gauge may have: outbox.records has one for each state of
 	// each job.
 	mostSeries = 10 * mostJobs
 )
 
-// A gauge is one number of each table.
+// A gauge is a number that is reported for each table.
 type gauge struct {
 	name, unit, means string
 	of                func(s console.JobStatus, now time.Time) (value float64, known bool)
 }
 
-// counted is a gauge that is known whenever the table is.
+// counted returns a gauge whose value is known whenever the table can be inspected.
 func counted(name, means string, count func(console.JobStatus) int) gauge {
 	return gauge{name, "{partition}", means, func(s console.JobStatus, _ time.Time) (float64, bool) {
 		return float64(count(s)), s.Err == nil && s.Inspect != nil
 	}}
 }
 
+// ofTables lists the gauges that are reported for each table.
 var ofTables = []gauge{
 	{"table.readable", "", "1 when the ledger's records of the table can be read, else 0.",
 		func(s console.JobStatus, _ time.Time) (float64, bool) {
@@ -74,7 +75,8 @@ var ofTables = []gauge{
 		}},
 }
 
-// settled are the states of records that are pushed, and how many of a file's are in each.
+// settled lists the states of pushed records, and how to get the number of a file's records in
+// each.
 var settled = []struct {
 	state string
 	of    func(outbox.File) int64
@@ -88,16 +90,16 @@ var settled = []struct {
 	{"conflict", func(f outbox.File) int64 { return f.Conflicts }},
 }
 
-// Watch makes the gauges show what see finds in the ledger. It is called whenever metrics are read:
-// by a scrape, from time to time, and at the end of the process, so that a short one tells the
-// same.
+// Watch makes the gauges show what see finds in the ledger. see is called whenever metrics are
+// read: by a scrape, at intervals, and at the end of the process, so that a short process reports
+// them too.
 func (t *Telemetry) Watch(see func(context.Context) []console.JobStatus) {
 	if t != nil {
 		t.see.Store(&see)
 	}
 }
 
-// gauges makes the gauges, which tell nothing until Watch says of what.
+// gauges registers the gauges. They report nothing before Watch is called.
 func (t *Telemetry) gauges(meter metric.Meter) error {
 	var all []metric.Observable
 	var errs []error
@@ -125,7 +127,7 @@ func (t *Telemetry) gauges(meter metric.Meter) error {
 		shown := worst(list)
 		o.ObserveFloat64(unlisted, float64(len(list)-len(shown)))
 		for _, s := range shown {
-			job := attribute.String("job.name", s.Name) // not job, which Prometheus gives to what it scrapes
+			job := attribute.String("job.name", s.Name) // not "job", which Prometheus uses for the scraped target
 			for i, g := range ofTables {
 				if value, known := g.of(s, now); known {
 					o.ObserveFloat64(made[i], value, metric.WithAttributes(job))
@@ -144,7 +146,8 @@ func (t *Telemetry) gauges(meter metric.Meter) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// worst are the jobs that have numbers of their own: all, or those that want to be looked at first.
+// worst returns the jobs that get series of their own: all of them or, if there are too many, those
+// with the most trouble.
 func worst(list []console.JobStatus) []console.JobStatus {
 	if len(list) <= mostJobs {
 		return list
@@ -165,7 +168,8 @@ func worst(list []console.JobStatus) []console.JobStatus {
 	return list[:mostJobs]
 }
 
-// sum adds up the files as they are now. What a file was before it changed doesn't count.
+// sum adds up a number of the files in their latest content. Earlier contents of a file don't
+// count.
 func sum(files []outbox.File, of func(outbox.File) int64) (n int64) {
 	for _, f := range outbox.Latest(files) {
 		n += of(f)

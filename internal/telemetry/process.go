@@ -12,24 +12,24 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// about says what process this is. What the user sets in OTEL_RESOURCE_ATTRIBUTES and
-// OTEL_SERVICE_NAME goes before.
+// about returns the attributes of this process. Those that the user sets in
+// OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME take precedence.
 func (t *Telemetry) about(ctx context.Context, o Options) *resource.Resource {
 	ours := append([]attribute.KeyValue{attribute.String("service.name", "reportferry"),
 		attribute.String("service.version", o.Version)}, o.Process...)
 	r, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(ours...), resource.WithFromEnv())
-	t.can("OTEL_RESOURCE_ATTRIBUTES", err) // what could be read of it is there
+	t.can("OTEL_RESOURCE_ATTRIBUTES", err) // r has those attributes that could be read
 	return r
 }
 
-// parent is the span that began this process, as TRACEPARENT names it
-// (https://www.w3.org/TR/trace-context/). What can't be read is none, as the standard wants it.
+// parent returns the span that started this process, from TRACEPARENT
+// (https://www.w3.org/TR/trace-context/). An invalid value counts as none, as the standard demands.
 func parent(ctx context.Context, getenv func(string) string) trace.SpanContext {
 	from := propagation.MapCarrier{"traceparent": getenv("TRACEPARENT"), "tracestate": getenv("TRACESTATE")}
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, from))
 }
 
-// In gives a context whose steps are recorded, below the span that began this process.
+// In returns a context whose steps are recorded, below the span that started this process.
 func (t *Telemetry) In(ctx context.Context) context.Context {
 	if t == nil {
 		return ctx
@@ -40,7 +40,7 @@ func (t *Telemetry) In(ctx context.Context) context.Context {
 	return t.recorder.In(ctx)
 }
 
-// Logs takes a log's records to the collector; nil: nobody collects them.
+// Logs returns the handler that sends log records to the collector; nil if nothing collects them.
 func (t *Telemetry) Logs() slog.Handler {
 	if t == nil {
 		return nil
@@ -48,13 +48,14 @@ func (t *Telemetry) Logs() slog.Handler {
 	return t.logs
 }
 
-// ids makes random IDs, but for the trace of the first span without a parent.
+// ids makes random IDs, except that the first trace without a parent gets the ID in the field
+// first.
 type ids struct {
 	mu    sync.Mutex
 	first trace.TraceID
 }
 
-// NewIDs are those of a span without a parent.
+// NewIDs returns the IDs for a span without a parent.
 func (g *ids) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
 	g.mu.Lock()
 	id, g.first = g.first, trace.TraceID{}
@@ -65,7 +66,7 @@ func (g *ids) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) 
 	return id, g.NewSpanID(ctx, id)
 }
 
-// NewSpanID is that of a span inside a trace.
+// NewSpanID returns the ID for a span in a given trace.
 func (*ids) NewSpanID(context.Context, trace.TraceID) (span trace.SpanID) {
 	_, _ = crand.Read(span[:]) // never fails (crypto/rand)
 	return span

@@ -44,14 +44,15 @@ type Telemetry struct {
 
 // Options say what process this is.
 type Options struct {
-	Getenv   func(string) string
-	Version  string
-	Process  []attribute.KeyValue // what the platform calls it
-	Trace    trace.TraceID        // of its first trace, so that all tasks of an execution are in one; zero: a random one
-	Reason   func(error) string   // the word for the kind of an error
-	Log      *slog.Logger         // is told what could not be sent
-	Scrape   sdkmetric.Reader     // reads the metrics for GET /metrics; nil: nobody does
-	ManyRuns bool                 // the process does many runs, and each is a trace of its own
+	Getenv  func(string) string
+	Version string
+	Process []attribute.KeyValue // what the platform calls it
+	// Of its first trace, so that all tasks of an execution are in one; zero: a random one.
+	Trace    trace.TraceID
+	Reason   func(error) string // the word for the kind of an error
+	Log      *slog.Logger       // is told what could not be sent
+	Scrape   sdkmetric.Reader   // reads the metrics for GET /metrics; nil: nobody does
+	ManyRuns bool               // the process does many runs, and each is a trace of its own
 }
 
 // Asked tells which signals the environment asks for.

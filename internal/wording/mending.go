@@ -6,8 +6,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// FileMending says what to do about a file that is refused, in words that fit every reason of its
-// sort.
+// FileMending says what to do about a file that is refused, in words that fit every reason of the
+// same sort.
 func FileMending(kind string, f outbox.File) string {
 	switch {
 	case strings.HasPrefix(f.Error, outbox.ErrTooMany.Error()):

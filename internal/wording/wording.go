@@ -1,5 +1,5 @@
-// Package wording has what commands and pages say alike: what an exit code means, what came of a
-// run, what to do about a file. Without it the page would advise one thing, and the command
+// Package wording has the texts that commands and pages share: what an exit code means, what came
+// of a run, what to do about a file. Without it the page would advise one thing, and the command
 // another.
 //
 //	Meaning, Outcome             of a run
@@ -37,7 +37,7 @@ var Codes = []struct {
 	{jobs.ExitInterrupted, "interrupted; the next run goes on"},
 }
 
-// Meaning is what an exit code means.
+// Meaning returns what an exit code means.
 func Meaning(code int) string {
 	for _, c := range Codes {
 		if c.Code == code {
@@ -94,7 +94,7 @@ func Outcome(r ledger.Run) string {
 	return "nothing new"
 }
 
-// Size writes how much a move is of a usual day, with its sign.
+// Size writes a move as a percentage of a usual day, with its sign.
 func Size(size float64) string {
 	switch {
 	case size == 0:
@@ -107,8 +107,8 @@ func Size(size float64) string {
 	return fmt.Sprintf("%+.0f%%", size*100)
 }
 
-// Rebaselined says of how many periods the numbers mean something else by now, and what: a line for
-// each such change.
+// Rebaselined returns a line for each change of what numbers mean, with the number of periods that
+// it affects.
 func Rebaselined(changes []refresh.Change) (lines []string) {
 	n := map[string]int{}
 	for _, c := range changes {

@@ -8,10 +8,10 @@
 //
 // A day without a change of clocks is one of a fixed offset. The others are asked for hour by hour,
 // once by each of their offsets, and only the hours in which that offset held are taken. Where
-// clocks go back, an hour is taken of both.
+// clocks go back, one hour is taken with both offsets.
 //
 // Rules of zones are those that the program was built with (package time/tzdata), or the system's,
-// which go first.
+// which take precedence.
 package zone
 
 import (
@@ -30,7 +30,7 @@ type Piece struct {
 	Offset      string     // from UTC, such as +02:00
 
 	// First and Last are the hours of a day on which clocks change that belong to the piece, both
-	// included, in HourForm. They are empty for days whose hours all do.
+	// included, in HourForm. They are empty for days with all their hours.
 	First, Last string
 }
 
@@ -65,8 +65,8 @@ func Pieces(loc *time.Location, from, until civil.Date) (list []Piece) {
 	return list
 }
 
-// Longest is the offset that holds for the longest part of the days [from, until); of two as long
-// it is the earlier one.
+// Longest returns the offset that holds for the longest part of the days [from, until); of two that
+// hold equally long it is the earlier one.
 func Longest(loc *time.Location, from, until civil.Date) string {
 	held, most := map[string]time.Duration{}, ""
 	for begin, end := Start(from, loc), Start(until, loc); begin.Before(end); {
@@ -79,7 +79,7 @@ func Longest(loc *time.Location, from, until civil.Date) string {
 	return most
 }
 
-// heldUntil is the moment, at most end, until which the offset of t holds.
+// heldUntil returns the moment, at most end, until which the offset of t holds.
 func heldUntil(t, end time.Time) time.Time {
 	if _, change := t.ZoneBounds(); !change.IsZero() && change.Before(end) {
 		return change
@@ -87,14 +87,15 @@ func heldUntil(t, end time.Time) time.Time {
 	return end
 }
 
-// fullHour is the first full hour of UTC that isn't before t.
+// fullHour returns the first full hour of UTC that isn't before t.
 func fullHour(t time.Time) time.Time { return t.Add(time.Hour - time.Nanosecond).Truncate(time.Hour) }
 
+// offsetAt returns the offset from UTC that holds at t, such as +02:00.
 func offsetAt(t time.Time) string { return t.Format("-07:00") }
 
-// Start is the first moment of a day. Where clocks go forward at midnight, that moment isn't 00:00,
-// and time.Date may take 00:00 for an hour of the day before. Where they go back at midnight, 00:00
-// comes twice, and the first one counts.
+// Start returns the first moment of a day. Where clocks go forward at midnight, that moment isn't
+// 00:00, and time.Date may take 00:00 for an hour of the day before. Where they go back at
+// midnight, 00:00 comes twice, and the first one counts.
 func Start(d civil.Date, loc *time.Location) time.Time {
 	t := d.In(loc)
 	since, until := t.ZoneBounds()

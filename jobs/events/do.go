@@ -50,7 +50,7 @@ func (p *plan) do(ctx context.Context, window refresh.Window) (out ledger.Outcom
 	return out, err
 }
 
-// fetch asks for the events as they are now, and makes the part of a day of them.
+// fetch asks the service for the events as they are now, and converts them to the rows of a day.
 func (p *plan) fetch(ctx context.Context, client *adjust.Client, d partition.Definition,
 	day civil.Date) (a partition.Answer, list []adjust.Event, err error) {
 	conv, err := p.table.Converter(d, []civil.Date{day})
@@ -73,8 +73,8 @@ func (p *plan) fetch(ctx context.Context, client *adjust.Client, d partition.Def
 
 // note compares the slugs with those of the last snapshot. It comes before the snapshot is
 // published: after a crash in between, the next run takes the snapshot again, and what is noted
-// already isn't noted twice. When it fails, the snapshot is published all the same, because it
-// can't be taken on another day, and the next one notes the changes.
+// already isn't noted twice. When note fails, the snapshot is published all the same, because it
+// can't be taken on another day, and the note of the next snapshot has the changes.
 func (p *plan) note(ctx context.Context, day civil.Date, seen time.Time, list []adjust.Event) error {
 	now := make([]slugs.Event, 0, len(list))
 	for _, e := range list {

@@ -37,7 +37,7 @@ type Options struct {
 	Targets []ledger.Target
 	Rules   refresh.Rules // Location, Schedule and what the command line asks; the rest is the kind's own
 
-	States     string // begins the names of the tables that describe this one; empty: there are none
+	States     string // prefix of the names of the tables that describe this one; empty: there are none
 	Rebaseline bool   // go on with other apps or another search than older snapshots have
 
 	Apps      []string // only events of these apps
@@ -58,7 +58,7 @@ type plan struct {
 	*Kind
 	now    time.Time
 	table  *partition.Table
-	states *state.Tables // that say how it is
+	states *state.Tables // the tables that describe this one
 	rules  refresh.Rules // of a snapshot of today
 }
 
@@ -71,8 +71,8 @@ func New(o Options) (*Kind, error) {
 	return k, nil
 }
 
-// Plan wants today's snapshot, and no other. The first one of a day doesn't wait for the schedule;
-// when that fires later, the snapshot is taken again.
+// Plan plans today's snapshot, and no other. The first one of a day doesn't wait for the schedule;
+// when the schedule is due later on that day, the snapshot is taken again.
 func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	p, err := k.plan(ctx, now)
 	if err != nil {
@@ -107,8 +107,8 @@ func (k *Kind) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return plan, nil
 }
 
-// Inspect says how the table is. Its gaps are the days without a snapshot since the first one;
-// those that are over stay.
+// Inspect returns the state of the table. Its gaps are the days without a snapshot since the first
+// one; those of past days stay, because nothing can fill them.
 func (p *plan) Inspect(_ context.Context, past ledger.Past) (refresh.Inspection, error) {
 	rules := p.rules
 	if all := p.table.Sorted(); len(all) > 0 {
@@ -130,7 +130,7 @@ func (p *plan) Finish(ctx context.Context, done ledger.Outcome, past ledger.Past
 // Release forgets nothing: a table of snapshots is small.
 func (p *plan) Release(context.Context) error { return nil }
 
-// Schema is that of all tables of this kind.
+// Schema returns the schema that all tables of this kind have.
 func (p *plan) Schema(context.Context) (*sinks.Schema, error) { return p.definition().Schema, nil }
 
 // plan reads the ledger and makes the rules of a snapshot of today.
@@ -161,7 +161,7 @@ func (k *Kind) plan(ctx context.Context, now time.Time) (p *plan, err error) {
 	return p, nil
 }
 
-// shape is what the ledger keeps of the table's meaning.
+// shape returns what the ledger keeps of the table's meaning.
 func (k *Kind) shape() ledger.Shape {
 	s := ledger.Shape{Fingerprint: map[string]string{
 		"kind": "events", "account": k.o.Account, "apps": strings.Join(sorted(k.o.Apps), ","), "search": k.o.Search,

@@ -14,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// columns are those of a snapshot, which has one row for each token of a slug in an app. All of
-// them belong to the key, so a blank stays an empty text.
+// columns are the columns of a snapshot, which has one row for each token of a slug in an app. All
+// of them belong to the key, so a blank stays an empty text.
 var columns = []table.Column{
 	dimension("snapshot_date", catalog.Day),
 	dimension("slug", catalog.String),
@@ -42,7 +42,7 @@ var descriptions = []string{
 	"Whether it is an event of SKAdNetwork: true or false",
 }
 
-// definition is the table of snapshots.
+// definition returns the definition of the table of snapshots.
 func (k *Kind) definition() partition.Definition {
 	d := partition.Definition{Columns: columns, Shape: k.shape()} // the first column is the partition
 	warehouse := k.o.Warehouse
@@ -60,8 +60,8 @@ func (k *Kind) definition() partition.Definition {
 	return d
 }
 
-// rows are the cells of a snapshot in the order of columns. They are sorted, so that the same
-// events give the same file.
+// rows returns the cells of a snapshot in the order of columns. The rows are sorted, so that the
+// same events give the same file.
 func rows(day civil.Date, list []adjust.Event) [][]any {
 	var texts [][]string // without the day, which is the same in all
 	for _, e := range list {
@@ -83,11 +83,11 @@ func rows(day civil.Date, list []adjust.Event) [][]any {
 	return out
 }
 
-// owner is one token of an event, and the app in which it has it.
+// owner is an app that has an event, and the event's token in that app; either may be unknown.
 type owner struct{ app, token string }
 
-// owners takes the mapping of tokens to apps where the service gives one. Otherwise nobody knows
-// whose a token is.
+// owners returns the apps and tokens of an event. It pairs them where the service maps tokens to
+// apps; otherwise it isn't known which app a token belongs to, and each stands alone.
 func owners(e adjust.Event) []owner {
 	var out []owner
 	for app, tokens := range e.TokensByApp {

@@ -16,8 +16,9 @@ import (
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
 
-// Commit writes e as the newest record of its partition, on top of what this table has read last,
-// whoever has leased it. Who has, and has put something since, finds that out when he records it.
+// Commit writes e as the newest record of its partition, after the last record that this table has
+// read, regardless of leases. A process that holds a lease and has written data since then learns
+// of the new record when it records its own.
 func (t *Table) Commit(ctx context.Context, e Record) error {
 	last, _ := t.Recorded(e.Partition)
 	if e.After = last.Seq; e.State == Publishing {
@@ -26,10 +27,10 @@ func (t *Table) Commit(ctx context.Context, e Record) error {
 	return t.CommitAll(ctx, nil, []Record{e})[0]
 }
 
-// CommitAll writes records of several partitions under their lease, each on top of the one whose
-// number is in After, in one swap for those of a month, which ends their leases. It fills in their
-// numbers. An error is of the record at its place. It is ErrLost when another process has leased or
-// recorded the partition meanwhile, and then the record doesn't hold.
+// CommitAll writes records of several partitions under their lease, each after the record whose
+// number is in After. The records of a month are written in one swap, which ends their leases. It
+// fills in the numbers of the records. The errors are by index. An error is ErrLost when another
+// process has leased or recorded the partition meanwhile; the record is then not in effect.
 func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error {
 	errs := make([]error, len(list))
 	months := map[string][]int{}
@@ -70,8 +71,8 @@ func (t *Table) CommitAll(ctx context.Context, by *Lease, list []Record) []error
 	return errs
 }
 
-// commitMonth writes records of one month, and gives those that were lost to another process. Of
-// the hidden ones nobody knows any more.
+// commitMonth writes the records of one month, and returns the partitions that were lost to another
+// process. For those in hidden, it can't be known any more whether the record was written.
 func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch []Record) (lost, hidden []civil.Date,
 	err error) {
 	token := ""
@@ -131,18 +132,20 @@ func (t *Table) commitMonth(ctx context.Context, by *Lease, name string, batch [
 	return lost, hidden, err
 }
 
+// lost returns the error for a record that lost to one of another run.
 func (t *Table) lost(e Record) error {
 	return fmt.Errorf("%w: %s/%s: another run has recorded it meanwhile: %w", ErrBucket,
 		t.ledger.location(t.prefix("months")), e.Partition, ErrLost)
 }
 
+// hidden returns the error for a record that may have been written or not, which can't be known.
 func (t *Table) hidden(e Record) error {
 	return fmt.Errorf("%w: %s/%s: the answer was lost, and others have recorded it since, so that nobody knows "+
 		"whether this record was there",
 		ErrBucket, t.ledger.location(t.prefix("months")), e.Partition)
 }
 
-// same tells whether a record that was read is the one that was written.
+// same reports whether a record that was read equals one that was written.
 func same(stored, written Record) bool {
 	a, err := json.Marshal(stored)
 	b, again := json.Marshal(written)

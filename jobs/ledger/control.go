@@ -8,12 +8,12 @@ import (
 // A Control says how a partition's rows compare with the totals that the service itself gives.
 type Control struct {
 	State       ControlState `json:"state"`
-	Why         string       `json:"why,omitempty"` // of a comparison that couldn't be made, or not again
+	Why         string       `json:"why,omitempty"` // why the comparison couldn't be made, or not again
 	Differences []Difference `json:"differences,omitempty"`
 
-	// Totals are what the service itself said of each metric, exact decimals by column, where the
-	// rows don't add up to the same: those of ratios, for instance. Nil: its totals weren't had, or
-	// an earlier version wrote the record.
+	// Totals are the service's own totals, exact decimals by column, of the metrics whose rows
+	// don't add up to them, such as ratios. Nil: the totals couldn't be fetched, or an earlier
+	// version wrote the record.
 	Totals map[string]string `json:"totals,omitzero"`
 }
 
@@ -22,26 +22,26 @@ type ControlState string
 
 // The states.
 const (
-	Reconciled   ControlState = "reconciled"   // every metric that can be compared agrees
-	Unreconciled ControlState = "unreconciled" // some differ, or the totals couldn't be had
-	Unchecked    ControlState = "unchecked"    // nothing can be compared, or the config says not to
+	Reconciled   ControlState = "reconciled"   // all metrics that can be compared agree
+	Unreconciled ControlState = "unreconciled" // some differ, or the totals couldn't be fetched
+	Unchecked    ControlState = "unchecked"    // no metric can be compared, or the config turns the comparison off
 )
 
-// OfCohort marks a difference of a metric that is dated by install, whose totals drift in the
-// service itself.
+// OfCohort marks a difference of a metric that is dated by install. Totals of such metrics drift in
+// the service itself.
 const OfCohort = "cohort"
 
 // A Difference is one metric of a partition whose total isn't the sum of the rows.
 type Difference struct {
 	Metric string `json:"metric"` // the column
 	Rows   string `json:"rows"`   // the sum over the rows, an exact decimal
-	// What the service says, an exact decimal; empty: it has no row for the period.
+	// Total is the service's total, an exact decimal; empty: the service has no row for the period.
 	Total string `json:"total"`
-	Where string `json:"where,omitempty"` // the place, as far as it was found: app_token abc123, network X
+	Where string `json:"where,omitempty"` // which rows differ, as far as it was found: app_token abc123, network X
 	Of    string `json:"of,omitempty"`    // OfCohort, or empty
 }
 
-// Also adds a sentence to why.
+// Also appends a sentence to Why.
 func (c *Control) Also(said string) {
 	if c.Why != "" {
 		said = c.Why + "; " + said
@@ -49,8 +49,8 @@ func (c *Control) Also(said string) {
 	c.Why = said
 }
 
-// Say puts a control into words: "cost 211.12 by the service's total, 69.96 in the rows; missing in
-// app_token abc123".
+// Say returns the control in words, such as "cost 211.12 by the service's total, 69.96 in the rows;
+// missing in app_token abc123".
 func (c Control) Say() string {
 	var words []string
 	for _, d := range c.Differences {
@@ -79,8 +79,8 @@ func (d Difference) text() string {
 	return text + "; too much in " + d.Where
 }
 
-// Headline is in a few words why a control isn't reconciled: totals that couldn't be had say
-// nothing of the rows.
+// Headline returns in a few words why a control isn't reconciled. It doesn't blame the rows when
+// the totals couldn't be fetched.
 func (c Control) Headline() string {
 	if len(c.Differences) == 0 {
 		return "the service's totals couldn't be had"
@@ -88,7 +88,7 @@ func (c Control) Headline() string {
 	return "the rows differ from the service's totals"
 }
 
-// Plain leaves out zeros that end a decimal.
+// Plain drops the zeros at the end of a decimal.
 func Plain(number string) string {
 	if !strings.Contains(number, ".") || strings.Contains(number, "e") {
 		return number

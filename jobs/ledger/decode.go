@@ -11,21 +11,22 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// decodeEntries reads records as encoding/json writes them, faster than that: every plan reads the
-// index of its table, which is megabytes for ten years of days. Libraries were tried, with
-// BenchmarkPlan: go-json-experiment/json, the coming encoding/json/v2, takes three quarters of the
-// time, and makes the binary half a megabyte larger, beyond what the image may have; goccy/go-json
-// takes two thirds, and its strings keep the whole index in memory, 1.8 GiB for a thousand tables.
-// It answers false for anything that isn't written as encoding/json writes a Record of this
-// version; encoding/json then reads it, or says what is wrong with it.
+// decodeEntries decodes records that encoding/json wrote, faster than encoding/json would: every
+// plan reads the index of its table, which is megabytes for ten years of days. Libraries were
+// tried, with BenchmarkPlan: go-json-experiment/json, the coming encoding/json/v2, takes three
+// quarters of the time, and makes the binary half a megabyte larger, beyond what the image may
+// have; goccy/go-json takes two thirds, and its strings keep the whole index in memory, 1.8 GiB for
+// a thousand tables. ok is false for anything that isn't written as encoding/json writes a Record
+// of this version; the caller then uses encoding/json, which reads it or explains what is wrong.
 func decodeEntries(content string) (entries []Record, ok bool) {
 	c := cursor{text: content}
 	entries = c.entries()
 	return entries, !c.bad && c.at == len(c.text)
 }
 
-// decode reads an index likewise, because encoding/json goes over each value twice before anybody
-// reads the records in it. Leases are left to encoding/json: an index hardly ever has one.
+// decode decodes an index in the same way, because encoding/json scans each value twice before the
+// records in it are decoded. Leases are left to encoding/json, because an index hardly ever has
+// one.
 func (i *index) decode(content string) (ok bool) {
 	c := cursor{text: content}
 	months := map[string]indexed{}
@@ -243,16 +244,17 @@ func (c *cursor) difference() (d Difference) {
 	return d
 }
 
-// A cursor reads JSON without blanks. Once it is bad, it reads nothing more.
+// A cursor reads JSON without blanks. Each method reads the value that its name or result says.
+// After a mistake, bad is true, and the results are meaningless.
 type cursor struct {
 	text   string
 	at     int
 	bad    bool
-	sums   int // of the last record: the next one has as many, mostly
-	listed int // records of the last month, likewise
+	sums   int // size of the last record's map; mostly that of the next one too
+	listed int // number of records of the last month, likewise
 }
 
-// next takes one byte if it is b.
+// next skips one byte if it is b.
 func (c *cursor) next(b byte) bool {
 	if c.bad || c.at >= len(c.text) || c.text[c.at] != b {
 		return false
@@ -294,7 +296,7 @@ func (c *cursor) string() string {
 			return c.text[start : c.at-1]
 		case b == '\\':
 			return c.escaped(start - 1)
-		case b < ' ' || b >= 0x80: // broken, or perhaps: encoding/json knows
+		case b < ' ' || b >= 0x80: // invalid, or not ASCII: encoding/json decides
 			c.bad = true
 		}
 	}
@@ -314,7 +316,7 @@ func (c *cursor) escaped(start int) (s string) {
 	return s
 }
 
-// word takes a word that is the only one that is ever written there.
+// word skips a word, which is the only text that may be written there.
 func (c *cursor) word(w string) bool {
 	c.bad = c.bad || !strings.HasPrefix(c.text[c.at:], w)
 	if !c.bad {

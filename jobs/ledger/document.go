@@ -14,69 +14,70 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// A Document is one object of the ledger that is replaced whole, on the condition of the version
-// that was read. T is its content, as JSON. A process has one Document of a key. It is safe for
-// concurrent use: changes that are ready at the same time share one write.
+// A Document is one object of the ledger. It is replaced as a whole, on the condition that the
+// object still has the version that was read. T is its content, as JSON. A process has one Document
+// for a key. It is safe for concurrent use; changes that are ready at the same time share one
+// write.
 type Document[T any] struct {
 	ledger *Ledger
 	key    string
-	damage DamagedError  // what the error of a damaged one says besides
-	turn   chan struct{} // held to read and to write
+	damage DamagedError  // location and cost for the error about a damaged document
+	turn   chan struct{} // a lock for reads and writes of the object
 
 	mu     sync.Mutex
 	queue  []*pending[T]
 	known  bool // the object was read or written
 	stored snapshot[T]
-	tried  uint64 // digest of what was to be written last
+	tried  uint64 // digest of the last content that was to be written
 }
 
 // A snapshot is the object as it was read or written last.
 type snapshot[T any] struct {
-	version string // empty: it wasn't there
+	version string // empty: there was no object
 	raw     []byte // the content as JSON, from which copies are made
-	content T      // shared by readers, who don't change it
+	content T      // shared by readers, who must not change it
 }
 
-// A Change is what a caller does to a document.
+// A Change is a change of a document.
 type Change[T any] struct {
-	// Apply changes a copy. An error refuses the change, which then has no effect, and other
-	// changes aren't concerned. It is called again after each race that was lost, on what is there
-	// by then, and must look at that anew.
+	// Apply changes a copy of the content. If it returns an error, this change has no effect, and
+	// other changes aren't concerned. After each lost race it is called again with the new content,
+	// and must check that anew.
 	Apply func(content *T) error
 
-	// Done tells whether the change is in effect already. It is asked when the answer to a write
-	// was lost, or came twice, and looks for a token of this change alone. Nil: to apply it once
-	// more does no harm.
+	// Done reports whether the change is in effect already. It is called when the answer to a write
+	// was lost, or the write was repeated, and looks for a token that only this change writes. Nil:
+	// applying the change again does no harm.
 	Done func(content *T) bool
 
-	// Shared is called when the change is ready, and tells whether others are about to write the
-	// document: their write has this change too, if it comes within commitWait. Nil: it is written
-	// at once.
+	// Shared is called when the change is ready. It reports whether other goroutines are about to
+	// write the document; the change then waits up to commitWait to be part of their write. Nil:
+	// the change is written at once.
 	Shared func() bool
 }
 
+// A pending is a change that waits to be written.
 type pending[T any] struct {
 	Change[T]
-	sent bool          // it may be in effect
-	done chan struct{} // closed when it is over
-	over bool          // err is the answer
+	sent bool          // it was sent to the store, and may be in effect
+	done chan struct{} // closed when over becomes true
+	over bool          // the change has ended, with err
 	err  error
 }
 
-// ErrNothing is the error with which Apply says that there is nothing to write. Change returns nil
-// then.
+// ErrNothing is what Apply returns when there is nothing to write. Change then returns nil.
 var ErrNothing = errors.New("nothing to write")
 
-// NewDocument gives the document of a key. It reads nothing. The error of a damaged one says with
-// cost what deleting it would do; empty: what it recorded counts as missing then, and is fetched
-// again.
+// NewDocument returns the document of a key, without reading it. cost says what deleting a damaged
+// document would do, for its error. Empty means: what it recorded then counts as missing, and is
+// fetched again.
 func NewDocument[T any](l *Ledger, key, cost string) *Document[T] {
 	return &Document[T]{ledger: l, key: key, damage: DamagedError{Location: l.location(key), Cost: cost},
 		turn: make(chan struct{}, 1)}
 }
 
-// Load reads the document. There is none as long as nobody has written it: then the content is the
-// zero T, and exists is false. Callers share the content and don't change it. A damaged one is a
+// Load reads the document. If it was never written, the content is the zero T, and exists is false.
+// Callers share the content and must not change it. The error of a damaged document is a
 // *DamagedError.
 func (d *Document[T]) Load(ctx context.Context) (content T, exists bool, err error) {
 	if err := d.take(ctx); err != nil {
@@ -89,38 +90,38 @@ func (d *Document[T]) Load(ctx context.Context) (content T, exists bool, err err
 	return d.Last(), d.Version() != "", nil
 }
 
-// Last is the content as this process has read or written it last. Before that it is the zero T.
+// Last returns the content that this process has read or written last; before that, the zero T.
 func (d *Document[T]) Last() T {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.stored.content
 }
 
-// Version is that of Last; empty: there was no document, or the store doesn't say what it made of
-// the last write.
+// Version returns the version of Last. It is "" if there was no document, or if the store didn't
+// return the version of the last write.
 func (d *Document[T]) Version() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.stored.version
 }
 
-// Size is how many bytes Last has as JSON.
+// Size returns the length of Last as JSON, in bytes.
 func (d *Document[T]) Size() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.stored.raw)
 }
 
-// Forget lets go of what was read, for its memory. Nobody may be at work on the document.
+// Forget drops what was read, to free its memory. The document must not be in use.
 func (d *Document[T]) Forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stored, d.known = snapshot[T]{}, false
 }
 
-// Change writes a change, on the version that this process knows, and after a lost race on the one
-// that is there by then. When the error isn't that of Apply, the change may be in effect, or come
-// to be.
+// Change writes a change, on the condition of the version that this process knows or, after a lost
+// race, of the version that is then stored. After an error other than that of Apply, the change may
+// be in effect, now or later.
 func (d *Document[T]) Change(ctx context.Context, c Change[T]) error {
 	if err := ctx.Err(); err != nil { // as in take
 		return err
@@ -143,7 +144,7 @@ func (d *Document[T]) Change(ctx context.Context, c Change[T]) error {
 	err := d.take(ctx)
 	if err == nil {
 		defer d.give()
-		if !p.over { // nobody else has written it meanwhile
+		if !p.over { // no other goroutine has written it meanwhile
 			err = d.writeQueue(ctx)
 		}
 	}
@@ -156,8 +157,9 @@ func (d *Document[T]) Change(ctx context.Context, c Change[T]) error {
 	return err
 }
 
+// take locks the document for reads and writes of the object; give unlocks it.
 func (d *Document[T]) take(ctx context.Context) error {
-	if err := ctx.Err(); err != nil { // else a select would choose by lot, and a simulation wouldn't repeat itself
+	if err := ctx.Err(); err != nil { // a select would choose at random, and a simulation wouldn't repeat itself
 		return err
 	}
 	select {
@@ -170,11 +172,11 @@ func (d *Document[T]) take(ctx context.Context) error {
 
 func (d *Document[T]) give() { <-d.turn }
 
-// mostUnknown is how many writes with an unknown end are tried again before their changes fail.
+// mostUnknown is how many writes with an unknown outcome are retried before their changes fail.
 const mostUnknown = 5
 
-// writeQueue writes all changes that wait. It is called in turn. After an error those that aren't
-// over wait on, and whoever comes next writes them.
+// writeQueue writes all waiting changes. The caller must have called take. After an error, the
+// changes that haven't ended keep waiting, and the next caller writes them.
 func (d *Document[T]) writeQueue(ctx context.Context) error {
 	unknown := 0
 	for lost := 0; ; lost++ {
@@ -213,7 +215,7 @@ func (d *Document[T]) writeQueue(ctx context.Context) error {
 	}
 }
 
-// read takes the object as it is there.
+// read reads the object from the store.
 func (d *Document[T]) read(ctx context.Context) error {
 	var s snapshot[T]
 	data, version, err := d.ledger.store.Get(ctx, d.key)
@@ -239,11 +241,11 @@ func (d *Document[T]) read(ctx context.Context) error {
 	return nil
 }
 
-// forget has the next change read first.
+// forget makes the next change read the object first.
 func (d *Document[T]) forget() { d.known = false }
 
-// apply makes the next content: it applies the changes that wait, and those that are in effect, or
-// are refused, are over.
+// apply returns the next content, with the waiting changes applied, and those changes. It ends the
+// changes that are in effect already, or whose Apply refuses them.
 func (d *Document[T]) apply() (batch []*pending[T], next snapshot[T], err error) {
 	d.mu.Lock()
 	queue := d.queue
@@ -272,7 +274,7 @@ func (d *Document[T]) apply() (batch []*pending[T], next snapshot[T], err error)
 			if err := p.Apply(&content); err != nil {
 				d.end(p, err)
 				refused = true
-				break // what it has done to this copy is dropped with it
+				break // the copy is dropped, with what the refused change did to it
 			}
 			batch = append(batch, p)
 		}
@@ -288,7 +290,7 @@ func (d *Document[T]) apply() (batch []*pending[T], next snapshot[T], err error)
 	}
 }
 
-// end gives a change its answer.
+// end ends a change with its result.
 func (d *Document[T]) end(p *pending[T], err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -304,7 +306,7 @@ func (d *Document[T]) answer(batch []*pending[T], next *snapshot[T]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stored = *next
-	d.known = next.version != "" // some stores don't say the version
+	d.known = next.version != "" // some stores don't return the version
 	for _, p := range batch {
 		p.over = true
 		close(p.done)
@@ -312,9 +314,9 @@ func (d *Document[T]) answer(batch []*pending[T], next *snapshot[T]) {
 	d.queue = slices.DeleteFunc(d.queue, func(p *pending[T]) bool { return p.over })
 }
 
-// pause is how long a writer that has lost several times waits before its next turn: up to 20, 40,
-// 80 ... milliseconds, and no more than a second. How far up goes by what it was about to write, so
-// that writers who met part, and a simulation repeats itself.
+// pause returns how long a writer that has lost several times waits before its next attempt: up to
+// 20, 40, 80 ... milliseconds, and at most a second. The exact length depends on the content that
+// it tried to write, so that colliding writers spread out and a simulation repeats itself exactly.
 func (d *Document[T]) pause(lost int) time.Duration {
 	longest := min(time.Second, 10*time.Millisecond<<min(lost, 10))
 	return time.Duration(d.tried % uint64(longest)) //nolint:gosec // it is positive

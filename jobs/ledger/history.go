@@ -11,10 +11,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// History is every content that the partitions from from, included, until until, excluded, have had
-// when the table was read last, ascending by partition and number; the last one of a partition is
-// what it holds, unless it is in doubt. An invalid date is no bound. Fetches that brought the same
-// content are one record: Since, Run and Reason are of the first of them, all else of the last.
+// History returns every content that the partitions had when the table was read last, from from
+// (included) until until (excluded), ascending by partition and number. An invalid date is no
+// bound. The last content of a partition is the current one, unless it is in doubt. Successive
+// fetches of the same content are one record: Since, Run and Reason are those of the first of them,
+// all else of the last.
 func (t *Table) History(ctx context.Context, from, until civil.Date) ([]Record, error) {
 	within := func(p civil.Date) bool {
 		return (!from.IsValid() || !p.Before(from)) && (!until.IsValid() || p.Before(until))
@@ -27,7 +28,8 @@ func (t *Table) History(ctx context.Context, from, until civil.Date) ([]Record, 
 	return history, t.meant(ctx, history)
 }
 
-// meant fills in the meanings of contents before or after which their partition had another shape.
+// meant fills in Meaning for each content whose predecessor or successor in the partition has
+// another shape.
 func (t *Table) meant(ctx context.Context, history []Record) error {
 	for i := 1; i < len(history); i++ {
 		was, is := &history[i-1], &history[i]
@@ -45,9 +47,9 @@ func (t *Table) meant(ctx context.Context, history []Record) error {
 	return nil
 }
 
-// Changed is the history of those partitions whose content has changed since a time, or to which
-// something happened: what each has had since then, and what it had before that. It reads the
-// months of these partitions alone.
+// Changed returns the history of the partitions whose content has changed since a time, or that had
+// an event since then: each content since that time, and the one before. It reads only the months
+// of these partitions.
 func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) {
 	if err := t.Refresh(ctx); err != nil {
 		return nil, err
@@ -70,7 +72,7 @@ func (t *Table) Changed(ctx context.Context, since time.Time) ([]Record, error) 
 	return out, t.meant(ctx, out)
 }
 
-// happened is when anything was recorded last of the partition.
+// happened returns when anything was last recorded about the partition.
 func (e Record) happened() time.Time {
 	last := e.Fetched
 	if at := e.decided(); at.After(last) {
@@ -82,7 +84,7 @@ func (e Record) happened() time.Time {
 	return last
 }
 
-// Brought is when the record's content was fetched first, as far as that is known.
+// Brought returns when the record's content was fetched first, as far as that is known.
 func (e Record) Brought() time.Time {
 	if e.Since.IsZero() {
 		return e.Fetched
@@ -90,24 +92,26 @@ func (e Record) Brought() time.Time {
 	return e.Since
 }
 
-// An Event is what happened to answers of a partition, besides that one brought another content.
+// An Event is something that happened to answers of a partition, other than a change of content.
 type Event struct {
 	What string    `json:"what"` // EventHeld, EventAccepted or EventDiffersAlike
 	At   time.Time `json:"at"`
-	Run  string    `json:"run,omitempty"` // that fetched the answer; empty: a person decided
+	Run  string    `json:"run,omitempty"` // run that fetched the answer; empty: a person decided
 	Why  string    `json:"why"`           // what was lost, the reason that was given, or the difference
 }
 
-// The events: an answer was held back; rows were released, by a person or because answers agreed;
-// rows have differed from the service's totals alike on three days.
+// The kinds of events.
+//   - EventHeld: an answer was held back.
+//   - EventAccepted: rows were released, by a person or because answers agreed.
+//   - EventDiffersAlike: rows have differed from the service's totals alike on three days.
 const (
 	EventHeld         = "held back"
 	EventAccepted     = "accepted"
 	EventDiffersAlike = "differs, standing"
 )
 
-// events are those between a record and the next one of its partition. Of the first one the zero
-// record is the one before.
+// events returns what happened between a record and the next one of its partition. For the first
+// record, was is the zero record.
 func events(was, is Record) (list []Event) {
 	if h := is.HeldBack; h != nil && (was.HeldBack == nil || !was.HeldBack.Since.Equal(h.Since)) {
 		list = append(list, Event{EventHeld, h.Since, h.Run, h.Why})
@@ -125,7 +129,7 @@ func events(was, is Record) (list []Event) {
 	return list
 }
 
-// accepted is the newest acceptance that a record has; nil: none.
+// accepted returns the newest acceptance in a record, or nil.
 func (e Record) accepted() *Acceptance {
 	if e.HeldBack != nil && e.HeldBack.Accepted != nil {
 		return e.HeldBack.Accepted
@@ -133,7 +137,7 @@ func (e Record) accepted() *Acceptance {
 	return e.Accepted
 }
 
-// decided is when the record's last event was; zero: it has none.
+// decided returns the time of the record's last event; zero if it has none.
 func (e Record) decided() (last time.Time) {
 	for _, one := range append(events(Record{}, e), e.Events...) {
 		if one.At.After(last) {
@@ -143,11 +147,11 @@ func (e Record) decided() (last time.Time) {
 	return last
 }
 
-// Contents are records by partition and ascending, each once.
+// contents are the records of each partition, ascending and without duplicates.
 type contents map[civil.Date][]Record
 
-// contents reads the months of partitions that within accepts, as they were when the table was read
-// last.
+// contents returns the records of the partitions that within accepts, from their months as they
+// were when the table was read last.
 func (t *Table) contents(ctx context.Context, within func(civil.Date) bool) (contents, error) {
 	if !t.Has() {
 		if err := t.Refresh(ctx); err != nil {
@@ -181,7 +185,7 @@ func (t *Table) contents(ctx context.Context, within func(civil.Date) bool) (con
 	return had, g.Wait()
 }
 
-// add takes records that aren't there yet.
+// add inserts the records that aren't in c yet.
 func (c contents) add(records []Record) {
 	for _, e := range records {
 		list := c[e.Partition]
@@ -192,7 +196,7 @@ func (c contents) add(records []Record) {
 	}
 }
 
-// merged makes one record of successive ones with the same content.
+// merged joins successive records with the same content into one.
 func (c contents) merged() (out []Record) {
 	for _, partition := range slices.SortedFunc(maps.Keys(c), civil.Date.Compare) {
 		var was Record

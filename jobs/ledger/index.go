@@ -12,25 +12,27 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// An index is the newest records of a table's months, so that a plan reads one object however many
-// months there are. It is a copy that can be made again: of each month it names the version that it
-// was taken from, and a listing tells which of them are still true.
+// An index has the newest records of all months of a table, so that a plan reads one object however
+// many months there are. It is a copy that can be made again. For each month it has the version of
+// the document from which it was copied; a listing shows for which months that is still the current
+// version.
 type index struct {
 	Months map[string]indexed `json:"months"`
 	Shapes map[string]Shape   `json:"shapes"`
 	Scopes map[string]Scope   `json:"scopes,omitempty"`
 }
 
+// An indexed is what the index has of one month.
 type indexed struct {
 	Version string    `json:"version"`
-	Oldest  time.Time `json:"oldest,omitzero"` // of the month's first line of history
+	Oldest  time.Time `json:"oldest,omitzero"` // time of the oldest record in the month's history
 	section
 	Derived map[string]*section `json:"derived,omitempty"`
 }
 
 const indexName = "index"
 
-// records are read as fast as they can be.
+// records is a list of records that is decoded with decodeEntries where possible, for speed.
 type records []Record
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -46,7 +48,8 @@ func (r *records) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// writeIndex makes the index of what was read last.
+// writeIndex writes an index of what was read last, if the present one has fallen behind. It
+// replaces a damaged index.
 func (t *Table) writeIndex(ctx context.Context) error {
 	if !t.Untidy() {
 		return nil
@@ -85,7 +88,8 @@ func (t *Table) writeIndex(ctx context.Context) error {
 	return err
 }
 
-// byMonth sorts what was read by the month. The caller holds the lock of it.
+// byMonth groups the records and leases that were read by month. The caller must hold the table's
+// lock.
 func (r *rows) byMonth() map[string]*section {
 	all := map[string]*section{}
 	of := func(partition civil.Date) *section {
@@ -108,6 +112,7 @@ func (r *rows) byMonth() map[string]*section {
 	return all
 }
 
+// versionsOf returns the version that an index has for each month.
 func versionsOf(i index) map[string]string {
 	versions := map[string]string{}
 	for name, m := range i.Months {
@@ -116,12 +121,12 @@ func versionsOf(i index) map[string]string {
 	return versions
 }
 
-// errListedBefore: the index was written after the listing, and names a month that came to be
-// meanwhile.
+// errListedBefore: the index was written after the listing, and names a month that was created in
+// between.
 var errListedBefore = errors.New("the table has changed since it was listed")
 
-// readIndex takes what the index has of months that are still as they were then. A damaged index is
-// none. The version is that of the index in the listing.
+// readIndex copies from the index what it has of months that haven't changed since. A damaged index
+// is ignored. version is the version of the index in the listing.
 func (t *Table) readIndex(ctx context.Context, version string, listed map[string]bucket.Object) error {
 	is, exists, err := t.index.Load(ctx)
 	var damaged *DamagedError

@@ -14,20 +14,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A lease is, in a month's document, the right of one unit of work to replace a partition. Others
-// leave the partition alone as long as the lease lasts, by the store's clock. One that is over, and
-// still there, says that nobody knows what the sinks hold: its owner may have put something that
-// isn't recorded, or put it yet.
+// A lease is the right of one unit of work to replace a partition. It is stored in the month's
+// document. Others leave the partition alone until the lease expires by the store's clock. If a
+// lease has expired and is still stored, it is unknown what the sinks hold: its owner may have put
+// something that isn't recorded, or may still put it.
 type lease struct {
-	Token string    `json:"token"` // of the Lease
+	Token string    `json:"token"` // the random name of the Lease
 	Run   string    `json:"run"`
-	Task  string    `json:"task,omitempty"`  // of the platform; its next attempt takes the lease over at once
-	Until time.Time `json:"until,omitzero"`  // zero: it was given back, and the partition is in doubt
+	Task  string    `json:"task,omitempty"`  // platform's name of the task; its next attempt takes over at once
+	Until time.Time `json:"until,omitzero"`  // zero: the lease was given back, and the partition is in doubt
 	Doubt bool      `json:"doubt,omitempty"` // the partition was in doubt when it was leased, or came to be since
-	// A run that had lost the partition put something meanwhile: a record doesn't end the doubt
-	// then.
+	// Late: a run that had lost the partition put something meanwhile, so that a record doesn't end
+	// the doubt.
 	Late    bool     `json:"late,omitempty"`
-	Earlier []string `json:"earlier,omitempty"` // tokens of leases before, under which something may be put yet
+	Earlier []string `json:"earlier,omitempty"` // tokens of earlier leases whose owners may still put something
 }
 
 // A Lease is the right of one unit of work to replace some partitions of a table, until End. It is
@@ -40,17 +40,17 @@ type Lease struct {
 
 	mu   sync.Mutex
 	open map[civil.Date]bool // the partitions that aren't recorded yet; true: something of them may have been put
-	sent map[civil.Date]bool // those of them whose record was sent, which may have ended their lease already
+	sent map[civil.Date]bool // open partitions whose record was sent, which may have ended their lease already
 
-	working map[string]bool // the months in which nothing is committed yet
-	allPut  func()          // see WithPut; nil: nobody asks
+	working map[string]bool // the months in which nothing has been committed yet
+	allPut  func()          // see WithPut; may be nil
 }
 
 // A HeldError says which run has leased a partition.
 type HeldError struct {
 	Unit, Run string
 	Until     time.Time     // when the lease ends, by the store's clock, unless it is renewed
-	Free      time.Duration // until then
+	Free      time.Duration // time left until then
 }
 
 func (e *HeldError) Error() string {
@@ -58,9 +58,9 @@ func (e *HeldError) Error() string {
 		e.Free.Round(time.Second))
 }
 
-// Begin leases partitions for a unit of a run, all or none of them, in one swap a month. The table
+// Begin leases partitions for a unit of a run, either all or none, in one swap a month. The table
 // then has the records that the unit is to replace, as they were in that swap. When another run has
-// leased one of them, the error is a *HeldError.
+// leased one of the partitions, the error is a *HeldError.
 func (t *Table) Begin(ctx context.Context, run string, partitions []civil.Date) (*Lease, error) {
 	l := &Lease{table: t, run: run, token: rand.Text(), open: map[civil.Date]bool{}, sent: map[civil.Date]bool{},
 		working: map[string]bool{}}
@@ -68,13 +68,13 @@ func (t *Table) Begin(ctx context.Context, run string, partitions []civil.Date) 
 		l.open[p] = false
 	}
 	l.Renewal = t.ledger.NewRenewal(ctx, t.name, l.renewAll)
-	// What was begun isn't cut short when ctx ends: a lease that its maker doesn't know of would
-	// hold others up until it is over.
+	// The swaps aren't interrupted when ctx ends, because a lease that its maker doesn't know of
+	// would hold others up until it expires.
 	whole, done := outliving(ctx, 3*time.Second)
 	defer done()
 	for _, name := range l.months() {
 		err := l.swap(whole, name, l.take)
-		if held := (*HeldError)(nil); errors.As(err, &held) { // by a document that may have been read long ago
+		if held := (*HeldError)(nil); errors.As(err, &held) { // the document may be old, so it is read again
 			if err = t.load(whole, name); err == nil {
 				err = l.swap(whole, name, l.take)
 			}
@@ -88,14 +88,14 @@ func (t *Table) Begin(ctx context.Context, run string, partitions []civil.Date) 
 	return l, nil
 }
 
-// outliving gives a context that ends some time after ctx does.
+// outliving returns a context that ends the given time after ctx does.
 func outliving(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(by, cancel) })
 	return longer, func() { stop(); cancel() }
 }
 
-// months are those of the partitions that are open.
+// months returns the months of the open partitions.
 func (l *Lease) months() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *Lease) months() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// openIn gives the open partitions of a month, ascending.
+// openIn returns the open partitions of a month, ascending.
 func (l *Lease) openIn(name string) []civil.Date {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,9 +115,10 @@ func (l *Lease) openIn(name string) []civil.Date {
 	return slices.DeleteFunc(open, func(p civil.Date) bool { return !within(p) })
 }
 
-// swap changes the leases of a month, by the store's time. This process knows it by the last answer
-// and its own monotonic clock, which may have stood still in sleep; where the answer to the swap
-// shows that, the leases are written once more, or they would be over already.
+// swap changes the leases of a month, given the store's time. That time is computed from the last
+// answer and this process's monotonic clock, which may stand still while the machine sleeps. If the
+// answer to the swap shows that it did, the leases are written once more, because they would expire
+// too early.
 func (l *Lease) swap(ctx context.Context, name string, change func(map[civil.Date]lease, []civil.Date,
 	time.Time) error) error {
 	t := l.table
@@ -144,8 +145,8 @@ func (l *Lease) swap(ctx context.Context, name string, change func(map[civil.Dat
 	return err
 }
 
-// take leases partitions. It is told again of a swap whose answer was lost, and then finds its own
-// token.
+// take leases partitions. It is called again after a swap whose answer was lost, and then finds its
+// own token.
 func (l *Lease) take(leases map[civil.Date]lease, open []civil.Date, now time.Time) error {
 	t := l.table
 	for _, p := range open {
@@ -163,7 +164,7 @@ func (l *Lease) take(leases map[civil.Date]lease, open []civil.Date, now time.Ti
 	return nil
 }
 
-// after returns the tokens of Earlier and one more.
+// after returns the tokens of Earlier, with token added.
 func (l lease) after(token string) []string {
 	if slices.Contains(l.Earlier, token) {
 		return l.Earlier
@@ -181,7 +182,8 @@ func (l *Lease) renewAll(ctx context.Context) error {
 	return nil
 }
 
-// renew renews what is open. The error is ErrLost when another run has taken some of it over.
+// renew renews the leases of the open partitions. The error is ErrLost when another run has taken
+// one of them over.
 func (l *Lease) renew(leases map[civil.Date]lease, open []civil.Date, now time.Time) error {
 	for _, p := range open {
 		had := leases[p]
@@ -197,13 +199,15 @@ func (l *Lease) renew(leases map[civil.Date]lease, open []civil.Date, now time.T
 	return nil
 }
 
+// overtaken returns the error for a partition that another run has taken over.
 func (l *Lease) overtaken(p civil.Date) error {
 	return fmt.Errorf("%s/%s: another run has taken it over: %w", l.table.name, p, ErrLost)
 }
 
-// giveBack ends the lease of what is open. A partition stays in doubt when it was in doubt before,
-// or when something may have been put: also when another run has leased it meanwhile, whose rows
-// that put may have replaced.
+// giveBack ends the leases of the open partitions. A partition stays in doubt
+//   - if it was in doubt before, or
+//   - if something may have been put, even when another run has leased the partition meanwhile,
+//     because the put may have replaced that run's rows.
 func (l *Lease) giveBack(leases map[civil.Date]lease, open []civil.Date, _ time.Time) error {
 	changed := false
 	for _, p := range open {
@@ -231,11 +235,11 @@ func (l *Lease) giveBack(leases map[civil.Date]lease, open []civil.Date, _ time.
 	return nil
 }
 
-// Putting says that something of a partition is about to be put: until it is recorded, the
-// partition is in doubt.
+// Putting notes that something of a partition is about to be put. Until the partition is recorded,
+// it is in doubt.
 func (l *Lease) Putting(p civil.Date) { l.set(p, true) }
 
-// Unput says that the put is known to have changed nothing.
+// Unput notes that the put is known to have changed nothing.
 func (l *Lease) Unput(p civil.Date) { l.set(p, false) }
 
 func (l *Lease) set(p civil.Date, put bool) {
@@ -246,35 +250,37 @@ func (l *Lease) set(p civil.Date, put bool) {
 	}
 }
 
+// put reports whether something of a partition may have been put.
 func (l *Lease) put(p civil.Date) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open[p]
 }
 
-// record says that the record of a partition is about to be sent.
+// record notes that the record of a partition is about to be sent.
 func (l *Lease) record(p civil.Date) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sent[p] = true
 }
 
-// recording tells whether a record was sent. Who recorded nothing finds that out by the record's
-// own answer.
+// recording reports whether a record of the partition was sent. Whether it took effect is known
+// from the answer to that record.
 func (l *Lease) recording(p civil.Date) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sent[p]
 }
 
-// recorded says that a partition is recorded, and its lease over.
+// recorded notes that a partition is recorded, which has ended its lease.
 func (l *Lease) recorded(p civil.Date) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, p)
 }
 
-// End gives back what isn't recorded, so that others needn't wait for the end of the lease.
+// End gives back the leases of partitions that aren't recorded, so that others needn't wait until
+// they expire.
 func (l *Lease) End(ctx context.Context) error {
 	l.Stop()
 	defer l.Lose(nil)
@@ -292,14 +298,14 @@ func (l *Lease) End(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Token returns the random name of this lease, which no other has.
+// Token returns the random, unique name of this lease.
 func (l *Lease) Token() string { return l.token }
 
-// Earlier returns the tokens of a partition's earlier leases under which something may be put yet,
-// although their runs have lost it.
+// Earlier returns the tokens of a partition's earlier leases. Their runs have lost the partition,
+// but may still put something.
 func (l *Lease) Earlier(p civil.Date) []string { return l.table.leaseOf(p).Earlier }
 
-// Check reads the months again and tells whether other runs have taken anything over.
+// Check reads the months again. The error is ErrLost if another run has taken over a partition.
 func (l *Lease) Check(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, name := range l.months() {
@@ -318,8 +324,8 @@ func (l *Lease) Check(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Holders says which partitions a run works on now, and which run that is, as far as the table was
-// read. It is for people to look at.
+// Holders returns the partitions on which runs work now, with the IDs of these runs, as of the last
+// read of the table. It is meant for display.
 func (t *Table) Holders() map[civil.Date]string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -332,8 +338,8 @@ func (t *Table) Holders() map[civil.Date]string {
 	return held
 }
 
-// Leased tells whether a run works on a partition now, as far as the table was read: what the sinks
-// hold of it may be on no record yet.
+// Leased reports whether a run works on a partition now, as of the last read of the table. The
+// sinks may then hold something that isn't recorded yet.
 func (t *Table) Leased(p civil.Date) bool {
 	return t.ledger.store.Time().Before(t.leaseOf(p).Until)
 }
@@ -344,8 +350,8 @@ func (t *Table) leaseOf(p civil.Date) lease {
 	return t.leases[p]
 }
 
-// view is a partition's record. Of one in doubt it says so: all else is of the record that was the
-// last, if there was one.
+// view returns a partition's record. For a partition in doubt, the record says so, and the rest is
+// taken from the last record, if there is one.
 func (t *Table) view(p civil.Date, now time.Time) (Record, bool) {
 	e, recorded := t.entries[p]
 	if l, leased := t.leases[p]; leased && (l.Doubt || !now.Before(l.Until)) {
@@ -355,7 +361,8 @@ func (t *Table) view(p civil.Date, now time.Time) (Record, bool) {
 	return e, recorded
 }
 
-// Recorded is the record of a partition as it was written, be it in doubt or not.
+// Recorded returns the record of a partition as it was written, whether or not the partition is in
+// doubt.
 func (t *Table) Recorded(p civil.Date) (Record, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

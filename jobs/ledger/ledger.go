@@ -1,5 +1,6 @@
-// Package ledger is the durable record of what was fetched, by whom, and when. Without it a crash,
-// or a second process, would lose days or fetch them twice, because nobody would know what is done.
+// Package ledger is the durable record of what was fetched, by which run, and when. Without it, a
+// crash or a second process would lose days or fetch them twice, because nothing would say what is
+// done.
 //
 // A ledger lives in a bucket, or in a folder. It has no lock server: the store's conditional writes
 // decide which of several writers wins.
@@ -14,15 +15,15 @@
 //	  └──────────────┘                 ▼        ▼
 //	                         the lease is over: in doubt, and due
 //
-// A document is replaced whole, on the condition of the version that was read. Leases only save
-// work. What keeps data safe are the conditions of each put (package partition), and that a record
-// is written only under a lease that holds, on top of the record that was there when it began:
-// whoever is late loses, whatever clocks, leases and networks did. Folder model has the protocol
-// for TLC, and folder simulation runs it against stores, clocks and processes that fail. The README
-// of package jobs has the format, object by object.
+// A document is replaced as a whole, on the condition that it still has the version that was read.
+// Leases only save work. Data is kept safe by the conditions of each put (package partition), and
+// by the rule that a record is written only under a valid lease and directly after the record that
+// existed when the lease began. A late writer therefore loses, whatever clocks, leases and networks
+// did. Folder model has the protocol for TLC, and folder simulation runs it against stores, clocks
+// and processes that fail. The README of package jobs has the format, object by object.
 //
-// The record that a newer one replaces goes into history in the same write. Planning reads an
-// index, which is a copy of all records.
+// A record that is replaced moves into history in the same write. Planning reads an index, which is
+// a copy of all newest records.
 package ledger
 
 import (
@@ -61,38 +62,38 @@ type Ledger struct {
 	lease time.Duration
 	task  string
 
-	history, unindexed int // as Options has them
+	history, unindexed int // see Options
 
 	months sync.Map // the documents of runs, by key
 }
 
-// Options say where the ledger is.
+// Options say where the ledger is, and how it is kept.
 type Options struct {
 	Store *bucket.Bucket
 	URL   string // for messages, without secrets; empty: the bucket's own
 
 	// Clock reads two clocks: the wall clock, which people set, and how long this process has been
-	// running, which may stand still while the machine sleeps. A lease goes by the one that shows
-	// more time. Nil: the machine's own clocks.
+	// running, which may stand still while the machine sleeps. Leases use the one by which more
+	// time has passed. Nil: the machine's own clocks.
 	Clock func() (wall time.Time, running time.Duration)
 
-	// Lease is how long a lease lasts that isn't renewed. 0: two minutes.
+	// Lease is how long a lease lasts unless it is renewed. 0: two minutes.
 	Lease time.Duration
 
-	// Task is what the platform calls this process's task of an execution, whichever attempt it is;
-	// empty: it has none.
+	// Task is the platform's name for this process's task of an execution, which is the same for
+	// each attempt; empty: it has none.
 	Task string
 
 	// KeepHistory is how long history is kept, by the store's clock. 0: for ever.
 	KeepHistory time.Duration
 
-	// History is how many bytes of history a month keeps in its document, and Unindexed how many
-	// months may have changed since the index was written: each takes a plan one call. 0: 256 KiB,
-	// and 2.
+	// History is how many bytes of history a month keeps in its document. Unindexed is how many
+	// months may have changed since the index was written; a plan makes one call for each of them.
+	// 0: 256 KiB, and 2.
 	History, Unindexed int
 }
 
-// Open makes a ledger of a bucket. The bucket belongs to it from then on, and Close closes it.
+// Open returns a ledger in a bucket. The ledger owns the bucket from then on, and Close closes it.
 func Open(o Options) *Ledger {
 	l := &Ledger{store: o.Store, url: strings.TrimSuffix(cmp.Or(o.URL, o.Store.URL()), "/"), clock: o.Clock,
 		keep: o.KeepHistory, lease: cmp.Or(o.Lease, 2*time.Minute), task: o.Task}
@@ -110,15 +111,15 @@ func Open(o Options) *Ledger {
 // Close closes the bucket.
 func (l *Ledger) Close() error { return l.store.Close() }
 
-// Lease is how long a lease lasts that isn't renewed.
+// Lease returns how long a lease lasts unless it is renewed.
 func (l *Ledger) Lease() time.Duration { return l.lease }
 
-// Task is what the platform calls this process's task; empty: it has none.
+// Task returns the platform's name for this process's task; "" if it has none.
 func (l *Ledger) Task() string { return l.task }
 
 func (l *Ledger) location(key string) string { return l.url + "/" + key }
 
-// Errors that callers tell apart.
+// Errors that callers distinguish.
 var (
 	// ErrRefused: the config and the ledger contradict each other; nothing was asked or written.
 	ErrRefused = errors.New("refused")
@@ -129,11 +130,11 @@ var (
 	ErrLost = errors.New("lease lost")
 )
 
-// ErrUnsafe says that the ledger's store doesn't look at conditions, so that two runs can't be kept
-// apart on it.
+// ErrUnsafe says that the ledger's store doesn't check conditions, so that two runs could overwrite
+// each other's work.
 var ErrUnsafe = bucket.ErrUnsafe
 
-// drop deletes objects that may be gone already.
+// drop deletes objects. Some of them may not exist any more.
 func (l *Ledger) drop(ctx context.Context, keys ...string) error {
 	if err := l.store.Delete(ctx, keys...); err != nil {
 		return fmt.Errorf("%w: %w", ErrBucket, err)
@@ -149,8 +150,8 @@ func (l *Ledger) Probe(ctx context.Context) error {
 	return nil
 }
 
-// Reach reads as little of the ledger's bucket as shows that it answers: one name of a listing,
-// because a missing object looks the same as one of a missing bucket.
+// Reach checks that the ledger's bucket answers, by listing one name. Reading an object wouldn't
+// do, because a missing object looks the same as a missing bucket.
 func (l *Ledger) Reach(ctx context.Context) (err error) {
 	if dir := l.store.Dir(); dir != "" {
 		_, err = os.ReadDir(dir)
@@ -163,7 +164,7 @@ func (l *Ledger) Reach(ctx context.Context) (err error) {
 	return nil
 }
 
-// Clock is the time by the clock of the ledger's store. It answers false for a folder, which has
+// Clock returns the time by the clock of the ledger's store. known is false for a folder, which has
 // only this machine's clock.
 func (l *Ledger) Clock(ctx context.Context) (now time.Time, known bool, err error) {
 	return l.store.Now(ctx)

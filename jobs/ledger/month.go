@@ -9,35 +9,35 @@ import (
 	"cloud.google.com/go/civil"
 )
 
-// A month is the document of the partitions of a table that begin in one month,
-// tables/{table}/months/{month}.json. It is all that is known of them: a plan reads their records,
-// and what they were before.
+// A month is the document of a table's partitions that begin in one month,
+// tables/{table}/months/{month}.json. It has all that is known of them: a plan reads their newest
+// records, and the history has the replaced ones.
 type month struct {
 	section
-	// What its records replaced, as far as history keeps it, ascending by partition and number.
+	// History has the replaced records, as far as they are kept, ascending by partition and number.
 	History records `json:"history,omitempty"`
 
-	// Derived are the rows that say how the partitions of this month are, in other tables, by the
-	// names of these. They have no history.
+	// Derived has the sections that tables derived from this one have for this month, by the kind
+	// of the table (see Table.Derived). They have no history.
 	Derived map[string]*section `json:"derived,omitempty"`
 
-	// Older names objects with history that the document had no room for, ascending by the time of
-	// the last line.
+	// Older names the objects with history for which the document had no room, ascending by the
+	// time of their last record.
 	Older []string `json:"older,omitempty"`
 
-	Shapes map[string]Shape `json:"shapes"`           // that records and history name, by ID
+	Shapes map[string]Shape `json:"shapes"`           // the shapes that records and history name, by ID
 	Scopes map[string]Scope `json:"scopes,omitempty"` // likewise
 }
 
-// A section is the part of a month that is one table's own.
+// A section is the part of a month that belongs to one table.
 type section struct {
-	Records records `json:"records"` // the newest of each partition, ascending
-	// Of the partitions that somebody works on, or that are in doubt.
+	Records records `json:"records"` // the newest record of each partition, ascending
+	// Leases are those of partitions that a run works on, or that are in doubt.
 	Leases map[civil.Date]lease `json:"leases,omitempty"`
 }
 
-// sectionOf gives the section of a derived table, an empty one before it is written, or under an
-// empty name that of the table itself.
+// sectionOf returns the section of a derived table, which is created if it is missing, or, for an
+// empty name, the section of the table itself.
 func (m *month) sectionOf(derived string) *section {
 	if derived == "" {
 		return &m.section
@@ -51,19 +51,19 @@ func (m *month) sectionOf(derived string) *section {
 	return m.Derived[derived]
 }
 
-// monthOf names the month in which a partition begins.
+// monthOf returns the name of the month in which a partition begins.
 func monthOf(partition civil.Date) string { return partition.String()[:len("2006-01")] }
 
-// begins gives a function that tells whether a partition begins in a month.
+// begins returns a function that reports whether a partition begins in a month.
 func begins(name string) func(partition civil.Date) bool {
-	first, _ := civil.ParseDate(name + "-01") // of a name that is no month it is a date that no partition has
+	first, _ := civil.ParseDate(name + "-01") // if the name is no month, this is a date that no partition has
 	return func(p civil.Date) bool { return p.Year == first.Year && p.Month == first.Month }
 }
 
 func (d *documents) monthKey(name string) string { return d.prefix("months") + name + ".json" }
 
-// ready makes a document ready for a change. One that was read before has shapes, be they none:
-// without them it is gone, and not new.
+// ready prepares a document for a change. A stored document always has Shapes, even if the map is
+// empty. If it has none and was read before, it isn't new but has vanished, which is an error.
 func (t *Table) ready(name string, m *month) error {
 	if m.Shapes == nil {
 		if t.has(name) {
@@ -74,9 +74,10 @@ func (t *Table) ready(name string, m *month) error {
 	return nil
 }
 
-// commit sets records on top of those that they were made on, under a lease that holds, and gives
-// those that aren't: another process has recorded their partitions meanwhile, or leased them. The
-// replaced ones go into history. Without a token nobody's lease is looked at.
+// commit stores records and moves the replaced ones into history. It leaves out, and returns, the
+// partitions that were lost: those whose newest record isn't the one numbered After, because
+// another process has recorded them meanwhile, and those that another process has leased. With an
+// empty token, leases aren't checked.
 func (m *month) commit(derived string, list []Record, token string, shapes map[string]Shape,
 	scopes map[string]Scope) (lost []civil.Date) {
 	s := m.sectionOf(derived)
@@ -99,7 +100,7 @@ func (m *month) commit(derived string, list []Record, token string, shapes map[s
 			s.Records = slices.Insert(s.Records, at, e)
 		}
 		if l := s.Leases[e.Partition]; token != "" && !e.Doubt && l.Late {
-			l.Until = time.Time{} // it is over, and the partition in doubt
+			l.Until = time.Time{} // the lease is over, and the partition in doubt
 			s.Leases[e.Partition] = l
 		} else if token != "" && !e.Doubt {
 			delete(s.Leases, e.Partition)
@@ -115,7 +116,7 @@ func (m *month) commit(derived string, list []Record, token string, shapes map[s
 	return lost
 }
 
-// keep puts a record that is replaced into history.
+// keep moves a replaced record into history.
 func (m *month) keep(replaced, by Record) {
 	from, _ := slices.BinarySearchFunc(m.History, replaced, samePartition)
 	until := from
@@ -126,15 +127,15 @@ func (m *month) keep(replaced, by Record) {
 	m.History = slices.Replace(m.History, from, until, past(chain)...)
 }
 
-// has tells whether a record is the newest of its partition, or was.
+// has reports whether a record is, or was, the newest of its partition.
 func (m *month) has(derived string, e Record) bool {
 	is := func(o Record) bool { return o.Partition == e.Partition && o.Seq == e.Seq && same(o, e) }
 	return slices.ContainsFunc(m.sectionOf(derived).Records, is) || derived == "" && slices.ContainsFunc(m.History, is)
 }
 
-// hides tells whether a record may have been committed, and nothing says so here: others were
-// committed on top, and history keeps not every fetch that brought the same, nor all in the month's
-// document.
+// hides reports whether a record may have been committed without a trace here: newer ones were
+// committed after it, and history doesn't keep every fetch of the same content, nor all of its
+// records in the month's document.
 func (m *month) hides(derived string, e Record) bool {
 	s := m.sectionOf(derived)
 	at, there := slices.BinarySearchFunc(s.Records, e, samePartition)
@@ -142,7 +143,7 @@ func (m *month) hides(derived string, e Record) bool {
 	return there && s.Records[at].Seq > e.Seq && (derived != "" || !numbered)
 }
 
-// prune drops shapes and scopes that nothing in the document names.
+// prune drops shapes and scopes that no record in the document names.
 func (m *month) prune() {
 	named := map[string]bool{}
 	lists := []records{m.Records, m.History}
@@ -156,7 +157,7 @@ func (m *month) prune() {
 	maps.DeleteFunc(m.Scopes, func(id string, _ Scope) bool { return !named[id] })
 }
 
-// oldest is the time of the first line of history; zero: there is none.
+// oldest returns the time of the oldest record in the history; zero if the history is empty.
 func (m *month) oldest() (oldest time.Time) {
 	for _, e := range m.History {
 		if at := e.happened(); oldest.IsZero() || at.Before(oldest) {
@@ -166,15 +167,16 @@ func (m *month) oldest() (oldest time.Time) {
 	return oldest
 }
 
-// drop takes lines out of the history.
+// drop removes records from the history.
 func (m *month) drop(over func(Record) bool) {
 	m.History = slices.DeleteFunc(m.History, over)
 	m.prune()
 }
 
-// past gives those records of a chain that history keeps: all but the newest, and fetches in the
-// middle of several that brought the same content. The first of those says why and by whom it was
-// brought, and the last how long it was there. Those with an event stay.
+// past returns those records of a chain that history keeps. It drops
+//   - the newest record, and
+//   - of several fetches in a row with the same content, those in the middle that have no event.
+//     The first says why and by which run the content came, and the last says how long it stayed.
 func past(chain []Record) (kept []Record) {
 	newest := chain[len(chain)-1].Seq
 	for i, e := range chain {
@@ -190,11 +192,13 @@ func past(chain []Record) (kept []Record) {
 	return kept
 }
 
-// sameContent tells whether two records of a partition vouch for the same rows.
+// sameContent reports whether two records of a partition stand for the same rows.
 func sameContent(a, b Record) bool {
 	return a.Hash == b.Hash && a.Rows == b.Rows && a.Shape == b.Shape && a.State == b.State
 }
 
+// byPartition orders records by partition and number.
 func byPartition(a, b Record) int { return cmp.Or(samePartition(a, b), a.Seq-b.Seq) }
 
+// samePartition orders records by partition alone.
 func samePartition(a, b Record) int { return a.Partition.Compare(b.Partition) }

@@ -9,21 +9,21 @@ import (
 
 func checksum(b []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(b)) }
 
-// A versionError is an object of another version than this program reads.
+// A versionError says that an object has another version than this program reads.
 type versionError struct{ version, reads int }
 
 func (e *versionError) Error() string {
 	return fmt.Sprintf("it is of version %d, and this program reads version %d", e.version, e.reads)
 }
 
-// A DamagedError is a ledger object that can't be trusted.
+// A DamagedError says that a ledger object can't be trusted.
 type DamagedError struct {
 	Location string // where a person finds it
 	Err      error
-	Gone     bool   // it isn't there at all
-	With     string // what is to be deleted together with it, because that names it, or is named by it
-	Cost     string // of deleting it; empty: what it recorded counts as missing and is fetched again
-	Lacks    string // of what says only what was: what is lacking once it is deleted, because nothing is fetched again
+	Gone     bool   // the object is missing
+	With     string // what must be deleted together with it, because one of them names the other
+	Cost     string // what deleting it would do; empty: what it recorded counts as missing and is fetched again
+	Lacks    string // for an object that only reports: what is lacking without it, as nothing is fetched again
 }
 
 func (e *DamagedError) Error() string {

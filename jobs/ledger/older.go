@@ -15,20 +15,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// mostHistory is how many bytes of history a month keeps in its document. A table by the hour that
-// is fetched each hour has megabytes of it, and each commit writes the document whole.
+// mostHistory is how many bytes of history a month keeps in its document by default. A table by the
+// hour that is fetched each hour has megabytes of history, and each commit writes the whole
+// document.
 var mostHistory = 256 << 10
 
-// An older is an object of history that a month had no room for. It is created once, under a name
-// that is used once, and counts from when the month names it. The name tells the day of its last
-// line.
+// An older is an object with history for which a month had no room. It is created once, under a
+// unique name, and is valid once the month names it. Its name contains the day of its last record.
 type older struct {
 	Lines  records          `json:"lines"`
 	Shapes map[string]Shape `json:"shapes"`
 }
 
 // archive moves the history of a month into an object of its own when there is too much of it. The
-// object is there before the month names it, and the month loses its lines in the same swap.
+// object is written before the month names it, and the month drops those records in the same swap.
 func (t *Table) archive(ctx context.Context, name string, d *Document[month]) error {
 	m, size := d.Last(), d.Size()
 	lines := m.History
@@ -54,7 +54,7 @@ func (t *Table) archive(ctx context.Context, name string, d *Document[month]) er
 		Apply: func(m *month) error {
 			had := len(m.History)
 			if m.drop(func(e Record) bool { return moved[lineID(e)] }); had-len(m.History) < len(moved) {
-				return errMoved // some of them, so that they would be in two objects
+				return errMoved // another process has moved some of them, and they would be in two objects
 			}
 			m.Older = append(m.Older, key)
 			return nil
@@ -69,10 +69,11 @@ func (t *Table) archive(ctx context.Context, name string, d *Document[month]) er
 
 var errMoved = errors.New("another process has moved the history")
 
+// lineID returns a key for a record within a table.
 func lineID(e Record) string { return fmt.Sprint(e.Partition, " ", e.Seq) }
 
-// readOlder reads the lines of the objects that a month names. One that can't be read is damage of
-// the month: without it, who asks for the history would take what is left for all that there was.
+// readOlder reads the records in the objects that a month names. If one of them can't be read, the
+// month counts as damaged, because a reader would otherwise take the rest for the whole history.
 func (t *Table) readOlder(ctx context.Context, name string, keys []string) ([]Record, error) {
 	read := make([]older, len(keys))
 	g, ctx := errgroup.WithContext(ctx)
@@ -104,7 +105,7 @@ func (t *Table) readOlder(ctx context.Context, name string, keys []string) ([]Re
 	return lines, err
 }
 
-// forget drops what is older than history is kept, by the store's clock.
+// forget drops history that is older than Options.KeepHistory, by the store's clock.
 func (t *Table) forget(ctx context.Context) error {
 	if t.ledger.keep == 0 {
 		return nil
@@ -153,13 +154,13 @@ func (t *Table) forget(ctx context.Context) error {
 	return nil
 }
 
-// endOf is the end of the day of the last line of an object of history.
+// endOf returns the end of the day of the last record in an object of history.
 func endOf(key string) time.Time {
 	_, rest, _ := strings.Cut(path.Base(key), ".")
 	day, _, _ := strings.Cut(rest, ".")
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {
-		return time.Now() // nothing of ours
+		return time.Now() // a foreign name; the object isn't old
 	}
 	return at.AddDate(0, 0, 1)
 }

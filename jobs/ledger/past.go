@@ -12,19 +12,19 @@ import (
 type runMonth struct {
 	Runs []Run `json:"runs"` // ascending by ID
 
-	// Success is when each job last ended a run without a failure. A month begins with what the
-	// months before it have. A run that began in one month and ends in the next notes its success
-	// in its own, when the next may have begun already. So readers, and whoever begins a month,
-	// take the latest of the two newest months: that needs no second write, and no run takes a
-	// month.
+	// Success is when each job last ended a run without a failure. A month starts with the times of
+	// the months before. A run that begins in one month and ends in the next notes its success in
+	// its own month, when the next may have been started already. So readers, and the run that
+	// starts a month, use the later time of the two newest months: that needs no second write, and
+	// no run lasts a month.
 	Success map[string]time.Time `json:"success,omitempty"`
 
 	Idle    Idle `json:"idle,omitzero"`
-	Dropped int  `json:"dropped,omitempty"` // the oldest runs, because the document had no room for them
+	Dropped int  `json:"dropped,omitempty"` // number of old runs dropped, because the document had no room
 }
 
-// Idle counts runs in which nothing was done. The last one of each job is a record like others
-// until the job has run again.
+// Idle counts runs in which nothing was done. The last run of each job isn't counted but kept as a
+// record until the job has run again.
 type Idle struct {
 	Runs int       `json:"runs"`
 	Last time.Time `json:"last"` // when the last one of them ended
@@ -38,23 +38,24 @@ func (i *Idle) add(o Idle) {
 }
 
 const (
-	// keyOfRuns is the key of the document of a month, as a layout of package time.
+	// keyOfRuns is the key of a month's document, as a layout of package time.
 	keyOfRuns = "runs/2006-01.json"
-	// keepRuns is for how many days the ledger keeps runs, and one more for those that went on into
-	// the next month.
+	// keepRuns is for how many days the ledger keeps runs: 90, and one more for runs that went on
+	// into the next month.
 	keepRuns = 90 + 1
-	// mostOfRuns is how many bytes of JSON a month has before the older half of its runs is
-	// dropped. Compressed they are less than a fifth.
+	// mostOfRuns is how many bytes of JSON a month may have before the older half of its runs is
+	// dropped. Compressed, that is less than a fifth.
 	mostOfRuns = 4 << 20
 )
 
-// find gives the place of a run; negative: it isn't there.
+// find returns the index of a run, or a negative number if there is none.
 func (m *runMonth) find(id string) int {
 	return slices.IndexFunc(m.Runs, func(r Run) bool { return r.ID == id })
 }
 
-// save sets the record of a run. Nothing is dropped that is the newest run, or the last one of a
-// job, which tells what is wrong with it.
+// save stores the record of a run. before has earlier successes by job; full says that the older
+// half of the runs must be dropped. The newest run, and the last one of each job, which shows the
+// state of the job, are always kept.
 func (m *runMonth) save(r Run, before map[string]time.Time, full bool) {
 	if m.Success == nil {
 		m.Success = map[string]time.Time{}
@@ -88,7 +89,7 @@ func (m *runMonth) save(r Run, before map[string]time.Time, full bool) {
 	}
 }
 
-// latest takes those times into all that are later than what it has.
+// latest copies from more to all the times that are later.
 func latest(all, more map[string]time.Time) {
 	for job, at := range more {
 		if at.After(all[job]) {
@@ -97,7 +98,7 @@ func latest(all, more map[string]time.Time) {
 	}
 }
 
-// runsOf is the document of a month's runs. A process has one of each month.
+// runsOf returns the document of a month's runs. A process has one document for each month.
 func (l *Ledger) runsOf(key string) *Document[runMonth] {
 	d := NewDocument[runMonth](l, key, "")
 	d.damage.Lacks = "the runs of that month are then on record nowhere, and no table changes"
@@ -105,20 +106,20 @@ func (l *Ledger) runsOf(key string) *Document[runMonth] {
 	return known.(*Document[runMonth]) //nolint:forcetypeassert // nothing else is stored
 }
 
-// A Past is what the ledger remembers of runs.
+// A Past is what the ledger knows of runs.
 type Past struct {
 	Runs    []Run                // the last ones, the newest first
-	Success map[string]time.Time // by job: when it last ended a run without a failure
-	Idle    Idle                 // of the months that were read
+	Success map[string]time.Time // by job: the time when it last ended a run without a failure
+	Idle    Idle                 // sum over the months that were read
 	Dropped int                  // likewise
 	Since   time.Time            // when the oldest month that was read begins
 	Damaged []error              // months that are left out, each a *DamagedError
-	months  []time.Time          // all that there are
+	months  []time.Time          // all months with runs, the newest first
 }
 
-// Past reads the newest n runs, and the last success of every job: one listing, and the two newest
-// months, or as many as have n runs. Months that this process knows as they are listed aren't read
-// again.
+// Past reads the newest n runs, and the last success of every job. It takes one listing, and reads
+// the two newest months, or as many as have n runs. Months whose listed version this process
+// already has aren't read again.
 func (l *Ledger) Past(ctx context.Context, n int) (p Past, err error) {
 	p.Success = map[string]time.Time{}
 	objects, err := l.Objects(ctx, "runs/")
@@ -156,7 +157,7 @@ func (l *Ledger) Past(ctx context.Context, n int) (p Past, err error) {
 	return p, err
 }
 
-// endedBy are the keys of the months that were over at a moment.
+// endedBy returns the keys of the months that were over at a moment.
 func (p Past) endedBy(at time.Time) (keys []string) {
 	for _, month := range p.months {
 		if month.AddDate(0, 1, 0).Before(at) {
@@ -166,8 +167,8 @@ func (p Past) endedBy(at time.Time) (keys []string) {
 	return keys
 }
 
-// LastSuccess is when a job last ended a run without a failure, as far as this process knows: a run
-// reads all when it begins. Zero: never.
+// LastSuccess returns when a job last ended a run without a failure, as far as this process knows;
+// zero if never. A run reads these times when it begins.
 func (l *Ledger) LastSuccess(job string) time.Time {
 	last := map[string]time.Time{}
 	for _, d := range l.months.Range {
@@ -177,7 +178,8 @@ func (l *Ledger) LastSuccess(job string) time.Time {
 	return last[job]
 }
 
-// Last is the newest run that had a job, and what came of the job in it; nil when none is known.
+// Last returns the newest run that included a job, and the job's result in it; nil when none is
+// known.
 func (p Past) Last(job string) (*Run, *Result) {
 	for i, run := range p.Runs {
 		if at := slices.IndexFunc(run.Results, func(r Result) bool { return r.Job == job }); at >= 0 {
@@ -187,7 +189,7 @@ func (p Past) Last(job string) (*Run, *Result) {
 	return nil, nil
 }
 
-// SuccessOf is when a job last ended a run without a failure; nil: never.
+// SuccessOf returns when a job last ended a run without a failure; nil if never.
 func (p Past) SuccessOf(job string) *time.Time {
 	if at, known := p.Success[job]; known {
 		return &at

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Renewal renews a lease three times in its length, and knows by this process's own clocks
-// whether the lease lasts. It is safe for concurrent use.
+// A Renewal renews a lease three times within the lease's length. By this process's own clocks it
+// knows whether the lease still lasts. It is safe for concurrent use.
 type Renewal struct {
 	ledger *Ledger
 	name   string
@@ -24,9 +24,9 @@ type Renewal struct {
 	stopped chan struct{}
 }
 
-// NewRenewal is for a lease that is about to be taken, whose length begins now. Renew writes it
-// anew; when its error is ErrLost, the lease is another's, and after any other error it is tried
-// again.
+// NewRenewal returns the renewal of a lease that is about to be taken, whose length counts from
+// now. renew writes the lease anew. If its error is ErrLost, another run has the lease; after any
+// other error it is tried again.
 func (l *Ledger) NewRenewal(ctx context.Context, name string, renew func(context.Context) error) *Renewal {
 	r := &Renewal{ledger: l, name: name, renew: renew, renewed: l.instant(), stop: func() {}}
 	r.ctx, r.lose = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -40,18 +40,18 @@ func (r *Renewal) Start() {
 	go r.keepAlive(beat)
 }
 
-// Stop renews it no more.
+// Stop ends the renewing.
 func (r *Renewal) Stop() {
 	if r.stop(); r.stopped != nil {
 		<-r.stopped
 	}
 }
 
-// Lose ends the lease for this process: it is another's, or was given back.
+// Lose ends the lease for this process, because another run has it, or it was given back.
 func (r *Renewal) Lose(why error) { r.lose(why) }
 
-// left is how long the lease still lasts by this process's clocks, less a tenth of it for clocks
-// that drift apart.
+// left returns how long the lease still lasts by this process's clocks. A tenth of its length is
+// subtracted, because clocks drift apart.
 func (r *Renewal) left() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,8 +59,8 @@ func (r *Renewal) left() time.Duration {
 	return long - long/10 - r.ledger.instant().since(r.renewed)
 }
 
-// keepAlive reads the clocks more often than it renews the lease, because a timer stands still
-// while the machine sleeps.
+// keepAlive renews the lease until the context ends. It reads the clocks more often than it renews,
+// because a timer stands still while the machine sleeps.
 func (r *Renewal) keepAlive(ctx context.Context) {
 	defer close(r.stopped)
 	tick := time.NewTicker(r.ledger.lease / 3)
@@ -85,12 +85,12 @@ func (r *Renewal) keepAlive(ctx context.Context) {
 	}
 }
 
-// beat renews the lease once. A failure does no harm until the lease ends; what another run has
-// taken over is lost at once, whatever the clocks say.
+// beat renews the lease once. A failure does no harm until the lease expires. If another run has
+// taken it over, it is lost at once, whatever the clocks say.
 func (r *Renewal) beat(ctx context.Context) {
 	start, left := r.ledger.instant(), r.left()
 	if left <= 0 {
-		return // stopped or suspended for too long: it may be another's by now
+		return // suspended for too long: another run may have the lease by now
 	}
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
@@ -106,8 +106,9 @@ func (r *Renewal) beat(ctx context.Context) {
 	r.renewed = start
 }
 
-// Leased returns nil while the lease lasts by this process's own clocks. It sends no request, so
-// that a process that was suspended notices before it acts, and not when its timers fire.
+// Leased returns nil while the lease lasts by this process's own clocks. It sends no request. By
+// calling it, a process that was suspended notices the end of the lease before it acts, and not
+// only when its timers fire.
 func (r *Renewal) Leased() error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause
@@ -118,7 +119,7 @@ func (r *Renewal) Leased() error {
 	return nil
 }
 
-// Within gives a context that ends with the lease, too. It sends no request.
+// Within returns a context that also ends when the lease does. It sends no request.
 func (r *Renewal) Within(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if err := r.Leased(); err != nil {
 		return nil, nil, err
@@ -140,9 +141,9 @@ func (l *Ledger) instant() instant {
 	return instant{wall, running}
 }
 
-// since is how much time has passed, by the clock that shows more. A process that overestimates it
-// gives up a lease that it still has, which costs work; one that underestimates it would keep a
-// lease that is another's by now.
+// since returns how much time has passed, by the clock that shows more. A process that
+// overestimates it gives up a lease that it still has, which costs work; one that underestimates it
+// would keep a lease that another process has by now.
 func (i instant) since(earlier instant) time.Duration {
 	return max(i.wall.Sub(earlier.wall), i.running-earlier.running)
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// A Shape says what the numbers of a record mean, and which columns its file has. Records name it
-// by its ID; it is stored once.
+// A Shape says what the numbers of a record mean, and which columns its file has. Records name a
+// shape by its ID, so that it is stored once.
 type Shape struct {
-	// Fingerprint is what changes the meaning of a number: dimensions, filters, currency, zone,
-	// attribution, modes. Metrics are not in it, because a column may be added.
+	// Fingerprint has the settings that change the meaning of a number: dimensions, filters,
+	// currency, zone, attribution, modes. Metrics aren't among them, because a column may be added.
 	Fingerprint map[string]string `json:"fingerprint"`
 	Columns     []Column          `json:"columns"`
 }
@@ -20,14 +20,15 @@ type Shape struct {
 // A Column is one column of a table's files, as the ledger keeps it.
 type Column struct {
 	Name   string `json:"name"`
-	Type   string `json:"type"`             // empty in a plan, until the service was asked; never so in a record
+	Type   string `json:"type"`             // empty in a plan, until the service was asked; never empty in a record
 	Source string `json:"source,omitempty"` // the service's slug; empty: a column of NULLs
 	Event  string `json:"event,omitempty"`  // the selector that chose the event whose metric it is
-	// What it says about the fetch; such a column has no source, and its cells no hash.
+	// Stamp says which fact about the fetch the column has. Such a column has no source, and isn't
+	// part of the hash.
 	Stamp string `json:"stamp,omitempty"`
 }
 
-// ID is a checksum of the shape.
+// ID returns a checksum of the shape.
 func (s Shape) ID() string {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -36,10 +37,11 @@ func (s Shape) ID() string {
 	return checksum(raw)
 }
 
-// FingerprintID is a checksum of the fingerprint alone, for the files' metadata.
+// FingerprintID returns a checksum of the fingerprint alone, for the files' metadata.
 func (s Shape) FingerprintID() string { return Shape{Fingerprint: s.Fingerprint}.ID() }
 
-// SaveShape keeps a shape for the records that will name it. It is stored with the first of them.
+// SaveShape remembers a shape for the records that will name it. It is stored together with the
+// first of them.
 func (t *Table) SaveShape(_ context.Context, s Shape) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,8 +49,8 @@ func (t *Table) SaveShape(_ context.Context, s Shape) error {
 	return nil
 }
 
-// CheckShape refuses a shape whose numbers, or whose columns' types, mean something else than the
-// recorded ones.
+// CheckShape returns an error if the numbers, or the types of the columns, mean something else in
+// shape now than in the recorded one.
 func CheckShape(table string, recorded, now Shape) error {
 	diffs := recorded.differences(now)
 	if diffs == nil {
@@ -66,15 +68,15 @@ func CheckShape(table string, recorded, now Shape) error {
 		strings.Join(diffs, "; "), advice)
 }
 
-// meanings says, for people, what else the numbers of now mean than those of s, whatever their
-// types.
+// meanings returns, in words for people, how the numbers of now differ in meaning from those of s,
+// apart from their types.
 func (s Shape) meanings(now Shape) (diffs []string) {
 	for _, key := range keysOf(s.Fingerprint, now.Fingerprint) {
 		if was, is := s.Fingerprint[key], now.Fingerprint[key]; was != is {
 			diffs = append(diffs, fmt.Sprintf("%s was %q and is now %q", key, was, is))
 		}
 	}
-	for _, c := range now.Columns { // an event's column may have another slug: the event was renamed
+	for _, c := range now.Columns { // an event's column may have another slug, if the event was renamed
 		i := s.index(c.Name)
 		if i >= 0 && c.Source != "" && (c.Event == "" || s.Columns[i].Event == "") && s.Columns[i].Source != "" &&
 			s.Columns[i].Source != c.Source {
@@ -85,13 +87,13 @@ func (s Shape) meanings(now Shape) (diffs []string) {
 	return diffs
 }
 
-// index finds a column by its name; -1: there is none.
+// index returns the index of a column; -1 if there is none.
 func (s Shape) index(name string) int {
 	return slices.IndexFunc(s.Columns, func(c Column) bool { return c.Name == name })
 }
 
-// Breaks says, for people, how the columns of now aren't those of s: one is new or gone, has
-// another type, or NULLs instead of values.
+// Breaks returns, in words for people, how the columns of now differ from those of s: a column is
+// new or gone, has another type, or NULLs instead of values.
 func (s Shape) Breaks(now Shape) (breaks []string) {
 	for _, c := range now.Columns {
 		i := s.index(c.Name)
@@ -112,8 +114,8 @@ func (s Shape) Breaks(now Shape) (breaks []string) {
 	return breaks
 }
 
-// Turned says in few words what else the numbers of now mean than those of s: of currencies alone,
-// USD -> EUR.
+// Turned returns in few words how the fingerprint of now differs from that of s. If only the
+// currency differs, that is for example "USD -> EUR".
 func (s Shape) Turned(now Shape) string {
 	var diffs []string
 	for _, key := range keysOf(s.Fingerprint, now.Fingerprint) {
@@ -124,7 +126,7 @@ func (s Shape) Turned(now Shape) string {
 	return strings.Join(diffs, "; ")
 }
 
-// differences says, for people, how the meaning of now differs from that of s.
+// differences returns, in words for people, how the meaning of now differs from that of s.
 func (s Shape) differences(now Shape) []string {
 	diffs := s.meanings(now)
 	types := map[string]string{}
@@ -150,14 +152,14 @@ func keysOf(maps ...map[string]string) []string {
 	return slices.Compact(keys)
 }
 
-// A Scope says which apps a token showed when partitions were fetched. Records name it by its ID;
-// it is stored once.
+// A Scope says which apps a token showed when partitions were fetched. Records name a scope by its
+// ID, so that it is stored once.
 type Scope struct {
-	Source string   `json:"source"` // the endpoint that lists the apps; empty: none did
+	Source string   `json:"source"` // the endpoint that listed the apps; empty: none did
 	Apps   []string `json:"apps"`   // tokens, ascending
 }
 
-// ID is a checksum of the scope; empty when nothing is known.
+// ID returns a checksum of the scope; "" when nothing is known.
 func (s Scope) ID() string {
 	if s.Source == "" {
 		return ""
@@ -169,8 +171,8 @@ func (s Scope) ID() string {
 	return checksum(raw)
 }
 
-// Lacks names the apps that s has and now doesn't. Of lists from two sources it names none, because
-// each has its own reasons to leave an app out.
+// Lacks returns the apps that s has and now doesn't have. For lists from two different sources it
+// returns none, because each source has its own reasons to leave an app out.
 func (s Scope) Lacks(now Scope) []string {
 	if s.Source != now.Source {
 		return nil
@@ -178,7 +180,8 @@ func (s Scope) Lacks(now Scope) []string {
 	return slices.DeleteFunc(slices.Clone(s.Apps), func(app string) bool { return slices.Contains(now.Apps, app) })
 }
 
-// SaveScope keeps a scope for the records that will name it. It is stored with the first of them.
+// SaveScope remembers a scope for the records that will name it. It is stored together with the
+// first of them.
 func (t *Table) SaveScope(_ context.Context, s Scope) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,7 +189,7 @@ func (t *Table) SaveScope(_ context.Context, s Scope) error {
 	return nil
 }
 
-// ScopeOf is the scope that a record names; the zero one when it names none.
+// ScopeOf returns the scope that a record names, or the zero Scope when it names none.
 func (t *Table) ScopeOf(_ context.Context, e Record) (s Scope, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

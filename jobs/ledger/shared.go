@@ -8,20 +8,20 @@ import (
 )
 
 // A sharedRead reads something that only grows. Goroutines that ask for it at about the same time
-// share one reading: each gets one that began after it asked, so that it sees all that was there by
-// then.
+// share one read. Each gets the result of a read that began after it asked, so that it sees
+// everything that existed by then.
 type sharedRead struct {
-	turn *semaphore.Weighted // held to read
+	turn *semaphore.Weighted // a lock for reading
 
 	mu       sync.Mutex
-	asked    int // how often
-	answered int // as many of them as have been answered
+	asked    int // number of calls of do
+	answered int // the first this many of them have their result
 }
 
 func newSharedRead() *sharedRead { return &sharedRead{turn: semaphore.NewWeighted(1)} }
 
-// do has one of those who ask read. A reading that fails answers nobody but the one whose reading
-// it was.
+// do returns once a read has succeeded that began after the call; one of the callers executes it. A
+// failed read is reported only to the caller that executed it, and the next caller reads again.
 func (s *sharedRead) do(ctx context.Context, read func() error) error {
 	s.mu.Lock()
 	s.asked++

@@ -11,7 +11,7 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// Objects lists what there is in the ledger under a prefix, ascending by key. It reads none of it.
+// Objects lists the ledger's objects under a prefix, ascending by key, without reading them.
 func (l *Ledger) Objects(ctx context.Context, prefix string) ([]bucket.Object, error) {
 	objects, err := l.store.List(ctx, prefix)
 	if err != nil {
@@ -20,7 +20,7 @@ func (l *Ledger) Objects(ctx context.Context, prefix string) ([]bucket.Object, e
 	return objects, err
 }
 
-// Show gives an object's content as JSON with line breaks. One that can't be trusted is a
+// Show returns an object's content as JSON with line breaks. If it can't be trusted, the error is a
 // *DamagedError.
 func (l *Ledger) Show(ctx context.Context, key string) (string, error) {
 	data, _, err := l.store.Get(ctx, key)

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// FingerprintPeriod is the key of a fingerprint that holds the table's period, as Period.String
-// gives it.
+// FingerprintPeriod is the key in a fingerprint for the table's period, as Period.String returns
+// it.
 const FingerprintPeriod = "period"
 
-// CheckRebaseline is CheckShape for a run that replaces every partition. It refuses only another
-// period, because partitions of another length can't be replaced one by one.
+// CheckRebaseline replaces CheckShape for a run that replaces every partition. It refuses only
+// another period, because partitions of another length can't be replaced one by one.
 func CheckRebaseline(table string, recorded, now Shape) error {
 	was, is := recorded.Fingerprint[FingerprintPeriod], now.Fingerprint[FingerprintPeriod]
 	if was == is {
@@ -25,8 +25,8 @@ func CheckRebaseline(table string, recorded, now Shape) error {
 		was, is)
 }
 
-// CheckReplay is CheckShape for partitions that are made again of raw answers. It refuses numbers
-// of another meaning, because the raw answers don't have them, and allows other types.
+// CheckReplay replaces CheckShape for partitions that are made again from raw answers. It refuses a
+// change of meaning, because the raw answers don't have the new numbers, but allows other types.
 func CheckReplay(table string, recorded, now Shape) error {
 	diffs := recorded.meanings(now)
 	if diffs == nil {
@@ -38,7 +38,7 @@ func CheckReplay(table string, recorded, now Shape) error {
 		strings.Join(diffs, "; "))
 }
 
-// Lacks names the columns that have values in now, and that s doesn't have or has only NULLs in.
+// Lacks returns the columns that have values in now, and that are missing or all NULL in s.
 func (s Shape) Lacks(now Shape) (names []string) {
 	filled := map[string]bool{}
 	for _, c := range s.Columns {
@@ -52,17 +52,18 @@ func (s Shape) Lacks(now Shape) (names []string) {
 	return names
 }
 
-// filled tells whether a file has values in a column, rather than NULLs.
+// filled reports whether a column has values, rather than only NULLs.
 func (c Column) filled() bool { return c.Source != "" || c.Stamp != "" }
 
-// SameMeaning tells whether the numbers of both shapes, and the types of the columns that both
-// have, are the same.
+// SameMeaning reports whether the numbers of both shapes have the same meaning, and the columns
+// that both have the same types.
 func (s Shape) SameMeaning(now Shape) bool { return s.differences(now) == nil }
 
-// Shapes are all shapes that records name, by ID. A shape that is gone is damage.
+// Shapes returns all shapes that records name, by ID. A missing shape is reported as damage.
 func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
 	t.mu.Lock()
-	// Without what is in doubt and was never recorded, which has no shape.
+	// t.entries leaves out partitions that are in doubt and were never recorded, because they have
+	// no shape.
 	records := slices.Collect(maps.Values(t.entries))
 	t.mu.Unlock()
 	shapes := map[string]Shape{}
@@ -74,26 +75,31 @@ func (t *Table) Shapes(ctx context.Context) (map[string]Shape, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The record's own text is a part of the index's, which shall go when the records do.
+		// The clone lets the memory of the index be freed: the record's string is a part of the
+		// whole index's text.
 		shapes[strings.Clone(e.Shape)] = s
 	}
 	return shapes, nil
 }
 
-// A Stale says how a recorded shape falls short of the table's: its partitions must be fetched
-// again.
+// A Stale says how a recorded shape differs from the table's, so that its partitions must be
+// fetched again.
 type Stale struct {
 	Rebased bool     // its numbers have another meaning
-	Drops   bool     // it has columns that the table is to lose
-	Lacks   []string // columns that the table has by now, and files of this shape have not, or have NULLs in
+	Drops   bool     // it has columns that are to be removed from the table
+	Lacks   []string // columns of the table that files of this shape don't have, or have only NULLs in
 }
 
-// Stale says of each recorded shape, by ID, how it falls short of now.
+// Stale returns, for each recorded shape that differs from now, how it differs, by the ID of the
+// shape.
 //
-// A kind plans like this: CheckShape between LastShape and the config's shape, or CheckRebaseline
-// when a person asked to replace everything; then Stale, for the refresh rules. A rebaseline that
-// was interrupted goes on without being asked for: the record fetched last then has the config's
-// shape, so CheckShape accepts it, and partitions of older shapes are due.
+// A kind of job plans like this:
+//   - CheckShape compares LastShape with the config's shape, or CheckRebaseline does when a person
+//     asked to replace everything.
+//   - Then Stale is for the refresh rules.
+//
+// An interrupted rebaseline continues without a further request: the record fetched last then has
+// the config's shape, so CheckShape accepts it, and partitions of older shapes are due.
 func (t *Table) Stale(ctx context.Context, now Shape) (map[string]Stale, error) {
 	shapes, err := t.Shapes(ctx)
 	if err != nil {
@@ -108,16 +114,16 @@ func (t *Table) Stale(ctx context.Context, now Shape) (map[string]Stale, error) 
 	return stale, nil
 }
 
-// LastShape is the shape of the record fetched last; false when there is no record. It says what
-// the table means.
+// LastShape returns the shape of the record fetched last, which says what the table means. It
+// returns false when there is no record.
 func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
 	t.mu.Lock()
 	records := slices.Collect(maps.Values(t.entries))
 	t.mu.Unlock()
 	var last Record
 	for _, e := range records {
-		// Rows that were kept have the shape they had before, however late somebody tried to
-		// replace them.
+		// Rows that were kept have an older shape, however late somebody tried to replace them. So
+		// a kept record counts only if all are kept.
 		newer := e.Fetched.After(last.Fetched)
 		if kept, lastKept := e.State == Kept, last.State == Kept; kept != lastKept {
 			newer = lastKept
@@ -133,7 +139,7 @@ func (t *Table) LastShape(ctx context.Context) (Shape, bool, error) {
 	return s, err == nil, err
 }
 
-// ShapeOf is the shape of any record of the table, of its history too.
+// ShapeOf returns the shape of a record of the table or of its history.
 func (t *Table) ShapeOf(_ context.Context, e Record) (Shape, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,7 +150,7 @@ func (t *Table) ShapeOf(_ context.Context, e Record) (Shape, error) {
 	return s, nil
 }
 
-// unnamed is the error of a record that names something that its month doesn't have.
+// unnamed returns the error for a record that names something that its month doesn't have.
 func (t *Table) unnamed(e Record, what string) error {
 	return &DamagedError{
 		Location: t.ledger.location(t.monthKey(monthOf(e.Partition))), With: t.ledger.location(t.monthKey(indexName)),

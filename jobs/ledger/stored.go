@@ -17,10 +17,11 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// A stored document is one line of JSON: a version, a random token, a checksum over the content,
-// and the content. Because of the checksum a damaged one is an error and is never taken for a
-// missing one. The token makes each write another text, so that no version of a store that digests
-// contents ever comes back. A line longer than 4 KiB is compressed as one Zstandard frame.
+// A stored is a document as the store has it: one line of JSON with a version, a random token, a
+// checksum over the content, and the content. Because of the checksum, a damaged document is an
+// error and is never taken for a missing one. The token makes the text of each write unique. On a
+// store whose versions are digests of contents, therefore, no version ever recurs. A line longer
+// than 4 KiB is compressed as one Zstandard frame.
 type stored struct {
 	Version int             `json:"v"`
 	Token   string          `json:"token"`
@@ -31,12 +32,13 @@ type stored struct {
 const (
 	documentVersion = 2
 	plainDocument   = 4 << 10
-	// mostDocument bounds what a document takes in memory.
+	// mostDocument is how many bytes a document may take in memory.
 	mostDocument = 256 << 20
 )
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd} // RFC 8878, 3.1.1
 
+// encodeDocument returns the object for a content.
 func encodeDocument(content []byte) ([]byte, error) {
 	if len(content) > mostDocument {
 		return nil, fmt.Errorf("it would have %d MiB, and %d MiB is the most", len(content)>>20, mostDocument>>20)
@@ -45,9 +47,9 @@ func encodeDocument(content []byte) ([]byte, error) {
 	if data = append(data, '\n'); err != nil || len(data) <= plainDocument {
 		return data, err
 	}
-	// A writer of its own, because those that are shared wait for each other by channels, which
-	// bubbles of testing/synctest can't share. The usual window of 4 MiB would be made anew, and
-	// cleared, for each document.
+	// Each document gets a new writer, because shared writers wait for each other by channels,
+	// which bubbles of testing/synctest can't share. The window is made to measure, because the
+	// usual one of 4 MiB would be allocated, and cleared, for each document.
 	window := min(1<<bits.Len(uint(len(data))), 8<<20)
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
 		zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(window))
@@ -58,7 +60,7 @@ func encodeDocument(content []byte) ([]byte, error) {
 	return w.EncodeAll(data, nil), nil
 }
 
-// decodeDocument checks an object and gives its content.
+// decodeDocument checks an object and returns its content.
 func decodeDocument(data []byte) (content []byte, err error) {
 	if bytes.HasPrefix(data, zstdMagic) {
 		r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostDocument))
@@ -84,7 +86,7 @@ func decodeDocument(data []byte) (content []byte, err error) {
 	return content, nil
 }
 
-// parse makes a new copy of a content; without any it is the zero T.
+// parse decodes a content into a new T. Without a content it returns the zero T.
 func parse[T any](raw []byte) (content T, err error) {
 	if raw == nil {
 		return content, nil
@@ -100,27 +102,28 @@ func parse[T any](raw []byte) (content T, err error) {
 	return content, err
 }
 
-// marshal gives the content as json.Marshal would embed it, so that the checksum is over the same
+// marshal returns the content as json.Marshal would embed it, so that the checksum covers the same
 // bytes.
 func marshal(content any) ([]byte, error) { return json.Marshal(content) }
 
-// Store is the ledger's bucket, for those who keep objects of their own form beside a document,
-// list them, or ask for its time.
+// Store returns the ledger's bucket, for callers that keep objects of their own form beside a
+// document, list them, or need its time.
 func (l *Ledger) Store() *bucket.Bucket { return l.store }
 
-// Damaged is the error of an object that can't be trusted. cost says what deleting it would do.
+// Damaged returns the error for an object that can't be trusted. cost says what deleting it would
+// do.
 func (l *Ledger) Damaged(key, cost string, err error) error {
 	return &DamagedError{Location: l.location(key), Err: err, Cost: cost}
 }
 
-// CreateOnce writes an object, in the form of documents, that is never replaced. It answers false
-// when another's is there. After an error it may be there, or come to be.
+// CreateOnce writes an object, in the form of documents, that is never replaced. It returns false
+// when another writer's object exists. After an error the object may exist, now or later.
 func (l *Ledger) CreateOnce(ctx context.Context, key string, content any) (created bool, err error) {
 	raw, err := marshal(content)
 	if err != nil {
 		return false, err
 	}
-	data, err := encodeDocument(raw) // its token makes it another text than anybody else's
+	data, err := encodeDocument(raw) // its token makes it differ from any other writer's text
 	if err != nil {
 		return false, err
 	}
@@ -145,8 +148,8 @@ func (l *Ledger) CreateOnce(ctx context.Context, key string, content any) (creat
 	return false, fmt.Errorf("%w: %w", ErrBucket, err)
 }
 
-// ReadOnce reads and checks what CreateOnce wrote. When there is nothing, the error is
-// fs.ErrNotExist. The error of a damaged one says with cost what deleting it would do.
+// ReadOnce reads and checks an object that CreateOnce wrote. When there is none, the error is
+// fs.ErrNotExist. The error of a damaged one says, by cost, what deleting it would do.
 func ReadOnce[T any](ctx context.Context, l *Ledger, key, cost string) (content T, err error) {
 	data, _, err := l.store.Get(ctx, key)
 	if err != nil {

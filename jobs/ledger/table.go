@@ -22,49 +22,49 @@ import (
 // readers is how many objects of a table are read at once.
 const readers = 32
 
-// A Table is what the ledger holds of one table, as last read. It is safe for concurrent use.
+// A Table is what the ledger has of one table, as last read. It is safe for concurrent use.
 type Table struct {
 	*documents
 	*rows
 	name    string
-	derived string // the section of the months that is this table's
+	derived string // for a derived table: its section in the months; else empty
 }
 
-// Documents are those of a table, in which the tables that are derived of it have sections.
+// documents are the documents of a table. Tables that are derived from it have sections in them.
 type documents struct {
 	ledger *Ledger
-	folder string // in which they lie, with a slash at its end
+	folder string // the folder of their keys, with a slash at its end
 
-	reading *sharedRead // at all that others may have recorded
+	reading *sharedRead // shares reads of what others may have recorded
 
 	index *Document[index]
 
 	mu       sync.Mutex
 	sections map[string]*rows // by name
-	away     bool             // what was read was released, and not read since
+	away     bool             // the data was released, and not read again since
 	months   map[string]known
-	indexed  map[string]string // the versions of months that the index has; nil: it wasn't read
+	indexed  map[string]string // the versions of months that the index has; nil: the index wasn't read
 	docs     map[string]*Document[month]
-	shapes   map[string]Shape // replaced, and never changed
+	shapes   map[string]Shape // replaced by a changed copy, and never changed in place
 	scopes   map[string]Scope // likewise
 }
 
-// Rows are what was read of a table's sections.
+// rows are what was read of one section, over all months.
 type rows struct {
 	entries Records // the newest record of each partition
 	leases  map[civil.Date]lease
-	working map[string]int // leases of this process by month in which they have committed nothing yet
-	lent    bool           // somebody reads entries without holding mu, so that they are copied before they change
+	working map[string]int // number of this process's leases, by month, that haven't committed anything there yet
+	lent    bool           // entries is read without mu, so that it must be copied before it changes
 }
 
-// A known is what was read of a month.
+// A known is what was read of one month.
 type known struct {
-	version string    // of its document
-	oldest  time.Time // the first line of its history
-	older   []string  // as month has it; nil where the index alone was read
+	version string    // the version of its document
+	oldest  time.Time // the time of the oldest record in its history
+	older   []string  // see month.Older; nil if only the index was read
 }
 
-// Table reads what the ledger holds of a table. A damaged object is a *DamagedError.
+// Table reads what the ledger has of a table. The error of a damaged object is a *DamagedError.
 func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
 	d := &documents{ledger: l, folder: "tables/" + name + "/", reading: newSharedRead(), sections: map[string]*rows{},
 		shapes: map[string]Shape{}, scopes: map[string]Scope{}}
@@ -74,21 +74,21 @@ func (l *Ledger) Table(ctx context.Context, name string) (*Table, error) {
 	return t, t.Refresh(ctx)
 }
 
-// Derived is a table of a kind that is derived of this one's records, by month. Its own records lie
-// in the documents of this table, so that both are read together, and what one reads the other
-// knows. They have no history.
+// Derived returns a table of a kind that is derived from this one's records, by month. Its own
+// records are in the documents of this table, so that both are read together and share what was
+// read. They have no history.
 func (t *Table) Derived(kind string) *Table {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.table(sinks.Derived(kind, t.name), kind)
 }
 
-// table gives the table of a section.
+// table returns the table of a section.
 func (d *documents) table(name, section string) *Table {
 	return &Table{documents: d, rows: d.section(section), name: name, derived: section}
 }
 
-// section gives what was read of a section. The caller holds mu.
+// section returns what was read of a section. The caller must hold mu.
 func (d *documents) section(name string) *rows {
 	if d.sections[name] == nil {
 		d.sections[name] = &rows{entries: Records{}, leases: map[civil.Date]lease{}, working: map[string]int{}}
@@ -96,11 +96,11 @@ func (d *documents) section(name string) *rows {
 	return d.sections[name]
 }
 
-// Name is the table's name.
+// Name returns the table's name.
 func (t *Table) Name() string { return t.name }
 
-// Records are the newest records as they are now, for reading alone. Of what is in doubt they say
-// so.
+// Records returns the newest records as they are now. Callers must not change them. The records of
+// partitions in doubt say so.
 func (t *Table) Records() Records {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,23 +117,24 @@ func (t *Table) Records() Records {
 	return records
 }
 
-// Record is the newest record of a partition. When the partition is in doubt, it says so.
+// Record returns the newest record of a partition. When the partition is in doubt, the record says
+// so.
 func (t *Table) Record(partition civil.Date) (Record, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.view(partition, t.ledger.store.Time())
 }
 
-// has tells whether a month was read.
+// has reports whether a month was read.
 func (t *Table) has(name string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.months[name].version != ""
 }
 
-// Release forgets what was read, because a process may have more tables than memory: a record takes
-// 1.7 kB. Nobody may be at work on the table. Until the next Refresh, which reads all of it again,
-// it has no records.
+// Release drops what was read, because a process may have more tables than memory: a record takes
+// 1.7 kB. The table must not be in use. It has no records until the next Refresh, which reads all
+// of it again.
 func (t *Table) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,7 +146,7 @@ func (t *Table) Release() {
 	t.index.Forget()
 }
 
-// Has tells whether the table's records are known: those of a table that was released aren't.
+// Has reports whether the table's records were read, and not released since.
 func (t *Table) Has() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,7 +155,7 @@ func (t *Table) Has() bool {
 
 func (d *documents) prefix(kind string) string { return d.folder + kind + "/" }
 
-// document is the document of a month.
+// document returns the document of a month.
 func (t *Table) document(name string) *Document[month] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -167,8 +168,8 @@ func (t *Table) document(name string) *Document[month] {
 	return t.docs[name]
 }
 
-// Refresh reads what other processes have recorded since: one listing, and the months that have
-// changed.
+// Refresh reads what other processes have recorded since the last read, by one listing and the
+// months that have changed.
 func (t *Table) Refresh(ctx context.Context) error {
 	return t.reading.do(ctx, func() error { return t.refresh(ctx) })
 }
@@ -230,7 +231,7 @@ func (t *Table) refresh(ctx context.Context) error {
 	return nil
 }
 
-// load reads a month that a listing has, or that was read before.
+// load reads a month that is in a listing, or that was read before.
 func (t *Table) load(ctx context.Context, name string) error {
 	d := t.document(name)
 	if _, exists, err := d.Load(ctx); err != nil {
@@ -242,7 +243,7 @@ func (t *Table) load(ctx context.Context, name string) error {
 	return nil
 }
 
-// readMonth gives a month as it was when the table was read last, or later.
+// readMonth returns a month as it was when the table was read last, or later.
 func (t *Table) readMonth(ctx context.Context, name string) (month, error) {
 	d := t.document(name)
 	t.mu.Lock()
@@ -257,7 +258,7 @@ func (t *Table) readMonth(ctx context.Context, name string) (month, error) {
 	return d.Last(), nil
 }
 
-// takeDocument takes what a month's document says by now.
+// takeDocument updates the table from a month's document, as that was last read or written.
 func (t *Table) takeDocument(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -271,7 +272,7 @@ func (t *Table) takeDocument(name string) {
 	t.months[name] = known{d.Version(), m.oldest(), m.Older}
 }
 
-// take replaces what is known of a month's partitions in all sections. The caller holds mu.
+// take replaces what is known of a month's partitions in all sections. The caller must hold mu.
 func (d *documents) take(month string, own section, derived map[string]*section) {
 	known := d.months[month].version != ""
 	for name := range derived {
@@ -286,7 +287,8 @@ func (d *documents) take(month string, own section, derived map[string]*section)
 	}
 }
 
-// replace replaces what is known of a month's partitions, if anything is.
+// replace replaces what is known of a month's partitions. known says whether the month was read
+// before.
 func (r *rows) replace(name string, is section, known bool) {
 	if r.lent {
 		r.entries, r.lent = maps.Clone(r.entries), false
@@ -302,7 +304,7 @@ func (r *rows) replace(name string, is section, known bool) {
 	maps.Copy(r.leases, is.Leases)
 }
 
-// learn takes shapes and scopes. The caller holds mu.
+// learn adds shapes and scopes to the known ones. The caller must hold mu.
 func (t *Table) learn(shapes map[string]Shape, scopes map[string]Scope) {
 	for id, s := range shapes {
 		if _, had := t.shapes[id]; !had {
@@ -318,7 +320,7 @@ func (t *Table) learn(shapes map[string]Shape, scopes map[string]Scope) {
 	}
 }
 
-// refuseOlder refuses a table that an earlier version has recorded.
+// refuseOlder returns an error if an earlier version of this program has recorded the table.
 func (t *Table) refuseOlder(ctx context.Context) error {
 	there, err := t.ledger.store.List(ctx, t.folder)
 	if err != nil {
@@ -334,14 +336,14 @@ func (t *Table) refuseOlder(ctx context.Context) error {
 	return nil
 }
 
-// gone is the error of an object that isn't there, though another object says that it was.
+// gone returns the error for an object that is missing although another object names it.
 func (t *Table) gone(key, named string) error {
 	return &DamagedError{Location: t.ledger.location(key), Err: fmt.Errorf("%s names it", named), Gone: true,
 		With: t.ledger.location(t.monthKey(indexName))}
 }
 
-// Untidy tells whether Tidy would write the index, as far as this table was read. It asks the store
-// for nothing.
+// Untidy reports whether Tidy would write the index, by what was read of this table. It makes no
+// call.
 func (t *Table) Untidy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -354,9 +356,9 @@ func (t *Table) Untidy() bool {
 	return unindexed > t.ledger.unindexed
 }
 
-// Tidy ends a run's work on the table, as it was read last: it moves long history out of the
-// months, drops what is older than history is kept, and writes the index when several months have
-// changed since.
+// Tidy cleans up after a run's work on the table, as it was last read. It moves long history out of
+// the months, drops history that is older than the ledger keeps it, and writes the index when
+// several months have changed since the last one.
 func (t *Table) Tidy(ctx context.Context) error {
 	t.mu.Lock()
 	docs := maps.Clone(t.docs)
@@ -372,7 +374,7 @@ func (t *Table) Tidy(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Sorted are the newest records, by partition.
+// Sorted returns the newest records, sorted by partition.
 func (t *Table) Sorted() []Record {
 	entries := t.Records()
 	return slices.SortedFunc(maps.Values(entries), func(a, b Record) int { return a.Partition.Compare(b.Partition) })

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A Timing says when a unit of a job was done, and what the time went into. What remains of Took
-// after its parts went into the service's answers, and into the lease.
+// A Timing says when a unit of a job was done, and how its time was spent. The part of Took that no
+// other field has was spent on the service's answers, and on the lease.
 type Timing struct {
 	Unit  string        `json:"unit"`
 	Begun time.Time     `json:"begun"`
 	Took  time.Duration `json:"took_ns"`
-	// A sum over requests; two may wait at once, so that it may exceed Took.
+	// Limiter is a sum over requests. Two may wait at once, so that it may exceed Took.
 	Limiter  time.Duration `json:"limiter_ns,omitempty"`
 	Backoff  time.Duration `json:"backoff_ns,omitempty"` // likewise
 	Convert  time.Duration `json:"convert_ns,omitempty"`
@@ -23,7 +23,7 @@ type Timing struct {
 	Stopped  bool          `json:"stopped,omitempty"` // the run ended before the unit did
 }
 
-// TimingOf is what a unit's outcome says of its time.
+// TimingOf returns the timing of a unit from its outcome.
 func TimingOf(unit string, begun time.Time, took time.Duration, o Outcome) Timing {
 	return Timing{
 		Unit: unit, Begun: begun.UTC(), Took: took, Limiter: o.Limiter, Backoff: o.Backoff, Convert: o.Convert,
@@ -32,12 +32,13 @@ func TimingOf(unit string, begun time.Time, took time.Duration, o Outcome) Timin
 	}
 }
 
-// MostTimings is how many units a run's record has. A backfill of years has thousands, and every
-// plan reads the last runs.
+// MostTimings is how many timings of units a run's record has at most. A backfill of years has
+// thousands of units, and every plan reads the last runs.
 const MostTimings = 200
 
-// TrimTimings keeps those units of a run that failed, and then the longest ones, in the order in
-// which they began. Each result says how many were left out of it.
+// TrimTimings keeps the timings of at most MostTimings units of a run: those that failed, and then
+// the longest ones, sorted by their beginning. Untold of each result counts those that were
+// dropped.
 func TrimTimings(results []Result) {
 	var all []Timing
 	for _, r := range results {
@@ -61,8 +62,8 @@ func TrimTimings(results []Result) {
 	}
 }
 
-// weightier orders units by what a person wants to know of them: those that failed first, then by
-// how long they took.
+// weightier orders units by how much they interest people: failed ones first, then by how long they
+// took.
 func weightier(a, b Timing) int {
 	if a.Failed != b.Failed {
 		if a.Failed {

@@ -6,7 +6,7 @@ import (
 )
 
 // commitWait is how long a commit waits for other units of this process that work on the same
-// month, so that one swap writes the records of all.
+// month, so that one swap writes the records of all of them.
 const commitWait = time.Second
 
 type putKey struct{}
@@ -17,7 +17,7 @@ func WithPut(ctx context.Context, put func()) context.Context {
 	return context.WithValue(ctx, putKey{}, put)
 }
 
-// join counts a lease among those of this process that work on its months.
+// join counts the lease as one that works on its months in this process.
 func (l *Lease) join(ctx context.Context) {
 	l.allPut, _ = ctx.Value(putKey{}).(func())
 	months, t := l.months(), l.table
@@ -29,8 +29,8 @@ func (l *Lease) join(ctx context.Context) {
 	}
 }
 
-// leave says that a lease begins to commit in a month, or ends. It tells whether others of this
-// process work on that month still, the first time that it is called.
+// leave notes that a lease begins to commit in a month, or ends. The first call for a month reports
+// whether other leases of this process still work on that month.
 func (l *Lease) leave(name string) (others bool) {
 	t := l.table
 	t.mu.Lock()
@@ -43,7 +43,7 @@ func (l *Lease) leave(name string) (others bool) {
 	return t.working[name] > 0
 }
 
-// allSent tells whether the records of everything that the lease is for have been sent.
+// allSent reports whether the records of all open partitions have been sent.
 func (l *Lease) allSent() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 type Result struct {
 	State ledger.State
 	Size  int64            // bytes put, summed over all targets
-	Held  *ledger.HeldBack // the answer isn't published; nil: it is
+	Held  *ledger.HeldBack // why the answer isn't published; nil: it wasn't held back
 	Err   error
 }
 
-// errLeft says that a publication wasn't tried, because the lease was lost at one before it, or ctx
-// is over.
+// errLeft says that a publication wasn't tried, because one before it lost the lease, or ctx is
+// over.
 var errLeft = errors.New("left for the next run")
 
 // Publish publishes one partition, as PublishAll does.
@@ -35,14 +35,17 @@ func (t *Table) Publish(ctx context.Context, l *ledger.Lease, p Publication) (le
 //
 //	leased ─ look at sinks in doubt ─ see that tables fit ─ give notice of a rebaseline ─ put, each on its condition ─ record
 //
-// Each step stands on the one before it. A condition is of the record that was there when the lease
-// began. Of a partition in doubt it is of a look at the sink, after which the lease is read once
-// more: whoever takes the partition over later looks later, so that of the two puts the second one
-// fails. Otherwise a run that slept between the two would put old rows over newer ones. Whoever
-// loses at the put or at the record leaves the partition in doubt, and the next run fetches it
-// again: also where somebody else has recorded it meanwhile, when the put may have come after
-// theirs. After a partition that fails the others go on, but not after the lease is lost or ctx is
-// over.
+// Each step relies on the one before it:
+//
+//   - The condition of a put comes from the record that was there when the lease began. For a
+//     partition in doubt it comes from a look at the sink, after which the lease is read once more:
+//     a run that takes the partition over later also looks later, so that the second of the two
+//     puts fails. Otherwise a run that slept between its look and its put would put old rows over
+//     newer ones.
+//   - A run that loses at the put or at the record leaves the partition in doubt, and the next run
+//     fetches it again, even if another run has recorded it meanwhile: the lost put may have come
+//     after that run's.
+//   - When a partition fails, the others go on, but not after the lease is lost or ctx is over.
 func (t *Table) PublishAll(ctx context.Context, l *ledger.Lease, list []Publication) []Result {
 	results := make([]Result, len(list))
 	attempts := make([]*attempt, len(list))
@@ -74,15 +77,16 @@ func (t *Table) PublishAll(ctx context.Context, l *ledger.Lease, list []Publicat
 	return results
 }
 
-// together is what a sink can do for which parts that are put at the same time are less work: it
-// makes them visible in one go.
+// together is an optional interface of sinks for which parts that are put at the same time are less
+// work, because the sink makes them visible in one go.
 type together interface {
-	// Together is how many it is worth to put at a time.
+	// Together returns how many parts are worth putting at a time.
 	Together() int
 }
 
 // putAll puts what is to be put, one after the other, or as many at a time as is worth it for a
-// target. Once the lease is lost, or ctx is over, it begins no more.
+// target. Once the lease is lost, or ctx is over, it begins no more. If over isn't nil, it puts
+// nothing, and over becomes the error of each attempt.
 func (t *Table) putAll(ctx context.Context, l *ledger.Lease, attempts []*attempt, over error) {
 	var lost atomic.Bool
 	queue := make(chan *attempt, len(attempts))
@@ -125,11 +129,12 @@ type attempt struct {
 	*Result
 	e      ledger.Record     // what is to be recorded
 	same   bool              // it is recorded already
-	stale  []ledger.Target   // to which it is to be put
-	over   []sinks.Condition // under which, by target
-	looked bool              // some of them are by a look at the target
+	stale  []ledger.Target   // the targets that the part is to be put into
+	over   []sinks.Condition // the conditions of these puts, in the order of stale
+	looked bool              // some of the conditions come from a look at the target
 }
 
+// puts tells whether the part is to be put into any target.
 func (a *attempt) puts() bool { return len(a.stale) > 0 }
 
 // record records each attempt that hasn't failed.
@@ -146,7 +151,7 @@ func (t *Table) record(ctx context.Context, l *ledger.Lease, attempts []*attempt
 	}
 }
 
-// prepare decides what is to be done of a publication.
+// prepare decides what is to be put and recorded for a publication.
 func (t *Table) prepare(ctx context.Context, a *attempt) error {
 	p, old := a.Publication, a.Base
 	a.e = ledger.Record{

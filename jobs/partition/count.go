@@ -13,10 +13,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// recount counts the partitions of a table that hasn't as many rows as are recorded, or in which a
-// put was cut off, whose rows could stand in for others that are gone. It does so once under a
-// name, because that costs money. Without a name it counts in any case. A table without rows needs
-// no count.
+// recount counts the rows of each partition if the table hasn't as many rows as are recorded, or if
+// a put was cut off, whose rows could make up for others that are gone. Because counting costs
+// money, it is done once for each value of once, such as a day; with once empty it is always done.
+// A table without rows needs no count.
 func (t *Table) recount(ctx context.Context, target ledger.Target, entries ledger.Records, once string) error {
 	l := t.listed(target)
 	switch counter, ok := target.Sink.(sinks.Counter); {
@@ -34,8 +34,8 @@ func (t *Table) recount(ctx context.Context, target ledger.Target, entries ledge
 }
 
 // expects tells whether a table has as many rows as the records say. Partitions in doubt may have
-// any number, and so may those that the table deletes because of their age. All are to be fetched
-// again when the table is another one.
+// any number, and so may those that the table deletes because of their age. Partitions whose
+// receipt is of another table under this name count as in doubt; they are fetched again anyway.
 func (t *Table) expects(entries ledger.Records, target ledger.Target) bool {
 	table := t.listed(target).table
 	var least, most int64
@@ -55,7 +55,7 @@ func (t *Table) expects(entries ledger.Records, target ledger.Target) bool {
 	return table.Rows >= least && (doubt || table.Rows <= most)
 }
 
-// count adds the rows of single partitions to what is known of a target.
+// count asks a target for the rows of each partition, and adds them to what is known of the target.
 func (t *Table) count(ctx context.Context, target ledger.Target, counter sinks.Counter, once string) error {
 	objects, err := counter.Count(ctx, t.Name(), once)
 	if err != nil {
@@ -79,8 +79,8 @@ type Discrepancy struct {
 	Text      string
 }
 
-// Discrepancies asks a target what it holds, partition by partition, and gives what isn't as
-// recorded, ascending, with what no record names at the end.
+// Discrepancies asks a target what it holds, partition by partition, and returns what isn't as
+// recorded, in ascending order. What no record names comes at the end.
 func (t *Table) Discrepancies(ctx context.Context, target ledger.Target, store sinks.Holdings) (list []Discrepancy,
 	err error) {
 	entries, err := t.list(ctx, target, store)

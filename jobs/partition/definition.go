@@ -25,13 +25,13 @@ type Definition struct {
 	Rules   refresh.Rules // what makes a fetch of these columns final: period, zone and FinalAfter
 }
 
-// asked tells whether a column is asked for at the service, rather than made of NULLs.
+// asked tells whether the service is asked for a column, rather than the column made of NULLs.
 func (d Definition) asked(name string) bool {
 	i := slices.IndexFunc(d.Columns, func(c table.Column) bool { return c.Name == name })
 	return i >= 0 && d.Columns[i].Source != ""
 }
 
-// units says as JSON what the numbers of the metrics' columns are.
+// units returns the units of the metrics' columns as a JSON object.
 func (d Definition) units() (string, error) {
 	units := map[string]string{}
 	if d.Schema != nil {
@@ -45,7 +45,7 @@ func (d Definition) units() (string, error) {
 	return string(text), err
 }
 
-// falling names the columns whose metrics are differences.
+// falling returns the names of the columns whose metrics are differences, which may fall.
 func (d Definition) falling() (names []string) {
 	for _, c := range d.Columns {
 		if f, known := catalog.Metric(c.Source); known && f.Subtracts() {
@@ -55,8 +55,8 @@ func (d Definition) falling() (names []string) {
 	return names
 }
 
-// columnTypes are the types that columns have in a table of a sink. Those of dates are all
-// sinks.Date.
+// columnTypes maps the types of columns to those in a table of a sink. All types that aren't here
+// are dates, and become sinks.Date.
 var columnTypes = map[catalog.Type]sinks.ColumnType{
 	catalog.String: sinks.String, catalog.Hour: sinks.DateTime, catalog.Int64: sinks.Int64,
 	catalog.Decimal: sinks.Decimal, catalog.Double: sinks.Double, catalog.Instant: sinks.Instant,
@@ -65,9 +65,9 @@ var columnTypes = map[catalog.Type]sinks.ColumnType{
 // mostClustered is how many columns a sink's table may sort its rows by.
 const mostClustered = 4
 
-// Complete fills in the schema. warehouse has what the config says of tables, and goes before the
+// Complete fills in the schema. warehouse has what the config says of tables, and overrides the
 // defaults. usual are the columns that readers filter by most, in the order of their importance.
-// describe says what a column means.
+// describe returns what a column means.
 func (d *Definition) Complete(warehouse sinks.Schema, period string, usual []string,
 	describe func(table.Column) sinks.Column) {
 	s := warehouse
@@ -90,8 +90,8 @@ func (d *Definition) Complete(warehouse sinks.Schema, period string, usual []str
 	d.Schema = &s
 }
 
-// clusters are the columns that rows are sorted by when the config doesn't say: texts, usual ones
-// first.
+// clusters returns the columns that rows are sorted by when the config doesn't say: text
+// dimensions, the usual ones first.
 func (d *Definition) clusters(usual []string) (out []string) {
 	texts := map[string]bool{}
 	names := slices.Clone(usual)
@@ -110,7 +110,8 @@ func (d *Definition) clusters(usual []string) (out []string) {
 	return out
 }
 
-// fitting is what a sink can do that has rules for names and tables, which it holds each part to.
+// fitting is an optional interface of sinks that have rules for names and tables, which each part
+// must follow.
 type fitting interface {
 	// Fits refuses, without asking the store, a table that the sink could never keep.
 	Fits(table string, s *sinks.Schema) error

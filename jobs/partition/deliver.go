@@ -17,8 +17,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// An Answer is what one fetch of contiguous partitions became on disk. Its parts belong to whoever
-// has it.
+// An Answer is the result of one fetch of contiguous partitions, as files on disk. The files of its
+// parts belong to whoever has the answer.
 type Answer struct {
 	Parts   []table.Part
 	Fetched time.Time // start of the first request
@@ -31,19 +31,19 @@ type Answer struct {
 	// Apps that the token showed when a partition was fetched last, and shows no more.
 	Hidden map[civil.Date][]string
 
-	Replayed time.Time // when the answer was read again, which was kept; zero: the service has just given it
+	Replayed time.Time // when a kept answer was read again; zero: the service has just given this one
 
-	why string // what cause says of the whole answer that this one is a part of
+	why string // the cause of the whole answer, if this one is only a part of it
 }
 
-// Only is the answer with some of its parts. What the answer was as a whole stays known.
+// Only returns the answer with some of its parts. It keeps the cause of the whole answer.
 func (a Answer) Only(parts ...table.Part) Answer {
 	a.why = a.cause()
 	a.Parts = parts
 	return a
 }
 
-// cause says what the answer was, for a partition without rows.
+// cause returns what the answer as a whole was, which explains a partition without rows.
 func (a Answer) cause() string {
 	if a.why != "" {
 		return a.why
@@ -80,8 +80,8 @@ func (t *Table) Converter(d Definition, partitions []civil.Date) (*table.Convert
 	})
 }
 
-// Mending says which texts are altered: those that no file can hold, and those that a sink can't. A
-// table that is to fail by them alters none.
+// Mending returns which texts are altered: those that no file can hold, and those that a sink
+// can't. A table that is to fail because of such texts alters none.
 func (t *Table) Mending() table.Mending {
 	noNUL := func(target ledger.Target) bool { _, no := target.Sink.(sinks.NoNUL); return no }
 	return table.Mending{UTF8: !t.o.FailText, DropNUL: !t.o.FailText && slices.ContainsFunc(t.o.Targets, noNUL)}
@@ -118,11 +118,12 @@ func (t *Table) Deliver(ctx context.Context, l *ledger.Lease, d Definition, w re
 		t.fit(ctx, d.Schema, list[0].Warn)
 	}
 	if left {
-		errs = append(errs, ctx.Err()) // nil when the lease is lost, which has been said
+		errs = append(errs, ctx.Err()) // nil when the lease is lost, which another error says
 	}
 	return out, errors.Join(errs...)
 }
 
+// publication makes the publication of one part of an answer.
 func (t *Table) publication(d Definition, w refresh.Window, a Answer, part table.Part) Publication {
 	return Publication{
 		Part: sinks.Part{
@@ -139,7 +140,7 @@ func (t *Table) publication(d Definition, w refresh.Window, a Answer, part table
 	}
 }
 
-// summarize counts a partition that was published, and says what is to be known of it.
+// summarize counts a partition that was published or held back, and logs what is to be known of it.
 func (t *Table) summarize(w refresh.Window, a Answer, part table.Part, r Result, out *ledger.Outcome) {
 	if r.Held != nil {
 		if r.Held.Since.Equal(r.Held.Last) {
@@ -172,7 +173,7 @@ func (t *Table) summarize(w refresh.Window, a Answer, part table.Part, r Result,
 	}
 }
 
-// remark counts cells whose values were taken in another form than they came in.
+// remark counts and logs the cells whose values were changed: rounded, altered or made NULL.
 func (t *Table) remark(d Definition, p table.Part, out *ledger.Outcome) {
 	for column, n := range p.Rounded {
 		out.Rounded += n

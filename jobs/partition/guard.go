@@ -8,15 +8,15 @@ import (
 )
 
 // A guard allows puts while the lease lasts. Before a put without a condition it reads whether
-// another run has taken something over. Where puts carry conditions these keep readers safe, and to
-// read would only save work that is done already.
+// another run has taken something over. Puts with conditions need no such read: the conditions keep
+// readers safe, and reading would only save work that is done already.
 type guard struct {
 	lease  *ledger.Lease
 	within context.Context // ends with the lease; nil: there was no put yet
 	end    func()
 }
 
-// allow gives the context of one put.
+// allow returns the context for one put, or an error if the lease is lost.
 func (g *guard) allow(ctx context.Context, target ledger.Target) (context.Context, error) {
 	if _, conditional := target.Sink.(sinks.Conditional); !conditional {
 		if err := g.lease.Check(ctx); err != nil {
@@ -33,6 +33,7 @@ func (g *guard) allow(ctx context.Context, target ledger.Target) (context.Contex
 	return within, err
 }
 
+// close ends the context of the puts.
 func (g *guard) close() {
 	if g.within != nil {
 		g.end()

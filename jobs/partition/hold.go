@@ -12,28 +12,29 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// The default of Publication.Guard, and what holds back a final partition whose totals have moved:
-// the service restates those less.
+// UsualGuard is the default of Publication.Guard. finalGuard is the share for a final partition
+// whose totals have moved; it is smaller, because the service restates those less.
 const (
 	UsualGuard = 0.5
 	finalGuard = 0.1
 )
 
-// What is lost must be as much as this besides, because small numbers may well go.
+// A loss must also be at least this large to hold back an answer, because small numbers may well
+// vanish.
 const (
 	leastRows  = 20  // rows
 	leastUnits = 100 // of a metric: installs, or dollars
 )
 
-// agreeing is how many answers on different days must say the same until one of them is published
-// all the same.
+// agreeing is on how many days answers must say about the same until the last one is published all
+// the same.
 const agreeing = 3
 
-// hold says why an answer may not replace the rows that are recorded, which are better vouched for;
-// nil: it may. Asked again, the service may mend it. When answers on three days agree, the last of
-// them is published, unless apps are out of sight: then only a person knows whether they are gone.
-// Of a put that was cut off the record has what was put, and readers see that or what it was to
-// replace.
+// hold returns why an answer may not replace the recorded rows, which are more to be trusted, or
+// nil if it may. The service may mend its answer when it is asked again. When answers on three days
+// agree, the last of them is published, unless the token shows fewer apps: then only a person knows
+// whether they are gone. The record of a put that was cut off has what was to be put; readers see
+// that, or what it was to replace.
 func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 	old := p.Base
 	byPerson := old.HeldBack != nil && old.HeldBack.Accepted != nil
@@ -63,7 +64,8 @@ func hold(p *Publication, e *ledger.Record) *ledger.HeldBack {
 	return h
 }
 
-// reason is why hold holds an answer back. apps: because apps are out of sight.
+// reason returns why an answer is to be held back, or "". apps says that the reason is that the
+// token doesn't show some apps any more.
 func reason(p *Publication, e *ledger.Record) (why string, apps bool) {
 	old := p.Base
 	guard := p.Guard
@@ -86,7 +88,8 @@ func reason(p *Publication, e *ledger.Record) (why string, apps bool) {
 	return "", false
 }
 
-// lower finds rows, or a metric, that an answer has less of than is recorded.
+// lower finds the number that is smaller in an answer than recorded: its rows, or else a metric.
+// what is empty if there is none.
 func lower(old, e ledger.Record) (what, was, is string) {
 	if e.Rows < old.Rows {
 		return "rows", fmt.Sprint(old.Rows), fmt.Sprint(e.Rows)
@@ -101,8 +104,8 @@ func lower(old, e ledger.Record) (what, was, is string) {
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// loss finds rows, or a metric that can't fall by itself, when more than a share of it is gone, and
-// enough of it; what is empty when there is none.
+// loss finds a number that lost more than a share of itself, and at least leastRows or leastUnits:
+// the rows, or else a metric that can't fall by itself. what is empty if there is none.
 func loss(oldRows int64, old map[string]string, rows int64, sums map[string]string, share float64,
 	falling []string) (what, was, is string) {
 	if gone := oldRows - rows; share > 0 && gone >= leastRows && float64(gone) > share*float64(oldRows) {
@@ -121,7 +124,8 @@ func loss(oldRows int64, old map[string]string, rows int64, sums map[string]stri
 	return "", "", ""
 }
 
-// agree tells whether two answers say about the same: neither takes half away from the other.
+// agree tells whether two answers say about the same: neither takes more than half away from the
+// other.
 func agree(a, b *ledger.HeldBack, falling []string) bool {
 	there, _, _ := loss(a.Rows, a.Sums, b.Rows, b.Sums, UsualGuard, falling)
 	back, _, _ := loss(b.Rows, b.Sums, a.Rows, a.Sums, UsualGuard, falling)

@@ -12,15 +12,15 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// refuses remembers that a target keeps no partition before the oldest.
+// refuses remembers that a target keeps no partition before oldest.
 func (t *Table) refuses(target ledger.Target, oldest civil.Date) {
 	l := t.listed(target)
 	l.table.Oldest = oldest
 	t.keep(target, l)
 }
 
-// kept is the window without the partitions that no target would keep. They are reported, and that
-// is an error when nothing else is due, unless all of them were fetched before.
+// kept returns the window without the partitions that no target would keep. These are logged; it is
+// an error if nothing else is due, unless all of them were fetched before.
 func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 	var left, old []refresh.Due
 	oldest := t.Oldest()
@@ -51,8 +51,8 @@ func (t *Table) kept(w refresh.Window) (refresh.Window, error) {
 	return w, nil
 }
 
-// fit brings the settings of the targets' tables to the schema, which a put would have done. That
-// can wait, so that a failure is told only.
+// fit brings the settings of the targets' tables in line with the schema, as a put would have done.
+// A failure is only reported with warn, because this can wait.
 func (t *Table) fit(ctx context.Context, schema *sinks.Schema, warn func(error)) {
 	for _, target := range t.o.Targets {
 		if sink, ok := target.Sink.(sinks.Configurer); ok {

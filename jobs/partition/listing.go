@@ -16,20 +16,20 @@ import (
 // that time.
 type listing struct {
 	objects map[string]sinks.Object // by key
-	parts   map[civil.Date]bool
+	parts   map[civil.Date]bool     // the partitions of these objects
 	seqs    map[civil.Date]int
 
-	// table is the whole table, where the store shows no more. With counted set, the partitions
-	// that have rows are among the objects.
+	// table is the whole table, if the store lists nothing smaller. With counted set, the
+	// partitions that have rows are among the objects.
 	table   sinks.Object
 	counted bool
 }
 
-// FindChanged asks each target what it holds, and gives the partitions for which one holds
+// FindChanged asks each target what it holds, and returns the partitions for which a target holds
 // something else than the record's receipt says. Somebody may have deleted, replaced or restored a
 // part; the ledger may be an old copy; or a late write may have come through where the store has no
-// conditions. Publish uses what was listed. It takes one call for each target, and another one
-// where a table has more rows or fewer than are recorded.
+// conditions. Publish uses what was listed. FindChanged makes one call for each target, and another
+// one where a table has more rows or fewer than are recorded.
 func (t *Table) FindChanged(ctx context.Context) (map[civil.Date]bool, error) {
 	for _, target := range t.o.Targets {
 		store, ok := target.Sink.(sinks.Holdings)
@@ -55,9 +55,9 @@ func (t *Table) FindChanged(ctx context.Context) (map[civil.Date]bool, error) {
 	return changed, nil
 }
 
-// Stored says how targets, when FindChanged listed them, held partitions otherwise than recorded.
-// Of those recorded anew since, or that a run works on, it says nothing. Nil: no target has been
-// asked.
+// Stored returns the partitions that targets held otherwise than recorded when FindChanged listed
+// them, and how. Partitions that were recorded since, or that a run has leased, aren't among them.
+// Stored returns nil if no target has been listed.
 func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
 	records := t.Records()
 	for _, target := range t.o.Targets {
@@ -76,8 +76,8 @@ func (t *Table) Stored() (changed map[civil.Date]refresh.Condition) {
 	return changed
 }
 
-// Oldest is the oldest partition that one of the targets keeps, as FindChanged or a put has found;
-// zero: one of them keeps all, or wasn't asked.
+// Oldest returns the oldest partition that one of the targets keeps, as FindChanged or a put has
+// found, or zero if one of them keeps all or wasn't asked.
 func (t *Table) Oldest() (first civil.Date) {
 	for i, target := range t.o.Targets {
 		if oldest := t.listed(target).table.Oldest; i == 0 || oldest.Before(first) {
@@ -87,8 +87,8 @@ func (t *Table) Oldest() (first civil.Date) {
 	return first
 }
 
-// list asks a target what it holds, and gives the records from before that, so that newer ones
-// aren't compared with it.
+// list asks a target what it holds, and returns the records from before that, so that newer ones
+// aren't compared with the listing.
 func (t *Table) list(ctx context.Context, target ledger.Target, store sinks.Holdings) (ledger.Records, error) {
 	entries := t.Records()
 	objects, err := store.List(ctx, t.Name())

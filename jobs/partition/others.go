@@ -21,18 +21,23 @@ import (
 // those of another layout many.
 const mostOpened = 10
 
-// leastFile is the size of the least Parquet file in bytes: the magic number twice, and the length
-// of the end. A store refuses to give a range of an empty object.
+// leastFile is the size of the smallest Parquet file in bytes: the magic number twice, and the
+// length of the footer. A store refuses to give a range of an empty object.
 const leastFile = 12
 
 // CheckOthers compares what FindChanged has listed in the sinks with what the ledger has put there.
-// Other parts are those of another ledger, which fills the table as well, or this one was lost, or
-// somebody has restored them. Numbers of the same meaning are fetched again and replaced, and each
-// run warns. Others are refused, because readers would find both side by side. With replace set, a
-// person has asked for all to be replaced, so that the run warns, and only partitions of another
-// length are refused, which would stay beside the new ones. Parts with a metric that the config
-// neither wants nor drops are refused, too: a fetch would take it away, and after a loss of the
-// ledger a person may have an older config. Of files under other keys see layout.
+// Other parts may come from another ledger that fills the table as well, from this ledger before it
+// was lost, or from somebody who restored them:
+//
+//   - Parts whose numbers mean the same are fetched again and replaced, and each run warns.
+//   - Parts whose numbers mean something else are refused, because readers would find both side by
+//     side. With replace set, a person has asked for all to be replaced: the run only warns, but
+//     refuses partitions of another length, which would stay beside the new ones.
+//   - Parts with a metric that the config neither wants nor drops are refused unless replace is
+//     set: a fetch would take the metric away, and after a loss of the ledger a person may have an
+//     older config.
+//
+// For files under other keys see layout.
 func (t *Table) CheckOthers(ctx context.Context, now ledger.Shape, replace bool) error {
 	for _, target := range t.o.Targets {
 		if parts, beside := t.others(target); len(parts)+len(beside) == 0 {
@@ -55,7 +60,7 @@ func (t *Table) CheckOthers(ctx context.Context, now ledger.Shape, replace bool)
 			return err
 		}
 		if fingerprint == "" {
-			continue // nothing of ours, which Publish refuses to replace
+			continue // this program wrote none of them, and Publish refuses to replace them
 		}
 		if err := t.compare(target, len(parts), fingerprint, columns, now, replace); err != nil {
 			return err
@@ -81,9 +86,9 @@ func (t *Table) LeftBefore(first civil.Date) error {
 }
 
 // layout looks for files of this table that lie in its folder under other keys than the layout's,
-// so that readers find their rows, too. Before the first part is put they are those of another
-// layout, and refused: no store replaces files under two keys at one moment. Later they are copies
-// that somebody made, or what an earlier version left, and each run warns.
+// where readers find their rows, too. If no part was put yet, the files are those of another layout
+// and are refused: no store replaces files under two keys at one moment. Later they are copies that
+// somebody made, or what an earlier version left, and each run warns.
 func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks.Object) error {
 	sink, ok := target.Sink.(sinks.Ranger)
 	if !ok {
@@ -115,9 +120,9 @@ func (t *Table) layout(ctx context.Context, target ledger.Target, beside []sinks
 	return nil
 }
 
-// strangest gives the fingerprint and the columns of the newest part that can be read, or of the
-// oldest one when that means something else: a rebaseline goes from one end to the other, and may
-// have stopped half way.
+// strangest returns the fingerprint and the columns of the newest part that can be read. If its
+// fingerprint is now, it returns those of the oldest part instead: a rebaseline goes from one end
+// to the other, and may have stopped half way.
 func (t *Table) strangest(ctx context.Context, target ledger.Target, parts []sinks.Object,
 	now string) (fingerprint string, columns []string, err error) {
 	newest := slices.Clone(parts)
@@ -141,8 +146,8 @@ func (t *Table) strangest(ctx context.Context, target ledger.Target, parts []sin
 	return fingerprint, columns, nil
 }
 
-// meaning gives the fingerprint and the columns of what a sink holds; none of what this program
-// didn't write.
+// meaning returns the fingerprint and the columns of what a sink holds. They are empty for what
+// this program didn't write.
 func (t *Table) meaning(ctx context.Context, target ledger.Target, o sinks.Object) (fingerprint string,
 	columns []string, err error) {
 	switch sink := target.Sink.(type) {
@@ -155,7 +160,7 @@ func (t *Table) meaning(ctx context.Context, target ledger.Target, o sinks.Objec
 	return "", nil, nil
 }
 
-// contents reads the end of a file; nothing of one that isn't Parquet.
+// contents reads the footer of a Parquet file. For another file it returns nothing, and no error.
 func contents(ctx context.Context, sink sinks.Ranger, o sinks.Object) (table.Content, error) {
 	file := &watched{ReaderAt: sink.At(ctx, o.Key)}
 	c, err := table.Contents(file, o.Size)
@@ -165,7 +170,7 @@ func contents(ctx context.Context, sink sinks.Ranger, o sinks.Object) (table.Con
 	return c, file.err
 }
 
-// A watched file remembers that it couldn't be read, which tells nothing of what it holds.
+// A watched file remembers an error of reading, which says nothing about what the file holds.
 type watched struct {
 	io.ReaderAt
 	err error
@@ -179,7 +184,8 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// compare warns of parts that mean the same, and refuses others.
+// compare warns about parts that mean the same as the table now, and refuses others, as CheckOthers
+// says.
 func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns []string, now ledger.Shape,
 	replace bool) error {
 	parts, unneeded := "partitions", "If they aren't needed, drop the table"
@@ -224,9 +230,10 @@ func (t *Table) compare(target ledger.Target, n int, fingerprint string, columns
 		t.Name(), ledger.ErrRefused, where, strings.Join(columns, ", "), unneeded)
 }
 
-// others are the parts that the target showed when FindChanged listed it, and that this ledger
-// hasn't put there, as far as it knows, the newest at the end; and what lies beside them under
-// other keys. A put that was interrupted, or is under way, may have put anything.
+// others returns the parts that the target showed when FindChanged listed it, and that this ledger
+// hasn't put there, as far as it knows, the newest at the end; and in beside what lies under other
+// keys. It leaves out partitions whose put was interrupted or is under way, which may hold
+// anything.
 func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 	t.mu.Lock()
 	objects := t.seen[target.Identity()].objects
@@ -251,8 +258,9 @@ func (t *Table) others(target ledger.Target) (parts, beside []sinks.Object) {
 	return parts, beside
 }
 
-// periodOf is the period of files with these columns, which is that of the finest date among them.
-// Where now has none of its own, as tables of snapshots do, there is none to compare.
+// periodOf returns the period of files with these columns, which is that of the finest date among
+// them. If now has no period, as tables of snapshots don't, it returns "": there is none to
+// compare.
 func periodOf(columns []string, now ledger.Shape) string {
 	if now.Fingerprint[ledger.FingerprintPeriod] == "" {
 		return ""

@@ -14,9 +14,10 @@ import (
 // MostPlaces is how many groups a difference names.
 const MostPlaces = 3
 
-// Place says in which groups of rows a metric differs, those with the largest differences first:
-// "app_token abc123, network X". The groups go by the values of by. Where there are more than that
-// names, and it is all of them, every says so. The place is empty when the metric differs in none.
+// Place names the groups of rows in which a metric differs, those with the largest differences
+// first: "app_token abc123, network X". A group has the same values in the columns by; all is how
+// many groups there are. If the metric differs in all of them, and these are more than MostPlaces,
+// where says only that, and every is true. where is empty if the metric differs in none.
 func Place(by []string, metric string, groups map[string][]ledger.Difference, all int) (where string, every bool) {
 	type place struct {
 		group string
@@ -48,7 +49,7 @@ func Place(by []string, metric string, groups map[string][]ledger.Difference, al
 	return strings.Join(words, "; "), false
 }
 
-// named puts the values of a group behind the names of their columns.
+// named returns the values of a group, each behind the name of its column.
 func named(by []string, group string) string {
 	var words []string
 	for i, value := range strings.Split(group, table.GroupSeparator) {

@@ -36,8 +36,8 @@ type Publication struct {
 	Run      string
 	Reason   refresh.Reason
 	Fetched  time.Time // start of the first request
-	Replayed time.Time // when an answer that was kept was read again; zero: it was not
-	Cause    string    // of zero rows: what the answer was
+	Replayed time.Time // when a kept answer was read again; zero: it wasn't
+	Cause    string    // what the answer was, for the case that there are no rows
 	Shape    string
 	Sums     map[string]string
 	Finality string          // of the fetch: see refresh.Finality
@@ -47,18 +47,18 @@ type Publication struct {
 	Hidden   []string        // as Answer has it
 	Falling  []string        // columns that may fall though nothing is lost
 	OnEmpty  OnEmpty
-	// The share of the rows, or of a metric, above which an answer that takes it away is held back;
-	// 0: none is.
+	// An answer that takes away more than this share of the rows, or of a metric, is held back; 0:
+	// none is for that.
 	Guard float64
 	Again bool // put it whatever the ledger says the sinks hold, and over what others put there
 
 	// Warn is called with problems that do no harm, such as what a sink couldn't tidy up or can't
-	// promise; nil: nobody is.
+	// promise. It may be nil.
 	Warn func(error)
 }
 
-// empty decides what becomes of an answer without rows, and tells whether only a record is left to
-// write.
+// empty decides what becomes of an answer without rows. over says that nothing is to be put, and
+// only the record is left to write.
 func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	old := p.Base
 	had := old.Rows > 0
@@ -102,11 +102,14 @@ func (t *Table) empty(e *ledger.Record, p Publication) (over bool, err error) {
 	return false, nil
 }
 
-// compare says since when the content has been there, and whether it is another one than the final
-// one before it. Columns that were added make another content, and may bring rows of their own,
-// without any number having moved. Then only the sums of columns that both have are compared, and
-// nothing is when the numbers mean something else by now. What was replayed moved nothing either:
-// the service said all of it before, and only since then is it there again.
+// compare sets since when the content has been there, and whether it moved: that is, whether it
+// differs from final content before it.
+//
+//   - Added columns change the content, and may bring rows of their own, without any number having
+//     moved. Then only the sums of the columns that both contents have are compared.
+//   - Nothing is compared if the numbers mean something else by now.
+//   - A replayed answer moved nothing either: the service gave it before, and the content has been
+//     there again only since the replay.
 func compare(e *ledger.Record, old ledger.Record, replayed time.Time) {
 	switch same := old.Hash == e.Hash && old.Rows == e.Rows; {
 	case old.Seq == 0 || old.State == ledger.Publishing:
@@ -130,8 +133,8 @@ func compare(e *ledger.Record, old ledger.Record, replayed time.Time) {
 	e.Moved = e.Moved || wasFinal(old, e)
 }
 
-// count says on how many days the service was asked again about rows that differ from its totals,
-// or about none, and how many of the last of these days brought the same.
+// count sets on how many days the service was asked again about a partition whose rows differ from
+// the service's totals, or that has none, and how many of the last of these days brought the same.
 func count(e *ledger.Record, old ledger.Record) {
 	empty := e.State == ledger.Empty && old.State == ledger.Empty
 	if differs := e.Differs() && old.Differs(); !empty && !differs {
@@ -148,16 +151,14 @@ func count(e *ledger.Record, old ledger.Record) {
 	}
 }
 
-// repeats tells whether a replay came to what is recorded already, so that no other record is
-// needed.
+// repeats tells whether a replay gave what is recorded already, so that no new record is needed.
 func repeats(e, old ledger.Record) bool {
 	return e.Reason == string(refresh.Replayed) && e.State == old.State && e.Hash == old.Hash && e.Rows == old.Rows &&
 		e.Shape == old.Shape && e.Fetched.Equal(old.Fetched) && len(e.Receipts) == len(old.Receipts)
 }
 
-// SumsAgree tells whether the columns that both have the sums of have the same ones. The sum of a
-// column that one of them has as doubles shows by its digits that it was rounded, and may differ by
-// a part in 10^12.
+// SumsAgree tells whether the sums of the columns that are in both a and b are equal. A sum of
+// doubles, which is known by its digits, was rounded and may differ by a part in 10^12.
 func SumsAgree(a, b map[string]string) bool {
 	for name, text := range a {
 		x, ok := new(big.Rat).SetString(text)
@@ -179,7 +180,7 @@ func SumsAgree(a, b map[string]string) bool {
 	return true
 }
 
-// rounded tells the sum of doubles from an exact one, which has at most the six places of an
+// rounded tells whether a sum is one of doubles: an exact sum has at most the six decimals of an
 // amount.
 func rounded(sum string) bool {
 	_, places, _ := strings.Cut(sum, ".")
@@ -193,13 +194,13 @@ func (t *Table) moved(old ledger.Record, fetched time.Time) bool {
 	return wasFinal(old, &e) && e.Moved && e.Since.Equal(fetched)
 }
 
-// wasFinal tells whether the old record was final. Those of earlier versions don't say so, but the
-// reason for fetching them again may.
+// wasFinal tells whether the old record was final. Records of earlier versions don't say so, but
+// the reason for fetching their partitions again may.
 func wasFinal(old ledger.Record, e *ledger.Record) bool {
 	return old.Finality == refresh.Final || old.Seq > 0 && e.Reason == string(refresh.Drifted)
 }
 
-// keepReceipts keeps the receipts of targets that hold e's content already, and gives the other
+// keepReceipts keeps the receipts of targets that hold e's content already, and returns the other
 // targets.
 func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledger.Target) {
 	same := old.State != ledger.Publishing && old.Hash == e.Hash && old.Rows == e.Rows && old.Shape == e.Shape
@@ -213,8 +214,8 @@ func (t *Table) keepReceipts(e *ledger.Record, old ledger.Record) (stale []ledge
 	return stale
 }
 
-// conditions says, for each target, what the part may replace: what the ledger's receipt names, or
-// what is there now when the ledger doesn't know.
+// conditions sets, for each target of the attempt, what the part may replace: what the ledger's
+// receipt names, or what is there now if the ledger doesn't know.
 func (t *Table) conditions(ctx context.Context, a *attempt) error {
 	p := a.Publication
 	a.over = make([]sinks.Condition, len(a.stale))
@@ -222,7 +223,7 @@ func (t *Table) conditions(ctx context.Context, a *attempt) error {
 		r, has := p.Base.Receipt(target)
 		store, conditional := target.Sink.(sinks.Conditional)
 		switch {
-		case !conditional: // it replaces partitions by other means
+		case !conditional: // the sink replaces partitions by other means
 		case !p.Again && has && r.Version != "" && p.Base.State != ledger.Publishing && !t.changed(p.Base, target):
 			a.over[i].Version = r.Version
 		case !p.Again && !has && p.Base.State != ledger.Publishing && !t.shows(p.Part.Partition, target):
@@ -240,7 +241,7 @@ func (t *Table) conditions(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// A SinkError is an error of a sink's Put, told apart from those of the ledger.
+// A SinkError is an error of a sink, wrapped so that it can be told from errors of the ledger.
 type SinkError struct{ Err error }
 
 func (e *SinkError) Error() string { return e.Err.Error() }
@@ -274,7 +275,7 @@ func (t *Table) put(ctx context.Context, by *guard, a *attempt) (size int64, err
 		var old *sinks.NotKept
 		if errors.As(err, &old) {
 			t.refuses(target, old.Oldest)
-			if len(t.o.Targets) > 1 || t.o.derived { // the others may keep it, or nobody waits for it
+			if len(t.o.Targets) > 1 || t.o.derived { // others may keep it, or it is derived and not waited for
 				r, err = sinks.Receipt{}, nil
 				if a.Warn != nil {
 					a.Warn(fmt.Errorf("put %s/%s: %s has no rows of it: %w", part.Table, part.Partition, target.Name,

@@ -22,8 +22,8 @@ type NotAsRecorded struct{ Why string }
 func (e *NotAsRecorded) Error() string { return e.Why }
 
 // ReadBack copies what a sink holds of a partition into folder dir, compares its rows and their
-// content hash with the record, and gives the copy to use, which may be nil. The error is a
-// NotAsRecorded when they differ; any other says that it couldn't be read, or is use's.
+// content hash with the record, and calls use with the copy unless use is nil. The error is a
+// NotAsRecorded if they differ; any other says that the part couldn't be read, or comes from use.
 func ReadBack(ctx context.Context, from sinks.Reader, dir, name string, e ledger.Record, s ledger.Shape,
 	use func(io.ReaderAt, int64) error) (err error) {
 	part, err := from.Read(ctx, name, e.Partition)
@@ -66,8 +66,9 @@ func (t *Table) Reads() bool {
 	})
 }
 
-// Rows gives the typed rows of a recorded partition, as table.ReadRows does, with the columns of
-// the recorded shape. They are those of the first target that gives them back.
+// Rows calls use with the typed rows of a recorded partition, as table.ReadRows does, with the
+// columns of the recorded shape. The rows come from the first target that gives them back as
+// recorded.
 func (t *Table) Rows(ctx context.Context, e ledger.Record, s ledger.Shape, use func([][]any) error) error {
 	err := errors.New("no sink gives back what was put")
 	for _, target := range t.o.Targets {
@@ -85,7 +86,7 @@ func (t *Table) Rows(ctx context.Context, e ledger.Record, s ledger.Shape, use f
 	return err
 }
 
-// columnsOf gives the names, types and stamps of a shape's columns, which is all that reading
+// columnsOf returns the names, types and stamps of a shape's columns, which is all that reading
 // needs.
 func columnsOf(s ledger.Shape) []table.Column {
 	var columns []table.Column

@@ -7,22 +7,24 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A notice is given before rows come to stand beside others that mean something else.
+// A notice has the function that is called before rows are put beside others that mean something
+// else.
 type notice struct {
-	give func(context.Context) error // nil: nobody asked for one
-	// The shapes are those of parts that were compared. The channel is used as a mutex, because
+	give func(context.Context) error // nil: there is none
+	// The IDs of the shapes that were compared already. The channel is used as a mutex, because
 	// testing/synctest knows when a channel blocks.
 	shapes chan map[string]bool
 }
 
-// BeforeRebaseline has give called before the first part is put that means something else than a
-// recorded partition. Where it fails nothing is put, and it is called again for the next part.
+// BeforeRebaseline makes the table call give before it puts the first part that means something
+// else than a recorded partition. If give fails, nothing is put, and it is called again for the
+// next part.
 func (t *Table) BeforeRebaseline(give func(context.Context) error) {
 	t.notice = notice{give, make(chan map[string]bool, 1)}
 	t.notice.shapes <- map[string]bool{}
 }
 
-// giveNotice gives the notice if something that is to be put asks for it.
+// giveNotice calls the notice's function if something that is to be put requires it.
 func (t *Table) giveNotice(ctx context.Context, publications []*attempt) {
 	if t.notice.give == nil {
 		return
@@ -41,8 +43,8 @@ func (t *Table) giveNotice(ctx context.Context, publications []*attempt) {
 	}
 }
 
-// compareMeanings gives the notice if the part of a publication means something else than a
-// recorded partition.
+// compareMeanings calls the notice's function if the part of a publication means something else
+// than a recorded partition.
 func (t *Table) compareMeanings(ctx context.Context, p *attempt) error {
 	var compared map[string]bool
 	select {
@@ -74,7 +76,7 @@ func (t *Table) compareMeanings(ctx context.Context, p *attempt) error {
 	return nil
 }
 
-// DescribeMixed has targets say in their descriptions of the table whether its partitions are of
+// DescribeMixed makes targets say in their descriptions of the table whether its partitions have
 // two meanings.
 func (t *Table) DescribeMixed(ctx context.Context, are bool) error {
 	for _, target := range t.o.Targets {

@@ -12,14 +12,14 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Shares are how far the rows of some columns, those of cohorts, may be from the service's totals
-// besides rounding, as shares of those: 0.02 is 2 %.
+// Shares says how far the sums of some columns, those of cohorts, may be from the service's totals
+// besides rounding, as shares of the totals: 0.02 is 2 %.
 type Shares map[string]float64
 
-// Compare holds what rows add up to against the totals that the service gives, under the same keys,
-// which are partitions or groups of rows. It gives the columns that differ by more than the
-// tolerance; a key without any isn't in it. The package documentation says what the tolerance is,
-// and why.
+// Compare compares the sums of rows with the totals that the service gives under the same keys,
+// which are partitions or groups of rows. It returns the columns that differ by more than the
+// tolerance; a key without any isn't in the result. The package documentation says what the
+// tolerance is, and why.
 func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part,
 	within Shares) map[K][]ledger.Difference {
 	found := map[K][]ledger.Difference{}
@@ -43,6 +43,7 @@ func Compare[K comparable](columns []table.Column, rows, totals map[K]table.Part
 	return found
 }
 
+// difference describes how the rows of a column differ from their total.
 func (s Shares) difference(c table.Column, rows, total table.Part) ledger.Difference {
 	d := ledger.Difference{Metric: c.Name, Rows: cmp.Or(rows.Sums[c.Name], "0")}
 	if total.Rows > 0 {
@@ -54,7 +55,7 @@ func (s Shares) difference(c table.Column, rows, total table.Part) ledger.Differ
 	return d
 }
 
-// decimalsOf is the most decimals that any cell of a column had.
+// decimalsOf returns the most decimals that any cell of a column had.
 func decimalsOf[K comparable](parts map[K]table.Part, column string) (most int) {
 	for _, p := range parts {
 		most = max(most, p.Decimals[column])
@@ -66,21 +67,22 @@ func decimalsOf[K comparable](parts map[K]table.Part, column string) (most int) 
 // any count of decimals.
 const mostDecimals = 30
 
+// differ tells whether a column differs from its total by more than the tolerance.
 func differ(c table.Column, rows, total table.Part, decimals int, within Shares) bool {
 	apart, likely, most := distance(c, rows, total, decimals)
 	return apart.Cmp(likely) > 0 && apart.Cmp(most) > 0 && apart.Cmp(within.allowed(c, total)) > 0
 }
 
-// allowed is how far a column's rows may be from this total besides rounding.
+// allowed returns how far a column's rows may be from this total besides rounding.
 func (s Shares) allowed(c table.Column, total table.Part) *big.Rat {
 	share := new(big.Rat).SetFloat64(s[c.Name])
 	return share.Abs(share.Mul(share, exactly(total.Sums[c.Name])))
 }
 
-// Near says of a partition that is reconciled which sums are further from their totals than
-// rounding is likely to bring them, and as near as they may be: money when all prices are rounded
-// the same way, and any column with a share of its own, whose differences it gives. It is empty
-// where there are none.
+// Near names the sums of a reconciled partition that are further from their totals than rounding is
+// likely to bring them, but as near as is allowed: money when all prices are rounded the same way,
+// and any column with a share of its own, whose differences are returned in apart. why is empty if
+// there are none.
 func Near(columns []table.Column, rows, total table.Part, within Shares) (why string, apart []ledger.Difference) {
 	var words []string
 	for _, c := range columns {
@@ -101,10 +103,10 @@ func Near(columns []table.Column, rows, total table.Part, within Shares) (why st
 	return strings.Join(words, "; "), apart
 }
 
-// distance is how far the sum of a column is from its total, how far rounding is likely to bring
-// it, and how far it may at most. Errors of rounding are spread evenly over a unit, whose standard
-// deviation is 0.29 units: of n cells it is 0.29 times the root of n, and six of those are never
-// exceeded by chance.
+// distance returns how far the sum of a column is from its total, how far rounding is likely to
+// bring it, and how far rounding may bring it at most. Errors of rounding are spread evenly over a
+// unit, whose standard deviation is 0.29 units. For n cells the deviation is 0.29 times the root of
+// n, and six times that is never exceeded by chance.
 func distance(c table.Column, rows, total table.Part, decimals int) (apart, likely, most *big.Rat) {
 	r, t := exactly(rows.Sums[c.Name]), exactly(total.Sums[c.Name])
 	apart = new(big.Rat).Sub(r, t)
@@ -146,7 +148,7 @@ func smaller(a, b *big.Rat) *big.Rat {
 	return b
 }
 
-// exactly reads a sum of a part; none is 0, as a period without rows adds up to nothing.
+// exactly reads a sum of a part. A missing sum is 0, as a period without rows adds up to nothing.
 func exactly(text string) *big.Rat {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -158,8 +160,8 @@ func exactly(text string) *big.Rat {
 // Equal tells whether two sums of parts are the same number.
 func Equal(a, b string) bool { return exactly(a).Cmp(exactly(b)) == 0 }
 
-// Add gives the totals of two answers that share no row: of other partitions, or of other apps.
-// Only the named columns have one.
+// Add returns the totals of two answers that share no row: of different partitions, or of different
+// apps. Only the given columns have a total.
 func Add(columns []table.Column, a, b table.Part) table.Part {
 	sum := table.Part{Partition: a.Partition, Rows: a.Rows + b.Rows, Sums: map[string]string{},
 		Decimals: map[string]int{}}

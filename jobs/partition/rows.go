@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// Derived is a table whose rows are derived of this one's records. It goes to the same targets in
-// the same way, and is recorded in the same documents. Nothing of it is held back, and an empty
-// partition replaces what was there: what is derived is right, however much less it is.
+// Derived returns a table whose rows are derived from this one's records. It goes to the same
+// targets in the same way, and is recorded in the same documents. Nothing of it is held back, and
+// an empty partition replaces what was there: what is derived is right, however much less it is.
 func (t *Table) Derived(kind string) *Table {
 	o := t.o
 	of := t.Table.Derived(kind)
@@ -24,10 +24,10 @@ func (t *Table) Derived(kind string) *Table {
 }
 
 // PutRows makes typed rows the whole content of partitions that this program derives from what it
-// has recorded. What all targets hold already is neither put nor recorded again, unlike with
-// Deliver: that it was looked at tells nothing. The rows must have been derived after the table was
-// read: the error is a *ledger.HeldError, or ledger.ErrLost, when another run is putting rows, or
-// has since, and then they are to be derived anew.
+// has recorded. Unlike with Deliver, what all targets hold already is neither put nor recorded
+// again: a record of another look at it would tell nothing. The rows must have been derived after
+// the table was read. The error is a *ledger.HeldError, or ledger.ErrLost, if another run is
+// putting rows or has put some since; then the rows have to be derived anew.
 func (t *Table) PutRows(ctx context.Context, d Definition, partitions []civil.Date, rows [][]any,
 	at time.Time) (err error) {
 	if len(partitions) == 0 {
@@ -50,7 +50,7 @@ func (t *Table) PutRows(ctx context.Context, d Definition, partitions []civil.Da
 	records := t.Records()
 	for _, part := range parts {
 		defer part.Remove()
-		part.Nulls = nil // they are meant
+		part.Nulls = nil // NULLs are intended here
 		e := records[part.Partition]
 		if t.holds(e, part, d.Shape) {
 			continue
@@ -76,7 +76,7 @@ func (t *Table) PutRows(ctx context.Context, d Definition, partitions []civil.Da
 	return err
 }
 
-// holds tells whether every target has a part of the same rows.
+// holds tells whether every target has the rows of a part already.
 func (t *Table) holds(old ledger.Record, part table.Part, s ledger.Shape) bool {
 	e := ledger.Record{Rows: part.Rows, Hash: part.Hash, Shape: s.ID()}
 	return !t.o.Again && old.Seq > 0 && len(t.keepReceipts(&e, old)) == 0

@@ -10,21 +10,23 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// listed is what a target showed.
+// listed returns what a target showed when it was listed.
 func (t *Table) listed(target ledger.Target) listing {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.seen[target.Identity()]
 }
 
+// keep remembers what a target showed.
 func (t *Table) keep(target ledger.Target, l listing) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.seen[target.Identity()] = l
 }
 
-// Release forgets what was read of the ledger, and what the targets show, but for the partitions
-// that are to be fetched. Nobody may be at work on the table. Begin reads the ledger again.
+// Release forgets what was read from the ledger, and what the targets showed, except for the
+// partitions that are to be fetched. Nobody may be at work on the table. Begin reads the ledger
+// again.
 func (t *Table) Release(fetched map[civil.Date]bool) {
 	t.Table.Release()
 	t.mu.Lock()
@@ -52,7 +54,7 @@ func (t *Table) Release(fetched map[civil.Date]bool) {
 // record's receipt says.
 func (t *Table) changed(e ledger.Record, target ledger.Target) bool { return t.stored(e, target) != "" }
 
-// stored says how that is something else; empty: it isn't.
+// stored returns how what the target showed differs from the record's receipt, or "" if it doesn't.
 func (t *Table) stored(e ledger.Record, target ledger.Target) refresh.Condition {
 	t.mu.Lock()
 	l, looked := t.seen[target.Identity()]
@@ -78,8 +80,8 @@ func (t *Table) stored(e ledger.Record, target ledger.Target) refresh.Condition 
 	return refresh.Replaced
 }
 
-// object is what the target showed under a receipt's key. A store that shows whole tables has
-// partitions only for rows.
+// object returns what the target showed under a receipt's key. A store that shows whole tables
+// lists no partition without rows; for one that isn't listed, the result has the table's version.
 func (l listing) object(r sinks.Receipt) (o sinks.Object, there bool) {
 	if o, there = l.objects[r.Key]; !there && l.table.Table {
 		return sinks.Object{Version: l.table.Version, Size: r.Size, Counted: l.counted}, true
@@ -92,6 +94,7 @@ func (t *Table) shows(partition civil.Date, targets ...ledger.Target) bool {
 	return slices.ContainsFunc(targets, func(target ledger.Target) bool { return t.listed(target).parts[partition] })
 }
 
+// inDoubt tells whether a put was cut off in any partition.
 func inDoubt(entries ledger.Records) bool {
 	for _, e := range entries {
 		if e.State == ledger.Publishing {

@@ -8,8 +8,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// takes sees that targets can take a part before it is recorded as in doubt: a put that is refused
-// leaves the rows as they were, and the ledger with them. What has fitted once isn't asked again.
+// takes checks that targets can take a part before it is recorded as in doubt: a put that is
+// refused then leaves the rows and the ledger as they were. A schema that has fitted once isn't
+// checked again.
 func (t *Table) takes(ctx context.Context, p sinks.Part, targets []ledger.Target) error {
 	for _, target := range targets {
 		sink, keeps := target.Sink.(sinks.Taker)

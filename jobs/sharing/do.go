@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// do pushes what is missing of the files, one after the other. One that fails doesn't stop those
-// after it: of the devices that it has records of left, theirs wait.
+// do pushes what is missing of the files, one after the other. A file that fails doesn't stop those
+// after it, but their records wait if the failed file has records left of the same devices.
 func (k *Kind) do(ctx context.Context, l *outbox.Lease, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
@@ -37,7 +37,7 @@ func (k *Kind) do(ctx context.Context, l *outbox.Lease, due []files.Path) (ledge
 	return out, err
 }
 
-// push is what is done with a file.
+// push returns the outbox's task of pushing a file.
 func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client, n *notes) (outbox.Task[Choice], error) {
 	day, err := k.dayOf(ctx, p)
 	return outbox.Task[Choice]{
@@ -49,7 +49,7 @@ func (k *Kind) push(ctx context.Context, p files.Path, client *adjust.Client, n 
 	}, err
 }
 
-// submit sends one record, and says in the outbox's words what came of it.
+// submit sends one record, and returns an error that the outbox understands.
 func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Choice) (resent int, err error) {
 	s := adjust.Sharing{AppToken: r.App, IDFA: r.IDFA, GPSAdID: r.GPSAdID, Choice: r.Choice, Partners: r.Partners,
 		Options: r.Options}
@@ -66,7 +66,7 @@ func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Choice) (res
 	return a.Resent, err
 }
 
-// device names the device, for a log that was asked to.
+// device returns the device's IDs, for a log that is allowed to show them.
 func (r Choice) device() string {
 	var named []string
 	for kind, id := range map[field]string{idfa: r.IDFA, gpsAdID: r.GPSAdID} {

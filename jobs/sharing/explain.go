@@ -12,7 +12,7 @@ type State struct {
 	settings Settings // by the one name of each partner
 }
 
-// NewState is that of a device before anything was said of it.
+// NewState returns the state of a device before anything was said about it.
 func (p Partners) NewState() *State { return &State{partners: p, settings: Settings{}} }
 
 // Apply adds what the next record says. choice may be empty.
@@ -22,7 +22,7 @@ func (s *State) Apply(choice string, next Settings) {
 	}
 	for named, metrics := range next {
 		partner, _ := s.partners.Name(named)
-		for metric := range metrics { // what is said of a group goes over what was said before of the metrics in it
+		for metric := range metrics { // a setting of a group replaces earlier settings of the metrics in it
 			for older := range s.settings[partner] {
 				if metric == all || slices.Contains(above(older), metric) {
 					delete(s.settings[partner], older)
@@ -40,12 +40,12 @@ type Decision struct {
 	Partner string `json:"partner"`
 	Metric  string `json:"metric"`
 	Shared  bool   `json:"shared"`
-	Rule    string `json:"rule"` // of the service's four, or another one
+	Rule    string `json:"rule"` // 1 to 4: the service's; or default, sharing or own
 	Because string `json:"because"`
 }
 
 // Explain follows the settings from the metric up its groups to all, in what was said of the
-// partner, and then in what was said of all partners; the first that it meets decides.
+// partner, and then in what was said of all partners; the first setting that it meets decides.
 func (s *State) Explain(partner, metric string) Decision {
 	v := Decision{Partner: partner, Metric: metric, Shared: true, Rule: "default", Because: "nothing was said of it"}
 	if s.disabled {
@@ -67,10 +67,10 @@ func (s *State) Explain(partner, metric string) Decision {
 	return v
 }
 
-// rule says which of the service's four group rules speaks of the setting at, which decides on
-// metric.
+// rule returns which of the service's four group rules applies to the setting at, which decides on
+// metric, or "own" if none does.
 func rule(said map[string]bool, of, metric, at string, on bool) string {
-	wider := func() (group, found bool) { // what the groups above say of it otherwise
+	wider := func() (group, found bool) { // the nearest setting of a group above at
 		for _, g := range above(at) {
 			if group, found = said[g]; found {
 				return group, true

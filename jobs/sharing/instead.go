@@ -7,7 +7,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// late is why a record isn't sent that comes after newer ones of its device.
+// late is the reason for not sending a record that comes after newer ones of its device.
 var late = outbox.Rejection{Reason: "comes after a file of a later day that has choices of the same device"}
 
 const (
@@ -16,7 +16,8 @@ const (
 	anyID       = "the device's ID: letters, digits, dots, dashes and underscores, at most 128"
 )
 
-// right is what may stand in each field, and in a row that has nothing where something must stand.
+// right says what may stand in a field, by the field's name, and what to write in a row that is
+// refused as a whole, by the reason.
 var right = map[string]string{
 	names[appToken]:        "the app's token, as the service shows it",
 	names[idfa]:            anyID,
@@ -35,5 +36,5 @@ var right = map[string]string{
 	late.Reason:            "nothing, if what was pushed last is right; on_late: send sends this row too",
 }
 
-// instead says for the rejects file what a person may write in the place of what isn't right.
+// instead returns for the rejects file what a person may write in place of what isn't right.
 func instead(r outbox.Rejection) string { return files.Instead(r, right) }

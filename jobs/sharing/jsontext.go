@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// mostText is what one cell of JSON may have of bytes. All metrics of all partners are a sixth of
-// it.
+// mostText is how many bytes one cell of JSON may have. All metrics of all partners take a sixth of
+// that.
 const mostText = 64 << 10
 
 // A pair is one value of an object of objects.
 type pair struct {
-	outer, inner int    // which of the outer object's keys it is below, and of the inner one's, from 1
-	group, key   string // these keys
+	outer, inner int    // the numbers of its keys in the outer and the inner object, from 1
+	group, key   string // its keys in the outer and the inner object
 	value        any    // bool, string, json.Number
 }
 
@@ -28,8 +28,9 @@ var (
 	errForm   = errors.New("has a form object without its three fields: partnerName, key and value")
 )
 
-// settingPairs reads {"partner": {"metric": true}}, or the same as form objects: {"partnerName":
-// "partner", "key": "metric", "value": true}, alone or in a list. forms tells which.
+// settingPairs reads {"partner": {"metric": true}}, or the same in form objects: {"partnerName":
+// "partner", "key": "metric", "value": true}, alone or in a list. forms says that it read form
+// objects.
 func settingPairs(text string) (list []pair, forms bool, err error) {
 	if len(text) > mostText {
 		return nil, false, errLong
@@ -106,7 +107,7 @@ func isDelim(t json.Token) bool {
 	return is
 }
 
-// pairs reads {"group": {"key": value}}, in the order of the text. No error quotes it.
+// pairs reads {"group": {"key": value}}, in the order of the text. No error quotes the text.
 func pairs(text string) ([]pair, error) {
 	if len(text) > mostText {
 		return nil, errLong
@@ -148,7 +149,7 @@ func pairs(text string) ([]pair, error) {
 	return list, nil
 }
 
-// object reads one object; each reads the value of a key.
+// object reads one object. It calls each after every key, to read the key's value.
 func object(d *json.Decoder, each func(key string) error) error {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return errNoJSON
@@ -174,7 +175,7 @@ func object(d *json.Decoder, each func(key string) error) error {
 	return nil
 }
 
-// jsonText is the one spelling of an object of objects: sorted, without blanks.
+// jsonText returns the one spelling of an object of objects: sorted, without blanks.
 func jsonText[V any](objects map[string]map[string]V) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -10,14 +10,14 @@ func (r Choice) malformed() bool {
 	return r.IDFA != "" && !files.IsUUID(r.IDFA) || r.GPSAdID != "" && !files.IsUUID(r.GPSAdID)
 }
 
-// Notes, by their places in warnings.
+// The indexes of warnings.
 const (
 	strange = iota
 	malformedID
 )
 
-// warnings are what is wrong with records that are sent all the same: in the log, with a note, and
-// by a check.
+// warnings say what is wrong with records that are sent all the same: log and note in a run's log,
+// and reason in a check.
 var warnings = [...]struct{ log, note, reason string }{
 	strange: {
 		"partners that aren't known",
@@ -31,12 +31,13 @@ var warnings = [...]struct{ log, note, reason string }{
 	},
 }
 
-// notes count the rows of each kind of a file that is read twice.
+// notes count the rows of a file by warning. The file is read twice.
 type notes [len(warnings)]noted
 
 // A noted counts rows.
 type noted struct{ rows, first, last int64 }
 
+// note counts a row if so is true, unless an earlier reading of the file has counted it.
 func (n *noted) note(row int64, so bool) {
 	if !so || row <= n.last {
 		return

@@ -18,24 +18,24 @@ var slugs = []string{"applovin", "chartboost", "facebook", "gameanalytics", "goo
 
 // partnerIDs are those that several clients have read from the service; reports show them as
 // partner_id, and channel_id has them behind partner_. Its page on channel setup gives 34 to
-// AppLovin, as an example. Other IDs are only themselves, unless a config says whose they are.
+// AppLovin, as an example. Any other ID is a partner of its own, unless a config ties it to a name.
 var partnerIDs = map[string]string{"facebook": "34", "google": "254", "tiktok": "1678"}
 
-// callbacks are those that are made for each call.
+// callbacks stands for the dynamic callbacks, which are made for each call.
 const callbacks = "dynamic_callbacks"
 
-// Partners are those that are known here. Each has one name, and may be named in several ways: by
-// that name, by its ID, as "name (ID)", and in upper or lower case. They say what is the same
-// partner, and never change what is sent: a mistake in a list of IDs would turn a choice about one
-// partner into one about another.
+// Partners are the partners that are known here. Each has one name, and may be named in several
+// ways: by that name, by its ID, as "name (ID)", and in upper or lower case. Partners only tells
+// which of these mean the same partner, and never changes what is sent: a mistake in a list of IDs
+// would turn a choice about one partner into one about another.
 type Partners struct {
 	known map[string]string // as named, in lower case -> the one name of it
 	ids   map[string]string // that name -> its ID
 	list  []string
 }
 
-// NewPartners gives the service's own and those of more, which may be names, IDs, or both as "name
-// (ID)".
+// NewPartners returns the service's own partners and those of more, which may be names, IDs, or
+// both as "name (ID)".
 func NewPartners(more []string) Partners {
 	p := Partners{map[string]string{all: all, callbacks: callbacks}, maps.Clone(partnerIDs), slices.Clone(slugs)}
 	for i, s := range slugs {
@@ -48,8 +48,8 @@ func NewPartners(more []string) Partners {
 	return p.With(more)
 }
 
-// With is p and those that are named, each a partner of its own unless it is one of p's. A "name
-// (ID)" among them says that the name and the ID are the same partner.
+// With returns p with the named partners added, each a partner of its own unless it is one of p's.
+// A "name (ID)" among them says that the name and the ID are the same partner.
 func (p Partners) With(named []string) Partners {
 	if !slices.ContainsFunc(named, p.lacks) {
 		return p
@@ -76,7 +76,8 @@ func (p Partners) lacks(named string) bool {
 	return p.known[fold(named)] == ""
 }
 
-// learn takes "name (ID)" for one partner, unless either is known to be another one's.
+// learn records that the name and the ID of "name (ID)" are one partner's, unless either is known
+// to be another one's.
 func (p *Partners) learn(named, name, id string) {
 	one, known := p.Name(named)
 	switch {
@@ -96,10 +97,11 @@ func (p *Partners) add(named, one string) {
 	p.list = append(p.list[:len(p.list)-1:len(p.list)-1], one, callbacks)
 }
 
-// List gives the names of those that data may go to.
+// List returns the names of the partners that data may go to.
 func (p Partners) List() []string { return slices.Clone(p.list) }
 
-// Name gives the one name of a partner. What isn't known is only itself.
+// Name returns the one name of a partner. A partner that isn't known keeps the name that it is
+// given.
 func (p Partners) Name(named string) (one string, known bool) {
 	if one, known = p.known[fold(named)]; known {
 		return one, true
@@ -131,8 +133,8 @@ func nameAndID(named string) (name, id string, both bool) {
 
 func fold(named string) string { return catalog.Fold(strings.TrimSpace(named)) }
 
-// optionGroup gives the one name of a group of granular options, and its keys: nil for free ones.
-// The service has groups of partners, and some of its own.
+// optionGroup returns the one name of a group of granular options, and its keys, which are nil if
+// they are free. A group belongs to a partner, or is one of the service's own.
 func (p Partners) optionGroup(named string) (one string, keys map[string][]string, known bool) {
 	switch one, known = named, true; one {
 	case "partner_dma":

@@ -12,11 +12,11 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// Settings are what one record says of partners: partner, as it is named there, metric, whether it
-// is shared.
+// Settings are what one record says of partners: by partner, as the record names it, and by metric,
+// whether the metric is shared.
 type Settings map[string]map[string]bool
 
-// Names gives the partners as the settings name them.
+// Names returns the partners as the settings name them, sorted.
 func (s Settings) Names() []string {
 	names := make([]string, 0, len(s))
 	for named := range s {
@@ -28,7 +28,7 @@ func (s Settings) Names() []string {
 
 // ParseSettings reads partner_sharing_settings: an object of objects, or form objects, one or a
 // list of them. Its errors hold no text of the settings but names that are the service's own.
-// strange tells that a partner isn't known here.
+// strange says that a partner isn't known here.
 func (p Partners) ParseSettings(text string) (s Settings, strange bool, err error) {
 	list, forms, err := settingPairs(text)
 	if err != nil {
@@ -65,15 +65,15 @@ func (p Partners) ParseSettings(text string) (s Settings, strange bool, err erro
 	return s, strange, nil
 }
 
-// A setting is one of one partner, as the service's page on third-party sharing has it as a form
-// object.
+// A setting is one setting of one partner, as a form object of the service's page on third-party
+// sharing.
 type setting struct {
 	Partner string `json:"partnerName"`
 	Key     string `json:"key"`
 	Value   bool   `json:"value"`
 }
 
-// formObjects makes a list of form objects of settings in their one spelling.
+// formObjects converts settings in their one spelling to a list of form objects.
 func formObjects(settings string) (string, error) {
 	s := Settings{}
 	if err := json.Unmarshal([]byte(settings), &s); err != nil {
@@ -91,8 +91,8 @@ func formObjects(settings string) (string, error) {
 
 var truth = map[string]bool{"true": true, "false": false}
 
-// named checks how the groups of a list are named, trims the names, and gives p with those that it
-// doesn't know.
+// named checks and trims the names of the groups in a list, and returns p with the names added that
+// it lacks. strange says that known is false for one of them.
 func (p Partners) named(list []pair, known func(named string) bool) (trimmed []pair, strange bool, with Partners,
 	err error) {
 	names := make([]string, len(list))
@@ -107,10 +107,10 @@ func (p Partners) named(list []pair, known func(named string) bool) (trimmed []p
 	return list, strange, p.With(names), nil
 }
 
-// longestName of a partner has so many characters.
+// longestName is how many characters a partner's name may have.
 const longestName = 128
 
-// partnerName gives the reason why a partner can't have this name.
+// partnerName returns the reason why a partner can't have this name, or "".
 func partnerName(named string) string {
 	switch {
 	case named == "":
@@ -121,7 +121,7 @@ func partnerName(named string) string {
 	return printable(named)
 }
 
-// shown names the partner, or its place when its name isn't the service's own.
+// shown names the partner of a pair, by its number if its name isn't the service's own.
 func (p Partners) shown(x pair) string {
 	if one, _ := p.Name(x.group); one == all || one == callbacks || slices.Contains(slugs, one) {
 		return "partner " + one
@@ -136,8 +136,8 @@ func (s Settings) set(partner, metric string, on bool) {
 	s[partner][metric] = on
 }
 
-// parseOptions reads granular_third_party_sharing_options, and gives their one spelling. strange
-// tells that a group isn't known here.
+// parseOptions reads granular_third_party_sharing_options, and returns their one spelling. strange
+// says that a group isn't known here.
 func (p Partners) parseOptions(text string) (sent string, strange bool, err error) {
 	list, err := pairs(text)
 	if err != nil {
@@ -170,7 +170,7 @@ func (p Partners) parseOptions(text string) (sent string, strange bool, err erro
 	return jsonText(out), strange, nil
 }
 
-// optionText is a value as it is sent, a text always, or why it can't be.
+// optionText returns a value as it is sent, which is always a text, or the reason why it can't be.
 func optionText(keys map[string][]string, x pair) (text, reason string) {
 	switch v := x.value.(type) {
 	case string:

@@ -11,14 +11,18 @@
 //
 // The service's documents leave open, and are read here as follows:
 //
-//   - A setting of a metric goes over those of its groups; a partner's own settings go over those of partner all,
-//     whatever they speak of; where nothing is said, all is shared.
-//   - A later record keeps what earlier ones said, but for the metrics below a group that it sets.
-//   - sharing: disable goes over all settings, and enable lifts it and leaves them as they are.
+//   - A setting of a metric overrides those of its groups. A partner's own settings override those
+//     of partner all, whatever metrics they are for. Where nothing is said, everything is shared.
+//   - A later record keeps what earlier ones said, except for the metrics below a group that it
+//     sets.
+//   - sharing: disable overrides all settings; enable lifts it and leaves them as they are.
 //   - A record that was taken in part (202) isn't sent again.
-//   - A partner is the same one by name, by ID and as "name (ID)". It is sent as the file names it; the service judges.
-//   - A record with both of a device's IDs is about both: it keeps its place among the records of either.
-//   - A record may be sent again after a lost answer, before the device's next one: the same choice twice is the same.
+//   - A partner is the same one by name, by ID and as "name (ID)". It is sent as the file names it,
+//     and the service decides whether it takes the name.
+//   - A record with both of a device's IDs is about both: it is sent in order with the records of
+//     either.
+//   - A record may be sent again after a lost answer, before the device's next one: sending the
+//     same choice twice changes nothing.
 package sharing
 
 import (
@@ -29,8 +33,8 @@ import (
 	"github.com/reportferry/reportferry/internal/catalog"
 )
 
-// A Choice is what one device has chosen, checked: one record. Of a device with two IDs, both may
-// be there.
+// A Choice is one checked record: what one device has chosen. A device with two IDs may have both
+// in it.
 type Choice struct {
 	App      string // token
 	IDFA     string // personal data, as GPSAdID: no log, error or object of the ledger may hold it
@@ -38,11 +42,12 @@ type Choice struct {
 	Choice   string // enable, disable or empty
 	Partners string // settings of partners as a JSON object; empty: none
 	Options  string // granular options as a JSON object; empty: none
-	Strange  bool   // names a partner that isn't known here: the service will say
+	Strange  bool   // a partner isn't known here; the service decides whether it is right
 }
 
-// IDs stand for the device of the app: records that have one of them in common are sent in order.
-// The second is zero when the record has one ID. They don't know how an ID's letters are written.
+// IDs returns hashes that stand for the device in the app: records that have one of them in common
+// are sent in order. The second is zero if the record has one ID. Upper and lower case of an ID
+// give the same hash.
 func (r Choice) IDs() (id, also [16]byte) {
 	switch {
 	case r.GPSAdID == "":
@@ -53,13 +58,14 @@ func (r Choice) IDs() (id, also [16]byte) {
 	return r.id(idfa, r.IDFA), r.id(gpsAdID, r.GPSAdID)
 }
 
+// id returns the hash of one of a device's IDs.
 func (r Choice) id(kind field, device string) [16]byte {
 	sum := sha256.Sum256([]byte(r.App + "\x00" + names[kind] + "\x00" + catalog.Fold(device)))
 	return [16]byte(sum[:])
 }
 
-// Content is a hash of what is sent. The device is in it only where there are two IDs: else a
-// record that gets its second one would be taken for the one that was sent.
+// Content returns a hash of what is sent. The device is in it only if there are two IDs: otherwise
+// a record that gets its second ID would be taken for the one that was sent.
 func (r Choice) Content() uint64 {
 	text := r.Choice + "\x00" + r.Partners + "\x00" + r.Options // no value holds a NUL
 	if id, also := r.IDs(); also != [16]byte{} {
@@ -91,5 +97,5 @@ var names = [fields]string{"app_token", "idfa", "gps_adid", "id_type", "device_i
 	"partner_sharing_settings",
 	"granular_third_party_sharing_options", "partner", "metric", "value"}
 
-// values are those of one row, as the file spells them.
+// values are the values of one row, as the file spells them.
 type values [fields]string

@@ -18,7 +18,8 @@ func refuse(f field, reason string) *files.Refusal {
 // A checker makes records of rows.
 type checker struct{ partners Partners }
 
-// record checks a row; the first field that isn't right is the reason.
+// record checks a row and makes a record of it. The first field that isn't right is the reason for
+// refusing it.
 func (c checker) record(v *values) (r Choice, refused *files.Refusal) {
 	if reason := token(v[appToken], 64); reason != "" {
 		return r, refuse(appToken, reason)
@@ -80,7 +81,7 @@ func (r *Choice) devices(v *values) *files.Refusal {
 	return nil
 }
 
-// deviceName gives the reason why a device can't have this ID. None at all is right.
+// deviceName returns the reason why a device can't have this ID, or "". An empty ID is right.
 func deviceName(id string) string {
 	if id == "" {
 		return ""
@@ -131,7 +132,8 @@ const (
 	noForm    = "has an ID that isn't one of Apple or Google: theirs have 8-4-4-4-12 hexadecimal digits"
 )
 
-// token gives the reason why s isn't a text of letters, digits, dots, dashes and underscores.
+// token returns the reason why s isn't a text of at most that many letters, digits, dots, dashes
+// and underscores, or "".
 func token(s string, most int) string {
 	if s == "" {
 		return isMissing
@@ -150,7 +152,7 @@ func token(s string, most int) string {
 	return ""
 }
 
-// printable gives the reason why s can't be sent as it is.
+// printable returns the reason why s can't be sent as it is, or "".
 func printable(s string) string {
 	if !utf8.ValidString(s) {
 		return "is not UTF-8"

@@ -11,11 +11,12 @@ import (
 
 const (
 	mostDecimals = 5
-	// mostDigits before the point. The service takes a float, which holds 15 to 17 digits in all.
+	// mostDigits is how many digits an amount may have before the point. The service takes a float,
+	// which holds 15 to 17 digits in all.
 	mostDigits = 12
 )
 
-// signs are those of currencies, in small letters, and the currencies that they may stand for
+// signs maps the signs of currencies, in small letters, to the currencies for which they may stand
 // (Unicode CLDR's symbols and narrow symbols).
 var signs = map[string]string{
 	"$": "usd aud cad nzd mxn ars clp cop sgd hkd twd bbd bsd bmd bzd bnd kyd dop fjd gyd jmd lrd nad srd sbd ttd " +
@@ -32,7 +33,8 @@ var signs = map[string]string{
 	"₸": "kzt", "₼": "azn", "₾": "gel",
 }
 
-// isSign tells whether a sign may stand for a currency, and whether it stands for any.
+// isSign reports whether a sign may stand for the given currency, and whether it stands for any
+// currency.
 func isSign(sign, code string) (same, known bool) {
 	sign = strings.ToLower(sign)
 	codes := strings.Fields(signs[sign])
@@ -42,8 +44,8 @@ func isSign(sign, code string) (same, known bool) {
 	return sign == code || slices.Contains(codes, code), len(codes) > 0 || currency.IsValid(strings.ToUpper(sign))
 }
 
-// amount gives the one spelling of a plain decimal number, or the reason why it isn't taken. Digits
-// are counted, never computed: a float would make 0.1 of many numbers that aren't.
+// amount returns the canonical spelling of a plain decimal number, or the reason why it is refused.
+// It only counts digits, because by way of a float, many numbers that aren't 0.1 would become 0.1.
 func amount(s string) (canonical, reason string) {
 	if s == "" {
 		return "", isMissing
@@ -79,11 +81,11 @@ func allDigits(s string) bool {
 	return true
 }
 
-// units is a canonical amount in hundred-thousandths, the smallest that the service takes: whole
-// numbers add up exactly.
+// units returns a canonical amount in hundred-thousandths, the smallest unit that the service
+// takes. Such whole numbers add up exactly.
 func units(canonical string) int64 {
 	whole, decimals, _ := strings.Cut(canonical, ".")
-	// mostDecimals, and seventeen digits in all.
+	// The zeros fill up the decimals to mostDecimals. The whole has at most seventeen digits.
 	n, _ := strconv.ParseInt(whole+decimals+"00000"[len(decimals):], 10, 64)
 	return n
 }

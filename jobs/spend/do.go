@@ -14,8 +14,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// do pushes what is missing of the files. One that is being written is left for the next run, and
-// is no failure.
+// do pushes what is missing of the files. A file that is still being written is left for the next
+// run, which isn't a failure.
 func (k *Kind) do(ctx context.Context, l *outbox.Lease, due []files.Path) (ledger.Outcome, error) {
 	var m adjust.Meter
 	client := k.o.Client.Metered(&m).Asking(outbox.May)
@@ -27,7 +27,7 @@ func (k *Kind) do(ctx context.Context, l *outbox.Lease, due []files.Path) (ledge
 	return out, err
 }
 
-// push is what is done with a file.
+// push returns the task of pushing one file.
 func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Task[Cost] {
 	day := files.DayOf(p.Key)
 	return outbox.Task[Cost]{
@@ -41,9 +41,9 @@ func (k *Kind) push(p files.Path, client *adjust.Client) outbox.Task[Cost] {
 	}
 }
 
-// submit sends one record, and says in the outbox's words what came of it.
+// submit sends one record, and returns the result as the outbox's errors.
 func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Cost) (resent int, err error) {
-	if now := time.Now(); r.Expired(now) { // while the rows before it were sent
+	if now := time.Now(); r.Expired(now) { // it may have expired while the rows before it were sent
 		return 0, r.tooOld(now)
 	}
 	s := adjust.Spend{Type: r.Type, Currency: r.Currency, Amount: r.Amount, CostID: r.CostID, Tag: r.Tag}
@@ -55,7 +55,8 @@ func (k *Kind) submit(ctx context.Context, client *adjust.Client, r Cost) (resen
 	return a.Resent, err
 }
 
-// day is the day that the spend is of, in UTC: the engagement's, the file's, or else today.
+// day returns the day of the spend, in UTC: that of the engagement or, without one, of the file or,
+// without that, today.
 func (r Cost) day(file string) string {
 	switch {
 	case !r.Engaged.IsZero():
@@ -66,15 +67,15 @@ func (r Cost) day(file string) string {
 	return time.Now().UTC().Format(time.DateOnly)
 }
 
-// Check does what a push would do up to the sending, and writes nothing.
+// Check does what a push would do before the sending, and writes nothing.
 func (k *Kind) Check(ctx context.Context, p files.Path) (files.Checked, error) {
 	f := k.file(p)
 	f.Show = Cost.show
 	return files.Check(ctx, k.Outbox(), k.push(p, nil), f)
 }
 
-// show gives the fields as they are sent. The Cost ID, which stands for a person's click, is
-// hidden, and so is a tag that has it.
+// show returns the fields as they are sent. The Cost ID, which identifies a person's click, is
+// hidden, and so is a tag that contains it.
 func (r Cost) show() []files.Shown {
 	label := r.Tag
 	if strings.Contains(label, r.CostID) {

@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// layouts are the times that a file may spell, each with and without a zone. Go reads fractions of
-// seconds by itself.
+// layouts has the spellings of a time that a file may use, each without and with a zone. Go reads
+// fractions of seconds without a layout for them.
 var layouts = [2][2]string{
 	{"2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00"},
 	{"2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00"},
 }
 
-// engaged reads the time of an engagement: RFC 3339, the same with a space for the T, with " UTC"
-// as BigQuery exports it, without a zone (then it is of zone), or seconds or milliseconds
-// since 1970.
+// engaged reads the time of an engagement. It accepts
+//   - RFC 3339, also with a space for the T
+//   - the same with " UTC", as BigQuery exports it, or without a zone, which is then zone
+//   - seconds or milliseconds since 1970.
 func engaged(s string, zone *time.Location) (time.Time, bool) {
 	if allDigits(s) {
 		n, err := strconv.ParseInt(s, 10, 64)

@@ -7,12 +7,12 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// Fields are the names of a record's fields.
+// Fields returns the names of a record's fields.
 func Fields() []string { return names[:] }
 
-// Fits gives the reason why a cell of a file in a format can't be the value of a field; empty: it
-// can. It is what a row would be refused for, but for the age of the record and what the job says
-// of its currencies.
+// Fits returns the reason why a cell, in a file of a format, can't be the value of a field; "" if
+// it can. The reasons are those for which a row would be refused, except for the age of the record
+// and the currencies that the job allows.
 func Fits(name, cell string, format files.Format) string {
 	v := values{"made-up-cost-id", types[0], "usd", "1", "tag", ""}
 	c := newChecker(false, nil, time.UTC)
@@ -39,8 +39,8 @@ func Fits(name, cell string, format files.Format) string {
 	return ""
 }
 
-// Currency is the one currency whose sign or code stands in an amount; empty: none does, or the
-// sign may stand for several.
+// Currency returns the currency whose sign or code an amount contains. It returns "" if there is
+// none, or if the sign may stand for several currencies.
 func Currency(amount string, format files.Format) string {
 	plain, _ := format.Spell(mapping(nil, nil, format).Fields[costAmount], amount)
 	sign, _ := files.CutSign(plain)

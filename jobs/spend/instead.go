@@ -7,10 +7,10 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// conflict is why a record isn't sent whose Cost ID was sent with other content.
+// conflict is why a record isn't sent: its Cost ID was sent with other content before.
 var conflict = outbox.Rejection{Field: names[costID], Reason: "has other content in an earlier row or push"}
 
-// right is what may stand in each field.
+// right says what may be in each field, for people.
 var right = map[string]string{
 	names[costID]:       "the Cost ID that the click or impression was served with, of 12 to 256 characters",
 	names[costType]:     strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
@@ -21,7 +21,7 @@ var right = map[string]string{
 	conflict.Reason:     "nothing, if what was pushed first is right; on_conflict: send sends this row too",
 }
 
-// instead says for the rejects file what a person may write in the place of what isn't right.
+// instead returns what a person may write in place of the refused value, for the rejects file.
 func instead(r outbox.Rejection) string {
 	if r.Field == names[engagedAt] && strings.HasSuffix(r.Reason, expired) {
 		return "nothing: the service takes spend for seven days after the click or impression, and this row comes " +

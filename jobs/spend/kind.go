@@ -11,16 +11,16 @@ import (
 type Options struct {
 	files.Options
 
-	Client *adjust.Client // at the ad spend host, with a limiter of its own
+	Client *adjust.Client // client of the ad spend host, with a limiter of its own
 
-	Columns, Constants map[string]string // of files.Mapping
+	Columns, Constants map[string]string // see files.Mapping
 	Format             files.Format      // its Zone is set from Zone
 	More               []string          // currency codes beside those of ISO 4217
-	Zone               *time.Location    // of times in files that have none
+	Zone               *time.Location    // zone of times in files that name none
 	SendConflicts      bool
 }
 
-// Kind is the kind of a spend job.
+// Kind plans and pushes the files of one spend job.
 type Kind struct {
 	files.Pusher
 
@@ -29,7 +29,7 @@ type Kind struct {
 	check   *checker
 }
 
-// New makes the kind. Nothing is read yet.
+// New returns the kind for a job. It reads nothing yet.
 func New(o Options) *Kind {
 	o.Format.Zone = o.Zone
 	m := mapping(o.Columns, o.Constants, o.Format)

@@ -8,8 +8,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// mapping says where a record's fields come from. A file needn't have the times of engagements;
-// where it has a column of that name they count, named or not.
+// mapping returns where a record's fields come from. A file needn't have times of engagements. If
+// it has a column of that name, its times count, even if the config doesn't name the column.
 func mapping(columns, constants map[string]string, format files.Format) files.Mapping {
 	m := files.Mapping{Columns: columns, Constants: constants, Format: format}
 	for f, name := range names {
@@ -23,12 +23,13 @@ func mapping(columns, constants map[string]string, format files.Format) files.Ma
 	return m
 }
 
+// file returns a file of the job for the outbox.
 func (k *Kind) file(p files.Path) *files.File[Cost] {
 	return fileOf(p, k.mapping, k.check, k.o.SpoolDir, time.Now())
 }
 
-// fileOf is a file of spend for the outbox. What has expired is judged by one clock for both
-// readings.
+// fileOf returns a file of spend for the outbox. The file is read twice; both times, now decides
+// what has expired.
 func fileOf(p files.Path, m files.Mapping, c *checker, spool string, now time.Time) *files.File[Cost] {
 	return &files.File[Cost]{Path: p, Mapping: m, Spool: spool, Record: func(cells []string, o *outbox.Record[Cost]) {
 		r, refused := c.record((*values)(cells))
@@ -44,8 +45,8 @@ func fileOf(p files.Path, m files.Mapping, c *checker, spool string, now time.Ti
 	}}
 }
 
-// tooOld is why an expired record isn't sent. Its age is in whole days, beside the hours on the
-// first, so that the rows of a day have one reason.
+// tooOld returns why an expired record isn't sent. Its age is in whole days, with hours only within
+// the first day after the limit, so that the rows of a day have the same reason.
 func (r Cost) tooOld(now time.Time) *outbox.Rejection {
 	hours := int(now.Sub(r.Engaged) / time.Hour)
 	age := fmt.Sprintf("%d days", hours/24)

@@ -5,9 +5,9 @@
 //	file ─ files.Row ─ checker ─ Cost ─ outbox.Record (by a hash of the Cost ID) ─ adjust.Spend ─ POST /cost
 //	                      └ files.Refusal: the rejects file
 //
-// A [Kind] plans one unit for its table, with all files that are due. Rows of one Cost ID are one
-// record, which is sent once, in this file and in others; other content under the same ID is a
-// conflict. The README beside this file has an example.
+// A [Kind] plans one unit for its table, with all files that are due. Rows with the same Cost ID
+// are one record, which is sent once, even if it is in several files. Other content under the same
+// ID is a conflict. The README beside this file has an example.
 package spend
 
 import (
@@ -17,35 +17,36 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A Cost is one record of spend: checked, each value in its one spelling.
+// A Cost is one record of spend. It was checked, and each value has its canonical spelling.
 type Cost struct {
 	Type     string // cpc, cpi, cpe or cpm
 	Currency string // code of ISO 4217, in small letters
 	Amount   string // decimal without sign, exponent or needless zeros, at most five decimals
-	CostID   string // 12 to 256 characters; it stands for a person's click, so no log and no error may hold it
+	CostID   string // 12 to 256 characters; it identifies a person's click, so no log and no error may contain it
 	Tag      string // at most 128 characters
 
-	Engaged time.Time // of the click or impression; zero: the file doesn't say
+	Engaged time.Time // time of the click or impression; zero: the file doesn't say
 }
 
-// Late is how long after an engagement the service takes its spend.
+// Late is how long after an engagement the service still takes its spend.
 const Late = 7 * 24 * time.Hour
 
-// Expired tells whether the engagement is too old for the service by now.
+// Expired reports whether the engagement is now too old for the service.
 func (r Cost) Expired(now time.Time) bool {
 	return !r.Engaged.IsZero() && now.Sub(r.Engaged) > Late
 }
 
-// ID identifies the engagement that the spend is of, in this file and in others. It is half a
-// SHA-256: a partner chooses the Cost IDs, and two that met would drop spend without a word.
+// ID returns an ID of the engagement for which the spend is, the same in all files. It is half a
+// SHA-256, because a partner chooses the Cost IDs, and two with the same hash would silently drop
+// spend.
 func (r Cost) ID() (id [16]byte) {
 	sum := sha256.Sum256([]byte(r.CostID))
 	copy(id[:], sum[:])
 	return id
 }
 
-// Content is a hash of what is sent beside the Cost ID. Records that differ in spelling alone have
-// the same.
+// Content returns a hash of what is sent beside the Cost ID. Records that differ only in spelling
+// have the same hash.
 func (r Cost) Content() uint64 {
 	var room [256]byte
 	b := room[:0]
@@ -55,7 +56,7 @@ func (r Cost) Content() uint64 {
 	return xxhash.Sum64(b)
 }
 
-// A field is one value of a record, by its place in a row.
+// A field is the index of a value in a row.
 type field int
 
 const (
@@ -65,11 +66,11 @@ const (
 	costAmount
 	tag
 	engagedAt
-	fields // how many there are
+	fields // the number of fields
 )
 
-// names are the fields' names in a config and, but for engaged_at, in the service's interface.
+// names are the fields' names in a config and, except for engaged_at, in the service's interface.
 var names = [fields]string{"cost_id", "cost_type", "cost_currency", "cost_amount", "tag", "engaged_at"}
 
-// values are those of one row, as the file spells them.
+// values are the values of one row, as the file spells them.
 type values [fields]string

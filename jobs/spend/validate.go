@@ -14,34 +14,34 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox/files"
 )
 
-// refuse refuses a row for one field.
+// refuse returns the refusal of a row because of one field.
 func refuse(f field, reason string) *files.Refusal {
 	return &files.Refusal{Field: names[f], Reason: reason}
 }
 
 const (
 	isMissing = "is missing"
-	// isExpired is the only refusal that depends on the clock. It names the record's age.
+	// isExpired is the only refusal that depends on the clock. It has the record's age.
 	isExpired = "is more than seven days ago (%s): " + expired
 	expired   = "expired"
-	// isGuarded tells whether a cell was changed by a rejects file, so that a spreadsheet doesn't
-	// compute it.
+	// isGuarded refuses a cell to which a rejects file has added an apostrophe, so that a
+	// spreadsheet doesn't compute it.
 	isGuarded = "begins with an apostrophe and a sign, as a cell of a rejects file may; take the apostrophe away, " +
 		"or keep that file's last columns"
 )
 
-// types of cost that the service knows.
+// types are the types of cost that the service knows.
 var types = []string{"cpc", "cpi", "cpe", "cpm"}
 
-// A checker makes records of rows.
+// A checker converts rows to records.
 type checker struct {
-	timed      bool              // the job names a column of times, and so a record without one isn't right
-	zone       *time.Location    // of times without one
+	timed      bool              // the job names a column of times, so that a record without a time is refused
+	zone       *time.Location    // zone of times that name none
 	types      map[string]string // as spelled -> as sent
 	currencies map[string]string
 }
 
-// newChecker makes a checker that takes the currencies of ISO 4217 and those of more.
+// newChecker returns a checker that accepts the currencies of ISO 4217 and those of more.
 func newChecker(timed bool, more []string, zone *time.Location) *checker {
 	c := &checker{timed: timed, zone: zone, types: map[string]string{}, currencies: map[string]string{}}
 	for _, t := range types {
@@ -56,8 +56,8 @@ func newChecker(timed bool, more []string, zone *time.Location) *checker {
 	return c
 }
 
-// record checks a row, field by field; the first that isn't right is the reason. Whether the
-// engagement has expired is for the caller.
+// record converts a row to a record. It checks field by field, and the first invalid one is the
+// reason for a refusal. It doesn't check whether the engagement has expired.
 func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	var reason string
 	if reason = text(v[costID], 12, 256); reason == "" {
@@ -105,7 +105,7 @@ func (c *checker) record(v *values) (r Cost, refused *files.Refusal) {
 	return r, nil
 }
 
-// cost is what a row that isn't right would cost, as far as it says so.
+// cost returns what a refused row says of its cost, as far as that is valid.
 func (c *checker) cost(v *values) (r Cost) {
 	r.Type, _ = lookup(c.types, v[costType], isMissing)
 	r.Currency, _ = lookup(c.currencies, v[costCurrency], isMissing)
@@ -113,7 +113,8 @@ func (c *checker) cost(v *values) (r Cost) {
 	return r
 }
 
-// lookup finds a word that capitals don't change.
+// lookup returns the spelling to be sent of a known word, or the reason why there is none. Upper
+// and lower case count as equal.
 func lookup(known map[string]string, s, complaint string) (sent, reason string) {
 	if s == "" {
 		return "", isMissing
@@ -128,7 +129,7 @@ func lookup(known map[string]string, s, complaint string) (sent, reason string) 
 	return sent, ""
 }
 
-// text gives the reason why s isn't a text of so many characters that is sent as it is.
+// text returns the reason why s can't be sent as a text of least to most characters; "" if it can.
 func text(s string, least, most int) string {
 	if s == "" {
 		return isMissing

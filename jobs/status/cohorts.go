@@ -19,6 +19,7 @@ type cohorts struct {
 	most     float64 // by which share of a total one of them differs at most
 }
 
+// cohortsOf counts how the records of a table compare with the service's totals.
 func cohortsOf(done ledger.Records) (c cohorts) {
 	for _, e := range done {
 		switch {
@@ -38,7 +39,8 @@ func cohortsOf(done ledger.Records) (c cohorts) {
 	return c
 }
 
-// share is how far the rows are from the total, as a share of that; 1 where there is none.
+// share returns how far the rows are from the total, as a share of the total; 1 where there is
+// none.
 func share(d ledger.Difference) float64 {
 	rows, ok := new(big.Rat).SetString(d.Rows)
 	total, has := new(big.Rat).SetString(d.Total)
@@ -49,19 +51,21 @@ func share(d ledger.Difference) float64 {
 	return math.Abs(off)
 }
 
-// fewest is how many partitions have to differ until that is taken for a property of the table.
+// fewest is how many partitions have to differ before that is taken for a property of the table.
 const fewest = 5
 
-// always tells whether the table's totals differ every night.
+// always tells whether so many of the table's totals differ that this is a property of the table.
 func (c cohorts) always() bool { return c.apart >= fewest && 2*c.apart > c.compared }
 
+// advice says how to allow the differences that the totals have had so far.
 func (c cohorts) advice() string {
 	return fmt.Sprintf("the service's totals of its cohort metrics differ by up to %.1f%%; reconcile: {cohorts: "+
 		"%d%%} takes that as it is, and to fetch them again",
 		100*c.most, min(100, int(math.Floor(100*c.most))+1))
 }
 
-// merged leaves out of rows of partitions why each differs.
+// merged returns ranges of partitions without the reason why each differs. Adjacent ranges that are
+// otherwise alike become one.
 func merged(period refresh.Period, days []ledger.ProblemDays) (rows []ledger.ProblemDays) {
 	for _, d := range slices.Backward(days) {
 		d.Why = ""

@@ -12,16 +12,16 @@ import (
 // RunFailed is the condition of a job whose last run failed in a way that no partition shows.
 const RunFailed refresh.Condition = "last run failed"
 
-// mostErrors is how many errors of the last run of a job are named, and mostUnits of how many units
-// of each.
+// mostErrors is how many errors of a job's last run are named, and mostUnits how many units are
+// named for each error.
 const (
 	mostErrors = 5
 	mostUnits  = 6
 )
 
-// LastFailed is the problem that units of a job failed in the last run that had it, without the
-// failures that are shown elsewhere (nil: none is). There is no problem when all are, or nothing
-// failed.
+// LastFailed returns the problem that units of a job failed in the last run that had the job. It
+// leaves out failures for which shown returns true, because they are shown elsewhere; a nil shown
+// leaves out none. The list is empty when no failure remains.
 func LastFailed(job string, past ledger.Past, shown func(*ledger.Run, ledger.Failure) bool) []ledger.Problem {
 	run, res := past.Last(job)
 	if run == nil {
@@ -39,8 +39,8 @@ func LastFailed(job string, past ledger.Past, shown func(*ledger.Run, ledger.Fai
 	return []ledger.Problem{p}
 }
 
-// Failed is the problem that units of a job failed in a run. It names so many errors, each once
-// with its units.
+// Failed returns the problem that units of a job failed in a run. It names at most this many
+// errors, each once with its units.
 func Failed(job, run string, failures []ledger.Failure, most int) ledger.Problem {
 	p := ledger.Problem{
 		Condition: string(RunFailed), What: "it couldn't be planned or ended", Run: run, Wrong: true,
@@ -79,7 +79,7 @@ func Failed(job, run string, failures []ledger.Failure, most int) ledger.Problem
 	return p
 }
 
-// refused tells whether an error is of what this program refuses, and no connection was.
+// refused tells whether an error is a refusal by this program, and not a failed connection.
 func refused(text string) bool {
 	word := ledger.ErrRefused.Error()
 	return strings.HasPrefix(text, word) || strings.Contains(text, ": "+word+":") ||
@@ -94,8 +94,8 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostUnits], ", "), len(names)-mostUnits)
 }
 
-// FurtherErrors are those that a run ended with and that aren't a unit's. A failure's text is cut,
-// so that its beginning counts.
+// FurtherErrors returns the errors that a run ended with and that aren't those of a unit. They are
+// told apart by their beginnings, because a failure's text is cut.
 func FurtherErrors(r ledger.Run) (list []string) {
 	begins := func(job, text string) string { return job + ": " + text[:min(len(text), 200)] }
 	known := map[string]bool{}

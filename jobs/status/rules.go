@@ -23,7 +23,7 @@ var (
 	Moved     = []refresh.Condition{refresh.ChangedFinal, refresh.MovedAndLeft}
 )
 
-// A rule says what of a condition is to be said, the worst first. In commands {job}, {closing},
+// rules has what is said about each condition, the worst first. In commands {job}, {closing},
 // {days} and {range} stand for the job, the command that closes its gaps, and the options for the
 // days from the first to the last partition.
 var rules = []struct {
@@ -71,12 +71,12 @@ const (
 	history  = "history {job} {range}"
 )
 
-// Backfill is the command that fetches partitions of a job again.
+// Backfill returns the command that fetches partitions of a job again.
 func Backfill(job string, first, last civil.Date) string {
 	return command(backfill, job, "", first, last)
 }
 
-// History is the command that shows what partitions of a job were before.
+// History returns the command that shows what partitions of a job were before.
 func History(job string, first, last civil.Date) string {
 	return command(history, job, "", first, last)
 }
@@ -85,7 +85,7 @@ func History(job string, first, last civil.Date) string {
 func command(text, job, kind string, first, last civil.Date) string {
 	closing, days, between := "backfill "+job+" --gaps", "--days "+first.String()+":"+last.String(),
 		"--from "+first.String()+" --to "+last.String()
-	if kind == "events" { // today's alone can be fetched
+	if kind == "events" { // of events only today's partition can be fetched
 		closing = "run " + job
 	}
 	if first == sinks.Whole {

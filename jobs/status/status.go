@@ -37,8 +37,8 @@ func Inspect(now time.Time, job, kind string, r refresh.Rules, done ledger.Recor
 	return in
 }
 
-// stored is what the last run of a job saw of its sinks and couldn't mend, and the oldest partition
-// that they keep. The records don't show it.
+// stored returns what the last run of a job saw in its sinks and couldn't mend, and the oldest
+// partition that the sinks keep. The records don't show this.
 func stored(job string, period refresh.Period, done ledger.Records,
 	past ledger.Past) (conditions map[civil.Date]refresh.Condition, oldest civil.Date) {
 	conditions = map[civil.Date]refresh.Condition{}
@@ -71,8 +71,7 @@ func OfSinks(p ledger.Problem) bool {
 	return p.Condition == string(refresh.Deleted) || p.Condition == string(refresh.Replaced)
 }
 
-// Of lists what is wrong with a job's table, and behind that what is only to be known, the worst
-// first.
+// Of lists what is wrong with a job's table, the worst first, and then what is only to be known.
 func Of(job, kind string, in refresh.Inspection, done ledger.Records) (list []ledger.Problem) {
 	lacks, c := in.Rest.Lacking, cohortsOf(done)
 	for _, rule := range rules {
@@ -112,9 +111,9 @@ func Of(job, kind string, in refresh.Inspection, done ledger.Records) (list []le
 	return list
 }
 
-// Brief is what the record of a run keeps of a table, as a Result in which nothing else is set: of
-// each problem the newest days, without the errors, which the record has anyway, and how many
-// partitions are due. Which partitions were suspected when the run began is in suspected.
+// Brief returns what the record of a run keeps of a table, as a Result in which nothing else is
+// set: the newest days of each problem, without the errors, which the record has anyway, and how
+// many partitions are due. suspected has the partitions that were suspected when the run began.
 func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records, past ledger.Past,
 	suspected map[civil.Date]bool) ledger.Result {
 	gaps := refresh.Gaps(now, job, r, done, past.Runs)
@@ -125,11 +124,11 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 		Period: r.Period, Fresh: refresh.FreshnessOf("", r, done, ledger.Past{}), Rest: refresh.RestOf(r, done, gaps),
 		Calendar: refresh.Troubled(r, done, gaps),
 	}
-	// Which a run tells when it happens.
+	// A run reports changes of final partitions when they happen.
 	list := slices.DeleteFunc(Of(job, kind, in, done),
 		func(p ledger.Problem) bool { return p.Condition == string(refresh.ChangedFinal) })
 	for i, p := range list {
-		if !OfSinks(p) { // later runs and commands know them from here
+		if !OfSinks(p) { // later runs and commands read problems of sinks from here
 			list[i].Days = p.Days[:min(len(p.Days), mostDays)]
 		}
 	}
@@ -147,7 +146,7 @@ func Brief(now time.Time, job, kind string, r refresh.Rules, done ledger.Records
 	return brief
 }
 
-// mostDays is how many rows of partitions of a problem the record of a run names.
+// mostDays is how many ranges of partitions the record of a run names for a problem.
 const mostDays = 5
 
 // Wrong counts the partitions that something is wrong with.
@@ -165,6 +164,7 @@ func Count(list []ledger.Problem, of ...refresh.Condition) int {
 	return count(list, func(p ledger.Problem) bool { return slices.Contains(of, refresh.Condition(p.Condition)) })
 }
 
+// count counts the partitions of the problems that which chooses.
 func count(list []ledger.Problem, which func(ledger.Problem) bool) (n int) {
 	for _, p := range list {
 		if which(p) {
@@ -174,8 +174,8 @@ func count(list []ledger.Problem, which func(ledger.Problem) bool) (n int) {
 	return n
 }
 
-// days are the partitions of a condition, the newest first. Those that follow one another are one
-// row if the same is to be said of them.
+// days returns the partitions of a condition, the newest first. Partitions that follow one another
+// are one range if the same is to be said about them.
 func days(in refresh.Inspection, condition refresh.Condition) (rows []ledger.ProblemDays) {
 	for _, e := range in.Calendar {
 		if e.Condition != condition {
@@ -197,7 +197,7 @@ func days(in refresh.Inspection, condition refresh.Condition) (rows []ledger.Pro
 	return rows
 }
 
-// Why says what is to be said of a partition besides its condition.
+// Why returns what is to be said about a partition besides its condition.
 func Why(e refresh.Entry) string {
 	switch {
 	case e.Gap != nil:
@@ -230,7 +230,8 @@ func lacking(l ledger.Lacking) string {
 	return text
 }
 
-// doubts names the lacking columns that the catalogue doesn't know, because they may be misspelt.
+// doubts returns a doubt about the first lacking column that the catalogue doesn't know, because it
+// may be misspelt.
 func doubts(l ledger.Lacking) string {
 	for _, name := range l.Columns {
 		if doubt := catalog.Doubt(name); doubt != "" {

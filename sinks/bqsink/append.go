@@ -14,7 +14,7 @@ import (
 )
 
 // Append adds rows to a table once for each run. The job's ID is made of the table and the run
-// alone, so that a repeated Append finds the job that did it
+// alone, so that a repeated Append finds the job of the first one
 // (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). Rows are maps from column
 // names to values that encoding/json can write. They are loaded by a job and never streamed.
 func (s *Sink) Append(ctx context.Context, table string, schema *sinks.Schema, run string,

@@ -11,13 +11,13 @@
 // (https://cloud.google.com/bigquery/docs/reference/rest/v2/Job, writeDisposition). The job's ID is
 // chosen here: when an answer is lost, the same request is sent again under the same ID, and the
 // answer 409 leads to the job that the first request made
-// (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). It has the lease's token.
-// Before the first load under a lease, IDs that a process with an earlier one might use are used up
-// by queries that do nothing, and jobs that have one are waited for: a process that was suspended
-// and wakes up can't put older rows over newer ones. Rows are never streamed.
+// (https://cloud.google.com/bigquery/docs/running-jobs#generate-jobid). The ID contains the lease's
+// token. Before the first load under a lease, the IDs that a process with an earlier lease might
+// use are used up by queries that do nothing, and jobs that have one are waited for: a process that
+// was suspended and wakes up can't put older rows over newer ones. Rows are never streamed.
 //
-// What only BigQuery can is a method of Sink that the commands call: Append for audit tables, Named
-// and SaveView for dashboards, Probe for a check before the first run.
+// What only BigQuery can do is in methods of Sink that the commands call: Append for audit tables,
+// Named and SaveView for dashboards, Probe for a check before the first run.
 //
 // All calls go through cloud.google.com/go/bigquery. That client repeats a failed call until the
 // context ends, so a transport below it (once) hides failures from it: each call is then one
@@ -66,8 +66,8 @@ func Open(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	return s, nil
 }
 
-// OpenOver is Open over a transport of the caller's. Without one it makes one that carries
-// credentials.
+// OpenOver does what Open does, over a transport of the caller's. If that is nil, it makes one that
+// adds credentials.
 func OpenOver(ctx context.Context, rawURL string, transport http.RoundTripper) (*Sink, error) {
 	t, err := parseURL(rawURL)
 	if err != nil {

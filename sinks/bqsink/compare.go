@@ -86,6 +86,7 @@ func typeName(name bigquery.FieldType) string {
 	return string(name)
 }
 
+// describe writes how a table is partitioned, for comparison with describeWanted.
 func describe(t *bigquery.TableMetadata) string {
 	switch p := t.TimePartitioning; {
 	case t.RangePartitioning != nil:

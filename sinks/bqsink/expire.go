@@ -12,10 +12,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// oldest is the partition that a table's expiration has reached: those before it are gone, and it
-// is about to go. The time runs from the partition's end, in UTC
-// (https://cloud.google.com/bigquery/docs/managing-partitioned-tables#partition-expiration), and
-// other pages say: from its beginning. The date is zero when the table keeps all of them.
+// oldest returns the partition that a table's expiration has reached: those before it are gone, and
+// it is about to go. The time runs from the partition's end, in UTC
+// (https://cloud.google.com/bigquery/docs/managing-partitioned-tables#partition-expiration); other
+// pages say from its beginning. The date is zero when the table keeps all partitions.
 func oldest(p *bigquery.TimePartitioning, now time.Time) civil.Date {
 	if p == nil || p.Expiration == 0 {
 		return civil.Date{}
@@ -40,9 +40,10 @@ func tooOld(at place, table *bigquery.TableMetadata, now time.Time) error {
 	return nil
 }
 
-// lasting lets a table keep its partitions for as long as the job's config says. A table that is
-// made without a word on it gets the dataset's default, which stays and is reported, because
-// somebody may have meant it for all tables. What nobody would hear of stays too.
+// lasting makes a table keep its partitions for as long as the job's config says. If the config
+// says nothing, the dataset's default, which a new table gets, stays and is reported, because
+// somebody may have meant it for all tables. Without warn nothing is changed, because nobody would
+// hear of it.
 func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMetadata, wanted time.Duration,
 	warn func(error)) (*bigquery.TableMetadata, error) {
 	tell := func(format string, args ...any) { warn(fmt.Errorf(format, args...)) }
@@ -76,8 +77,8 @@ func (s *Sink) lasting(ctx context.Context, name string, have *bigquery.TableMet
 	return made, err
 }
 
-// isUsual tells whether an expiration is the default of the dataset, and the config says nothing
-// else.
+// isUsual tells whether the config asks for no expiration (wanted is 0), and the table's is the
+// default of the dataset.
 func (s *Sink) isUsual(ctx context.Context, expiration, wanted time.Duration) (bool, error) {
 	if wanted != 0 {
 		return false, nil
@@ -86,8 +87,9 @@ func (s *Sink) isUsual(ctx context.Context, expiration, wanted time.Duration) (b
 	return err == nil && expiration == s.where.expires, err
 }
 
-// Oldest goes by the table as it was listed, and asks for the dataset's default once where the
-// config says nothing.
+// Oldest returns the oldest partition that a table keeps, or will keep under the config's
+// expiration. It goes by the table as it was last seen, and looks up the dataset's default once if
+// the config says nothing.
 func (s *Sink) Oldest(ctx context.Context, table string, expiration time.Duration) (civil.Date, error) {
 	k := s.tables.named(sinks.Flat(table))
 	if err := k.take(ctx); err != nil {
@@ -106,7 +108,7 @@ func (s *Sink) Oldest(ctx context.Context, table string, expiration time.Duratio
 	return oldest(&p, time.Now()), err
 }
 
-// days says how long a partition is kept.
+// days writes for how long a partition is kept.
 func days(d time.Duration) string {
 	switch {
 	case d == 0:
@@ -117,7 +119,8 @@ func days(d time.Duration) string {
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
-// Configure does what a put does with the settings of a table that is there.
+// Configure brings the settings of a table in line with the schema, as a put does. It does nothing
+// if the table hasn't been seen yet.
 func (s *Sink) Configure(ctx context.Context, table string, schema *sinks.Schema, warn func(error)) error {
 	name := sinks.Flat(table)
 	k := s.tables.named(name)

@@ -47,7 +47,8 @@ func (s *Sink) jobID(at place, lease string, attempt int) string {
 		labelText(lease), attempt)
 }
 
-// Unambiguous: the name of a dataset has no -.
+// datasetLabel names the dataset in labels and job IDs. It is unambiguous, because the name of a
+// dataset has no hyphen.
 func (s *Sink) datasetLabel() string { return s.project + "-" + s.dataset }
 
 // errTaken means that the ID was used up: see useUp.
@@ -68,7 +69,7 @@ func (s *Sink) run(ctx context.Context, w *jobSpec, at *slot) (*bigquery.Job, er
 	switch {
 	case err == nil, errors.As(err, &failed):
 	case !w.maybe:
-		at.attempt-- // the ID is free; or it was used up, and then none after it is for this lease
+		at.attempt-- // the ID is free, or it was used up, and then this lease gets no later one either
 	default:
 		at.unknown = id
 		err = s.abandon(ctx, at, id, job, err)
@@ -93,6 +94,7 @@ func (s *Sink) submit(ctx context.Context, w *jobSpec, id string) (job *bigquery
 	return job, nil
 }
 
+// ask requests the job once: a DELETE, a load of a staged file, or an upload of the file.
 func (s *Sink) ask(ctx context.Context, w *jobSpec, id string) (*bigquery.Job, error) {
 	if w.query != "" {
 		deletion := s.client.Query(w.query)
@@ -154,6 +156,7 @@ func (s *Sink) attach(ctx context.Context, w *jobSpec, id string) (*bigquery.Job
 	return job, nil
 }
 
+// ours tells whether this call of Put made the job, as attach says.
 func (s *Sink) ours(job *bigquery.Job, w *jobSpec) bool {
 	labels := labelsOf(job)
 	if labels[putLabel] != w.labels[putLabel] || labels[hashLabel] != w.labels[hashLabel] {

@@ -17,9 +17,10 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// List tells by one call of tables.get when a table was made and how many rows it has
-// (https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#Table, creationTime, numRows and
-// timePartitioning). BigQuery says nothing of its partitions there; Count does.
+// List returns the table as one object, with the time at which it was made and its number of rows,
+// by one call of tables.get (https://cloud.google.com/bigquery/docs/reference/rest/v2/tables#Table,
+// creationTime, numRows and timePartitioning). BigQuery says nothing about single partitions there;
+// Count does.
 func (s *Sink) List(ctx context.Context, table string) ([]sinks.Object, error) {
 	name := sinks.Flat(table)
 	if !tableName().MatchString(name) {
@@ -44,7 +45,8 @@ func (s *Sink) List(ctx context.Context, table string) ([]sinks.Object, error) {
 	return []sinks.Object{o}, nil
 }
 
-// saw keeps what is known of a table, which may be another one since the last look, or gone: nil.
+// saw remembers a table as it was just seen, and forgets what was known of it, because it may have
+// been replaced since. have is nil if there is no such table.
 func (t *tables) saw(ctx context.Context, name string, have *bigquery.TableMetadata) error {
 	k := t.named(name)
 	if err := k.take(ctx); err != nil {
@@ -55,8 +57,9 @@ func (t *tables) saw(ctx context.Context, name string, have *bigquery.TableMetad
 	return nil
 }
 
-// version is what the receipts of a table's partitions have in common. BigQuery doesn't say whether
-// a table that is replaced as a whole counts as made anew, so that it has none.
+// version returns what the receipts of a table's partitions have in common: when the table was
+// made. BigQuery doesn't say whether a table that is replaced as a whole counts as made anew, so a
+// table without partitions has no version.
 func version(t *bigquery.TableMetadata) string {
 	if t.TimePartitioning == nil {
 		return ""
@@ -64,10 +67,10 @@ func version(t *bigquery.TableMetadata) string {
 	return strconv.FormatInt(t.CreationTime.UnixMilli(), 10)
 }
 
-// Count gives the partitions that have rows, by a query
-// (https://cloud.google.com/bigquery/docs/information-schema-partitions). It needs
-// bigquery.tables.list, and is charged as one of 10 MB. A query that is to be made once only has a
-// job ID that tells.
+// Count returns the partitions that have rows, by a query
+// (https://cloud.google.com/bigquery/docs/information-schema-partitions). The query needs
+// bigquery.tables.list, and is charged as one of 10 MB. If once isn't empty, the job's ID contains
+// it: the query is made once for each value of once, and a repeated call fails with ErrCounted.
 func (s *Sink) Count(ctx context.Context, table, once string) ([]sinks.Object, error) {
 	name := sinks.Flat(table)
 	list, err := s.count(ctx, name, once)
@@ -110,8 +113,8 @@ func (s *Sink) count(ctx context.Context, name, once string) (list []sinks.Objec
 	return list, s.explain(err)
 }
 
-// counts reads the answer to the query. Rows without a date are of no partition that a put could
-// replace.
+// counts reads the answer to the query. Rows without a date are in no partition that a put could
+// replace, so their object has no Partition.
 func counts(ctx context.Context, name string, job *bigquery.Job) (list []sinks.Object, err error) {
 	rows, err := job.Read(ctx)
 	if err != nil {

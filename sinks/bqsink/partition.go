@@ -83,7 +83,7 @@ func (at place) decorator() string {
 	return ""
 }
 
-// destination is the table, with the decorator of the partition if it has partitions.
+// destination returns the table's name, with the decorator of the partition if it has partitions.
 func (at place) destination() string {
 	if at.kind == "" {
 		return at.table
@@ -99,7 +99,7 @@ func (at place) label() string {
 	return at.decorator()
 }
 
-// end is the first day after the partition.
+// end returns the first day after the partition.
 func (at place) end() civil.Date {
 	switch at.kind {
 	case byMonth:

@@ -95,13 +95,13 @@ func (s *Sink) specOf(ctx context.Context, at place, p sinks.Part, table *bigque
 }
 
 // format describes the file. The schema that is sent is the table's own. A column that the file
-// lacks is then NULL, and the table keeps it even when all of it is truncated, which replaces the
-// table's schema by the load's.
+// lacks is then NULL, and the table keeps the column even when the load truncates the whole table,
+// which replaces the table's schema by the load's.
 func (w *jobSpec) format() bigquery.FileConfig {
 	return bigquery.FileConfig{SourceFormat: bigquery.Parquet, Schema: w.table.Schema}
 }
 
-// replacement is a load job that replaces what the destination holds.
+// replacement returns a load job that replaces what the destination holds.
 func (s *Sink) replacement(w *jobSpec, file bigquery.LoadSource, id string) *bigquery.Loader {
 	load := s.loader(w.at.destination(), file, id, w.labels)
 	load.WriteDisposition = bigquery.WriteTruncate
@@ -113,8 +113,8 @@ func (s *Sink) replacement(w *jobSpec, file bigquery.LoadSource, id string) *big
 	return load
 }
 
-// loader is a load job under an ID. The job never creates the table, which would come back without
-// partitions.
+// loader returns a load job under an ID. The job never creates the table, which would come back
+// without partitions.
 func (s *Sink) loader(table string, file bigquery.LoadSource, id string, labels map[string]string) *bigquery.Loader {
 	load := s.table(table).LoaderFrom(file)
 	load.JobID, load.Location, load.Labels = id, s.where.location, labels
@@ -125,7 +125,7 @@ func (s *Sink) loader(table string, file bigquery.LoadSource, id string, labels 
 // attempt runs one job after the other, as long as each fails for a reason that passes by itself.
 func (s *Sink) attempt(ctx context.Context, w *jobSpec, slot *slot) (*bigquery.Job, error) {
 	var job *bigquery.Job
-	var other error // of no job
+	var other error // an error that isn't a job's
 	err := repeat(ctx, func() error {
 		if job, other = s.run(ctx, w, slot); isJobError(other) {
 			return other
@@ -174,8 +174,8 @@ func loaded(job *bigquery.Job) (rows int64, known bool) {
 	return load.OutputRows, true
 }
 
-// deletion is the statement for a part without rows: a DELETE of exactly one partition. It scans no
-// rows, because it removes a partition whole
+// deletion returns the statement for a part without rows: a DELETE of exactly one partition. It
+// scans no rows, because it removes a partition as a whole
 // (https://cloud.google.com/bigquery/docs/using-dml-with-partitioned-tables). Loading a file
 // without rows would clear the partition too, but a job that wrote no rows looks the same as one
 // that did nothing.

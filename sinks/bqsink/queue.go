@@ -38,10 +38,11 @@ type slot struct {
 	turn    mutex
 	lease   string
 	attempt int    // number of the lease's last job
-	usedUp  bool   // no job of the leases before can change the place any more
-	unknown string // ID of the last job, when nobody knows whether it is there or how it ends; else empty
+	usedUp  bool   // no job of an earlier lease can change the partition any more
+	unknown string // ID of the last job, if it isn't known whether it exists or how it ends; else empty
 }
 
+// take waits for the slot of a partition and returns it, reset if the lease is another one.
 func (p *places) take(ctx context.Context, at place, lease string) (*slot, error) {
 	p.mu.Lock()
 	if p.known == nil {
@@ -67,8 +68,8 @@ func (p *places) take(ctx context.Context, at place, lease string) (*slot, error
 // second process.
 const commitsPerSecond = 4
 
-// Together is how many parts it is worth to put at the same time: a load job takes seconds, however
-// small it is.
+// Together returns how many parts are worth putting at the same time: a load job takes seconds,
+// however small it is.
 func (s *Sink) Together() int { return commitsPerSecond }
 
 // pace is a rate limiter for each table.

@@ -96,6 +96,7 @@ func (s *Sink) explain(err error) error {
 // noToken is the reason when the credentials were refused before BigQuery was asked.
 const noToken = "noToken"
 
+// advice returns what a person can do about an error with this reason, or "".
 func (s *Sink) advice(reason string) string {
 	switch reason {
 	case noToken:

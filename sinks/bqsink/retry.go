@@ -83,8 +83,8 @@ var unclear = []int{
 	http.StatusGatewayTimeout,
 }
 
-// A policy says how long to wait after the last error of one call or job: by its remedy, on one of
-// two scales.
+// A policy says how long to wait after the last error of one call or job. The error's remedy says
+// which of two scales counts: seconds, or hours for a quota.
 type policy struct {
 	ctx               context.Context
 	last              error
@@ -92,10 +92,11 @@ type policy struct {
 	pauses, quota     backoff.BackOff
 }
 
-// Reset does nothing: a policy is of one call.
+// Reset does nothing, because each call has a policy of its own.
 func (p *policy) Reset() {}
 
-// NextBackOff is the next pause, or Stop, which last then says.
+// NextBackOff returns the next pause, or Stop. If the tries or the time are used up, it adds that
+// to the error in last.
 func (p *policy) NextBackOff() time.Duration {
 	switch remedyFor(p.last) {
 	case seconds:

@@ -27,7 +27,7 @@ var typeNames = map[sinks.ColumnType]string{
 	sinks.Double:  "FLOAT64", sinks.Instant: "TIMESTAMP",
 }
 
-// TypeName is what BigQuery calls a column's type; empty: no column has it.
+// TypeName returns what BigQuery calls a column's type, or "" if no column can have it.
 func TypeName(t sinks.ColumnType) string { return typeNames[t] }
 
 // longestName is the most characters of a column's name, and no name may begin with one of
@@ -77,7 +77,7 @@ func (*Sink) Fits(table string, schema *sinks.Schema) error {
 	return nil
 }
 
-// newTable is the definition that a table is created with.
+// newTable returns the definition that a table is created with.
 func newTable(schema *sinks.Schema) (*bigquery.TableMetadata, error) {
 	labels, err := tableLabels(schema.Labels)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // the latest (https://cloud.google.com/bigquery/quotas#load_jobs).
 const staleAge = 24 * time.Hour
 
-// staging is the bucket in which files lie while they are loaded.
+// staging is the bucket that files are kept in while they are loaded.
 type staging struct {
 	bucket *blob.Bucket
 	url    string // gs://bucket

@@ -16,15 +16,14 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// mostRaces bounds how often a table may be changed by others between our reading it and our
-// change.
+// mostRaces bounds how often others may change a table between our reading of it and our change.
 const mostRaces = 10
 
 // whereabouts holds the dataset's location and default, which are looked up once.
 type whereabouts struct {
 	mutex
 	location string
-	expires  time.Duration // of the partitions of a table that is made without a word on it; 0: never
+	expires  time.Duration // the default for partitions of a table that is made without an expiration; 0: never
 }
 
 // locateDataset returns the location in which jobs must run. A dataset that isn't where the URL
@@ -69,14 +68,16 @@ type tables struct {
 	known map[string]*knownTable
 }
 
+// A knownTable is what this process knows of one table.
 type knownTable struct {
 	mutex
 	schema *sinks.Schema
 	table  *bigquery.TableMetadata // that fits the schema; nil: not known
-	listed *bigquery.TableMetadata // as List saw it; nil: it didn't, or the table was held against a schema since
-	absent bool                    // it wasn't there when it was looked up last
+	listed *bigquery.TableMetadata // as it was looked up last; nil: it wasn't, or ensure has used it since
+	absent bool                    // it didn't exist when it was looked up last
 }
 
+// named returns what is known of a table, which may be nothing yet.
 func (t *tables) named(name string) *knownTable {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,8 +119,8 @@ func (t *tables) forget(name string) {
 	delete(t.known, name)
 }
 
-// agree creates the table, or adds the columns that it lacks and lets it keep its partitions for as
-// long as the config says. When another process changes the table meanwhile, it begins again.
+// agree creates the table, or adds the columns that it lacks and makes it keep its partitions for
+// as long as the config says. If another process changes the table meanwhile, agree begins again.
 // listed is the table as it was seen last, or nil.
 func (s *Sink) agree(ctx context.Context, name string, listed *bigquery.TableMetadata, schema *sinks.Schema,
 	warn func(error)) (have *bigquery.TableMetadata, err error) {
@@ -152,6 +153,7 @@ func (s *Sink) agree(ctx context.Context, name string, listed *bigquery.TableMet
 		"program change it?", name, mostRaces)
 }
 
+// table returns the client's handle of a table, without a call.
 func (s *Sink) table(name string) *bigquery.Table {
 	return s.client.DatasetInProject(s.project, s.dataset).Table(name)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// useUpAll sees to it that no job of an earlier lease, nor one of this process with an unknown
-// outcome, can change the place any more. It doesn't matter how those jobs end, because ours comes
-// after them.
+// useUpAll makes sure that no job of an earlier lease, nor one of this process with an unknown
+// outcome, can change the partition any more. It doesn't matter how those jobs end, because ours
+// comes after them.
 func (s *Sink) useUpAll(ctx context.Context, at place, slot *slot, earlier []string) error {
 	if slot.unknown != "" {
 		if _, err := s.useUp(ctx, at, slot.lease, slot.unknown); err != nil {
@@ -36,7 +36,8 @@ func (s *Sink) useUpAll(ctx context.Context, at place, slot *slot, earlier []str
 }
 
 // useUpNext uses up the first ID of an earlier lease that is free. A process with that lease can't
-// make a job any more: it uses its IDs one after the other, and stops where one is another's.
+// make a job any more: it uses its IDs one after the other, and stops at one that others have
+// taken.
 func (s *Sink) useUpNext(ctx context.Context, at place, by, lease string) error {
 	for attempt := 1; ; attempt++ {
 		job, err := s.useUp(ctx, at, by, s.jobID(at, lease, attempt))
@@ -49,9 +50,9 @@ func (s *Sink) useUpNext(ctx context.Context, at place, by, lease string) error 
 	}
 }
 
-// useUp takes a job's ID by a job that does nothing, so that a request for it that is still under
-// way, or is sent by a process that was suspended, is refused. It returns the job that has the ID
-// already, when that has ended; nil: it was free.
+// useUp gives a job's ID to a job that does nothing, so that a request for the ID that is still
+// under way, or is sent by a process that was suspended, is refused. If a job has the ID already,
+// useUp returns that job after it has ended; if the ID was free, it returns nil.
 func (s *Sink) useUp(ctx context.Context, at place, by, id string) (job *bigquery.Job, err error) {
 	labels := map[string]string{
 		ownLabel: labelText(s.datasetLabel()), tableLabel: labelText(at.table), partitionLabel: at.label(),
@@ -84,7 +85,7 @@ const abandonTime = 5 * time.Second
 
 // abandon cancels a job that nobody waits for any more, and adds to the error what is known of the
 // job's outcome. A job that went on could replace what the next holder of the lease has loaded
-// meanwhile. job is nil when no answer had it.
+// meanwhile. job is nil if no answer contained it.
 func (s *Sink) abandon(ctx context.Context, at *slot, id string, job *bigquery.Job, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer stop()

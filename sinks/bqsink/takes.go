@@ -9,8 +9,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Takes sees whether a table, as it is or once it has the columns that it lacks, takes parts of a
-// schema. It changes nothing, and a table that isn't there yet takes them.
+// Takes checks whether a table, as it is or once it has the columns that it lacks, takes parts of a
+// schema. It changes nothing. A table that doesn't exist yet takes them if it can be created.
 func (s *Sink) Takes(ctx context.Context, table string, schema *sinks.Schema) error {
 	name := sinks.Flat(table)
 	k := s.tables.named(name)

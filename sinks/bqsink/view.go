@@ -9,7 +9,7 @@ import (
 	"cloud.google.com/go/bigquery"
 )
 
-// Named is the full name of a table or a view of the dataset.
+// Named returns the full name of a table or a view of the dataset.
 func (s *Sink) Named(name string) string { return s.project + "." + s.dataset + "." + name }
 
 // SaveView makes the view, or replaces its query.

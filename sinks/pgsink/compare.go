@@ -8,19 +8,19 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// notOurs is why a table is left alone that no load is known of.
+// notOurs is why a table for which no load is recorded is left alone.
 const notOurs = "reportferry didn't make it, and a put would delete rows of it"
 
-// relations are the kinds of pg_class that aren't tables of one's own
+// relations are the values of pg_class.relkind for what isn't an ordinary table
 // (https://www.postgresql.org/docs/current/catalog-pg-class.html).
 var relations = map[string]string{
 	"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence", "i": "an index",
 	"I": "an index", "c": "a type",
 }
 
-// compare returns the columns that a table lacks of the schema. A table that can't be brought to
-// the schema is an error, which lists every difference with its remedy: a nightly job that named
-// one at a time would cost a night each.
+// compare returns the columns of the schema that a table doesn't have yet. If the table can't be
+// changed to fit the schema, the error lists every difference with its remedy, because a nightly
+// job that named one at a time would cost a night each.
 func compare(name string, have facts, want *sinks.Schema) (missing []sinks.Column, err error) {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -61,6 +61,7 @@ func compare(name string, have facts, want *sinks.Schema) (missing []sinks.Colum
 	return missing, nil
 }
 
+// describe returns in words how a table is partitioned.
 func describe(have facts) string {
 	if have.by == "" {
 		return "not partitioned"
@@ -68,6 +69,7 @@ func describe(have facts) string {
 	return "partitioned by " + strings.ReplaceAll(have.by, `"`, "")
 }
 
+// describeWanted returns in words how the schema wants a table partitioned.
 func describeWanted(want *sinks.Schema) string {
 	if !want.Partitioned {
 		return "not partitioned"

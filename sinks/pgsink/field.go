@@ -19,15 +19,16 @@ import (
 // bytes.
 type field func(b []byte, v parquet.Value) ([]byte, error)
 
-// Postgres counts days and microseconds from 2000-01-01, and Parquet from 1970-01-01
+// sinceEpoch is the number of days between the two epochs: Postgres counts days and microseconds
+// from 2000-01-01, and Parquet from 1970-01-01
 // (https://www.postgresql.org/docs/current/datatype-datetime.html).
 var sinceEpoch = int64(civil.Date{Year: 2000, Month: 1, Day: 1}.DaysSince(epoch))
 
 var epoch = civil.Date{Year: 1970, Month: 1, Day: 1}
 
-// fieldOf says how the values of a file's column are written. A file whose types aren't those of
-// the table's definition is an error. Values of the column that names the partition are held
-// against it: a row of another partition would be there twice some day.
+// fieldOf returns the function that writes the values of a file's column. If its type isn't that of
+// the table's definition, that is an error. Values of the column that determines the partition are
+// checked against it, because a row of another partition would some day be there twice.
 func fieldOf(c *parquet.Column, w *putting) (field, error) {
 	of := typeOf(w.part.Schema, c.Name())
 	if of == "" {
@@ -42,13 +43,14 @@ func fieldOf(c *parquet.Column, w *putting) (field, error) {
 	return fields[of], nil
 }
 
+// kinds are the physical types that Parquet files have for the column types.
 var kinds = map[sinks.ColumnType]parquet.Kind{
 	sinks.String: parquet.ByteArray, sinks.Date: parquet.Int32, sinks.DateTime: parquet.Int64,
 	sinks.Instant: parquet.Int64,
 	sinks.Int64:   parquet.Int64, sinks.Decimal: parquet.Int64, sinks.Double: parquet.Double,
 }
 
-// fits reports whether a logical type has the unit that the fields take.
+// fits reports whether a logical type has the unit that the functions in fields expect.
 func fits(t *format.LogicalType, of sinks.ColumnType) bool {
 	if of != sinks.Decimal && of != sinks.DateTime && of != sinks.Instant {
 		return true
@@ -65,6 +67,7 @@ func fits(t *format.LogicalType, of sinks.ColumnType) bool {
 	return false
 }
 
+// fields has the function that writes values of each column type.
 var fields = map[sinks.ColumnType]field{
 	sinks.String: func(b []byte, v parquet.Value) ([]byte, error) {
 		text := v.ByteArray()
@@ -84,7 +87,8 @@ var fields = map[sinks.ColumnType]field{
 	sinks.Decimal: func(b []byte, v parquet.Value) ([]byte, error) { return appendNumeric(b, v.Int64()), nil },
 }
 
-// within is the field of the column whose value says which partition a row belongs to.
+// within returns the function for the column that determines the partition. It refuses a value
+// outside of the partition.
 func within(at place, of sinks.ColumnType) field {
 	first, end := int64(at.first.DaysSince(epoch)), int64(at.end.DaysSince(epoch))
 	return func(b []byte, v parquet.Value) ([]byte, error) {
@@ -100,6 +104,7 @@ func within(at place, of sinks.ColumnType) field {
 	}
 }
 
+// floor returns a/b, rounded down.
 func floor(a, b int64) int64 { return (a - (a%b+b)%b) / b }
 
 func append8(b []byte, v uint64) []byte {
@@ -114,13 +119,13 @@ func appendTime(b []byte, micros int64) []byte {
 	return append8(b, uint64(micros-sinceEpoch*24*60*60*microsecond))
 }
 
-// numericMost is the number of groups of four digits that an int64 of millionths has: four of them
-// whole, and two behind the point.
+// numericMost is how many groups of four digits an int64 of millionths has: four before the point
+// and two behind it.
 const numericMost = 6
 
-// appendNumeric writes millionths as a numeric of six decimals: how many groups of four digits
-// there are, the place of the first one, the sign, the decimals, and the groups (numeric_send in
-// src/backend/utils/adt/numeric.c). Groups of zeros at either end are left out.
+// appendNumeric appends millionths as a numeric of six decimals: the number of groups of four
+// digits, the weight of the first group, the sign, the number of decimals, and the groups
+// (numeric_send in src/backend/utils/adt/numeric.c). Groups of zeros at either end are left out.
 func appendNumeric(b []byte, millionths int64) []byte {
 	var groups [numericMost]uint16
 	size, sign := uint64(millionths), uint16(0)

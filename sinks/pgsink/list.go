@@ -14,13 +14,13 @@ import (
 // (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 const undefinedTable = "42P01"
 
-// List returns what each partition of a table holds, in the order of their dates, and so of their
-// keys. One query tells what was loaded into each, and how many rows the table has in all. Only
-// where these aren't those that were loaded, others count them by partition.
+// List returns what each partition of a table has, sorted by date, and so by key. One query fetches
+// the load of each partition, and the number of rows in the whole table. Only if that isn't the sum
+// of the loads, further queries count the rows by partition.
 func (s *Sink) List(ctx context.Context, table string) (list []sinks.Object, err error) {
 	name := tableName(table)
 	err = s.repeat(ctx, func() error {
-		// In a transaction, because a role's limits must not end a count.
+		// This is a transaction, because it lifts a role's limits, which must not end a count.
 		err := s.within(ctx, func(tx pgx.Tx) (err error) {
 			list, err = s.list(ctx, tx, name)
 			return err
@@ -53,8 +53,8 @@ func (s *Sink) list(ctx context.Context, tx pgx.Tx, name string) ([]sinks.Object
 	return s.recounted(ctx, tx, name, list)
 }
 
-// counted gives the loads of a table, with the number of rows that an expression says, and the
-// value of another one.
+// counted returns the loads of a table. each is an SQL expression for the number of rows of a load,
+// and all is one for the total.
 func (s *Sink) counted(ctx context.Context, tx pgx.Tx, name, each, all string) (list []sinks.Object, total int64,
 	err error) {
 	rows, err := tx.Query(ctx, "SELECT partition_date::text, sequence, token, bytes, "+each+", "+all+
@@ -75,9 +75,9 @@ func (s *Sink) counted(ctx context.Context, tx pgx.Tx, name, each, all string) (
 	return list, total, err
 }
 
-// recounted counts the rows of each partition. Nothing in the database says which of a table's
-// dates its partitions go by, so that the one counts by which the most partitions have the rows
-// that were loaded.
+// recounted counts the rows of each partition. Nothing in the database says which date column
+// determines the partition. So every candidate is tried, and the one counts by which the most
+// partitions have as many rows as were loaded.
 func (s *Sink) recounted(ctx context.Context, tx pgx.Tx, name string, loaded []sinks.Object) (best []sinks.Object,
 	err error) {
 	have, err := s.facts(ctx, tx, name)

@@ -12,12 +12,12 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// loadsTable says of each partition what was put there last. Its rows are written in the
-// transactions that put.
+// loadsTable is the table that records the last load of each partition. Its rows are written in the
+// same transactions as the loads.
 const loadsTable = "_reportferry_loads"
 
-// loadsColumns are its columns. The sequence number ascends with each put of a partition; the token
-// is random, so that a put whose answer was lost knows its own row.
+// loadsColumns are the columns of loadsTable. The sequence number ascends with each put of a
+// partition. The token is random, so that a put whose answer was lost recognises its own row.
 const loadsColumns = `
 	table_name text NOT NULL, partition_date date NOT NULL, sequence bigint NOT NULL, token text NOT NULL,
 	hash text NOT NULL, rows bigint NOT NULL, bytes bigint NOT NULL, fingerprint text NOT NULL, run text NOT NULL,
@@ -29,13 +29,13 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// A load is what was put into a partition last. The zero load: nothing was.
+// A load identifies what was put into a partition last. The zero load means that nothing was put.
 type load struct {
 	sequence int64
 	token    string
 }
 
-// version names a load in receipts and conditions.
+// version returns the name of a load in receipts and conditions.
 func (l load) version() string {
 	if l.sequence == 0 {
 		return ""
@@ -49,8 +49,8 @@ func (s *Sink) exists(ctx context.Context, db querier, table string) (there bool
 	return there, err
 }
 
-// last returns the newest load of a partition. A table that was dropped took its loads along,
-// whatever their rows say.
+// last returns the newest load of a partition. If the table was dropped, there is none, even if
+// loadsTable still has rows about it.
 func (s *Sink) last(ctx context.Context, db querier, at place) (l load, err error) {
 	there, err := s.exists(ctx, db, at.table)
 	if err == nil && there {
@@ -68,7 +68,7 @@ func (s *Sink) last(ctx context.Context, db querier, at place) (l load, err erro
 	return l, err
 }
 
-// keep writes the row of a load.
+// keep records a load in loadsTable.
 func (s *Sink) keep(ctx context.Context, tx pgx.Tx, at place, l load, p sinks.Part, fingerprint string) error {
 	_, err := tx.Exec(ctx, "INSERT INTO "+s.named(loadsTable)+
 		" (table_name, partition_date, sequence, token, hash, rows, bytes, fingerprint, run) VALUES ($1, $2::date, "+
@@ -81,8 +81,8 @@ func (s *Sink) keep(ctx context.Context, tx pgx.Tx, at place, l load, p sinks.Pa
 	return err
 }
 
-// ConditionOf returns the condition that allows what a partition holds now, and nothing that comes
-// after it. With own set, the table must be one that this program made; if it isn't, the error is
+// ConditionOf returns the condition that a put may replace only what a partition holds now. With
+// own set, the table must be one that this program made; if it isn't, the error is
 // sinks.ErrForeign.
 func (s *Sink) ConditionOf(ctx context.Context, table string, partition civil.Date, own bool) (sinks.Condition, error) {
 	at := place{table: tableName(table), first: partition}

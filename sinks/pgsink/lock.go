@@ -8,17 +8,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// How long a put waits for another transaction on its partition, and how often it asks.
+// lockPatience is how long a put waits for another transaction on its partition, and lockPoll is
+// how often it tries.
 const (
 	lockPatience = 10 * time.Second
 	lockPoll     = 50 * time.Millisecond
 )
 
 // lock takes the partition's advisory lock until the transaction ends
-// (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). Whoever has the
-// ledger's lease of the partition may put it, so that another transaction that has the lock is of a
-// put whose lease is lost: it is about to end, or its process hangs. After a while it is ended, so
-// that it can't commit after this one.
+// (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS). Only the holder
+// of the ledger's lease of the partition may put it. So another transaction that has the lock
+// belongs to a put that has lost its lease: it is about to end, or its process hangs. After
+// lockPatience it is ended, so that it can't commit after this one.
 func (s *Sink) lock(ctx context.Context, tx pgx.Tx, at place) error {
 	id := s.lockID(at.table, at.first.String())
 	for deadline := time.Now().Add(lockPatience); ; {
@@ -50,24 +51,23 @@ func (s *Sink) endHolder(ctx context.Context, tx pgx.Tx, id int64) error {
 	return err
 }
 
-// takeTable takes the lock on a table's definition, for whoever changes it, until the transaction
-// ends. Whoever waits for it has touched nothing of the table yet, so that nobody waits for each
-// other.
+// takeTable takes the lock for changes of a table's definition until the transaction ends. A
+// transaction takes it before it locks anything of the table, so that there is no deadlock.
 func (s *Sink) takeTable(ctx context.Context, tx pgx.Tx, table string) error {
 	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", s.lockID(table))
 	return err
 }
 
-// exclusiveWait bounds one wait for the exclusive lock on a table. While it is waited for, every
-// new query of the table waits behind. exclusivePatience bounds all of them: a session that has
-// kept the table for longer was forgotten.
+// exclusiveWait bounds one wait for the exclusive lock on a table, during which every new query of
+// the table waits too. exclusivePatience bounds all these waits together: a session that uses the
+// table for longer was probably forgotten.
 const (
 	exclusiveWait     = 2 * time.Second
 	exclusivePatience = 10 * time.Minute
 )
 
-// exclusively takes the exclusive lock on a table. Queries that run long are let through: it waits
-// for a short while, lets all that queue up behind it go on, and tries again.
+// exclusively takes the exclusive lock on a table without blocking others for long. It waits for a
+// short while, lets the queries that have queued up behind it go on, and tries again.
 func (s *Sink) exclusively(ctx context.Context, tx pgx.Tx, table string) error {
 	for end := time.Now().Add(exclusivePatience); ; {
 		err := pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error {
@@ -80,7 +80,7 @@ func (s *Sink) exclusively(ctx context.Context, tx pgx.Tx, table string) error {
 		if sqlState(err) != lockNotAvailable {
 			return err
 		}
-		if time.Now().After(end) { // not wrapped: to begin again wouldn't help
+		if time.Now().After(end) { // not wrapped, so that repeat doesn't begin again, which wouldn't help
 			return fmt.Errorf("other sessions have used the table without a break for %s; pg_stat_activity shows "+
 				"those that have an open "+
 				"transaction, and pg_terminate_backend ends one: %s", exclusivePatience, err)

@@ -15,7 +15,7 @@ import (
 type place struct {
 	table string
 	first civil.Date
-	end   civil.Date // the first day after it; the zero date when first is sinks.Whole
+	end   civil.Date // the first day after the partition; the zero date when first is sinks.Whole
 }
 
 // locate returns the place of a part.
@@ -46,8 +46,9 @@ func locate(p sinks.Part) (at place, err error) {
 	return at, keeps(at, p.Schema)
 }
 
-// tableName is the name of a job's table, or of one that describes it. The latter is longer than
-// its job's, and is cut where Postgres would cut it; a digest keeps two of them apart.
+// tableName returns the name in Postgres of a job's table, or of a table that describes it. The
+// latter name is longer, and is cut where Postgres would cut it; a digest keeps two such names
+// distinct.
 func tableName(table string) string {
 	flat := sinks.Flat(table)
 	if flat == table || len(flat) <= LongestName {
@@ -57,13 +58,13 @@ func tableName(table string) string {
 	return flat[:LongestName-len(digest)] + digest
 }
 
-// child is the name of the partition as a table of its own. A job's table can't have a $ in its
-// name, so that none is taken for it.
+// child returns the name of the partition as a table of its own. A job's table can't have a $ in
+// its name, so that no job's table has the same name.
 func (at place) child() string {
 	return fmt.Sprintf("%s$%04d%02d%02d", at.table, at.first.Year, at.first.Month, at.first.Day)
 }
 
-// key names the partition in receipts.
+// key returns the name of the partition in receipts.
 func (at place) key() string {
 	if at.first == sinks.Whole {
 		return at.table
@@ -71,7 +72,7 @@ func (at place) key() string {
 	return at.child()
 }
 
-// within is the condition that a row is of the partition.
+// within returns the SQL condition for rows of the partition.
 func (at place) within(on string) string {
 	if at.first == sinks.Whole {
 		return "true"
@@ -79,8 +80,8 @@ func (at place) within(on string) string {
 	return fmt.Sprintf("%s >= DATE '%s' AND %s < DATE '%s'", quote(on), at.first, quote(on), at.end)
 }
 
-// lockID is the number of an advisory lock on something of the schema, among all that the
-// database's users may take.
+// lockID returns the number of an advisory lock on something in the schema. Such numbers are shared
+// with all other users of the database, so a hash is used.
 func (s *Sink) lockID(of ...string) int64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "reportferry %q %q", s.schema, of))
 	return int64(binary.BigEndian.Uint64(sum[:8]))

@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// errProbed ends the transaction of a probe.
+// errProbed rolls back the transaction of a successful probe.
 var errProbed = errors.New("all of it works")
 
-// Probe tries what Put needs and leaves nothing behind: in a transaction that is rolled back, it
-// makes the schema if there is none, and a table, writes a row, reads it, and changes the table. A
-// table of loads that is there must let itself be written too.
+// Probe tries what Put needs and leaves nothing behind. In a transaction that is rolled back, it
+// makes the schema if there is none, and a table, writes a row, finds and deletes it, and changes
+// the table. If the table of loads exists, it must be writable too.
 func (s *Sink) Probe(ctx context.Context) error {
 	err := s.within(ctx, func(tx pgx.Tx) error {
-		if err := s.takeTable(ctx, tx, loadsTable); err != nil { // of two that make the schema, the second waits
+		if err := s.takeTable(ctx, tx, loadsTable); err != nil { // of two probes that make the schema, the second waits
 			return err
 		}
 		if err := s.makeSchema(ctx, tx); err != nil {

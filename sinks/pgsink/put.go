@@ -29,23 +29,24 @@ func (s *Sink) Put(ctx context.Context, p sinks.Part) (sinks.Receipt, error) {
 	return sinks.Receipt{Sink: s.url, Key: at.key(), Size: p.Size, Version: l.version()}, nil
 }
 
-// A putting is one call of Put. A transaction that fails for a passing reason is followed by
-// another of the same call.
+// A putting is one call of Put. If a transaction fails for a temporary reason, another one follows
+// within the same call.
 type putting struct {
 	at   place
 	part sinks.Part
 
-	looked bool   // over is known
-	over   string // the version that may be replaced; empty: nothing may be there
+	looked bool   // over has been determined
+	over   string // the version that may be replaced; empty: there must be none
 
-	// sent are the loads whose COMMIT was sent and not answered. Each may have happened or not.
+	// sent has the loads whose COMMIT was sent and not answered. Each may have taken effect or not.
 	sent []load
 }
 
-// abandonTime bounds what is done after the context of a Put has ended. A process that gets SIGTERM
-// has 10 s.
+// abandonTime bounds the work after the context of a Put has ended, because a process that gets
+// SIGTERM has only 10 s.
 const abandonTime = 5 * time.Second
 
+// put repeats attempts and, if the outcome of a COMMIT is unknown at the end, looks it up.
 func (s *Sink) put(ctx context.Context, w *putting) (l load, err error) {
 	switch over := w.part.Over; {
 	case over.Absent:
@@ -60,7 +61,7 @@ func (s *Sink) put(ctx context.Context, w *putting) (l load, err error) {
 	if err == nil || len(w.sent) == 0 {
 		return l, err
 	}
-	// Whatever else failed since, it isn't known yet what became of a COMMIT.
+	// Whatever failed after a COMMIT was sent, the outcome of that COMMIT is still unknown here.
 	ended, stop := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer stop()
 	var now load
@@ -82,7 +83,7 @@ func (s *Sink) put(ctx context.Context, w *putting) (l load, err error) {
 	return load{}, err
 }
 
-// attempt does the work in one transaction.
+// attempt tries the put in one transaction.
 func (s *Sink) attempt(ctx context.Context, w *putting) (l load, err error) {
 	if err := ctx.Err(); err != nil {
 		return l, err
@@ -90,7 +91,7 @@ func (s *Sink) attempt(ctx context.Context, w *putting) (l load, err error) {
 	if err := s.makeLoads(ctx); err != nil {
 		return l, err
 	}
-	if !w.looked { // what is there when the put begins, and nothing that comes while it waits for the lock
+	if !w.looked { // the version when the put begins, and not a later one from the wait for the lock
 		now, err := s.last(ctx, s.pool, w.at)
 		if err != nil {
 			return l, err
@@ -107,11 +108,11 @@ func (s *Sink) attempt(ctx context.Context, w *putting) (l load, err error) {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(w.sent, now) { // an earlier attempt did it, and its answer was lost
+		if slices.Contains(w.sent, now) { // an earlier attempt has succeeded, and its answer was lost
 			fresh = now
 			return nil
 		}
-		w.sent = nil // none of them has happened, and none is left that could
+		w.sent = nil // none of them has taken effect, and none can any more
 		if now.version() != w.over {
 			return conflict(w.over, now)
 		}
@@ -139,6 +140,7 @@ func (s *Sink) attempt(ctx context.Context, w *putting) (l load, err error) {
 	return fresh, err
 }
 
+// conflict returns the error when a partition doesn't hold the version that may be replaced.
 func conflict(over string, now load) error {
 	have, want := "nothing", "nothing"
 	if now.sequence > 0 {
@@ -150,23 +152,24 @@ func conflict(over string, now load) error {
 	return fmt.Errorf("%w: %s is there, and the put may replace %s only", sinks.ErrConflict, have, want)
 }
 
-// begin opens a transaction. A role's or a server's own limits must not end a COPY, which has the
-// put's; a client that died without a word is noticed in a minute, so that its lock goes; and who
-// switched off that a commit waits for the disk didn't mean a ledger that relies on it.
+// begin opens a transaction and sets what it needs.
+//   - A role's or server's own limits must not end a COPY; the put has its own.
+//   - A client that died silently is noticed within a minute, so that its lock is released.
+//   - A commit must wait for the disk even if synchronous_commit is off, because the ledger relies
+//     on it.
 const begin = `BEGIN;
 SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '1min';
 SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3;
 SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`
 
-// within does something in a transaction, and commits it. Before COMMIT is sent, committing is
-// called. A COMMIT that is under way isn't cut short by the end of the context, which would leave
-// its outcome unknown.
+// within calls do in a transaction, and commits it. committing is called before COMMIT is sent. The
+// end of the context doesn't interrupt the COMMIT, because that would leave its outcome unknown.
 func (s *Sink) within(ctx context.Context, do func(tx pgx.Tx) error, committing ...func()) error {
 	c, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Release() // one whose transaction isn't over is closed
+	defer c.Release() // a connection whose transaction isn't over is closed
 	tx, err := c.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
 		return err
@@ -185,11 +188,11 @@ func (s *Sink) within(ctx context.Context, do func(tx pgx.Tx) error, committing 
 	return tx.Commit(ended)
 }
 
-// commitTime bounds the wait for the answer to COMMIT, which takes milliseconds, or as long as a
-// synchronous standby.
+// commitTime bounds the wait for the answer to COMMIT. It takes milliseconds, or as long as a
+// synchronous standby needs.
 const commitTime = 10 * time.Second
 
-// makeLoads makes the table of loads if it isn't there.
+// makeLoads makes the table of loads if it doesn't exist.
 func (s *Sink) makeLoads(ctx context.Context) error {
 	there, err := s.exists(ctx, s.pool, loadsTable)
 	if err != nil || there {

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	mostTries  = 8 // of what passes in seconds, as a restart does; about a minute in all, on average
+	mostTries  = 8 // attempts against errors that pass in seconds, as a restart does; about a minute in all, on average
 	firstPause = time.Second
 	mostPause  = 16 * time.Second
 )
 
-// lockNotAvailable is the state of a statement that lock_timeout ended.
+// lockNotAvailable is the SQLSTATE of a statement that lock_timeout ended.
 const lockNotAvailable = "55P03"
 
-// passing are the states of errors that pass by themselves, or by another transaction
+// passing has the SQLSTATEs of errors that pass by themselves, or when another transaction ends
 // (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 var passing = map[string]bool{
 	"57P01": true, "57P02": true, "57P03": true, // the server stops, has crashed, or is starting
@@ -34,8 +34,8 @@ var passing = map[string]bool{
 	"25P03":          true, // the session was idle for too long: this process slept
 }
 
-// repeat calls until the call succeeds, or fails in a way that another try can't change. It is the
-// only layer of retries.
+// repeat repeats a call until it succeeds, or fails in a way that another attempt can't change. It
+// is the only layer of retries.
 func (s *Sink) repeat(ctx context.Context, call func() error) error {
 	var last error
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
@@ -48,13 +48,13 @@ func (s *Sink) repeat(ctx context.Context, call func() error) error {
 	switch ended := ctx.Err(); {
 	case err == nil || ended == nil:
 		return err
-	case last != nil && !errors.Is(last, ended): // pgx reports the connection that it has cut
+	case last != nil && !errors.Is(last, ended): // pgx reports only that it has cut the connection
 		return fmt.Errorf("%w, after: %w", ended, last)
 	}
 	return last
 }
 
-// passes reports whether another try may help.
+// passes reports whether another attempt may help.
 func passes(err error) bool {
 	var answer *pgconn.PgError
 	var dialled *net.OpError
@@ -71,7 +71,7 @@ func passes(err error) bool {
 	return errors.As(err, &dialled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) ||
-		pgconn.SafeToRetry(err) && !errors.As(err, &unconnected) // which says so of a wrong certificate too
+		pgconn.SafeToRetry(err) && !errors.As(err, &unconnected) // it reports true for a wrong certificate too
 }
 
 func sqlState(err error) string {
@@ -82,7 +82,7 @@ func sqlState(err error) string {
 	return ""
 }
 
-// explain writes an error in one line, and adds advice where the reason is known.
+// explain puts an error into one line, and adds advice if the reason is known.
 func (s *Sink) explain(err error) error {
 	var known *sinks.Refusal
 	if err == nil || errors.As(err, &known) {
@@ -99,14 +99,14 @@ func (s *Sink) explain(err error) error {
 		}
 		text = strings.Replace(text, answer.Error(), fmt.Sprintf("Postgres answered %s: %s", state, said), 1)
 	}
-	text = strings.Join(strings.Fields(text), " ") // that of a connection has several lines
+	text = strings.Join(strings.Fields(text), " ") // the error of a connection has several lines
 	if advice := s.advice(state); advice != "" {
 		text += "; " + advice
 	}
 	return &sinks.Refusal{Text: text, Cause: err, Denied: denied[state]}
 }
 
-// denied are the states that errors.Is calls fs.ErrPermission.
+// denied has the SQLSTATEs of errors that errors.Is matches with fs.ErrPermission.
 var denied = map[string]bool{"28000": true, "28P01": true, "42501": true}
 
 func (s *Sink) advice(state string) string {

@@ -7,14 +7,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// replace makes the part's rows the only ones of its partition, and returns the fingerprint that
-// its file names.
+// replace replaces all rows of the partition by those of the part, and returns the fingerprint in
+// the part's file.
 func (s *Sink) replace(ctx context.Context, tx pgx.Tx, w *putting) (fingerprint string, err error) {
 	file, err := openPart(ctx, w)
 	if err != nil {
 		return "", err
 	}
-	defer file.stop() //nolint:errcheck // its error was returned if the rows count
+	defer file.stop() //nolint:errcheck // copy has returned its error already
 	if w.part.Schema.Partitioned {
 		err = s.swap(ctx, tx, w, file)
 	} else {
@@ -32,7 +32,7 @@ func (s *Sink) copy(ctx context.Context, tx pgx.Tx, w *putting, table, more stri
 	done, err := tx.Conn().PgConn().CopyFrom(ctx, file, sql)
 	closed := file.stop()
 	switch {
-	case file.err != nil: // which the server repeats in words of its own
+	case file.err != nil: // the server would only repeat it in its own words
 		return file.err
 	case err != nil:
 		return fmt.Errorf("copy the rows: %w", err)
@@ -45,13 +45,13 @@ func (s *Sink) copy(ctx context.Context, tx pgx.Tx, w *putting, table, more stri
 	return nil
 }
 
-// swap fills a new child, and puts it into the place of the old one. Until the last statements,
-// nothing of the table is locked: readers wait for milliseconds.
+// swap fills a new child table, and replaces the old one by it. Nothing of the table is locked
+// before the last statements, so that readers wait only for milliseconds.
 //
-// The rows are frozen by COPY (https://www.postgresql.org/docs/current/sql-copy.html): they are
-// visible to whoever sees the child. A transaction that began before the swap and first reads the
-// table after it would otherwise find neither the old rows, whose table is gone, nor the new ones,
-// which are younger than its snapshot.
+// The rows are frozen by COPY (https://www.postgresql.org/docs/current/sql-copy.html), so that
+// every transaction that sees the child sees them. A transaction that began before the swap and
+// first reads the table after it would otherwise find neither the old rows, whose table is gone,
+// nor the new ones, which are younger than its snapshot.
 func (s *Sink) swap(ctx context.Context, tx pgx.Tx, w *putting, file *source) error {
 	table, on := s.named(w.at.table), w.part.Schema.On
 	have, err := s.facts(ctx, tx, w.at.table)
@@ -99,9 +99,9 @@ func (s *Sink) swap(ctx context.Context, tx pgx.Tx, w *putting, file *source) er
 	return nil
 }
 
-// child is the statements that make a table like the one that it is to become a part of. LIKE would
-// lock that one against other swaps while the rows are copied. The constraint saves a look at every
-// row when it is attached.
+// child returns the statements that make a table like the one whose partition it will be. LIKE
+// isn't used, because it would lock that table against other swaps while the rows are copied. The
+// constraint saves a scan of all rows when the child is attached.
 func (s *Sink) child(name string, like facts, w *putting) []string {
 	made := "CREATE TABLE " + s.named(name) + " ("
 	for _, c := range like.columns {

@@ -19,24 +19,25 @@ var typeNames = map[sinks.ColumnType]string{
 	sinks.Int64:   "bigint", sinks.Decimal: "numeric(18,6)", sinks.Double: "double precision",
 }
 
-// LongestName is the most bytes of a name. Postgres cuts longer ones without an error, so that two
-// become one
+// LongestName is how many bytes a name may have. Postgres cuts longer ones without an error, so
+// that two names may become one
 // (https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-IDENTIFIERS).
 const LongestName = 63
 
-// TypeName is what Postgres calls a column's type; empty: no column has it.
+// TypeName returns the name of a column type in Postgres; "" if there is none.
 func TypeName(t sinks.ColumnType) string { return typeNames[t] }
 
-// systemColumns are there in each table, and no other column may have such a name
+// systemColumns exist in each table, and no other column may have one of these names
 // (https://www.postgresql.org/docs/current/ddl-system-columns.html).
 var systemColumns = []string{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
 
-// Fits refuses a table that Postgres would refuse later with a less helpful message, or change
-// silently.
+// Fits returns an error for a table that Postgres would refuse later with a less helpful message,
+// or change silently.
 func (*Sink) Fits(table string, schema *sinks.Schema) error {
 	return keeps(place{table: tableName(table)}, schema)
 }
 
+// keeps returns an error if the names, types or indexes of a table don't fit Postgres.
 func keeps(at place, schema *sinks.Schema) error {
 	if len(at.table) > LongestName {
 		return fmt.Errorf("a name has at most %d bytes in Postgres, and %s has %d; give the job a shorter table",
@@ -76,8 +77,8 @@ func keeps(at place, schema *sinks.Schema) error {
 	return nil
 }
 
-// indexes are those that the table needs: by its date, unless it has a child for each, because each
-// put deletes by it; and those that the config asks for.
+// indexes returns the indexes that the table needs: those of the config, and one by date, because
+// each put deletes by it. A table with a child for each partition needs no index by date.
 func indexes(schema *sinks.Schema) [][]string {
 	wanted := slices.Clone(schema.Indexes)
 	byDate := func(columns []string) bool { return columns[0] == schema.On }
@@ -87,7 +88,7 @@ func indexes(schema *sinks.Schema) [][]string {
 	return wanted
 }
 
-// creation is the statements that make a table.
+// creation returns the statements that make a table.
 func (s *Sink) creation(name string, schema *sinks.Schema) []string {
 	var columns []string
 	for _, c := range schema.Columns {
@@ -128,11 +129,11 @@ func (s *Sink) index(table string, columns []string) string {
 	return "CREATE INDEX ON " + s.named(table) + " (" + names(columns) + ")"
 }
 
-// Named is the quoted name, with its schema, of a job's table, of one that describes it, or of a
-// view.
+// Named returns the quoted name, with its schema, of a job's table, of one that describes it, or of
+// a view.
 func (s *Sink) Named(table string) string { return s.named(tableName(table)) }
 
-// named is the quoted name of a table with its schema.
+// named returns the quoted name of a table with its schema.
 func (s *Sink) named(table string) string { return pgx.Identifier{s.schema, table}.Sanitize() }
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
@@ -145,5 +146,6 @@ func names(columns []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// literal is a text in SQL. Statements that define something take no parameters.
+// literal returns a text as an SQL literal, because statements that define something take no
+// parameters.
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	rowsAtOnce  = 256       // that are decoded into memory
+	rowsAtOnce  = 256       // rows that are decoded into memory together
 	readAtOnce  = 64 << 10  // bytes of a column's chunk
-	copyAtOnce  = 128 << 10 // bytes of encoded rows from which no more are added
+	copyAtOnce  = 128 << 10 // bytes of encoded rows after which the buffer counts as full
 	microsecond = int64(time.Second / time.Microsecond)
 )
 
-// errSource marks errors of the part's file, against which another try can't help.
+// errSource marks errors of the part's file. Another attempt can't help against them.
 var errSource = errors.New("read the part")
 
-// A source reads a part's file as the body of a COPY in Postgres's binary form: a header, rows of
-// fields, each a length and its bytes, and a trailer
-// (https://www.postgresql.org/docs/current/sql-copy.html, Binary Format). It gives io.EOF only when
-// the file had exactly the part's size and the context hasn't ended: COPY is completed at io.EOF
-// and not before.
+// A source reads a part's file and returns the body of a COPY in Postgres's binary form: a header,
+// rows of fields, each a length and its bytes, and a trailer
+// (https://www.postgresql.org/docs/current/sql-copy.html, Binary Format). It returns io.EOF only if
+// the file had exactly the part's size and the context hasn't ended, because COPY succeeds at
+// io.EOF.
 //
-// The library's own CopyFrom can't freeze rows, and takes every value as an any: 2.1 s of CPU and
-// 36 million allocations for a million rows of ten columns, against 0.5 s and 16 thousand.
+// pgx's own CopyFrom can't freeze rows, and takes every value as an any: 2.1 s of CPU and 36
+// million allocations for a million rows of ten columns, against 0.5 s and 16 thousand.
 type source struct {
 	ctx         context.Context
-	columns     []string // of the file, in its order
+	columns     []string // columns of the file, in its order
 	fingerprint string
 	err         error // what went wrong with the file
 
@@ -43,14 +43,14 @@ type source struct {
 	groups []parquet.RowGroup
 	fields []field
 
-	mu      sync.Mutex // the library may still read when COPY has failed
+	mu      sync.Mutex // pgx may still call Read after COPY has failed
 	stopped bool
 	closed  error
 	rows    parquet.Rows
 	batch   []parquet.Row
 	n       int64 // rows so far
 	buf     []byte
-	rest    []byte // of buf, not read yet
+	rest    []byte // the part of buf that wasn't read yet
 	ended   bool   // the trailer is in buf
 }
 
@@ -90,7 +90,7 @@ func (s *source) open(w *putting) error {
 	return nil
 }
 
-// stop closes the file once. After it nothing reads it any more.
+// stop closes the file once. Nothing reads the file afterwards.
 func (s *source) stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,13 +99,13 @@ func (s *source) stop() error {
 	}
 	s.stopped = true
 	if s.rows != nil {
-		_ = s.rows.Close() // it holds memory only
+		_ = s.rows.Close() // it holds only memory
 	}
 	s.closed = s.file.Close()
 	return s.closed
 }
 
-// Read gives the next bytes of the COPY.
+// Read returns the next bytes of the COPY.
 func (s *source) Read(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,6 +155,7 @@ func (s *source) next() error {
 	return err
 }
 
+// row encodes one row.
 func (s *source) row(row parquet.Row) (err error) {
 	s.n++
 	if len(row) != len(s.fields) {
@@ -173,7 +174,7 @@ func (s *source) row(row parquet.Row) (err error) {
 	return nil
 }
 
-// end looks whether the file ends where the part does.
+// end checks that the file ends where the part does, and that the context hasn't ended.
 func (s *source) end() error {
 	var more [1]byte
 	switch n, err := s.at.ReadAt(more[:], s.size); {
@@ -185,7 +186,7 @@ func (s *source) end() error {
 	return s.ctx.Err()
 }
 
-// typeOf is the type of the column of that name.
+// typeOf returns the type of the column of that name; "" if there is none.
 func typeOf(schema *sinks.Schema, name string) sinks.ColumnType {
 	for _, c := range schema.Columns {
 		if c.Name == name {

@@ -11,11 +11,11 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// Facts are what Postgres says of a table.
+// facts are what Postgres says of a table.
 type facts struct {
-	kind    string // of pg_class.relkind: r is a table, p one with partitions; empty: there is no such table
-	by      string // what its partitions go by
-	ours    bool   // this program has loaded it
+	kind    string // pg_class.relkind: r is a table, p one with partitions; empty: there is no such table
+	by      string // the partition key, as in RANGE (day)
+	ours    bool   // this program has put rows into it
 	columns []column
 	indexes [][]string
 }
@@ -68,8 +68,8 @@ func (s *Sink) facts(ctx context.Context, db querier, table string) (f facts, er
 	return f, err
 }
 
-// ensure makes the table, or gives it the columns and the indexes that it lacks. One that can't be
-// brought to the schema is an error.
+// ensure makes the table, or adds the columns and indexes that it lacks. A table that can't be
+// changed to fit the schema is an error.
 func (s *Sink) ensure(ctx context.Context, tx pgx.Tx, table string, schema *sinks.Schema) error {
 	have, err := s.facts(ctx, tx, table)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Sink) ensure(ctx context.Context, tx pgx.Tx, table string, schema *sink
 		if err := s.makeSchema(ctx, tx); err != nil {
 			return err
 		}
-		// The loads of a table that somebody dropped mean nothing for a new one.
+		// Records of loads of a dropped table mean nothing for the new one.
 		if _, err := tx.Exec(ctx, "DELETE FROM "+s.named(loadsTable)+" WHERE table_name = $1", table); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (s *Sink) ensure(ctx context.Context, tx pgx.Tx, table string, schema *sink
 	return nil
 }
 
-// changes are the statements that bring a table to a schema.
+// changes returns the statements that change a table to fit a schema.
 func (s *Sink) changes(table string, have facts, schema *sinks.Schema) ([]string, error) {
 	if have.kind == "" {
 		return s.creation(table, schema), nil
@@ -128,7 +128,7 @@ func (s *Sink) changes(table string, have facts, schema *sinks.Schema) ([]string
 	return statements, nil
 }
 
-// makeSchema makes the schema when it isn't there.
+// makeSchema makes the schema if it doesn't exist.
 func (s *Sink) makeSchema(ctx context.Context, tx pgx.Tx) error {
 	there, err := s.mayCreate(ctx, tx)
 	if err != nil || there {
@@ -137,8 +137,8 @@ func (s *Sink) makeSchema(ctx context.Context, tx pgx.Tx) error {
 	return run(ctx, tx, []string{"CREATE SCHEMA IF NOT EXISTS " + quote(s.schema)})
 }
 
-// mayCreate says in words of its own what Postgres would say in others, when it makes a table: the
-// role may make nothing in the schema, or not even the schema, when it isn't there.
+// mayCreate reports whether the schema exists. It returns an error, clearer than that of Postgres,
+// if the role may not make tables in the schema, or may not make the missing schema.
 func (s *Sink) mayCreate(ctx context.Context, db querier) (there bool, err error) {
 	var may bool
 	var role, database string

@@ -20,30 +20,30 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A target is what a sink's URL says, without what is secret.
+// A target is what a sink's URL says, without secrets.
 type target struct {
 	url    string // without its query
-	store  string // the identity
+	store  string // the canonical identity of the store
 	schema string
 }
 
 const urlForm = "want postgres://user@host:5432/database/schema"
 
-// connectTimeout bounds one attempt to connect. A network that drops packets would hold it for
-// minutes.
+// connectTimeout bounds one attempt to connect, which would take minutes in a network that drops
+// packets.
 const connectTimeout = 10 * time.Second
 
-// The modes of TLS that libpq has
+// encrypted and sslmodes are modes of TLS of libpq
 // (https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-PROTECTION).
 var (
 	encrypted = []string{"require", "verify-ca", "verify-full"}
 	sslmodes  = append([]string{"disable", "allow", "prefer"}, encrypted...)
 )
 
-// parseURL gives the target and how to connect to it.
+// parseURL returns the target, and the config for connecting to it.
 func parseURL(rawURL string) (t target, config *pgxpool.Config, err error) {
 	u, err := url.Parse(rawURL)
-	if err != nil { // its text has the URL
+	if err != nil { // the error's text contains the URL
 		return t, nil, errors.New("not a URL; " + urlForm +
 			"; in a password, write @ / : ? # % as %40 %2F %3A %3F %23 %25")
 	}
@@ -74,7 +74,7 @@ func parseURL(rawURL string) (t target, config *pgxpool.Config, err error) {
 	t = target{url: sinks.Redact(rawURL), schema: cmp.Or(schema, "public")}
 	host, port := cmp.Or(socket, strings.ToLower(u.Hostname())), cmp.Or(u.Port(), "5432")
 	t.store = "postgres://" + net.JoinHostPort(host, port) + "/" + database + "/" + t.schema
-	// The password isn't in this text, so that no error of the library can repeat it.
+	// The password is left out of this text, so that no error of the library can repeat it.
 	words := map[string]string{"host": host, "port": port, "dbname": database, "user": u.User.Username()}
 	for _, name := range []string{"sslmode", "sslrootcert", "sslcert", "sslkey"} {
 		words[name] = query.Get(name)
@@ -92,8 +92,8 @@ func parseURL(rawURL string) (t target, config *pgxpool.Config, err error) {
 	return t, config, nil
 }
 
-// connection is how to connect by these words, and by what the library takes from the environment.
-// Rows and passwords never go through a network in the clear.
+// connection returns the config for connecting, from these keywords and from what the library reads
+// in the environment. It ensures that rows and passwords never go through a network unencrypted.
 func connection(words map[string]string, local bool) (*pgxpool.Config, error) {
 	mode := words["sslmode"]
 	switch {
@@ -106,7 +106,7 @@ func connection(words map[string]string, local bool) (*pgxpool.Config, error) {
 			mode)
 	}
 	config, err := pgxpool.ParseConfig(keywords(words))
-	if err == nil && !local && inTheClear(config) { // nothing asked for more, or the environment for less
+	if err == nil && !local && inTheClear(config) { // no TLS mode was given, or the environment allows plain text
 		words["sslmode"] = "require"
 		config, err = pgxpool.ParseConfig(keywords(words))
 	}
@@ -120,7 +120,7 @@ func inTheClear(config *pgxpool.Config) bool {
 			func(f *pgconn.FallbackConfig) bool { return f.TLSConfig == nil })
 }
 
-// keywords writes libpq's form of key='value' pairs
+// keywords returns the pairs in libpq's form key='value'
 // (https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-KEYWORD-VALUE).
 func keywords(words map[string]string) string {
 	var pairs []string

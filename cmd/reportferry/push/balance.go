@@ -13,7 +13,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
-// The verdicts on what a report has of a sum.
+// The values of balance.Verdict, which compares a report's figure with what was pushed.
 const isEqual, isWaiting, isMore, differs = "equal", "waiting", "more", "differs"
 
 // A balance is the spend of one day, type and currency: as it was accepted, and as the report has
@@ -24,25 +24,25 @@ type balance struct {
 	Currency   string `json:"currency"`
 	Records    int64  `json:"records"`
 	Pushed     string `json:"pushed"`
-	Report     string `json:"report"` // empty: the report has no such row
-	Difference string `json:"difference"`
-	// Of what was pushed, in percent; empty: that was nothing, or the report has more than twice as
-	// much.
+	Report     string `json:"report"`     // empty: the report has no such row
+	Difference string `json:"difference"` // the report's figure minus what was pushed
+	// Difference as a percentage of Pushed; empty if nothing was pushed, or the report has more
+	// than twice as much.
 	Share    string     `json:"share"`
 	Verdict  string     `json:"verdict"`
-	Accepted time.Time  `json:"accepted"`        // when the last of it was, or later
+	Accepted time.Time  `json:"accepted"`        // when the last of its records was, or later
 	Until    *time.Time `json:"until,omitempty"` // when it won't wait any more
 	Tags     []tagged   `json:"tags"`            // the largest first
 
 	amount *big.Rat
 }
 
-// A tagged is what of a sum was pushed with one tag.
+// A tagged is the part of a sum that was pushed with one tag.
 type tagged struct {
-	Tag     string `json:"tag"` // empty: of records whose tags aren't on record
+	Tag     string `json:"tag"` // empty: the records' tags aren't on record
 	Records int64  `json:"records"`
 	Pushed  string `json:"pushed"`
-	Alone   bool   `json:"alone"` // it is as much as the report lacks
+	Alone   bool   `json:"alone"` // Pushed is as much as the report lacks
 
 	amount *big.Rat
 }
@@ -86,8 +86,8 @@ func pushedSums(files []outbox.File, first, last civil.Date) ([]*balance, error)
 	return sums, nil
 }
 
-// costOf is what a sum of amounts should be in a report. An amount of cpm is for a thousand
-// impressions.
+// costOf returns what a sum of amounts should be in a report. An amount of cpm is the price of a
+// thousand impressions.
 func costOf(costType string, amount *big.Int) *big.Rat {
 	decimals := int64(spend.Decimals)
 	if costType == "cpm" {
@@ -96,6 +96,7 @@ func costOf(costType string, amount *big.Int) *big.Rat {
 	return new(big.Rat).SetFrac(amount, new(big.Int).Exp(big.NewInt(10), big.NewInt(decimals), nil))
 }
 
+// add adds accepted records and their cost to the sum, and to the part of their tag.
 func (b *balance) add(tag string, records int64, cost *big.Rat) {
 	b.Records += records
 	b.amount.Add(b.amount, cost)
@@ -112,7 +113,7 @@ func (b *balance) add(tag string, records int64, cost *big.Rat) {
 
 // compare compares the report's figure with what was pushed. The service may round its figure, so a
 // difference of up to half of the figure's last decimal counts as equal. A missing figure counts
-// as 0.
+// as 0. alone says that the report has the spend of one network only, so that more of it differs.
 func (b *balance) compare(now time.Time, wait time.Duration, alone bool) {
 	report := new(big.Rat)
 	whole, decimals, _ := strings.Cut(b.Report, ".")

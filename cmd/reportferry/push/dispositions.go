@@ -20,7 +20,7 @@ func addUp(totals map[string]*files.Total, by func(spend.Key) string) map[string
 	for text, t := range totals {
 		key, err := spend.ParseKey(text)
 		if err != nil {
-			continue // sharing has none
+			continue // the totals of sharing have no such keys
 		}
 		under := by(key)
 		if sums[under] == nil {
@@ -32,13 +32,14 @@ func addUp(totals map[string]*files.Total, by func(spend.Key) string) map[string
 	return sums
 }
 
-// amountOf is a sum in the smallest unit that the service takes, as a decimal.
+// amountOf returns a total's amount as a decimal. Totals count in the smallest unit that the
+// service takes, 1/100000.
 func amountOf(t *files.Total) string {
 	return plain(new(big.Rat).SetFrac(&t.Amount, big.NewInt(100_000)))
 }
 
-// writeDispositions writes what would become of the rows, what would be sent first, and how much
-// each of that is.
+// writeDispositions writes how many rows there are of each disposition, beginning with those that
+// would be sent, and the sums of their amounts.
 func (g *group) writeDispositions(w io.Writer, c files.Checked) {
 	for _, x := range []struct {
 		disposition outbox.Disposition
@@ -71,5 +72,5 @@ func (g *group) writeDispositions(w io.Writer, c files.Checked) {
 	}
 }
 
-// mostReasons of a file are shown for which rows weren't taken.
+// mostReasons is how many of a file's reasons for not taking rows are shown.
 const mostReasons = 3

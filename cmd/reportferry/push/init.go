@@ -98,8 +98,8 @@ there is never written over. What was found goes to the other of the two.`,
 	return cmd
 }
 
-// fieldsOf reads the values of a flag that speaks of fields, beside those that have flags of their
-// own.
+// fieldsOf returns the values of fields, by field: said are the arguments field=value of a flag,
+// and own are the values of fields that have flags of their own.
 func fieldsOf(flag string, said []string, own map[string]string) (map[string]string, error) {
 	fields := map[string]string{}
 	for name, value := range own {

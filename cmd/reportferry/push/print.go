@@ -13,12 +13,12 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
-// printLine writes a line for people.
+// printLine writes a message for people, folded at 80 columns.
 func printLine(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, human.Fold(terminal.Line(fmt.Sprintf(format, args...)), 80))
 }
 
-// print says what was found.
+// print writes what was found in the file: its form, the column or value of each field, and notes.
 func (d *sketch) print(w io.Writer) {
 	f := d.file
 	how := f.Read.String()
@@ -62,7 +62,7 @@ func (d *sketch) print(w io.Writer) {
 	}
 }
 
-// next says what comes next.
+// next writes the commands to run next.
 func (d *sketch) next(w io.Writer) {
 	saved, config := "", d.into
 	if config == "" {

@@ -24,11 +24,11 @@ type group struct {
 	*wire.Program
 	kind     string
 	conflict string // completes "3 records ...": what a conflict of this kind is
-	job      string
-	showIDs  bool
+	job      string // --job
+	showIDs  bool   // wire.PushAsk has it
 }
 
-// command makes the kind's own command with the ones that both kinds have below it.
+// command makes the kind's own command, with the subcommands that both kinds have.
 func (g *group) command(short, long string) *cobra.Command {
 	cmd := &cobra.Command{Use: g.kind, Short: short, Long: long, Args: cobra.NoArgs}
 	cmd.PersistentFlags().StringVar(&g.job, "job", "",

@@ -24,8 +24,8 @@ import (
 var costMetrics = map[string]string{"cpc": "click_cost", "cpm": "impression_cost", "cpi": "install_cost",
 	"cpe": "event_cost"}
 
-// reported fills in the report's figures. Each currency takes a report of its own, because a report
-// converts to one currency.
+// reported fetches the service's reports and sets Report of each sum. Each currency takes a report
+// of its own, because a report converts to one currency.
 func reported(ctx context.Context, client *adjust.Client, sums []*balance, first, last civil.Date,
 	network string) error {
 	q := adjust.ReportQuery{
@@ -81,8 +81,8 @@ func dailyFigures(ctx context.Context, client *adjust.Client, q adjust.ReportQue
 	return figures, err
 }
 
-// writeBalances writes a row for each sum with its verdict, then what to know of those that differ,
-// and how many have which.
+// writeBalances writes a row for each sum, then the tags of each sum that differs, then how many
+// sums are equal, waiting, more and different.
 func writeBalances(w io.Writer, sums []*balance) error {
 	g := human.Grid{
 		Heads: []string{"day", "type", "in", "pushed", "report", "difference", "share", "verdict"},
@@ -129,10 +129,11 @@ func writeBalances(w io.Writer, sums []*balance) error {
 	return nil
 }
 
-// mostShown tags stand under a sum; csv and json have all.
+// mostShown is how many tags are shown under a sum; csv and json have all.
 const mostShown = 10
 
-// notOnRecord stands for the tags of records that an earlier version pushed, or of one tag each.
+// notOnRecord stands for the tags of records that are summed up without one: an earlier version
+// pushed them, their file has too many tags, or the tag names the click.
 const notOnRecord = "(not on record)"
 
 // writeTags writes what was pushed for a sum that differs, tag by tag.
@@ -158,8 +159,8 @@ func (b *balance) writeTags(w io.Writer) {
 	}
 }
 
-// balancesCSV writes a row for each sum. What a spreadsheet would compute has an apostrophe before
-// it.
+// balancesCSV writes a row for each sum. Tags that a spreadsheet would take for a formula get an
+// apostrophe before them.
 func balancesCSV(w io.Writer, sums []*balance) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{{"day", "type", "currency", "records", "pushed", "report", "difference", "share", "verdict",

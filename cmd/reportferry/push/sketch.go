@@ -16,24 +16,24 @@ import (
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
-// A sketch is what a job will be that pushes files like one.
+// A sketch collects what makes the config of a job that pushes files such as a given one.
 type sketch struct {
 	file      *guess.File
 	path      string
 	into      string            // the config's file; empty: the standard output
-	columns   map[string]string // that a person has named, by field
-	constants map[string]string
+	columns   map[string]string // those that a person has named, by field
+	constants map[string]string // values for all records, by field
 	job       string
 	key       string // environment variable with the partner's key; empty: there is none
 	baseURL   string // empty: the usual one
 	costURL   string
 
 	fields   []guess.Field
-	currency string // that the name or the cells of the amount's column say
+	currency string // from the name or the cells of the amount's column
 }
 
-// needs says what a field takes that no column fits, and the flag that gives it; engaged_at isn't
-// needed.
+// needs has the fields that a record must have: what each holds, and the flag that gives it when no
+// column fits. engaged_at isn't needed, and tag has a default.
 var needs = map[string][2]string{
 	"cost_id":       {"the ID that the click or impression was served with", "--column cost_id=NAME"},
 	"cost_type":     {"what is paid for", "--cost-type cpc, or cpi, cpe or cpm"},
@@ -41,7 +41,7 @@ var needs = map[string][2]string{
 	"cost_amount":   {"what a record costs", "--column cost_amount=NAME, or --constant cost_amount=1.25"},
 }
 
-// find finds the columns, and refuses a file that no config can be made for.
+// find finds the columns of the fields, and refuses a file that no config can be made for.
 func (d *sketch) find() error {
 	if name := d.file.Duplicate(); name != "" {
 		return fmt.Errorf("two of its columns are %q; rename one of them", name)
@@ -83,7 +83,7 @@ func (d *sketch) find() error {
 	return nil
 }
 
-// names are those of the file's columns.
+// names lists the names of the file's columns for a message, at most 40 of them.
 func (d *sketch) names() string {
 	most := 40
 	names := d.file.Names[:min(len(d.file.Names), most)]
@@ -94,7 +94,8 @@ func (d *sketch) names() string {
 	return text
 }
 
-// tag is the file's name without its day and its endings, or the job's.
+// tag returns the file's name without its day and its endings, or the job's name if nothing is left
+// or the service wouldn't take it.
 func (d *sketch) tag() string {
 	stem, _, _ := strings.Cut(filepath.Base(d.path), ".")
 	stem = strings.Trim(dayInName().ReplaceAllString(stem, ""), " -_")
@@ -104,7 +105,7 @@ func (d *sketch) tag() string {
 	return stem
 }
 
-// missing says which fields have neither a column nor a value; nil: none.
+// missing returns an error that names the needed fields without a column or a value, or nil.
 func (d *sketch) missing() error {
 	var all []string
 	for _, f := range d.fields {
@@ -120,7 +121,7 @@ func (d *sketch) missing() error {
 
 var dayInName = lazy.Regexp(`\d{4}-\d{2}-\d{2}`)
 
-// config is the job as a draft.
+// config returns the config with the job, as a draft.
 func (d *sketch) config() draft.Config {
 	var columns, constants []draft.Key
 	for _, f := range d.fields {
@@ -159,8 +160,8 @@ func (d *sketch) config() draft.Config {
 	}
 }
 
-// format says how the files are written, as far as a job has to be told or a person wants to see
-// it.
+// format returns the config's keys for how the files are written, as far as a job has to be told or
+// a person wants to see it.
 func (d *sketch) format() []draft.Key {
 	var keys []draft.Key
 	f := d.file
@@ -187,7 +188,7 @@ func (d *sketch) format() []draft.Key {
 	return []draft.Key{{Name: "format", Value: keys, Comment: "How the files are written."}}
 }
 
-// source is the URL of files like this one: those of other days, if its name has one.
+// source returns the URL of files like this one. A day in the file's name stands for any day.
 func (d *sketch) source() string {
 	path := want.RelativeTo(filepath.Dir(d.into), d.path)
 	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "../") {

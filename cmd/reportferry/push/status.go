@@ -81,7 +81,7 @@ func (g *group) writeStatus(w io.Writer, job string, files []outbox.File, now ti
 			human.Row(w, "what to do", human.Fold(wording.FileMending(g.kind, f), 66))
 		}
 		if f.Error != "" && !f.Begun() && f.Rejects == "" {
-			continue // its rows weren't counted to their end
+			continue // not all of its rows were counted
 		}
 		human.Row(w, "rows", fmt.Sprintf("%s, accepted %s, duplicates %s", human.Count(f.Rows), human.Count(f.Accepted),
 			human.Count(f.Duplicates)))

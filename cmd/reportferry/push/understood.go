@@ -16,8 +16,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/spend"
 )
 
-// readAs says what a file was taken for, and how its numbers and times are spelled when they are
-// text.
+// readAs describes what a file was taken for, and how its numbers and times are spelled when they
+// are text.
 func readAs(c config.Job, checked files.Checked) string {
 	text := checked.Read.String()
 	if c.Spend == nil || checked.Read.Kind == "Parquet" {
@@ -36,8 +36,8 @@ func readAs(c config.Job, checked files.Checked) string {
 	return human.Fold(text, 66)
 }
 
-// writeRecords writes the first records as they would be sent, and the totals of all that are
-// right.
+// writeRecords writes the first records as they would be sent, and the totals by day, type and
+// currency of all that would be sent.
 func writeRecords(w io.Writer, checked files.Checked) {
 	for i, record := range checked.First {
 		label := ""
@@ -71,5 +71,5 @@ func writeRecords(w io.Writer, checked files.Checked) {
 	}
 }
 
-// mostDays of totals are written.
+// mostDays is how many totals by day, type and currency are written.
 const mostDays = 14

@@ -18,9 +18,9 @@ import (
 	"github.com/reportferry/reportferry/internal/terminal"
 )
 
-// Account lists the apps that the token may see, in the order of their names. The list is nil when
-// the service has none, which its document doesn't promise. A person waits for it, so it isn't
-// asked for long.
+// account lists the apps that the token may see, sorted by name. The list is nil when the service
+// has no such list (status 400 or 404), because its documentation doesn't promise one. A person
+// waits for the answer, so only two attempts within 20 seconds are made.
 func account(cmd *cobra.Command, p *wire.Program, c *config.Config) (apps []adjust.Filter, err error) {
 	brief := *c
 	brief.Warnings, brief.Service.Attempts, brief.Service.Patience = nil, 2, 20*time.Second
@@ -42,8 +42,8 @@ func account(cmd *cobra.Command, p *wire.Program, c *config.Config) (apps []adju
 	return apps, err
 }
 
-// chosen are the tokens of the apps that somebody names by token or by name. Without a list any
-// token is taken as it is.
+// chosen returns the tokens of the apps that are given by token or by name. If the list of apps is
+// empty, every name is taken for a token, unchecked.
 func chosen(apps []adjust.Filter, names []string) (tokens []string, err error) {
 	for _, name := range names {
 		token := name
@@ -59,6 +59,7 @@ func chosen(apps []adjust.Filter, names []string) (tokens []string, err error) {
 	return tokens, nil
 }
 
+// find returns the token of the app with this token or name; upper and lower case count as equal.
 func find(apps []adjust.Filter, name string) (token string, err error) {
 	var found []string
 	for _, a := range apps {

@@ -17,26 +17,27 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// Answers are what the flags or the questions say of the tables. Whom to ask is the program's own.
+// answers are what the flags or the questions say of the tables. Which service to ask is kept in
+// wire.Program.
 type answers struct {
 	apps                []string // tokens; none: all apps of the account
 	presets             []string
-	dimensions, metrics []string // of a table of one's own; none: there is no such table
-	name                string   // of that table; empty: its dimensions
+	dimensions, metrics []string // of the user's own table; empty: there is no such table
+	name                string   // of the user's own table; empty: it is made of the dimensions
 	currency            string
 	to                  string // a folder, or a sink's URL
-	start               string // empty: what a preset says, or the usual one
+	start               string // empty: what a preset says, or want.UsualStart
 	schedule, zone      string
-	utcOffset           string // of days; empty or +00:00: those of UTC, or of timezoneID
-	timezoneID          string // of days
+	utcOffset           string // where days begin; empty or +00:00: in UTC, or in timezoneID
+	timezoneID          string // zone in which days begin and end
 }
 
-// usual are the answers of somebody who says nothing.
+// usual returns the defaults.
 func usual() answers {
 	return answers{currency: "USD", to: "./out", schedule: "0 6 * * *", zone: "UTC"}
 }
 
-// draft is the config that the answers stand for, in a folder.
+// draft returns the config for the answers; folder is where its file will be.
 func (a answers) draft(s draft.Service, folder string) (draft.Config, error) {
 	sink := want.SinkURL(folder, a.to)
 	c := draft.Config{
@@ -68,8 +69,8 @@ func (a answers) draft(s draft.Service, folder string) (draft.Config, error) {
 	return c, nil
 }
 
-// text is the config as a file, and parsed is what that file says. Errors begin with the keys, or
-// with the flags of whom to ask.
+// text returns the config as a file. Its errors begin with the keys, or with the flags that say
+// which service to ask.
 func (a answers) text(p *wire.Program) ([]byte, error) {
 	s, err := p.Whom()
 	if err == nil {
@@ -82,6 +83,7 @@ func (a answers) text(p *wire.Program) ([]byte, error) {
 	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), c.YAML()...), err
 }
 
+// parsed returns the config that is read back from that file, and its mistakes, each once.
 func (a answers) parsed(p *wire.Program) (*config.Config, error) {
 	text, err := a.text(p)
 	if err != nil {
@@ -91,7 +93,7 @@ func (a answers) parsed(p *wire.Program) (*config.Config, error) {
 	if err == nil {
 		return c, nil
 	}
-	var mistakes []string // what is wrong with an answer is wrong with every table
+	var mistakes []string // a wrong answer gives the same mistake for every table
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		if !slices.Contains(mistakes, line) && !strings.HasSuffix(line, " more like it") {
 			mistakes = append(mistakes, line)
@@ -100,11 +102,11 @@ func (a answers) parsed(p *wire.Program) (*config.Config, error) {
 	return nil, errors.New(strings.Join(mistakes, "\n"))
 }
 
-// capitals are how people name variables. A token doesn't look like this.
+// capitals is how people usually name environment variables. A token doesn't look like this.
 var capitals = lazy.Regexp(`^[A-Z][A-Z0-9_]{0,60}$`)
 
-// checkVariable refuses what is more likely the token than the name of its variable, because the
-// name is written into the file.
+// checkVariable refuses a name that is more likely the token itself than the name of its
+// environment variable, because the name is written into the file.
 func checkVariable(p *wire.Program) error {
 	if name := missingToken(p); name != "" && !capitals().MatchString(name) {
 		return errors.New("--token-env: want the name of an environment variable that holds the token, never the " +
@@ -113,8 +115,8 @@ func checkVariable(p *wire.Program) error {
 	return nil
 }
 
-// missingToken is the variable that should hold the token and doesn't; empty when nothing is
-// missing.
+// missingToken returns the name of the environment variable that should hold the token and is unset
+// or empty. It returns "" when no token is missing.
 func missingToken(p *wire.Program) string {
 	name := cmp.Or(p.TokenEnv, config.DefaultTokenEnv)
 	if value, _ := p.LookupEnv(name); p.Embedded || value != "" {
@@ -123,14 +125,15 @@ func missingToken(p *wire.Program) string {
 	return name
 }
 
-// finished is a job with what depends on the person.
+// finished adds to a preset's or own job what the answers say: schedule, sink, zones, currency,
+// first day and apps.
 func (a answers) finished(j draft.Job, sink string) draft.Job {
 	j.Schedule, j.Sinks = a.schedule, []string{sink}
 	if a.zone != "UTC" {
 		j.Zone = a.zone
 	}
 	if _, number := strconv.Atoi(a.timezoneID); j.Zone == "" && j.Kind == "events" && number != nil {
-		j.Zone = a.timezoneID // with the key timezone_id, the schedule has its zone
+		j.Zone = a.timezoneID // by the key timezone_id, the schedule has this zone
 	}
 	apps := draft.Key{Name: "filters", Value: []draft.Key{{Name: "app_token__in", Value: a.apps}}}
 	if j.Kind == "events" {

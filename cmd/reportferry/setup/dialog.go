@@ -21,8 +21,8 @@ type dialog struct {
 	lines <-chan string // closed at the end of the input
 }
 
-// newDialog reads answers line by line. The reading goes on beside the questions, because a signal
-// doesn't end it.
+// newDialog reads answers line by line, in a goroutine of its own, because a signal doesn't
+// interrupt a read.
 func newDialog(ctx context.Context, in io.Reader, out io.Writer) *dialog {
 	lines := make(chan string)
 	go func() {
@@ -38,10 +38,12 @@ func newDialog(ctx context.Context, in io.Reader, out io.Writer) *dialog {
 	return &dialog{ctx: ctx, out: out, lines: lines}
 }
 
-// A doubt is a reason to look at an answer again. The answer counts when it is given once more.
+// A doubt is an error that asks for an answer to be confirmed. Giving the same answer once more
+// confirms it.
 type doubt struct{ error }
 
-// ask asks until take is content with the answer. An empty line stands for what is in brackets.
+// ask repeats a question until take accepts the answer. An empty line stands for the answer in
+// brackets. take's sure is true when the answer confirms a doubt.
 func (d *dialog) ask(question, usual string, take func(answer string, sure bool) error) error {
 	for doubted := ""; ; {
 		fmt.Fprintf(d.out, "%s [%s]: ", question, usual)
@@ -65,7 +67,7 @@ func (d *dialog) ask(question, usual string, take func(answer string, sure bool)
 	}
 }
 
-// line waits for the next line.
+// line returns the next line of input, without surrounding spaces.
 func (d *dialog) line() (string, error) {
 	left := "interrupted"
 	select {
@@ -80,7 +82,7 @@ func (d *dialog) line() (string, error) {
 	return "", &exit.Error{Code: jobs.ExitInterrupted, Err: errors.New(left + "; no file was written")}
 }
 
-// list reads an answer of several words, by commas or spaces.
+// list splits an answer of several words at commas, semicolons and spaces.
 func list(answer string) []string {
 	return strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
 }

@@ -17,23 +17,23 @@ import (
 	"github.com/reportferry/reportferry/internal/adjust"
 )
 
-// own is the word for a table that no preset has.
+// own is the answer that asks for a table beside those of the presets.
 const own = "own"
 
-// mostApps is how many apps are shown with the question for them.
+// mostApps is how many apps are listed above the question for the apps.
 const mostApps = 15
 
-// An interview fills in the answers, question by question. Each answer is tried as soon as it is
-// given: the config with it must be a good one.
+// An interview fills in the answers, question by question. Each answer is tried at once: the config
+// that includes it must be valid.
 type interview struct {
 	*dialog
 	p   *wire.Program
 	cmd *cobra.Command
 	answers
-	warned int // warnings of the config so far, which were meant
+	warned int // how many warnings of the config the user has confirmed so far
 }
 
-// interviewed asks everything.
+// interviewed asks all questions and returns the completed answers.
 func interviewed(cmd *cobra.Command, p *wire.Program, a answers) (answers, error) {
 	a.presets = presetNames()[:1]
 	i := &interview{dialog: newDialog(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout()), p: p, cmd: cmd, answers: a}
@@ -46,7 +46,7 @@ func interviewed(cmd *cobra.Command, p *wire.Program, a answers) (answers, error
 	return i.answers, nil
 }
 
-// whom asks for the service.
+// whom asks which service to use, and for the variable that holds its token.
 func (i *interview) whom() error {
 	err := i.ask("The real service, or the example, which is a made-up account", "real",
 		func(answer string, _ bool) error {
@@ -71,7 +71,7 @@ func (i *interview) whom() error {
 	return i.ask("Environment variable that holds the API token", config.DefaultTokenEnv, tryTo(&i.p.TokenEnv))
 }
 
-// which asks for the apps, of those that the service lists.
+// which lists the apps of the account, if it can, and asks which of them to fetch.
 func (i *interview) which() error {
 	if name := missingToken(i.p); name != "" {
 		fmt.Fprintf(i.out, "  %s isn't set, so the apps can't be listed here\n", name)
@@ -112,7 +112,7 @@ func (i *interview) which() error {
 	})
 }
 
-// what asks for the presets, or for a table of one's own.
+// what asks for the presets, and for the dimensions, metrics and name of the user's own table.
 func (i *interview) what() error {
 	fmt.Fprintln(i.out)
 	presets(true).Write(i.out)
@@ -147,7 +147,7 @@ func (i *interview) what() error {
 	return i.one("Its name", want.NameOf(i.dimensions), func(a *answers) *string { return &a.name })
 }
 
-// rest asks for what all tables have in common.
+// rest asks for what all tables share: first day, zones, currency, sink and schedule.
 func (i *interview) rest() error {
 	fmt.Fprintln(i.out)
 	const each = "each table's own"
@@ -181,7 +181,7 @@ func (i *interview) rest() error {
 		{"When to look, as cron: minute hour day month weekday", func(a *answers) *string { return &a.schedule }},
 		{"Zone of that time, such as Europe/Berlin", func(a *answers) *string { return &a.zone }},
 	} {
-		if i.timezoneID != "" && q.to(&i.answers) == &i.zone { // it is that of the days
+		if i.timezoneID != "" && q.to(&i.answers) == &i.zone { // the schedule then has the zone of the days
 			continue
 		}
 		if err := i.one(q.question, *q.to(&i.answers), q.to); err != nil {
@@ -192,15 +192,15 @@ func (i *interview) rest() error {
 	return nil
 }
 
-// one asks for one text.
+// one asks for a single text answer, which is stored through to.
 func (i *interview) one(question, usual string, to func(*answers) *string) error {
 	return i.ask(question, usual, func(answer string, sure bool) error {
 		return i.try(sure, func(next *answers) { *to(next) = answer })
 	})
 }
 
-// try changes the answers if the config with the change is a good one. sure: what is allowed and
-// likely a slip is meant.
+// try applies a change to the answers if the resulting config is valid. sure says that the user has
+// confirmed new warnings; without it, they are returned as a doubt.
 func (i *interview) try(sure bool, change func(*answers)) error {
 	next := i.answers
 	change(&next)

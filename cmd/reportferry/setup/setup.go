@@ -5,8 +5,8 @@
 //	                    ├── answers ── config/draft ── text ── config.Parse ── file ── check
 //	questions, answers ─┘   presets
 //
-// Nothing is written before all answers are there and make a good config, and no file is replaced
-// unless that is asked for.
+// Nothing is written before all answers are given and make a valid config, and an existing file is
+// replaced only with --force.
 package setup
 
 import (
@@ -104,7 +104,8 @@ prints them. Whatever it writes is yours to change.`,
 	return cmd
 }
 
-// presets is a table of the presets, for people. withOwn adds a table of one's own.
+// presets returns a table of the presets, for people. withOwn adds a row for a table of the user's
+// own.
 func presets(withOwn bool) human.Grid {
 	g := human.Grid{Heads: []string{"PRESET", "WHAT IT TELLS, AND ITS TABLES"}}
 	for _, p := range preset.All() {

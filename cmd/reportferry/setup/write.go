@@ -26,11 +26,11 @@ type writer struct {
 	p   *wire.Program
 	answers
 	force bool
-	// Asks for the answers; nil: flags have given them.
+	// complete asks for the answers; it is nil when the flags have given them.
 	complete func(*cobra.Command, *wire.Program, answers) (answers, error)
 }
 
-// write gets the answers, writes the file, and does what check does on it.
+// write gets the answers, writes the file, and then does what the command check does.
 func (w *writer) write() (err error) {
 	path := w.p.ConfigFile
 	if _, err := os.Lstat(path); err == nil && !w.force {
@@ -77,7 +77,7 @@ func (w *writer) write() (err error) {
 	if err := w.p.Take(c); err != nil {
 		return err
 	}
-	err = inspect.Config(w.cmd, w.p) // it says which command comes next
+	err = inspect.Config(w.cmd, w.p) // it also says which command to run next
 	if err != nil {
 		fmt.Fprintf(w.cmd.OutOrStdout(),
 			"\n%s stays as it is written. When what failed is mended: reportferry check%s\n", path, w.p.Again())
@@ -85,7 +85,7 @@ func (w *writer) write() (err error) {
 	return err
 }
 
-// flags checks the answers that flags gave.
+// flags checks the answers that the flags gave.
 func (w *writer) flags() error {
 	switch {
 	case len(w.presets)+len(w.dimensions)+len(w.metrics) == 0:
@@ -135,10 +135,11 @@ func (w *writer) printSummary(c *config.Config) {
 	human.Row(out, "into", sinks.Redact(c.Jobs[0].Sinks[0]))
 }
 
-// schemaFile is the schema that the config names, for editors.
+// schemaFile is the name of the schema file to which the config refers, for editors.
 const schemaFile = "schema.json"
 
-// saveSchema writes the schema, unless another file has its name that isn't a schema of a version.
+// saveSchema writes the schema. A file of that name that isn't a schema of some version of this
+// program is left alone.
 func saveSchema(path string, text []byte) error {
 	there, err := os.ReadFile(path)
 	if err == nil && !bytes.Contains(there, []byte(wire.SchemaIDs)) {
@@ -147,7 +148,7 @@ func saveSchema(path string, text []byte) error {
 	return save(path, text, err == nil)
 }
 
-// save writes a file. Unless it may be replaced, one that has appeared in the meantime stays.
+// save writes a file. Without replace, a file that has appeared in the meantime is left alone.
 func save(path string, text []byte, replace bool) error {
 	create := disk.CreateBeside
 	if !replace {

@@ -20,14 +20,14 @@ import (
 	"github.com/reportferry/reportferry/jobs"
 )
 
-// An Account is how one account of the service is asked.
+// An Account has what is needed to ask one account of the service.
 type Account struct {
 	Client *adjust.Client
-	Token  transport.TokenSource // nil: none is there
+	Token  transport.TokenSource // nil: the account has none
 }
 
-// Account is that of a name; the empty name is the service's own. It is made when it is first
-// needed.
+// Account returns the account of a name; the empty name is the service's own. An account is made
+// when it is first needed.
 func (e *Engine) Account(name string) (Account, error) {
 	if name == "" {
 		return Account{e.Client, e.Token}, nil
@@ -47,17 +47,17 @@ func (e *Engine) Account(name string) (Account, error) {
 	return a, err
 }
 
-// After makes the engine press the service no harder together with one that was there before it
-// than one of them alone.
+// After limits the requests of this engine and of the one before it, so that both together press
+// the service no harder than one of them alone.
 func (e *Engine) After(before *Engine) {
 	e.Client.After(before.Client)
 	before.mu.Lock()
 	defer before.mu.Unlock()
 	for name, old := range before.accounts {
 		if e.Config.ServiceOf(name).Account == "" || e.Config.Service.Embedded {
-			continue // it is there no more, or another emulator
+			continue // the account is gone, or is another emulator
 		}
-		if a, err := e.Account(name); err == nil { // else its jobs say so
+		if a, err := e.Account(name); err == nil { // the account's jobs report an error
 			a.Client.After(old.Client)
 		}
 	}
@@ -67,8 +67,8 @@ func (e *Engine) After(before *Engine) {
 // rows in memory.
 const mostAtOnce = 64
 
-// Parallel is how many units are done at once: as many as the requests that all accounts of jobs
-// may have under way.
+// Parallel returns how many units are done at once: as many as the requests that all accounts of
+// jobs may have in flight, with mostAtOnce as a bound.
 func (e *Engine) Parallel() int {
 	units := 0
 	seen := map[string]bool{}
@@ -82,7 +82,7 @@ func (e *Engine) Parallel() int {
 	return max(e.Client.InFlight(), min(units, mostAtOnce))
 }
 
-// tokenKey is the key of the config that says where an account's token is.
+// tokenKey returns the key of the config that says where an account's token is.
 func tokenKey(account string) string {
 	if account == "" {
 		return "service.token"
@@ -90,7 +90,8 @@ func tokenKey(account string) string {
 	return "accounts." + account + ".token"
 }
 
-// tokenless is the token of a service whose accounts alone have some.
+// tokenless is the token source of a service that has no token of its own, because only its
+// accounts have tokens.
 type tokenless struct{}
 
 func (tokenless) Token(context.Context) (string, error) {
@@ -108,13 +109,13 @@ type Embedded struct {
 	err     error
 }
 
-// Server starts it, unless it was started before.
+// Server returns the emulator, and starts it unless it was started before.
 func (m *Embedded) Server() (*emulator.Server, error) {
 	m.started.Do(func() { m.server, m.err = emulator.New(m.options) })
 	return m.server, m.err
 }
 
-// Client is what reaches it, whatever the address.
+// Client returns an HTTP client that reaches the emulator, whatever the address in a request.
 func (m *Embedded) Client() *http.Client { return &http.Client{Transport: m} }
 
 // RoundTrip implements http.RoundTripper.
@@ -126,7 +127,7 @@ func (m *Embedded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return server.Client().Transport.RoundTrip(r)
 }
 
-// Close ends it. No request begins any more.
+// Close ends the emulator. No request may begin afterwards.
 func (m *Embedded) Close() error {
 	if m.started.Do(func() {}); m.server == nil {
 		return nil
@@ -134,18 +135,18 @@ func (m *Embedded) Close() error {
 	return m.server.Close()
 }
 
-// seedOf is the seed of an embedded account, so that each has numbers of its own; 0 for the
-// service's own.
+// seedOf returns the seed of an embedded account, so that each has numbers of its own. It is 0 for
+// the service's own account.
 func seedOf(account string) int64 {
 	if account == "" {
 		return 0
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(account)) // it takes all
+	_, _ = h.Write([]byte(account)) // a hash takes all bytes without an error
 	return int64(h.Sum32()) + 1
 }
 
-// asking is the client of a job's account, of whose requests Waits tells.
+// asking returns the client of a job's account. Waits reports what its requests wait for.
 func (s *Session) asking(c config.Job) (*adjust.Client, error) {
 	a, err := s.Account(c.Account)
 	if err != nil {
@@ -166,9 +167,9 @@ func (e *Engine) Credential(ctx context.Context, account string) error {
 	return nil
 }
 
-// Credentials reads the tokens of the jobs that ask the service. A job whose account has none that
-// can be read has a plan that says so, and the others are done. Where there is none at all, or that
-// of the service itself is missing, the error says so.
+// Credentials reads the tokens of the jobs that ask the service. When the token of an account can't
+// be read, the plans of its jobs fail with the reason, and the other jobs are done. Credentials
+// returns an error when no token at all can be read, or the service's own can't.
 func (s *Session) Credentials(ctx context.Context, list []jobs.Job) error {
 	of := map[string][]int{}
 	for i, j := range list {
@@ -201,8 +202,8 @@ func (s *Session) Credentials(ctx context.Context, list []jobs.Job) error {
 	return <-failed
 }
 
-// Spread says in which jobs an entry of the config stands, for those that are chosen; empty: each
-// is a job by itself.
+// Spread returns a line for each entry of the config that stands for a job of each of its accounts,
+// with the names of those that are chosen. It is empty when each entry is one job.
 func Spread(chosen []config.Job) (lines []string) {
 	jobsOf := map[string][]string{}
 	var entries []string

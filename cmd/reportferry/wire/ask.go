@@ -25,7 +25,8 @@ type Ask struct {
 	NewColumns bool             // fetch partitions again that lack columns
 }
 
-// refuseRange refuses a backfill of a kind that has no past to fetch; why says so.
+// refuseRange refuses a backfill of a kind that has no past to fetch; why is the reason in the
+// error.
 func (a Ask) refuseRange(c config.Job, why string) error {
 	if a.From.IsValid() || a.Only != nil {
 		return fmt.Errorf("job %s: %w: %s", c.Name, ledger.ErrRefused, why)
@@ -62,7 +63,7 @@ func (e *Engine) Choose(names []string) ([]config.Job, error) {
 	return chosen, nil
 }
 
-// ChooseOne returns the one job of a name. That of an entry with several accounts is refused.
+// ChooseOne returns the one job of a name. The name of an entry with several accounts is refused.
 func (e *Engine) ChooseOne(name string) (config.Job, error) {
 	chosen, err := e.Choose([]string{name})
 	if err == nil && len(chosen) > 1 {

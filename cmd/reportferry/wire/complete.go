@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// CompleteJobs completes arguments in a shell: the config's jobs that aren't on the command line
-// yet.
+// CompleteJobs completes arguments in a shell with the config's jobs that aren't on the command
+// line yet.
 func (p *Program) CompleteJobs(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	c, err := p.loadConfig()
 	if err != nil {
@@ -41,8 +41,9 @@ func (p *Program) CompleteJobDay(cmd *cobra.Command, given []string, word string
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteDays completes the days that the ledger has of the first job on the command line, the
-// newest one first. A ledger in a bucket isn't asked, because a shell can't wait for it.
+// CompleteDays completes an argument with the days that the ledger has of the first job on the
+// command line, the newest one first. A ledger in a bucket isn't asked, because a shell can't wait
+// for it.
 func (p *Program) CompleteDays(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	if len(given) == 0 {
@@ -61,7 +62,8 @@ func (p *Program) CompleteDays(cmd *cobra.Command, given []string, _ string) ([]
 	return days, directive
 }
 
-// recorded reads what a ledger in a folder has of a job's table; of any other ledger it is nothing.
+// recorded returns the records of a job's table from a ledger in a folder, and nothing when the
+// ledger is elsewhere.
 func (p *Program) recorded(ctx context.Context, job string) ([]ledger.Record, error) {
 	c, err := p.loadConfig()
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 // DayWords says what a flag that wants a day takes, for help and messages.
 const DayWords = "a date such as 2026-01-31, days before today such as -30d, yesterday or today"
 
-// Today is the day that it is now for a job.
+// Today returns the current day in a job's zone.
 func Today(c config.Job) civil.Date { return civil.DateOf(time.Now().In(Zone(c))) }
 
-// Zone is where a job's days begin and end: the zone of its report's days, else that of its
-// schedule, which is UTC unless the config says otherwise.
+// Zone returns the zone in which a job's days begin and end: that of its report's days, or else
+// that of its schedule, which is UTC unless the config says otherwise.
 func Zone(c config.Job) *time.Location {
 	zone, err := time.LoadLocation(c.Zone)
 	if c.Report != nil {
@@ -53,8 +53,9 @@ func ParseDay(text string, today civil.Date) (civil.Date, error) {
 	return day, nil
 }
 
-// ParseRange reads the values of --from and --to on the given day: two days in order; the first
-// isn't in the future. An empty to is yesterday, the last day that is over.
+// ParseRange reads the values of --from and --to, counted from today. The two days must be in
+// order, and the first must not be in the future. An empty to is yesterday, the last day that is
+// over.
 func ParseRange(from, to string, today civil.Date) (first, last civil.Date, err error) {
 	if first, err = ParseDay(from, today); err != nil {
 		return first, last, fmt.Errorf("--from %q: %w", from, err)
@@ -74,7 +75,7 @@ func ParseRange(from, to string, today civil.Date) (first, last civil.Date, err 
 	return first, last, nil
 }
 
-// dayText is a day as it was given, with its date when that is another text.
+// dayText returns a day as it was given, and its date as well when that is another text.
 func dayText(text string, day civil.Date) string {
 	if text == day.String() {
 		return text
@@ -82,8 +83,8 @@ func dayText(text string, day civil.Date) string {
 	return fmt.Sprintf("%s (%s)", text, day)
 }
 
-// Range reads --from and --to of a command about the job of a name, in whose days today and -30d
-// are counted.
+// Range reads --from and --to of a command about the named job. Words such as today and -30d are
+// counted in the job's zone.
 func (e *Engine) Range(name, from, to string) (first, last civil.Date, err error) {
 	chosen, err := e.Choose([]string{name})
 	if err != nil {

@@ -60,7 +60,7 @@ func (d *Deadline) Set(text string) error {
 	return nil
 }
 
-// String is the flag's value, empty when there is no deadline.
+// String returns the flag's value, empty when there is no deadline.
 func (d *Deadline) String() string {
 	if d.after == 0 {
 		return ""
@@ -68,10 +68,10 @@ func (d *Deadline) String() string {
 	return d.after.String()
 }
 
-// Type is the word that help texts show for the value.
+// Type returns the word that help texts show for the value.
 func (d *Deadline) Type() string { return "time" }
 
-// Stop is when a run must begin to end; zero means never.
+// Stop returns the time at which a run must begin to end; zero means never.
 func (d *Deadline) Stop() time.Time {
 	if d.after == 0 {
 		return time.Time{}

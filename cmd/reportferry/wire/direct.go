@@ -15,8 +15,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// AddService adds the flags of a command that asks the service and needs neither a job nor a
-// config, and of the commands below it. Such a command uses Asking.
+// AddService adds its flags to a command that asks the service and needs neither a job nor a
+// config, and to the command's subcommands. Such a command uses Asking.
 func (p *Program) AddService(cmd *cobra.Command) {
 	set := cmd.PersistentFlags()
 	set.BoolVar(&p.Embedded, "embedded", false, "ask a made-up account in this process, without a config or a token")
@@ -38,14 +38,15 @@ func (p *Program) AddAsking(cmd *cobra.Command) {
 // ServiceFlags are the names of the flags that AddService adds.
 var ServiceFlags = []string{"embedded", "base-url", "token-env"}
 
-// Whom is whom the flags of AddService say to ask, for a config that is yet to be written.
+// Whom returns the service that the flags of AddService name, for a config that is yet to be
+// written.
 func (p *Program) Whom() (draft.Service, error) {
 	s := config.DefaultService()
 	return draft.Service{Embedded: p.Embedded, BaseURL: p.BaseURL, TokenEnv: p.TokenEnv}, p.redirect(&s)
 }
 
-// Take makes c the config of the program, in place of the file, and says what is missing to ask its
-// service.
+// Take makes c the config of the program, in place of the file, and returns an error that says what
+// is missing to ask its service.
 func (p *Program) Take(c *config.Config) error {
 	p.taken = c
 	if err := p.checkToken(c, false); err != nil {
@@ -54,12 +55,12 @@ func (p *Program) Take(c *config.Config) error {
 	return nil
 }
 
-// Taken tells whether the config is one that Take was given, and so in no file.
+// Taken tells whether the config came from Take, and so is in no file.
 func (p *Program) Taken() bool { return p.taken != nil }
 
-// Asking is WithService for commands that need no config: where there is none, the flags of
-// AddService and their defaults say whom to ask. A config that is named has to be there. Of one
-// that is there, the flags replace what they name and nothing else.
+// Asking is WithService for commands that need no config. Where there is no config, the flags of
+// AddService and their defaults say which service to ask. A config that is named has to exist. In a
+// config that exists, the flags replace what they name and nothing else.
 func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) error) error {
 	c, none, err := p.asked(cmd)
 	if err != nil {
@@ -77,7 +78,7 @@ func (p *Program) Asking(cmd *cobra.Command, do func(context.Context, *Session) 
 	return p.using(cmd, c, do)
 }
 
-// asked is the config that says whom to ask, or what stands for it where there is none.
+// asked returns the config that says which service to ask, or one of defaults where there is none.
 func (p *Program) asked(cmd *cobra.Command) (c *config.Config, none bool, err error) {
 	named := cmd.Flags().Changed("config") || p.getenv("REPORTFERRY_CONFIG") != ""
 	c, err = config.Load(p.ConfigFile, p.LookupEnv)
@@ -91,8 +92,8 @@ func (p *Program) asked(cmd *cobra.Command) (c *config.Config, none bool, err er
 
 var variableName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// redirect puts what the flags say into the service. Errors don't repeat it, because somebody may
-// have written the token there.
+// redirect puts what the flags say into the service. Errors don't repeat the flags' values, because
+// somebody may have written the token there.
 func (p *Program) redirect(s *config.Service) (err error) {
 	if p.BaseURL != "" && !p.Embedded {
 		if s.BaseURL, err = config.Address(p.BaseURL); err != nil {
@@ -121,8 +122,9 @@ func (p *Program) redirect(s *config.Service) (err error) {
 	return nil
 }
 
-// checkToken says what to set when the environment variable isn't there that holds the token. Only
-// the usual name is repeated: somebody may have written the token itself after --token-env.
+// checkToken returns an error that says what to set when the token or the host is missing. Of the
+// variables it names only the usual one, because somebody may have written the token itself after
+// --token-env.
 func (p *Program) checkToken(c *config.Config, noConfig bool) error {
 	s, usual := c.Service, config.DefaultTokenEnv
 	var message string
@@ -153,9 +155,9 @@ func (p *Program) checkToken(c *config.Config, noConfig bool) error {
 	return errors.New(message)
 }
 
-// Unasked says why a command that can do without the service doesn't ask it: there is no token, or
-// the config has errors, and might name another host. It is empty when Asking would ask, and when a
-// flag says whom to ask, so that Asking says what is missing.
+// Unasked returns why a command that can do without the service doesn't ask it: there is no token,
+// or the config has errors and might name another host. The text is empty when Asking would ask,
+// and when a flag says which service to ask, so that Asking says what is missing.
 func (p *Program) Unasked(cmd *cobra.Command) (why string, err error) {
 	c, _, err := p.asked(cmd)
 	switch {

@@ -30,7 +30,7 @@ type Engine struct {
 	Client *adjust.Client
 	Token  transport.TokenSource // nil when the config names none, because no job needs it
 	Budget *table.Budget
-	Bounds *jobs.Bounds // of all runs
+	Bounds *jobs.Bounds // shared by all runs
 	Log    *slog.Logger
 
 	Embedded *Embedded // the service in this process, when the config says so; else nil
@@ -43,8 +43,8 @@ type Engine struct {
 // closers are called in reverse order when their owner is closed.
 type closers []func() error
 
-// onClose has f called when the owner is closed. A session comes before its engine, though it
-// embeds both.
+// onClose registers f to be called when the owner is closed. A Session embeds closers directly and
+// through its Engine; the direct ones are used.
 func (c *closers) onClose(f func() error) { *c = append(*c, f) }
 
 // Close closes everything that was opened. It may be called again.
@@ -73,8 +73,8 @@ func (p *Program) Open(ctx context.Context, log *slog.Logger) (*Engine, error) {
 	return e, nil
 }
 
-// openService makes the client of the config's service, for commands that need no ledger. Where
-// nothing listens, a person who waits is told soon.
+// openService makes the client of the config's service, for commands that need no ledger. waits
+// says that a person waits, who is told soon when nothing listens at the service's address.
 func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*Engine, error) {
 	for _, w := range c.Warnings {
 		for line := range strings.SplitSeq(w.Error(), "\n") {
@@ -100,9 +100,9 @@ func (p *Program) openService(c *config.Config, log *slog.Logger, waits bool) (*
 	return e, nil
 }
 
-// service makes the client of an account, or of the service's own, which is an emulator in this
-// process when the config says so. Where nothing listens it gives up after so many tries, or after
-// as many as any request has.
+// service makes the client of an account, or of the service itself. An emulator in this process
+// answers the client when the config says so. When nothing listens at the address, it gives up
+// after this many tries; 0 means as many as any request has.
 func (e *Engine) service(s config.Service, tries int) (a Account, err error) {
 	o := adjust.Options{
 		BaseURL: s.BaseURL, S2SURL: s.S2SURL, AccountID: s.AccountID, MaxURL: s.MaxURL,
@@ -128,7 +128,7 @@ func (e *Engine) service(s config.Service, tries int) (a Account, err error) {
 			return a, fmt.Errorf("%s: %w", tokenKey(s.Account), exit.Refused(err))
 		}
 		o.Token = a.Token
-	case s.BaseURL != "": // all jobs are of accounts
+	case s.BaseURL != "": // all jobs belong to accounts
 		o.Token = tokenless{}
 	default: // all jobs push to other hosts
 		o.CostURL = s.CostURL
@@ -172,7 +172,7 @@ func openLedger(ctx context.Context, c *config.Config, t Task) (*ledger.Ledger, 
 		return nil, err
 	}
 	name := sinks.Redact(rawURL)
-	// Relative to another folder than the working directory.
+	// The URL is relative to a folder other than the working directory.
 	if here, err := bucket.Folder(name); err == nil && here != b.Dir() {
 		name = "file://" + b.Dir()
 	}
@@ -183,8 +183,8 @@ func openLedger(ctx context.Context, c *config.Config, t Task) (*ledger.Ledger, 
 // NewRun begins the session of a run.
 func (e *Engine) NewRun() *Session { return e.Session(ledger.NewRunID(time.Now())) }
 
-// Session begins the session of a run by its ID, or of a command that sends and records nothing,
-// whose ID is empty.
+// Session begins the session of the run with this ID. An empty ID is for a command that sends and
+// records nothing.
 func (e *Engine) Session(run string) *Session {
 	s := &Session{Engine: e, RunID: run, Log: e.Log}
 	if run != "" {

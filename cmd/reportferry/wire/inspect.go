@@ -13,8 +13,8 @@ import (
 // askTime is how long the sinks of a table may take to say what they hold.
 const askTime = 10 * time.Second
 
-// InspectSinks is Inspect for people who ask now: the sinks are asked what they hold. Where they
-// can't be asked that is warned of.
+// InspectSinks is Inspect for people who wait for an answer: it asks the sinks what they hold. If
+// they can't be asked, it logs a warning and returns what Inspect does.
 func (s *Session) InspectSinks(ctx context.Context, c config.Job, past ledger.Past) (refresh.Inspection, error) {
 	short, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -30,14 +30,15 @@ func (s *Session) InspectSinks(ctx context.Context, c config.Job, past ledger.Pa
 	return in, err
 }
 
-// Inspect holds what the ledger has of a job's table against the config, and opens no sink: of
-// those it has what the last run saw. It also gives what a run would fetch now. The job's kind must
-// be one that has partitions.
+// Inspect compares what the ledger has of a job's table with the config. It opens no sink, and
+// takes what the last run saw in them. It also returns what a run would fetch now. The job's kind
+// must be one that has partitions.
 func (s *Session) Inspect(ctx context.Context, c config.Job, past ledger.Past) (in refresh.Inspection,
 	due []refresh.Due, err error) {
 	return s.inspect(ctx, c, past, true)
 }
 
+// inspect does the work of Inspect, with the sinks closed, or opened and asked.
 func (s *Session) inspect(ctx context.Context, c config.Job, past ledger.Past, closed bool) (in refresh.Inspection,
 	due []refresh.Due, err error) {
 	reader := s.Session("")

@@ -34,9 +34,9 @@ func (p *Program) Logger(w io.Writer) *slog.Logger {
 		debug: level < slog.LevelInfo, runs: p.ManyRuns}, level))
 }
 
-// Standard gives to the program's log what Go's own packages print, which have no other way: that
-// an answer came that nobody asked for, or a TLS handshake of a server failed. It is undone by the
-// function that it gives.
+// Standard sends what Go's own packages print with package log to the program's log, because they
+// have no other way to report it: for example that an answer came that nobody asked for, or that a
+// server's TLS handshake failed. The function that it returns undoes this.
 func Standard(to *slog.Logger) (undo func()) {
 	flags, before := log.Flags(), log.Writer()
 	log.SetFlags(0)
@@ -44,8 +44,8 @@ func Standard(to *slog.Logger) (undo func()) {
 	return func() { log.SetFlags(flags); log.SetOutput(before) }
 }
 
-// Note tells people something beside what a command is for, in a line of text, or of the log for
-// machines.
+// Note writes a remark beside the answer of a command: a line of text for people, or a record of
+// the log for machines.
 func (p *Program) Note(w io.Writer, text string) {
 	if p.JSON() {
 		p.Logger(w).Info(text)
@@ -54,7 +54,7 @@ func (p *Program) Note(w io.Writer, text string) {
 	fmt.Fprintln(w, text)
 }
 
-// beside gives what is logged to the collector too, if there is one.
+// beside returns a handler that also sends records to the collector, if there is one.
 func (p *Program) beside(h slog.Handler, level slog.Level) slog.Handler {
 	if p.Collected == nil {
 		return h
@@ -62,7 +62,7 @@ func (p *Program) beside(h slog.Handler, level slog.Level) slog.Handler {
 	return slog.NewMultiHandler(h, leveled{p.Collected, level})
 }
 
-// leveled leaves out what is below a level.
+// leveled is a handler that leaves out records below a level.
 type leveled struct {
 	slog.Handler
 	level slog.Level
@@ -74,8 +74,8 @@ func (h leveled) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return leveled{h.Handler.WithAttrs(attrs), h.level}
 }
 
-// Traced gives loggers that tell in which trace a run is, and which span of it the run is. People
-// aren't told.
+// Traced returns a logger that adds the IDs of the trace and the span in ctx, which are the run's.
+// Logs for people don't have them.
 func (p *Program) Traced(ctx context.Context, log *slog.Logger) *slog.Logger {
 	at := trace.SpanContextFromContext(ctx)
 	if !p.JSON() || !at.IsValid() {
@@ -88,30 +88,31 @@ func (p *Program) Traced(ctx context.Context, log *slog.Logger) *slog.Logger {
 	return log.With("logging.googleapis.com/trace", id, "logging.googleapis.com/spanId", at.SpanID().String())
 }
 
-// Width is how many columns a line of the log has at most, but for a word that is longer.
+// Width is how many columns a line of the log has at most, unless a single word is longer.
 const Width = 100
 
-// indent is how far the further lines of a record stand behind the first one.
+// indent is by how many columns the second and further lines of a record are indented.
 const indent = 4
 
 // A Stamped writer puts the time and the run before each line by itself.
 type Stamped interface{ Stamp() string }
 
 // A lineHandler writes a record as plain text: time of day, level, message, then the attributes. A
-// retry has one line, cut where it ends; other records go on in lines that are indented. The time
-// is of the zone that the terminal is in.
+// record of a retry is cut to one line; others are folded into further lines, which are indented.
+// The time is in the zone of the process.
 type lineHandler struct {
 	w     io.Writer
 	mu    *sync.Mutex
 	level slog.Level
 	debug bool
-	runs  bool // lines name the run that they are of
+	runs  bool // each line names its run
 	attrs []slog.Attr
 }
 
 func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level || h.debug }
 
-// Handle writes the record, without the ID of the run, or with its end where there are many.
+// Handle writes the record without the run's ID or, where there are many runs, with the end of that
+// ID.
 func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == jobs.WindowFailed { // the end of the run says it, with what to do
 		return nil

@@ -23,14 +23,14 @@ type Output struct {
 	form    string // empty: the flag wasn't given
 	forms   []string
 	object  string // what the JSON has: "one object a run"
-	answer  any    // of the type of what the JSON is
+	answer  any    // a value of the type that is written as JSON
 	flags   *pflag.FlagSet
 }
 
-// AddOutput gives a command the flag --output. Object says what the JSON has: "one object a run",
-// and answer is a value of the type that is written, as JSON has it, from which the command schema
-// makes its own. Besides text and JSON the answer has the forms in more. --format is another name
-// of the flag, and --json of --output json.
+// AddOutput gives a command the flag --output. object says what the JSON has, such as "one object a
+// run". answer is a value of the type that is written as JSON, from which the command schema makes
+// a JSON Schema. more lists forms besides text and JSON. --format is another name of the flag, and
+// --json stands for --output json.
 func (p *Program) AddOutput(cmd *cobra.Command, object string, answer any, more ...string) *Output {
 	fs := cmd.Flags()
 	o := &Output{program: p, forms: append([]string{Text, JSON}, more...), flags: fs, object: object, answer: answer}
@@ -47,15 +47,16 @@ func (p *Program) AddOutput(cmd *cobra.Command, object string, answer any, more 
 	return o
 }
 
+// list returns the forms for messages, as in "text, json or csv".
 func (o *Output) list() string {
 	last := len(o.forms) - 1
 	return strings.Join(o.forms[:last], ", ") + " or " + o.forms[last]
 }
 
-// Given is the form that the flag asks for; empty: it wasn't given.
+// Given returns the form that the flag asks for, or an empty string when it wasn't given.
 func (o *Output) Given() string { return o.form }
 
-// String implements pflag.Value. It is the form in which the command prints.
+// String implements pflag.Value. It returns the form in which the command prints.
 func (o *Output) String() string {
 	if o.form == "" && o.program != nil && o.program.JSON() { // whoever reads the log as JSON reads all as JSON
 		return JSON
@@ -87,7 +88,7 @@ func (o *Output) Type() string { return "string" }
 // JSON tells whether the command prints JSON.
 func (o *Output) JSON() bool { return o.String() == JSON }
 
-// Form finds what writes an answer in the form that was asked for, or in the usual one, text.
+// Form returns what writes an answer in the form that was asked for or, if forms lacks it, in text.
 func Form[T any](o *Output, forms map[string]T) T {
 	if write, has := forms[o.String()]; has {
 		return write

@@ -6,11 +6,11 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// LastRuns is how many run records are read for the reasons of what is wrong.
+// LastRuns is how many run records are read to find the reasons of what is wrong.
 const LastRuns = 20
 
-// Past reads what the ledger remembers of the newest n runs. A damaged month is warned of by its
-// name, and left out.
+// Past reads what the ledger remembers of the newest n runs. A damaged month is left out, with a
+// warning that names it.
 func (s *Session) Past(ctx context.Context, n int) (ledger.Past, error) {
 	past, err := s.Ledger.Past(ctx, n)
 	for _, damaged := range past.Damaged {

@@ -39,7 +39,7 @@ type Pusher interface {
 // A PushAsk is what the commands of spend and sharing ask of a job.
 type PushAsk struct {
 	Now     bool     // ignore the schedule
-	Files   []string // none: those of the job's source that are due; else these, by path or URL, and no others
+	Files   []string // only these, by path or URL; none: those of the job's source that are due
 	First   bool     // send old files although nothing that the job has pushed is on record
 	ShowIDs bool     // sharing only: log the devices whose records weren't taken
 }
@@ -61,8 +61,8 @@ func Push(ctx context.Context, s *Session, c config.Job, a PushAsk) (jobs.Job, e
 }
 
 // pushing translates the part of an entry that both kinds have, opens its buckets, and makes the
-// client of the host that the records go to. That has a rate limit of its own and never sends the
-// API token; host gives its address and credential.
+// client of the host that the records go to. The client has a rate limit of its own and never sends
+// the API token; host sets its address and credential.
 func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a PushAsk,
 	host func(*adjust.Options) error) (out files.Options, client *adjust.Client, err error) {
 	refuse := func(err error) error { return fmt.Errorf("job %s: %w", c.Name, exit.Refused(err)) }
@@ -129,11 +129,11 @@ func (s *Session) pushing(ctx context.Context, c config.Job, p config.Push, a Pu
 	return out, s.watched(c.Name, client), nil
 }
 
-// costColumn is the column that a job takes Cost IDs from.
+// costColumn returns the column that a job takes Cost IDs from.
 func costColumn(s *config.Spend) string { return cmp.Or(s.Columns["cost_id"], "cost_id") }
 
-// buckets are the schemes of places that hold files: sources, rejects, ledgers and raw answers are
-// such places, and not every sink is.
+// buckets lists the URL schemes of places that hold files: sources, rejects, ledgers and raw
+// answers are such places, and not every sink is.
 var buckets = []string{"file", "gs", "s3", "azblob"}
 
 // bucket opens a bucket until the session is closed, once for all jobs that name it.

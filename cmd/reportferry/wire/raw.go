@@ -34,7 +34,8 @@ func (s *Session) Raw(ctx context.Context, c config.Job) (*raw.Store, error) {
 	}), nil
 }
 
-// pieceOf is the memory of one upload: as little as the store takes. S3 takes no piece under 5 MiB.
+// pieceOf returns the size of the pieces of one upload in bytes, which is the memory that it takes:
+// as little as the store accepts. S3 accepts no piece under 5 MiB.
 func pieceOf(rawURL string) int {
 	if strings.HasPrefix(rawURL, "s3:") {
 		return 5 << 20

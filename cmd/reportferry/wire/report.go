@@ -89,8 +89,9 @@ func Report(ctx context.Context, s *Session, c config.Job, a Ask) (jobs.Job, err
 	return jobs.Job{Name: c.Name, Table: c.Table, Account: c.Account, Kind: kind, Targets: targets}, nil
 }
 
-// visible lists the apps that an account's token shows. The service is asked once a session, whose
-// jobs share the answer; the one that asks counts the request.
+// visible returns a function that lists the apps that an account's token shows. The service is
+// asked once per session, and the session's jobs share the answer. The request counts as one of the
+// job that asks first.
 func (s *Session) visible(account string) func(context.Context, *adjust.Client) ledger.Scope {
 	if s.apps == nil {
 		s.apps = map[string]*visibleApps{}
@@ -105,7 +106,7 @@ func (s *Session) visible(account string) func(context.Context, *adjust.Client) 
 	}
 }
 
-// visibleApps are those that the token of one account shows.
+// visibleApps holds the apps that the token of one account shows, once they were asked for.
 type visibleApps struct {
 	asked sync.Once
 	scope ledger.Scope
@@ -122,7 +123,7 @@ func tablesOf(c config.Job) sinks.Schema {
 	}
 }
 
-// account identifies the account for the fingerprint of numbers.
+// account returns what identifies the account in the fingerprint of what numbers mean.
 func account(s config.Service) string {
 	if s.Embedded {
 		return "embedded"
@@ -130,8 +131,8 @@ func account(s config.Service) string {
 	return s.AccountID
 }
 
-// rulesOf translates the schedule and refresh options of a report job, with what the command line
-// asks.
+// rulesOf translates the schedule and the refresh options of a report job, and adds what the
+// command line asks.
 func rulesOf(c config.Job, a Ask) (refresh.Rules, error) {
 	r := c.Report
 	schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone)
@@ -169,8 +170,8 @@ var periods = map[string]refresh.Period{
 	"whole": refresh.Whole,
 }
 
-// reportZone is the zone in which the report's days begin and end. A timezone_id may be a number of
-// the service's own, so with one the job's zone counts, which is an IANA name.
+// reportZone returns the zone in which the report's days begin and end. A timezone_id may be a
+// number of the service's own, so with a timezone_id the job's zone is used, which is an IANA name.
 func reportZone(c config.Job) (*time.Location, error) {
 	if c.Report.TimezoneID != "" {
 		return time.LoadLocation(c.Zone)

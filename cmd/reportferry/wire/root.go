@@ -12,8 +12,9 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// checkRoot refuses to begin a ledger in a root that isn't there, or beside one in the working
-// directory, where earlier versions had theirs: a second one would begin with nothing done.
+// checkRoot returns an error when a ledger would begin in a root that doesn't exist, or while there
+// is one in the working directory, where earlier versions had theirs: a second ledger would begin
+// with nothing done.
 func checkRoot(c *config.Config) error {
 	written := rooted.Written(c.Ledger)
 	here, there := rooted.Folder(written), rooted.Folder(c.Ledger)
@@ -39,8 +40,8 @@ func checkRoot(c *config.Config) error {
 		written, there, at))
 }
 
-// Place is where a ledger or a sink is, for people: a folder in full, and another place without
-// what may be secret.
+// Place returns where a ledger or a sink is, for people: the full path of a folder, or the URL of
+// another place without what may be secret.
 func Place(rawURL string) string {
 	return cmp.Or(rooted.Folder(rawURL), sinks.Redact(rawURL))
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// OneOf are values of the types that an answer may be of.
+// OneOf has a value of each type that an answer may be of.
 type OneOf []any
 
-// AnswerSchema is the JSON Schema of what a command with an Output prints as JSON, or of a line of
-// it.
+// AnswerSchema returns the JSON Schema of what a command with an Output prints as JSON, or of a
+// line of it.
 func AnswerSchema(cmd *cobra.Command) ([]byte, error) {
 	o := cmd.Flags().Lookup("output").Value.(*Output)
 	if schema, is := o.answer.(func() ([]byte, error)); is {
@@ -38,8 +38,8 @@ func AnswerSchema(cmd *cobra.Command) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// SchemaIDs is how the $id of every schema begins: an address that no other schema has, and no page
-// either.
+// SchemaIDs is the beginning of the $id of every schema: an address that no other schema has, and
+// that is no page either.
 const SchemaIDs = "https://github.com/reportferry/reportferry/schemas/"
 
 // Identified gives a JSON Schema its $id, which has the program's version and the schema's name.
@@ -48,7 +48,8 @@ func (p *Program) Identified(name string, schema []byte) []byte {
 		schema[1:])
 }
 
-// asText finds types that are written as texts, and whole numbers of any size.
+// asText returns the schema of a type that is written as text, or as a whole number of any size;
+// nil for other types.
 func asText(t reflect.Type) *jsonschema.Schema {
 	if t == reflect.TypeFor[big.Int]() {
 		return &jsonschema.Schema{Type: "integer"}
@@ -59,9 +60,9 @@ func asText(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// asWritten gives a struct's fields anew, with tags that say what package encoding/json does: it
-// leaves none out that has neither omitempty nor omitzero, and writes null for a list, a mapping or
-// a pointer of nothing.
+// asWritten returns those fields of a struct that have neither omitempty nor omitzero, with tags
+// that say what package encoding/json does with them: it always writes them, and writes null for a
+// slice, a map or a pointer that is nil.
 func asWritten(t reflect.Type) (fields []reflect.StructField) {
 	for i := range t.NumField() {
 		f := t.Field(i)

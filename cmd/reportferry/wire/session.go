@@ -30,12 +30,12 @@ type Session struct {
 	*Engine
 	RunID    string    // empty for a command that sends and records nothing
 	ReadOnly bool      // sinks stay closed, because only the ledger is read
-	Spool    string    // the folder of its part files, after OpenSpool
+	Spool    string    // the folder of the session's part files, after OpenSpool
 	Progress io.Writer // receives lines for people while a run goes on
 	Log      *slog.Logger
 	Asked    Ask // what the command asks of the session's jobs
 
-	waits  map[string]*adjust.Waits // of requests, by job
+	waits  map[string]*adjust.Waits // what requests wait for, by job
 	opened map[string]*blob.Bucket  // buckets of files, by URL
 	stores map[string]sinks.Sink    // by URL
 	apps   map[string]*visibleApps  // by account
@@ -45,8 +45,8 @@ type Session struct {
 // Close closes what the session opened.
 func (s *Session) Close() error { return s.closers.Close() }
 
-// Jobs makes the jobs that are named, or all of them, in the config's order. The error says of each
-// that can't be made why.
+// Jobs makes the jobs that are named, or all of them, in the config's order. The error gives the
+// reason for each job that can't be made.
 func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, error) {
 	chosen, err := s.Choose(names)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *Session) Jobs(ctx context.Context, names []string, a Ask) ([]jobs.Job, 
 	return list, errors.Join(errs...)
 }
 
-// JobsApart makes the jobs that are named. One that can't be made has a plan that says why, so that
-// the others are done.
+// JobsApart makes the jobs that are named. The plan of a job that can't be made fails with the
+// reason, so that the others are done.
 func (s *Session) JobsApart(ctx context.Context, names []string) ([]jobs.Job, error) {
 	chosen, err := s.Choose(names)
 	if err != nil {
@@ -83,10 +83,10 @@ func (s *Session) JobsApart(ctx context.Context, names []string) ([]jobs.Job, er
 	return list, nil
 }
 
-// An unmade kind is one that couldn't be made.
+// An unmade is the kind of a job that couldn't be made.
 type unmade struct{ err error }
 
-// Plan says why.
+// Plan returns the reason.
 func (u unmade) Plan(context.Context, time.Time) (jobs.Plan, error) { return jobs.Plan{}, u.err }
 
 // Job makes one job from its entry of the config.
@@ -94,10 +94,10 @@ func (s *Session) Job(ctx context.Context, c config.Job, a Ask) (jobs.Job, error
 	return s.Kinds[c.Kind](ctx, s, c, a)
 }
 
-// Waits are what the requests of a job wait for at the moment; nil: the job asks nobody.
+// Waits returns what the requests of a job wait for at the moment; nil: the job sends no requests.
 func (s *Session) Waits(job string) *adjust.Waits { return s.waits[job] }
 
-// watched is a client of a job, of whose requests Waits tells.
+// watched returns a client for a job, whose requests Waits reports on.
 func (s *Session) watched(job string, c *adjust.Client) *adjust.Client {
 	if s.waits == nil {
 		s.waits = map[string]*adjust.Waits{}
@@ -108,8 +108,8 @@ func (s *Session) watched(job string, c *adjust.Client) *adjust.Client {
 	return c.Watched(s.waits[job])
 }
 
-// Warn logs which of the jobs do what is allowed and probably not meant. Runs don't log this,
-// unlike the config's own warnings, because part of it depends on the day.
+// Warn logs a warning for each job that does what is allowed and probably not meant. Runs don't log
+// this, unlike the config's own warnings, because part of it depends on the day.
 func (s *Session) Warn(names []string) {
 	chosen, _ := s.Choose(names) // the error was reported when the jobs were made
 	for _, c := range chosen {
@@ -132,8 +132,8 @@ func (s *Session) Warn(names []string) {
 	}
 }
 
-// OpenSink opens a sink by its URL until the session is closed, once for all jobs that name it:
-// hundreds of them have no connections of their own.
+// OpenSink opens a sink by its URL until the session is closed. It is opened once for all jobs that
+// name it, so that hundreds of them share its connections.
 func (s *Session) OpenSink(ctx context.Context, rawURL string) (sinks.Sink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,6 +187,8 @@ func (s *Session) targets(ctx context.Context, c config.Job) ([]ledger.Target, e
 	return targets, nil
 }
 
+// twoLayouts tells whether two sinks write the files of a table into one folder under different
+// layouts.
 func twoLayouts(one, other sinks.Sink, table string) bool {
 	a, ok := one.(*blobsink.Sink)
 	b, both := other.(*blobsink.Sink)

@@ -11,7 +11,7 @@ import (
 
 const spoolPrefix = "reportferry-spool-"
 
-// OpenSpool makes the folder of the session's part files, and sweeps those of runs that were
+// OpenSpool makes the folder of the session's part files, and removes those of runs that were
 // killed.
 func (s *Session) OpenSpool() error {
 	parent := s.SpoolParent()
@@ -33,7 +33,7 @@ func (s *Session) OpenSpool() error {
 	return nil
 }
 
-// SpoolParent is the folder in which every session makes one of its own.
+// SpoolParent returns the folder in which every session makes one of its own.
 func (e *Engine) SpoolParent() string {
 	if e.Config.SpoolDir != "" {
 		return e.Config.SpoolDir
@@ -61,7 +61,7 @@ func sweepSpools(parent string) {
 	paths, _ := filepath.Glob(filepath.Join(parent, spoolPrefix+"*"))
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		// Its process may not have locked it yet.
+		// The process of a new folder may not have locked it yet.
 		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute {
 			continue
 		}

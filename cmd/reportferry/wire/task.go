@@ -16,7 +16,7 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// A Task is what the platform says about this process: which one it is of the count that do one
+// A Task is what the platform says about this process: which one it is of the tasks that do one
 // execution together. The zero Task stands for a process that no platform started.
 type Task struct {
 	platform  string // cloudRun, kubernetes or empty
@@ -35,7 +35,7 @@ const (
 
 // TaskOf reads what Cloud Run (https://cloud.google.com/run/docs/container-contract#jobs-env-vars)
 // or Kubernetes (https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode)
-// sets. Kubernetes doesn't say how many there are, so the manifest does.
+// sets. Kubernetes doesn't say how many tasks there are, so the manifest has to.
 func TaskOf(getenv func(string) string) (t Task, err error) {
 	var index, count string
 	switch {
@@ -73,7 +73,7 @@ func (t Task) Alone() bool { return t.count <= 1 }
 // First tells whether this process speaks for the whole execution, where one has to.
 func (t Task) First() bool { return t.index == 0 }
 
-// share is the task's part of the rate limit.
+// share returns the task's part of the rate limit.
 func (t Task) share() transport.Share {
 	if t.Alone() {
 		return transport.Share{}
@@ -81,8 +81,8 @@ func (t Task) share() transport.Share {
 	return transport.Share{Index: t.index, Count: t.count}
 }
 
-// name is the same for all attempts of the task; empty: the platform doesn't say which execution
-// this is.
+// name returns a name that is the same for all attempts of the task. It is empty when the platform
+// doesn't say which execution this is.
 func (t Task) name() string {
 	if t.execution == "" {
 		return ""
@@ -90,7 +90,7 @@ func (t Task) name() string {
 	return t.execution + "/" + strconv.Itoa(t.index)
 }
 
-// Part is the task's part of the work.
+// Part returns the task's part of the work.
 func (t Task) Part() jobs.Share { return jobs.Share{Index: t.index, Count: t.count} }
 
 // lasting refuses a place that is gone when the task ends: the file system of Cloud Run is memory
@@ -103,7 +103,7 @@ func (t Task) lasting(rawURL string) error {
 		"gs://bucket/prefix", sinks.Redact(rawURL), ledger.ErrRefused)
 }
 
-// Process is what the platform calls this process, by OpenTelemetry's names
+// Process returns what the platform says about this process, under OpenTelemetry's names
 // (https://opentelemetry.io/docs/specs/semconv/resource/cloud-provider/gcp/cloud-run/).
 func (t Task) Process() (about []attribute.KeyValue) {
 	switch t.platform {
@@ -122,8 +122,8 @@ func (t Task) Process() (about []attribute.KeyValue) {
 	return about
 }
 
-// Trace is the trace of all tasks of an execution; the zero one when nothing says which execution
-// this is.
+// Trace returns the ID of the one trace that all tasks of an execution share. It is zero when
+// nothing says which execution this is.
 func (t Task) Trace() (id trace.TraceID) {
 	if t.execution != "" {
 		sum := sha256.Sum256([]byte(t.execution))
@@ -132,7 +132,7 @@ func (t Task) Trace() (id trace.TraceID) {
 	return id
 }
 
-// attrs are the fields that Cloud Logging expects on every line: labels, and one trace for all
+// attrs returns the fields that Cloud Logging expects on every line: labels, and one trace for all
 // lines of an execution
 // (https://cloud.google.com/logging/docs/agent/logging/configuration#special-fields).
 func (t Task) attrs() (attrs []slog.Attr) {

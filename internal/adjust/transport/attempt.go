@@ -137,8 +137,7 @@ func (x *exchange) count() time.Time {
 	return now
 }
 
-// word reads the answer to a record, of which only the status matters, and its text if it is
-// refused.
+// word reads the answer to a record: its status, and its text if it is refused.
 func (x *exchange) word(ctx context.Context, resp *http.Response, sent time.Time) *failure {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
 	switch {

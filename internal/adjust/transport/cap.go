@@ -9,48 +9,50 @@ import (
 )
 
 const (
-	// fewReports is how many reports are under way at first. Twelve of one token made the service
-	// answer 500 TimeoutError, six worked, and three are safe, say authors of other clients.
+	// fewReports is how many reports may be in flight at first. Authors of other clients say that
+	// twelve with one token made the service answer 500 TimeoutError, that six worked, and that
+	// three are safe.
 	fewReports = 3
 
-	// growAfter is after how many answers without overload, and the one of the report that was
-	// tried, one more may be under way.
+	// growAfter is how many answers without overload it takes, together with that of the extra
+	// report, until one more may be in flight.
 	growAfter = 9
 
-	// briefly is the part of the time of the report that is tried for which the cap has to be
-	// exceeded.
+	// briefly sets for how long an extra report has to exceed the cap: at least its whole time
+	// divided by briefly.
 	briefly = 100
 
-	// turnTime is how long a task may begin reports, of several that share fewer reports than they
-	// are.
+	// turnTime is how long one task may begin reports before the next one may, when there are more
+	// tasks than reports in flight.
 	turnTime = 5 * time.Second
 
-	// mostTurns is how many turns may go round, when reports that outlast their turns overload the
-	// service: twice as many after each time.
+	// mostTurns limits the number of turns in a round. It doubles each time that reports which
+	// outlast their turns overload the service.
 	mostTurns = 100
 )
 
-// A reportCap bounds how many reports are under way at once. After about ten answers one more is
-// tried alone; when it is answered, too, the cap is higher by one. It halves when the service is
-// overloaded. All clients of one account in the process share it.
+// A reportCap limits how many reports are in flight at once. After about ten answers it lets one
+// report begin beyond the cap, the extra report. If that one is answered as well, the cap rises by
+// one. The cap halves when the service is overloaded. All clients of one account in the process
+// share it.
 type reportCap struct {
 	free *semaphore.Weighted
 	turn turn
 
 	mu      sync.Mutex
-	now     int       // how many may be under way
+	now     int       // how many may be in flight
 	most    int       // what now may grow to
-	safe    int       // how many were under way at first
-	under   int       // how many are
-	places  int       // how many are, or may begin
-	quiet   int       // answers without overload since now has changed
-	tries   bool      // one more may begin, to be tried
-	trying  bool      // it is under way
-	beyond  time.Time // when another report ended, so that the cap was exceeded no longer; zero: none has
+	safe    int       // what now was at first
+	under   int       // how many are in flight
+	places  int       // slots handed out or free
+	quiet   int       // answers without overload since now last changed
+	tries   bool      // an extra report may begin
+	trying  bool      // the extra report is in flight
+	beyond  time.Time // when another report ended during the extra one, and the cap was kept again; zero: none has
 	reduced time.Time // when now was halved last
 }
 
-// newReportCap makes the cap of one task, of several that share what Options say.
+// newReportCap returns the cap of one task among those that share the limits of Options.
 func newReportCap(first, most int, s Share) *reportCap {
 	c := &reportCap{now: max(1, s.part(first)), most: max(1, s.part(most)), turn: newTurn(first, s)}
 	c.safe, c.places = c.now, c.now
@@ -59,16 +61,16 @@ func newReportCap(first, most int, s Share) *reportCap {
 	return c
 }
 
-// A place is that of one report.
+// A place is the slot of one report.
 type place struct {
 	*reportCap
-	began time.Time // when it was sent; zero: it wasn't
-	under int       // how many were under way then
-	tried bool      // it is beyond the cap
+	began time.Time // when the report was sent; zero: it wasn't
+	under int       // how many were in flight when it was sent, itself included
+	tried bool      // it is the extra report
 }
 
-// enter waits until another report may be under way. The caller says when it is sent, and leaves
-// with what became of it.
+// enter waits until another report may begin. The caller calls sent when it sends the report, and
+// leave with its outcome.
 func (c *reportCap) enter(ctx context.Context) (*place, error) {
 	if err := c.free.Acquire(ctx, 1); err != nil {
 		return nil, context.Cause(ctx)
@@ -83,6 +85,7 @@ func (c *reportCap) enter(ctx context.Context) (*place, error) {
 	return &place{reportCap: c}, nil
 }
 
+// sent notes that the report is sent, and whether it is the extra one.
 func (p *place) sent() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,6 +96,7 @@ func (p *place) sent() {
 	}
 }
 
+// leave adapts the cap to the report's outcome, which is nil for success, and frees the slot.
 func (p *place) leave(f *failure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,10 +109,10 @@ func (p *place) leave(f *failure) {
 	switch {
 	case p.began.IsZero():
 	case f == nil && p.tried && !p.beyond.IsZero() && p.beyond.Sub(p.began) < time.Since(p.began)/briefly:
-		p.tries = p.now < p.most // again: so short a time proves nothing
+		p.tries = p.now < p.most // try again, because it exceeded the cap too briefly to prove anything
 	case f == nil:
 		p.answered(p.tried)
-	case f.slow && p.began.After(p.reduced): // what was sent before tells nothing new
+	case f.slow && p.began.After(p.reduced): // a report sent before the last halving proves nothing new
 		p.reduce(max(p.under, p.reportCap.under), f.overload)
 	}
 	if !p.began.IsZero() {
@@ -117,20 +121,20 @@ func (p *place) leave(f *failure) {
 	p.pass()
 }
 
-// answered takes note of an answer without overload.
+// answered counts an answer without overload.
 func (c *reportCap) answered(tried bool) {
 	c.quiet++
 	switch {
 	case c.now >= c.most:
 	case tried:
 		c.now, c.quiet = c.now+1, 0
-	case !c.tries && !c.trying && c.quiet >= growAfter-c.now: // the others that are under way are answered before it is
+	case !c.tries && !c.trying && c.quiet >= growAfter-c.now: // the others in flight are answered before the extra one
 		c.tries = true
 	}
 }
 
-// pass gives the place of a report that has ended to the next one, unless there are too many, and
-// more when there are too few.
+// pass hands the slot of an ended report to the next one, unless there are more slots than the cap
+// allows. It adds slots when there are fewer.
 func (c *reportCap) pass() {
 	may := c.now
 	if c.tries {
@@ -146,9 +150,9 @@ func (c *reportCap) pass() {
 	}
 }
 
-// reduce halves the cap. As many as were under way are too many for the rest of the run; when that
-// is only probable, because a query may be slow for itself, as many as at first may be all the
-// same.
+// reduce halves the cap. For the rest of the run the cap stays below the number that was in flight.
+// When the overload isn't certain, because a query may be slow by itself, the cap may still grow to
+// its first value.
 func (c *reportCap) reduce(under int, certain bool) {
 	less := max(1, under-1)
 	if !certain {
@@ -162,9 +166,11 @@ func (c *reportCap) reduce(under int, certain bool) {
 	}
 }
 
-// A turn is the time in which a task may begin reports, by the wall clock.
-type turn struct{ index, count int64 } // of turns; a count of 0: any time
+// A turn is the share of the wall clock's time in which a task may begin reports.
+type turn struct{ index, count int64 } // this turn's number, and how many there are; a count of 0: no limit
 
+// newTurn returns the turn of a task. Each turn is shared by as many tasks as reports may be in
+// flight, at most.
 func newTurn(reports int, s Share) turn {
 	if s.Count <= reports {
 		return turn{}
@@ -173,7 +179,7 @@ func newTurn(reports int, s Share) turn {
 	return turn{int64(s.Index % count), int64(count)}
 }
 
-// until is how long it takes until the task's next turn.
+// until returns the time until the task's next turn, 0 during it.
 func (t turn) until(now time.Time) time.Duration {
 	if t.count == 0 {
 		return 0

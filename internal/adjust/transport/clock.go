@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// How far this machine's clock may be from another's. Dates of reports are made from it, and leases
-// are safe without it.
+// These are the limits for the difference between this machine's clock and another's. Dates of
+// reports are computed from this clock. Leases are safe even if it is wrong.
 const (
-	ClockWarns   = 5 * time.Minute // what Kerberos and AWS's signatures allow is as much or three times that
-	ClockRefuses = time.Hour       // a snapshot or a day may then be the wrong one
+	ClockWarns   = 5 * time.Minute // Kerberos and AWS's signatures allow as much, or three times that
+	ClockRefuses = time.Hour       // a larger difference may select the wrong snapshot or day
 )
 
-// ErrClock means that this machine's clock is far from another's. Nothing that depends on today's
-// date can be right.
+// ErrClock means that this machine's clock is far from another's, so that nothing that depends on
+// today's date can be right.
 var ErrClock = errors.New("this machine's clock is wrong, or the other one; set it, for example by NTP")
 
-// CheckClock compares this machine's clock with another's, whose is said: an error when they are
-// far apart, and a warning when they are somewhat apart, which is empty otherwise.
+// CheckClock compares this machine's clock with another's, which whose names. It returns an error
+// when they are far apart, a warning when they are somewhat apart, and an empty warning otherwise.
 func CheckClock(whose string, theirs, ours time.Time) (warning string, err error) {
 	apart, how := theirs.Sub(ours), "behind"
 	if apart < 0 {
@@ -39,35 +39,36 @@ func CheckClock(whose string, theirs, ours time.Time) (warning string, err error
 	return "", nil
 }
 
-// A clock is what the answers' dates say of this machine's clock.
+// A clock holds what the dates of answers show about this machine's clock.
 type clock struct {
 	mu      sync.Mutex
 	warning string
 	warned  time.Time
 }
 
-// warnAgain is the time after which a process that stays says again that its clock is off.
+// warnAgain is the time after which a long-running process warns again that its clock is off.
 const warnAgain = time.Hour
 
-// ClockWarning says that this machine's clock is somewhat off, by the last answer; empty: it isn't.
+// ClockWarning returns the warning that this machine's clock is somewhat off, by the last answer;
+// empty if it isn't.
 func (c *Client) ClockWarning() string {
 	c.clock.mu.Lock()
 	defer c.clock.mu.Unlock()
 	return c.clock.warning
 }
 
-// checkDate compares the Date of an answer with the time between the request and the answer's
-// header. taken says that the answer was to a record, which is taken by then: a wrong clock is only
-// a warning.
+// checkDate compares an answer's Date with the time between sending the request and receiving the
+// answer's header. taken means that the answer confirms a record; a wrong clock is only a warning
+// then, because the record is taken already.
 func (c *Client) checkDate(h http.Header, sent time.Time, taken bool) error {
 	theirs, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
-		return nil // none that can be read, which is allowed (RFC 9110, section 6.6.1)
+		return nil // an answer may lack a readable Date (RFC 9110, section 6.6.1)
 	}
 	if age, err := strconv.Atoi(h.Get("Age")); err == nil && age > 0 {
 		theirs = theirs.Add(time.Duration(age) * time.Second)
 	}
-	// By the clocks on the wall: the monotonic one stands still while a machine sleeps.
+	// Round(0) drops the monotonic time, which stands still while a machine sleeps.
 	sent, received := sent.Round(0), time.Now().Round(0)
 	ours := received
 	if theirs.Before(received) {

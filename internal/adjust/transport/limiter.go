@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	halveEvery   = time.Second // a burst of 429s is one message, not many
+	halveEvery   = time.Second // a burst of 429s counts as one
 	recoverEvery = time.Second
-	recoverStep  = 1.0 / 20 // of the configured rate: from half to whole in ten quiet seconds
-	lowest       = 1.0 / 16 // of the configured rate: below four halvings waiting gets longer than it is worth
+	recoverStep  = 1.0 / 20 // of the configured rate: ten quiet seconds lead from half of it to all of it
+	lowest       = 1.0 / 16 // of the configured rate, after four halvings; at a lower rate waiting isn't worth it
 )
 
 // A limiter is the token bucket that all requests of the process share. A 429 halves its rate, at
-// most once a second; every quiet second gives back a twentieth of the configured rate. A pause
-// holds everybody back; it is as long as the service asks for, and no longer than the patience of
-// one request, so that one answer can't stop a process that stays.
+// most once a second; every quiet second restores a twentieth of the configured rate. A pause holds
+// back all requests for as long as the service asks for, but no longer than the patience of one
+// request, so that a single answer can't stop a long-running process.
 type limiter struct {
 	mu     sync.Mutex
 	bucket *rate.Limiter
 	full   float64   // the configured rate
 	pace   float64   // the rate at present
-	until  time.Time // of the pause
-	status int       // that began it
+	until  time.Time // end of the pause
+	status int       // the status that began the pause
 	halved time.Time // when the rate was last halved
 	turns  turns
 	raised time.Time // from here on quiet seconds count towards the next raises
@@ -37,7 +37,7 @@ func newLimiter(perSecond float64, burst int, t turns) *limiter {
 	return &limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), full: perSecond, pace: perSecond, turns: t}
 }
 
-// wait takes one token. It tells one how long it waits.
+// wait waits for one token, and notes in one until when.
 func (l *limiter) wait(ctx context.Context, one *wait) error {
 	for taken := false; ; {
 		now := time.Now()
@@ -56,12 +56,12 @@ func (l *limiter) wait(ctx context.Context, one *wait) error {
 			}
 			return err
 		}
-		// A pause may have begun meanwhile: it holds back those that already have their token too.
+		// A pause that has begun meanwhile holds back also those that already have their token.
 		taken = taken || r != nil
 	}
 }
 
-// next tells how long to wait, and the token taken, if one was.
+// next returns how long to wait, and the reservation of a token if one was made.
 func (l *limiter) next(now time.Time, taken bool) (time.Duration, *rate.Reservation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,14 +76,14 @@ func (l *limiter) next(now time.Time, taken bool) (time.Duration, *rate.Reservat
 	return l.turns.after(now.Add(r.DelayFrom(now))).Sub(now), r
 }
 
-// reason is the status that began the pause.
+// reason returns the status that began the pause.
 func (l *limiter) reason() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strconv.Itoa(l.status)
 }
 
-// throttled takes note of a 429 and of the pause that came with it, if any.
+// throttled halves the rate after a 429, and begins the pause that came with it, if any.
 func (l *limiter) throttled(now time.Time, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *limiter) throttled(now time.Time, pause time.Duration) {
 	l.hold(now, pause, http.StatusTooManyRequests)
 }
 
-// paused takes note of a pause that says nothing of the rate.
+// paused begins a pause that says nothing about the rate.
 func (l *limiter) paused(now time.Time, pause time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +105,7 @@ func (l *limiter) paused(now time.Time, pause time.Duration) {
 	l.hold(now, pause, http.StatusServiceUnavailable)
 }
 
-// hold holds everybody back until the pause is over; the caller has the lock.
+// hold holds back all requests until the pause is over; the caller has the lock.
 func (l *limiter) hold(now time.Time, pause time.Duration, status int) {
 	if until := now.Add(pause); until.After(l.until) {
 		l.until, l.status = until, status
@@ -120,6 +120,7 @@ func (l *limiter) hold(now time.Time, pause time.Duration, status int) {
 	}
 }
 
+// raise restores the rate by one step for each quiet second since the last raise.
 func (l *limiter) raise(now time.Time) {
 	steps := now.Sub(l.raised) / recoverEvery
 	if l.pace >= l.full || steps <= 0 {
@@ -130,7 +131,7 @@ func (l *limiter) raise(now time.Time) {
 	l.bucket.SetLimitAt(now, rate.Limit(l.pace))
 }
 
-// Sleep waits for d or for the end of ctx, whose cause it then returns.
+// Sleep waits for d, or until ctx ends, and returns ctx's cause then.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// The wait before retry n is drawn evenly from [0, min(backoffCeiling, backoffBase·2ⁿ⁻¹)): full
+// The wait before retry n is drawn uniformly from [0, min(backoffCeiling, backoffBase·2ⁿ⁻¹)): full
 // jitter, see aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter. Eight attempts wait
-// a minute in the mean, two at most.
+// a minute in total on average, and two minutes at most.
 const (
 	backoffBase    = time.Second
 	backoffCeiling = time.Minute
@@ -24,23 +24,23 @@ type exchange struct {
 	Request
 	veil      veil
 	ctx       context.Context // the caller's
-	budget    context.Context // of the attempt under way; ends with the patience
-	left      time.Duration   // of the patience
-	start     time.Time       // of the first slot
+	budget    context.Context // the context of the current attempt; ends with the patience
+	left      time.Duration   // what is left of the patience
+	start     time.Time       // when the request got its first slot
 	answer    Answer
 	last      *failure
-	slow      int  // answers that were too slow
-	odd       bool // the last answer was nothing of what was asked for
-	alone     bool // nobody else tries meanwhile, because nothing listens
-	step      int  // waits drawn
+	slow      int  // number of answers that were too slow
+	odd       bool // the last answer wasn't of the kind that was asked for
+	alone     bool // other requests wait for this one, because nothing listens
+	step      int  // number of waits drawn
 	refreshed bool // the credential was read again
 	maybe     bool // an attempt may have taken effect
-	warned    int  // the status of the last retry that was warned of; -1: of none
-	more      int  // retries since that had the same one
+	warned    int  // the status in the last warning about a retry; -1: there was none
+	more      int  // later retries with the same status
 }
 
 // Do sends r until an answer is accepted, the patience or ctx ends, or another attempt can't help.
-// All errors are an *Error.
+// Every error that it returns is an *Error.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	x := exchange{Client: c, Request: r, veil: veil{c.secrets, r.Hidden, cmp.Or(r.Blot, "[secret]")}, ctx: ctx,
 		left: c.patience, warned: -1}
@@ -54,7 +54,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	return x.answer, nil
 }
 
-// run is the one attempt loop: whatever is repeated is repeated here.
+// run is the loop over attempts; nothing else repeats requests.
 func (x *exchange) run() *failure {
 	for try := 1; ; try++ {
 		f := x.once()
@@ -74,8 +74,8 @@ func (x *exchange) run() *failure {
 			wait = x.Draw(min(backoffCeiling, backoffBase<<min(x.step, 10)))
 			x.step++
 		}
-		// The limiter holds everybody back for a pause, which uses up no patience. One that all
-		// attempts together can't wait out ends the request.
+		// The limiter holds back all requests for a pause, which uses up no patience. A pause that
+		// all attempts together can't wait out ends the request.
 		f.gone = f.gone || f.pause > x.patience && (try >= most || f.pause > x.patience*time.Duration(most))
 		if try >= most || f.gone && f.pause > 0 || f.pause == 0 && wait > x.left {
 			return f
@@ -101,12 +101,12 @@ func (x *exchange) rest(f *failure, d time.Duration) error {
 	return Sleep(x.ctx, d)
 }
 
-// once makes one attempt, from the slot to the end of reading: two when the credential has changed.
-// It decides whether another may follow.
+// once makes one attempt, from taking a slot to reading the whole answer, or two when the
+// credential has changed. It decides whether another attempt may follow.
 func (x *exchange) once() *failure {
 	release, err := x.admit()
 	if err != nil {
-		if x.last == nil { // else the last answer says more than a wait that the budget didn't allow
+		if x.last == nil { // otherwise the last answer says more than this error
 			x.last = &failure{err: x.veil.scrubError(err)}
 		}
 		x.last.final = true
@@ -142,8 +142,8 @@ func (x *exchange) once() *failure {
 	return f
 }
 
-// spend takes the time of an attempt off the patience, and ends the attempt with it. A record's is
-// bounded by itself.
+// spend limits an attempt to the patience that is left, and end subtracts the attempt's time from
+// it. Requests without Read aren't limited here: record requests have their own limit.
 func (x *exchange) spend() (end func()) {
 	began, cancel := time.Now(), func() {}
 	x.budget = x.ctx
@@ -153,8 +153,8 @@ func (x *exchange) spend() (end func()) {
 	return func() { cancel(); x.left -= time.Since(began) }
 }
 
-// admit waits for a slot and for the limiter. The wait uses up no patience: neither a queue in
-// front of this client nor a pause that all are asked for is the fault of the request.
+// admit waits for a slot and for the limiter. The wait uses up no patience, because the request
+// isn't to blame for a queue in this client or a pause that holds back all requests.
 func (x *exchange) admit() (release func(*failure), err error) {
 	if x.ctx.Err() != nil {
 		return nil, context.Cause(x.ctx)
@@ -177,7 +177,7 @@ func (x *exchange) admit() (release func(*failure), err error) {
 	return release, nil
 }
 
-// enter waits for a slot, or for a place among the reports.
+// enter waits for a slot, which for a report is one of the reportCap's.
 func (x *exchange) enter(ctx context.Context) (sent func(), release func(*failure), err error) {
 	if x.Report {
 		p, err := x.reports.enter(ctx)
@@ -194,6 +194,7 @@ func (x *exchange) enter(ctx context.Context) (sent func(), release func(*failur
 	}
 }
 
+// limit waits for the limiter, and adds the time to the meter.
 func (x *exchange) limit() error {
 	began, one := time.Now(), &wait{of: x.waits}
 	defer func() {
@@ -205,8 +206,8 @@ func (x *exchange) limit() error {
 	return x.limiter.wait(x.ctx, one)
 }
 
-// refresh reads the credential again after a 401. One that has changed is tried at once, and
-// another 401 then stands.
+// refresh reads the credential again after a 401. If it has changed, the request is sent again at
+// once, and the outcome of that counts, even if it is another 401.
 func (x *exchange) refresh(old string, f *failure) *failure {
 	x.refreshed = true
 	secret, err := x.Credential.newer(x.budget, old)
@@ -222,9 +223,9 @@ func (x *exchange) refresh(old string, f *failure) *failure {
 
 const warnEvery = int64(time.Second)
 
-// warn logs a retry; of records a line a second at most, because thousands of them may meet the
-// same 429. Of retries in a row with the same status the first is a warning, and how the last one
-// ended.
+// warn logs a retry. For records it logs one line a second at most, because thousands of them may
+// get the same 429. In a row of retries with the same status only the first is logged as a warning;
+// run then logs how the row ended.
 func (x *exchange) warn(f *failure, wait time.Duration) {
 	if x.record() {
 		now, last := time.Now().UnixNano(), x.Client.warned.Load()
@@ -242,7 +243,7 @@ func (x *exchange) warn(f *failure, wait time.Duration) {
 		"wait", wait, "status", f.status)
 }
 
-// explain makes the error for people of the last failure.
+// explain turns the last failure into the error that people read.
 func (x *exchange) explain(f *failure) error {
 	e := &Error{Op: x.Op, Status: f.status, Code: f.code, Message: f.message, At: f.at, Attempts: x.answer.Attempts,
 		Err: f.err}
@@ -263,7 +264,8 @@ func (x *exchange) explain(f *failure) error {
 	case f.gone:
 		e.Err = &away{f.err}
 	}
-	// The last failure says nothing of an earlier attempt, unless it is a verdict on the record.
+	// The last failure doesn't show whether an earlier attempt took effect, unless the endpoint has
+	// said what became of the record.
 	switch {
 	case !x.maybe || f.verdict || errors.Is(e.Err, ErrUnknown):
 	case e.Err == nil:
@@ -274,7 +276,8 @@ func (x *exchange) explain(f *failure) error {
 	return e
 }
 
-// Ended is the end of the caller's context, with its cause; without such an end it is err.
+// Ended returns the error of the caller's ended context, with its cause. If the context hasn't
+// ended, it returns err.
 func Ended(ctx context.Context, err error) error {
 	over := ctx.Err()
 	switch cause := context.Cause(ctx); {

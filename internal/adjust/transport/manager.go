@@ -19,15 +19,15 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// managers read secrets from stores that gocloud has no variables for, by the scheme of their
-// addresses.
+// managers holds functions that read secrets from stores that gocloud doesn't support, by the
+// scheme of the secret's address.
 var managers = map[string]func(ctx context.Context, at string, getenv func(string) string) (string, error){
 	"azurekeyvault": keyVault,
 	"hashivault":    hashiVault,
 }
 
 var (
-	// A vault's name is below a domain of Azure's, of any of its clouds;
+	// A vault's host name ends in a domain of one of Azure's clouds;
 	// https://learn.microsoft.com/azure/key-vault/general/about-keys-secrets-certificates.
 	keyVaultForm = lazy.Regexp(
 		`^azurekeyvault://([0-9A-Za-z-]+\.(vault\.azure\.net|vault\.azure\.cn|vault\.usgovcloudapi\.net)/secrets/[0-9A-Za-z-]+(?:/[0-9A-Za-z]+)?)$`)
@@ -36,8 +36,8 @@ var (
 		`^hashivault://([\w-][\w.-]*(?:/[\w-][\w.-]*)*/data(?:/[\w-][\w.-]*)+)\?field=([\w.-]+)$`)
 )
 
-// keyVault reads a secret of Azure by the identity that its buckets have, too. The token is asked
-// for the vault's own domain, so that no other host could use it.
+// keyVault reads a secret of Azure Key Vault, with the identity that is also used for Azure's
+// buckets. The token is requested for the vault's own domain, so that no other host could use it.
 func keyVault(ctx context.Context, at string, _ func(string) string) (string, error) {
 	m := keyVaultForm().FindStringSubmatch(at)
 	if m == nil {
@@ -48,7 +48,7 @@ func keyVault(ctx context.Context, at string, _ func(string) string) (string, er
 		return "", err
 	}
 	own, err := identity.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{"https://" + m[2] + "/.default"}})
-	if err != nil { // which has paragraphs
+	if err != nil { // its text has several paragraphs
 		return "", fmt.Errorf("find credentials for Azure: %s; log in by az login, or run under a managed identity",
 			strings.Join(strings.Fields(err.Error()), " "))
 	}
@@ -66,8 +66,8 @@ func keyVault(ctx context.Context, at string, _ func(string) string) (string, er
 	return secret.Value, err
 }
 
-// hashiVault reads a field of a secret from version 2 of Vault's KV engine, with what its own
-// program takes from the environment.
+// hashiVault reads a field of a secret from version 2 of Vault's KV engine, configured by the
+// environment variables that Vault's own program uses.
 func hashiVault(ctx context.Context, at string, getenv func(string) string) (string, error) {
 	m := hashiVaultForm().FindStringSubmatch(at)
 	if m == nil {
@@ -86,7 +86,7 @@ func hashiVault(ctx context.Context, at string, getenv func(string) string) (str
 		}
 		own = string(kept)
 	}
-	// Vault's agent may want the second.
+	// Vault's agent may require the second header.
 	header := http.Header{"X-Vault-Token": {strings.TrimSpace(own)}, "X-Vault-Request": {"true"}}
 	if namespace := getenv("VAULT_NAMESPACE"); namespace != "" {
 		header.Set("X-Vault-Namespace", namespace)
@@ -107,7 +107,7 @@ func hashiVault(ctx context.Context, at string, getenv func(string) string) (str
 	return value, err
 }
 
-// managerHTTP follows no redirect: it would carry a token elsewhere.
+// managerHTTP follows no redirect, because that would carry a token to another address.
 var managerHTTP = &http.Client{CheckRedirect: func(*http.Request,
 	[]*http.Request) error {
 	return http.ErrUseLastResponse
@@ -115,8 +115,8 @@ var managerHTTP = &http.Client{CheckRedirect: func(*http.Request,
 
 var errNoSecret = errors.New("what came back isn't a secret; something else may answer at that address")
 
-// getSecret asks a store for a secret. What to do about a status is advice. Errors have nothing of
-// an answer but the reasons of a refusal.
+// getSecret asks a store for a secret. advice says, by status, what to do about a refusal. Errors
+// contain nothing of an answer except the reasons of a refusal.
 func getSecret(ctx context.Context, at, query string, header http.Header, secret any, advice map[int]string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+query, nil)
 	if err != nil {
@@ -125,7 +125,7 @@ func getSecret(ctx context.Context, at, query string, header http.Header, secret
 	req.Header = header
 	answer, err := managerHTTP.Do(req)
 	if err != nil {
-		return fmt.Errorf("GET %s: %w", at, errors.Unwrap(err)) // without the address once more
+		return fmt.Errorf("GET %s: %w", at, errors.Unwrap(err)) // unwrapped, because it would repeat the address
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20)) // either store's secrets are smaller
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
@@ -136,7 +136,7 @@ func getSecret(ctx context.Context, at, query string, header http.Header, secret
 			Errors []string                       // Vault's
 			Error  struct{ Code, Message string } // Azure's
 		}
-		_ = json.Unmarshal(body, &said) // a proxy answers otherwise
+		_ = json.Unmarshal(body, &said) // a proxy's answer has another form
 		why := cmp.Or(strings.Join(said.Errors, ", "), strings.TrimPrefix(said.Error.Code+": "+said.Error.Message,
 			": "))
 		text := fmt.Sprintf("GET %s: answered %s", at, answer.Status)

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// A reach knows whether anything listens where requests go. Where nothing does, and nothing has for
-// as long as the patience, one request goes on trying, and the others wait for what comes of that.
-// When it is given up, each of them is tried once.
+// A reach knows whether anything listens at the service's address. If no connection was made for as
+// long as the patience, one request goes on trying, and the others wait for its outcome. When that
+// request gives up, each of the others is tried once.
 type reach struct {
-	attempts int // of the request that tries
+	attempts int // most attempts of the request that tries alone
 
 	mu     sync.Mutex
-	heard  time.Time     // when a connection was last there
-	given  time.Time     // when the last request was given up that had tried alone
-	trying chan struct{} // closed when the request that tries alone is over; nil: none does
+	heard  time.Time     // when a connection was last made
+	given  time.Time     // when a request that tried alone last gave up
+	trying chan struct{} // closed when the request that tries alone has ended; nil: there is none
 }
 
-// here notes that there was a connection.
+// here notes that a connection was made.
 func (r *reach) here() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.heard = time.Now()
 }
 
-// leave ends the time in which one request tries alone, and notes whether it was given up.
+// leave ends the time in which one request tries alone. there says whether the service was reached.
 func (r *reach) leave(there bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,8 +57,8 @@ func (x *exchange) await() error {
 	}
 }
 
-// listens says how often the request may be tried in all, after an attempt that met nobody, and
-// whether others would fare no better. It may wait for what comes of another's attempts.
+// listens returns how many attempts the request may make in all, after one that found nothing
+// listening, and whether nothing can be reached. It may wait for the request that tries alone.
 func (x *exchange) listens() (most int, gone bool) {
 	met := func() bool { return time.Since(x.reach.heard) < x.patience }
 	x.reach.mu.Lock()
@@ -83,14 +83,14 @@ func (x *exchange) listens() (most int, gone bool) {
 	return x.reach.attempts, true
 }
 
-// unreached tells an error of making a connection from one of a connection.
+// unreached reports whether err arose while connecting, and not on a connection.
 func unreached(err error) bool {
 	var dial *net.OpError
 	return errors.As(err, &dial) && (dial.Op == "dial" || dial.Op == "proxyconnect") || errors.As(err, new(*proxyError))
 }
 
-// A proxyError is the answer of a proxy that makes no connection to the service. The service itself
-// has said nothing.
+// A proxyError is the refusal of a proxy to connect to the service. The service itself hasn't
+// answered.
 type proxyError struct {
 	proxy, to string
 	status    int
@@ -101,14 +101,14 @@ func (e *proxyError) Error() string {
 		http.StatusText(e.status))
 }
 
-// final tells whether the proxy won't connect later either: it asks for a password, or doesn't
-// allow the address.
+// final reports whether the proxy won't connect later either, because it asks for a password or
+// doesn't allow the address.
 func (e *proxyError) final() bool {
 	return e.status < http.StatusInternalServerError && e.status != http.StatusRequestTimeout &&
 		e.status != http.StatusTooManyRequests
 }
 
-// tunnel looks at the answer of a proxy that was asked for a connection.
+// tunnel turns a proxy's refusal to connect into a proxyError.
 func tunnel(_ context.Context, proxy *url.URL, asked *http.Request, answer *http.Response) error {
 	if answer.StatusCode == http.StatusOK {
 		return nil

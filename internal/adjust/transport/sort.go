@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// sort decides by an answer that isn't accepted whether another attempt may help:
+// sort decides, by an answer that isn't accepted, whether another attempt may help:
 //
-//	the endpoint's own verdict     no
+//	the endpoint's own error       no
 //	3xx, other 4xx                 no
 //	401, 403                       no; a credential that has changed is tried once
 //	429, 503                       yes, after the pause that it asks for; nothing was taken
@@ -35,7 +35,7 @@ func (x *exchange) sort(resp *http.Response, text string) *failure {
 	}
 	switch {
 	case s == http.StatusUnauthorized, s == http.StatusForbidden, s < 400 && s >= 300:
-		f.message = whole // its error is another one
+		f.message = whole // f.err isn't the ValidationError that would show the fields
 	}
 	switch {
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
@@ -64,7 +64,7 @@ func (x *exchange) sort(resp *http.Response, text string) *failure {
 	return f
 }
 
-// bare is an address without what may be secret in it, or else the one that is asked for.
+// bare returns an address without parts that may be secret. For nil it uses the request's address.
 func (x *exchange) bare(at *url.URL) string {
 	if at == nil {
 		var err error
@@ -75,13 +75,13 @@ func (x *exchange) bare(at *url.URL) string {
 	return x.veil.scrub((&url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}).String())
 }
 
-// away tells whether a redirect has led to another host.
+// away reports whether a redirect has led to another host.
 func (x *exchange) away(resp *http.Response) bool {
 	asked, err := url.Parse(x.URL)
 	return err != nil || !sameHost(resp.Request.URL, asked)
 }
 
-// denied says in the endpoint's words that the credential, or what it may do, doesn't suffice.
+// denied returns the error for a 401 or 403, in the endpoint's words if it has some.
 func (x *exchange) denied(f *failure, resp *http.Response) error {
 	switch {
 	case f.away:
@@ -94,14 +94,14 @@ func (x *exchange) denied(f *failure, resp *http.Response) error {
 	return ErrAuth
 }
 
-// errUnauthorized is a 401. Authors of other clients saw the same words, "It is impossible to check
-// account ownership!", for each of the three.
+// errUnauthorized is the error for a 401. Authors of other clients saw the same words, "It is
+// impossible to check account ownership!", for each of the three causes.
 var errUnauthorized = &Refusal{"the service says so of an unknown token, of another account and of foreign app " +
 	"tokens: " +
 	"check service.token, service.account_id and app_token__in", ErrAuth}
 
-// throttled takes note of a 429 or a 503 and of the pause that it asks for. A 503 says nothing of
-// the rate.
+// throttled passes a 429 or a 503, and the pause that it asks for, to the limiter. A 503 without a
+// pause changes nothing, because it says nothing about the rate.
 func (x *exchange) throttled(f *failure, h http.Header) {
 	if f.pause = retryAfter(h); f.pause > 0 {
 		f.err = fmt.Errorf("Retry-After asks to wait %v", Round(f.pause))
@@ -115,14 +115,14 @@ func (x *exchange) throttled(f *failure, h http.Header) {
 	}
 }
 
-// longestPause is what a longer one is taken for, also one that no number holds.
+// longestPause replaces any longer pause, also one that fits no integer.
 const longestPause = 1e6 * time.Second
 
-// retryAfter reads both forms of the header (RFC 9110, section 10.2.3). A date counts from the
-// server's own clock.
+// retryAfter returns the pause that the header Retry-After asks for, in either form (RFC 9110,
+// section 10.2.3). A date is compared with the server's own clock, the header Date.
 func retryAfter(h http.Header) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
-	s, err := strconv.ParseInt(v, 10, 64) // of a number that is too large, the largest, with its sign
+	s, err := strconv.ParseInt(v, 10, 64) // for a number that is too large, s is the largest, with its sign
 	if err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(max(0, min(s, int64(longestPause/time.Second)))) * time.Second
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/telemetry/step"
 )
 
-// attempt sends the request once, as a step of its own. Records are counted and have none: a file
-// has as many of them as a trace has room for in all.
+// attempt sends the request once, as a telemetry step of its own. Records are counted but get no
+// step, because one file may have as many records as a trace has room for steps.
 func (x *exchange) attempt(secret string) *failure {
 	if !step.Recorded(x.ctx) {
 		return x.send(secret)
@@ -25,7 +25,7 @@ func (x *exchange) attempt(secret string) *failure {
 	}
 	f := x.send(secret)
 	if x.answer.Attempts == before {
-		about.Set(attribute.Bool("reportferry.stopped", true)) // it never left the process
+		about.Set(attribute.Bool("reportferry.stopped", true)) // the request never left the process
 		about.End(nil)
 		return f
 	}
@@ -49,7 +49,7 @@ func (x *exchange) attempt(secret string) *failure {
 
 func (x *exchange) method() string { return cmp.Or(x.Method, http.MethodGet) }
 
-// known is what the conventions want to know of a request and its answer
+// known returns the attributes that OpenTelemetry's conventions want for a request and its answer
 // (https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client-span).
 func (x *exchange) known(f *failure) []attribute.KeyValue {
 	about := []attribute.KeyValue{attribute.String("http.request.method", x.method())}
@@ -63,7 +63,7 @@ func (x *exchange) known(f *failure) []attribute.KeyValue {
 			about = append(about, attribute.String("error.type", f.kind()))
 		}
 	} else if status == 0 {
-		status = http.StatusOK // of a word, which was taken
+		status = http.StatusOK // an accepted short answer, whose status isn't kept
 	}
 	if status != 0 {
 		about = append(about, attribute.Int("http.response.status_code", status))
@@ -71,7 +71,7 @@ func (x *exchange) known(f *failure) []attribute.KeyValue {
 	return about
 }
 
-// kind is the failure as the conventions name it: the status, or a word.
+// kind returns the failure as the conventions name it: the status, or a word.
 func (f *failure) kind() string {
 	switch {
 	case f.status != 0 && f.status != http.StatusOK:
@@ -84,7 +84,7 @@ func (f *failure) kind() string {
 	return "bad_answer"
 }
 
-// statusOf is the status alone: requests are counted by it.
+// statusOf returns only the status, because requests are counted by it.
 func statusOf(about []attribute.KeyValue) []attribute.KeyValue {
 	for i, a := range about {
 		if a.Key == "http.response.status_code" {
@@ -94,6 +94,7 @@ func statusOf(about []attribute.KeyValue) []attribute.KeyValue {
 	return nil
 }
 
+// port returns an address's port, or else the usual one of its scheme.
 func port(at *url.URL) int {
 	if n, err := strconv.Atoi(at.Port()); err == nil {
 		return n
@@ -101,12 +102,12 @@ func port(at *url.URL) int {
 	return map[string]int{"http": 80}[at.Scheme] + map[string]int{"https": 443}[at.Scheme]
 }
 
-// harmless are the parameters whose values say nothing of a customer. Filters name apps and
+// harmless holds the parameters whose values say nothing about a customer. Filters name apps and
 // campaigns, and metrics name events.
 var harmless = map[string]bool{"date_period": true, "utc_offset": true, "currency": true}
 
-// address is where the request went. Of other parameters only the names are shown, as the
-// conventions have it for what is sensitive.
+// address returns the address of the request. The values of all but harmless parameters are
+// replaced, as the conventions want for sensitive ones.
 func (x *exchange) address() string {
 	at, err := url.Parse(x.URL)
 	if err != nil {
@@ -123,7 +124,7 @@ func (x *exchange) address() string {
 	return x.veil.scrub(at.String())
 }
 
-// waited notes a wait for the limiter, or for the end of a pause that an answer asked for.
+// waited records a wait for the limiter, or for the end of a pause that an answer asked for.
 func (x *exchange) waited(why string, d time.Duration) {
 	step.Took(x.ctx, step.Limiter, d)
 	if d >= time.Millisecond {
@@ -131,7 +132,7 @@ func (x *exchange) waited(why string, d time.Duration) {
 	}
 }
 
-// repeats notes that another attempt follows.
+// repeats records that another attempt follows.
 func (x *exchange) repeats(f *failure, wait time.Duration) {
 	step.Event(x.ctx, "retry", f.kind(), wait)
 	step.Count(x.ctx, step.Retries, 1, attribute.String("reason", f.kind()))

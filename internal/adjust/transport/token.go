@@ -18,23 +18,23 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// A TokenSource knows where the API token is kept.
+// A TokenSource reads the API token from where it is kept.
 type TokenSource interface {
-	// Token returns the token, from memory once it was read.
+	// Token returns the token. After the first reading it comes from memory.
 	Token(ctx context.Context) (string, error)
-	// Refresh reads it again.
+	// Refresh reads the token again.
 	Refresh(ctx context.Context) (string, error)
 }
 
 var (
 	envSpec  = lazy.Regexp(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 	fileSpec = lazy.Regexp(`^\$\{file:(.+)\}$`)
-	// b64token of RFC 6750, section 2.1. Nothing in it needs escaping in a header, and little
-	// elsewhere.
+	// bearer is the b64token of RFC 6750, section 2.1. Its characters need no escaping in a header,
+	// and little elsewhere.
 	bearer = lazy.Regexp(`^[A-Za-z0-9._~+/-]+=*$`)
 )
 
-// ParseAddress is ParseToken for an address that is a secret.
+// ParseAddress is ParseToken for an address that is a secret: the value may be any text.
 func ParseAddress(spec string, getenv func(string) string) (TokenSource, error) {
 	s, err := ParseToken(spec, getenv)
 	if err == nil {
@@ -43,12 +43,13 @@ func ParseAddress(spec string, getenv func(string) string) (TokenSource, error) 
 	return s, err
 }
 
-const secretWait = 30 * time.Second // a secret manager that takes longer is down
+const secretWait = 30 * time.Second // a secret manager that takes longer counts as down
 
-// ParseToken turns the config's token into a source: "${ENV}", "${file:/path}", the address of a
-// gocloud runtime variable such as "gcpsecretmanager://projects/p/secrets/s?decoder=string", or one
-// that managers has. Nothing is read yet. Errors never repeat spec, since a literal token is the
-// likeliest mistake.
+// ParseToken turns the config's token into a source. It takes "${ENV}", "${file:/path}", the
+// address of a gocloud runtime variable such as
+// "gcpsecretmanager://projects/p/secrets/s?decoder=string", or an address with a scheme in
+// managers. Nothing is read yet. Errors never repeat spec, because the likeliest mistake is a
+// literal token.
 func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 	if m := envSpec().FindStringSubmatch(spec); m != nil {
 		return &source{place: "environment variable " + m[1], read: func(context.Context) (string, error) {
@@ -84,13 +85,14 @@ func ParseToken(spec string, getenv func(string) string) (TokenSource, error) {
 		"token itself doesn't belong here")
 }
 
-// source keeps what read found. It prints as its place.
+// A source keeps the token that read returned. It prints as its place, so that no log shows the
+// token.
 type source struct {
 	place   string
 	read    func(context.Context) (string, error)
 	mu      sync.Mutex
 	token   string
-	address bool // any text will do
+	address bool // the value is an address, so any text is accepted
 }
 
 func (s *source) Token(ctx context.Context) (string, error) {
@@ -122,8 +124,8 @@ func (s *source) Refresh(ctx context.Context) (string, error) {
 func (s *source) String() string   { return s.place }
 func (s *source) GoString() string { return s.place }
 
-// readVariable opens the variable anew each time: only so is a secret's new version certain to be
-// seen at once.
+// readVariable reads a secret by gocloud. It opens the variable anew each time, because only that
+// is certain to show a secret's new version at once.
 func readVariable(ctx context.Context, at string) (token string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, secretWait)
 	defer cancel()

@@ -1,8 +1,8 @@
-// Package transport sends requests to the service and repeats them; without it every endpoint would
-// pace, repeat, time and check its requests by itself, and one broken answer would be taken for a
-// whole one.
+// Package transport sends requests to the service and repeats them. Without it, every endpoint
+// would have to pace, repeat, time and check its requests by itself, and one broken answer would be
+// taken for a whole one.
 //
-// It knows HTTP, and nothing of what the service's endpoints mean. An endpoint describes a
+// It knows HTTP, and nothing about what the service's endpoints mean. An endpoint describes a
 // [Request]; [Client.Do] sends it until one answer is accepted, the patience ends, or another
 // attempt can't help:
 //
@@ -11,19 +11,19 @@
 //	       │                                    ├─ final ─────────────────────────────── *Error
 //	       └──── full jitter, or Retry-After ───┴─ anything that another attempt may mend
 //
-// This is the only place that repeats requests: whoever calls Do never repeats what came back.
+// This is the only place that repeats requests: callers of Do never repeat a request that failed.
 // [Repeat] says what an endpoint allows after an answer was lost, when nobody knows whether the
 // request took effect.
 //
-// Of reports there are three under way at first, and one more after each ten answers. A 504, a 500
-// that speaks of a time-out and a time-out of our own halve that number; it doesn't grow again to
-// where it happened.
+// At first three reports may be in flight, and one more after each ten answers. A 504, a 500 that
+// speaks of a time-out and a time-out of our own halve that number; it doesn't grow again to where
+// the overload happened.
 //
-// Retry-After, of a 429 or a 503, holds back all requests of the process, for as long as the
-// patience of one at most, and then again. Only a pause that all attempts of a request can't wait
-// out ends it. Where nothing listens, one request goes on trying, and the others wait for what
-// comes of that; see reach. An answer whose Date is more than an hour from this machine's clock is
-// [ErrClock].
+// The Retry-After of a 429 or a 503 holds back all requests of the process, but for one request's
+// patience at most; the next answer may then begin another pause. A request ends only when all its
+// attempts together can't wait out the pause. Where nothing listens, one request goes on trying,
+// and the others wait for its outcome; see reach. An answer whose Date is more than an hour from
+// this machine's clock is [ErrClock].
 package transport
 
 import (
@@ -41,41 +41,42 @@ import (
 	"time"
 )
 
-// Options say how hard the service is pressed. Zero values stand for the defaults named below.
+// Options say how much load the client may put on the service. Zero values stand for the defaults
+// named below.
 type Options struct {
 	Rate     float64 // requests a second; default 10
-	Burst    int     // size of the token bucket; default 1, with which no second has more requests than Rate
+	Burst    int     // size of the token bucket; with the default of 1, no second has more than Rate requests
 	InFlight int     // requests between sending and the end of reading; default 8
-	// How many of these may be reports at first, and after answers without overload up to InFlight;
-	// default 3.
+	// How many of these may be reports at first. After answers without overload it grows up to
+	// InFlight. Default 3.
 	Reports  int
 	Share    Share // this process's part of Rate and InFlight; default: all
 	Attempts int   // attempts of one request, the first included; default 8
-	Reach    int   // attempts of the request that tries whether anything listens; default Attempts
-	// Time of one request's attempts and of its waits between them, but for turns and pauses;
-	// default 15 minutes.
+	Reach    int   // attempts of the request that tries alone while nothing listens; default Attempts
+	// Time for one request's attempts and the waits between them, without waits for slots, the
+	// limiter and pauses; default 15 minutes.
 	Patience  time.Duration
 	FirstByte time.Duration // from sending to the first byte of the answer; default 5 minutes
 	Idle      time.Duration // between two pieces of the answer; default 2 minutes
 	MaxAnswer int64         // bytes of a report's answer, unpacked; default 1 GiB
-	// Transport and time-out to use; the redirect policy is set on a copy. Default: a pool of its
-	// own.
+	// HTTP has the transport and time-out to use; the redirect policy is set on a copy. Default: a
+	// client with its own connection pool.
 	HTTP      *http.Client
 	Rand      *rand.Rand   // source of the jitter, guarded by the client; default: a random seed
 	Logger    *slog.Logger // gets every retry; default: discards
 	UserAgent string       // default "reportferry"
 }
 
-// Client sends requests. Its limiter belongs to all clients derived from it, and its in-flight cap
-// to those derived by Metered, Watched and Asking. It is safe for concurrent use. A Read function
-// given to it must not ask through the same client: it holds a slot.
+// Client sends requests. All clients derived from one share its limiter; those derived by Metered,
+// Watched and Asking also share its in-flight cap. It is safe for concurrent use. A Read function
+// must not send requests through the same client, because it holds a slot.
 type Client struct {
 	http      *http.Client
 	limiter   *limiter
-	slots     chan struct{} // of all requests but reports
+	slots     chan struct{} // for all requests but reports
 	reports   *reportCap
 	secrets   *secrets
-	draw      func(n int64) int64 // an even draw from [0, n)
+	draw      func(n int64) int64 // a uniform random number from [0, n)
 	attempts  int
 	reach     *reach
 	patience  time.Duration
@@ -86,13 +87,13 @@ type Client struct {
 	log       *slog.Logger
 	warned    *atomic.Int64 // when a retry of a record was last logged, in nanoseconds since 1970
 	meter     *Meter
-	waits     *Waits // nil: nobody looks
+	waits     *Waits // nil: waits aren't shown
 	clock     *clock
 	may       func(context.Context) error // nil: anything may be sent
 	options   Options
 }
 
-// New checks the options and makes a client. It sends nothing.
+// New checks the options and returns a client. It sends nothing.
 func New(o Options) (*Client, error) {
 	switch {
 	case o.Rate < 0, math.IsNaN(o.Rate), math.IsInf(o.Rate, 0):
@@ -117,9 +118,9 @@ func New(o Options) (*Client, error) {
 	return c.Apart(0), nil
 }
 
-// Apart is the same client, with the same limiter and transport, and an in-flight cap of its own,
-// which is that of the options when inFlight is 0: whoever limits by address counts requests of all
-// accounts, and each account has its own load to bear.
+// Apart returns a client with the same limiter and transport, but its own in-flight cap: inFlight,
+// or the options' when that is 0. The limiter stays shared because rate limits by address count the
+// requests of all accounts, while each account has its own load.
 func (c *Client) Apart(inFlight int) *Client {
 	d, o := *c, c.options
 	most := cmp.Or(inFlight, o.InFlight)
@@ -128,12 +129,12 @@ func (c *Client) Apart(inFlight int) *Client {
 	return &d
 }
 
-// InFlight is how many requests may be under way at once.
+// InFlight returns how many requests may be in flight at once.
 func (c *Client) InFlight() int { return cap(c.slots) }
 
-// After makes the client take turns with one that was there before it in this process: they have
-// one limiter, when both want the same rate, and then one in-flight cap, when both want the same
-// one. It is called before anything is asked.
+// After makes the client share the limiter of a client that was there before it in this process, if
+// both have the same rate, and then its in-flight cap as well, if both have the same. It must be
+// called before anything is sent.
 func (c *Client) After(before *Client) {
 	if c.limiter.full != before.limiter.full {
 		return
@@ -147,35 +148,34 @@ func (c *Client) After(before *Client) {
 // CloseIdle closes the connections that no request uses.
 func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
 
-// Metered is the same client, with the same limiter and transport, that counts into m.
+// Metered returns a client with the same limiter and transport that counts into m.
 func (c *Client) Metered(m *Meter) *Client {
 	d := *c
 	d.meter = m
 	return &d
 }
 
-// Watched is the same client, with the same limiter and transport, that shows in w what it waits
-// for.
+// Watched returns a client with the same limiter and transport that shows in w what it waits for.
 func (c *Client) Watched(w *Waits) *Client {
 	d := *c
 	d.waits = w
 	return &d
 }
 
-// Asking is the same client, with the same limiter and transport, that asks may before each attempt
-// leaves the process, after all waiting. An error of may ends the request, and nothing of that
-// attempt is sent.
+// Asking returns a client with the same limiter and transport that calls may before each attempt
+// leaves the process, after all waiting. An error of may ends the request, and that attempt isn't
+// sent.
 func (c *Client) Asking(may func(context.Context) error) *Client {
 	d := *c
 	d.may = may
 	return &d
 }
 
-// Draw is an even draw from [0, n), of the client's own jitter.
+// Draw returns a uniform random duration from [0, n), from the source of the client's jitter.
 func (c *Client) Draw(n time.Duration) time.Duration { return time.Duration(c.draw(int64(n))) }
 
-// UsualInFlight is more than the six reports at a time that worked, and less than the twelve that
-// didn't.
+// UsualInFlight is the default of Options.InFlight. It is more than the six reports at a time that
+// worked, and less than the twelve that didn't.
 const UsualInFlight = 8
 
 func withDefaults(o Options) Options {
@@ -196,10 +196,10 @@ func withDefaults(o Options) Options {
 	o.UserAgent = cmp.Or(o.UserAgent, "reportferry")
 	if o.HTTP == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConns = 0 // what follows is all that is needed
+		t.MaxIdleConns = 0 // no limit in total, because the limit per host is enough
 		t.MaxIdleConnsPerHost = o.InFlight
 		t.OnProxyConnectResponse = tunnel
-		if o.Reach < o.Attempts { // a person waits, and an address behind a firewall never answers
+		if o.Reach < o.Attempts { // a person waits, and a connection to an address behind a firewall may hang
 			t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 		}
 		o.HTTP = &http.Client{Transport: t}
@@ -213,6 +213,8 @@ func withDefaults(o Options) Options {
 	return o
 }
 
+// guarded returns a function for uniform random numbers from [0, n) that is safe for concurrent
+// use.
 func guarded(r *rand.Rand) func(int64) int64 {
 	var mu sync.Mutex
 	return func(n int64) int64 {
@@ -232,7 +234,7 @@ type Meter struct {
 	Backoff  atomic.Int64 // nanoseconds slept between two attempts
 }
 
-// Totals are what m has counted so far.
+// Totals returns what m has counted so far.
 func (m *Meter) Totals() (requests, retries, bytes int64, limiter, backoff time.Duration) {
 	return m.Requests.Load(), m.Retries.Load(), m.Bytes.Load(), time.Duration(m.Limiter.Load()),
 		time.Duration(m.Backoff.Load())

@@ -17,30 +17,30 @@ import (
 // A veil knows what the errors and logs of one request must not show.
 type veil struct {
 	tokens *secrets
-	hidden []string // values of the request itself
-	blot   string   // stands for them
+	hidden []string // values to hide of the request itself
+	blot   string   // replaces them
 }
 
-// scrub blots out tokens, escaped or not, and what the request hides.
+// scrub replaces tokens, escaped or not, and the values that the request hides.
 func (v veil) scrub(text string) string {
 	text = v.tokens.scrub(text)
 	for _, h := range v.hidden {
 		text = blotRuns(text, h, v.blot)
-		if bare := strings.ReplaceAll(h, "-", ""); bare != h { // an advertising ID is often stored so
+		if bare := strings.ReplaceAll(h, "-", ""); bare != h { // an advertising ID is often stored without hyphens
 			text = blotRuns(text, bare, v.blot)
 		}
 	}
 	return text
 }
 
-const errorLimit = 2000 // bytes: no error of anybody is that long unless a server's answer is in it
+const errorLimit = 2000 // bytes; only an error that contains a server's answer is longer
 
-// scrubError keeps err as it is unless its text shows what it mustn't or has no end. Then only the
-// text is left, and errors.Is.
+// scrubError returns err unchanged, unless its text shows something hidden or is too long. The
+// error returned then has only the cleaned text, and matches what err matches in errors.Is.
 func (v veil) scrubError(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
-		err = u.Err // the address is long, and it may be one that a redirect made up
+		err = u.Err // u's own text has the address, which is long and may come from a redirect
 	}
 	if err == nil {
 		return nil
@@ -55,7 +55,8 @@ func (v veil) scrubError(err error) error {
 	return &scrubbed{text: clean, was: err}
 }
 
-// scrubbed has no Unwrap: what it was would print the token.
+// A scrubbed is an error with a cleaned text. It has no Unwrap, because the original error would
+// print the token.
 type scrubbed struct {
 	text string
 	was  error
@@ -64,17 +65,17 @@ type scrubbed struct {
 func (e *scrubbed) Error() string        { return e.text }
 func (e *scrubbed) Is(target error) bool { return errors.Is(e.was, target) }
 
-// longestRun is how many characters of a hidden value in a row may be seen: a service that shortens
-// it shows no more.
+// longestRun is how many consecutive characters of a hidden value may be seen, as where the service
+// shortens it.
 const longestRun = 7
 
-// blotRuns blots out every piece of id that is longer than longestRun, or all of it, whatever case
-// or escapes it is in.
+// blotRuns replaces every piece of id that is longer than longestRun, or the whole of a shorter id,
+// in any case and under any escapes.
 func blotRuns(text, id, blot string) string {
 	if id == "" {
 		return text
 	}
-	// JSON in JSON, and once more.
+	// Text may be escaped several times, as JSON in JSON.
 	for plain, level := text, 0; level < 3 && strings.ContainsAny(plain, `%\&`); level++ {
 		plain = unescaped(plain)
 		if clean := blotPlain(plain, id, blot); clean != plain {
@@ -90,8 +91,7 @@ var (
 	slashes  = strings.NewReplacer(`\"`, `"`, `\/`, "/", `\\`, `\`)
 )
 
-// unescaped undoes what URLs, JSON and HTML do to a text, wherever in it and whatever else is
-// there.
+// unescaped undoes the escapes of URLs, JSON and HTML anywhere in a text.
 func unescaped(text string) string {
 	text = percents().ReplaceAllStringFunc(text, func(s string) string {
 		out, err := url.PathUnescape(s)
@@ -110,6 +110,7 @@ func unescaped(text string) string {
 	return html.UnescapeString(slashes.Replace(text))
 }
 
+// blotPlain is blotRuns for a text without escapes.
 func blotPlain(text, id, blot string) string {
 	runes, lower := []rune(text), []rune(text)
 	for i, r := range lower {
@@ -134,7 +135,7 @@ func blotPlain(text, id, blot string) string {
 	return b.String()
 }
 
-// folded is a character without its case. A plus is a blank in a query.
+// folded returns r in lower case, and a blank for a plus, which means a blank in a query.
 func folded(r rune) rune {
 	if r == '+' {
 		return ' '
@@ -144,10 +145,10 @@ func folded(r rune) rune {
 
 const blot = "[token]"
 
-// secrets knows every token that was ever sent.
+// secrets holds every token that was ever sent, and replaces them in texts.
 type secrets struct {
 	mu    sync.Mutex
-	known []string // longest first, so that none is taken for the beginning of another
+	known []string // longest first, because one token may begin with another
 	blots *strings.Replacer
 }
 
@@ -166,15 +167,15 @@ func (s *secrets) add(token string) {
 	s.blots = strings.NewReplacer(pairs...)
 }
 
-// unescape undoes what JSON, URLs and HTML do to the three characters of a token that aren't always
-// left alone.
+// unescape undoes the escapes of JSON, URLs and HTML for the three characters of a token that may
+// be escaped.
 var unescape = strings.NewReplacer(
 	`\u002b`, "+", `\u002B`, "+", "%2b", "+", "%2B", "+", "&#43;", "+", "&#x2b;", "+", "&#x2B;", "+",
 	`\u002f`, "/", `\u002F`, "/", "%2f", "/", "%2F", "/", "&#47;", "/", "&#x2f;", "/", "&#x2F;", "/", `\/`, "/",
 	`\u003d`, "=", `\u003D`, "=", "%3d", "=", "%3D", "=", "&#61;", "=", "&#x3d;", "=", "&#x3D;", "=",
 )
 
-// scrub blots out every token, escaped or not.
+// scrub replaces every token, escaped or not.
 func (s *secrets) scrub(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Waits are what requests wait for at the moment, for people who look on. Meter has the sums.
+// Waits holds what requests wait for at the moment, to show it to people. Meter has the sums.
 type Waits struct {
 	mu   sync.Mutex
 	list map[*wait]struct{}
@@ -15,14 +15,14 @@ type Waits struct {
 
 // A wait is one request that waits.
 type wait struct {
-	of    *Waits // nil: nobody looks
+	of    *Waits // nil: the wait isn't shown
 	until time.Time
-	why   string // empty: for its turn at the limiter
+	why   string // empty: it waits for the limiter
 }
 
-// Now gives the longest wait for the limiter that is left, and the longest back-off with its
-// reason: a status or a few words. A pause that the service asks for is a back-off of all requests
-// that it holds back.
+// Now returns the longest remaining wait for the limiter, and the longest remaining back-off with
+// its reason: a status or a few words. A pause that the service asked for counts as a back-off of
+// all requests that it holds back.
 func (w *Waits) Now() (limiter, backoff time.Duration, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -38,7 +38,7 @@ func (w *Waits) Now() (limiter, backoff time.Duration, why string) {
 	return limiter, backoff, why
 }
 
-// till notes until when the request waits, and why.
+// till records until when the request waits, and why.
 func (o *wait) till(until time.Time, why string) {
 	if o.of == nil {
 		o.why = why
@@ -53,7 +53,7 @@ func (o *wait) till(until time.Time, why string) {
 	o.of.list[o] = struct{}{}
 }
 
-// over notes that the request waits no more.
+// over records that the request waits no more.
 func (o *wait) over() {
 	if o.of == nil {
 		return
@@ -63,7 +63,7 @@ func (o *wait) over() {
 	delete(o.of.list, o)
 }
 
-// brief is the failure in a word or two.
+// brief returns the failure in a word or two.
 func (f *failure) brief() string {
 	switch f.status {
 	case 0:

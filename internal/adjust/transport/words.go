@@ -11,31 +11,30 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// errorBody is the service's ErrorResponseModel, and the other forms in which services tell an
-// error.
+// errorBody is the service's ErrorResponseModel, together with other forms of an error's body.
 type errorBody struct {
 	Code    string  `json:"error_code"`
 	Desc    string  `json:"error_desc"`
 	Details []wrong `json:"error_desc_details"`
-	ID      string  `json:"correlation_id"` // what the service's support asks for
+	ID      string  `json:"correlation_id"` // the service's support asks for it
 
 	Error   Text `json:"error"` // the sharing endpoint's form
 	Errors  Text `json:"errors"`
-	Detail  Text `json:"detail"` // that of the framework FastAPI
+	Detail  Text `json:"detail"` // the form of the framework FastAPI
 	Message Text `json:"message"`
 }
 
-// wrong is a field and what is wrong with it.
+// A wrong is a field, and what is wrong with it.
 type wrong struct {
 	Loc []any  `json:"loc"`
 	Msg string `json:"msg"`
 }
 
-// Text is a string of an answer. Where the service sends anything else, and its documents don't say
-// what, it is that value's JSON; of null it is empty.
+// Text is a string in an answer. Where the service sends a value of another type, which its
+// documents don't describe, Text holds that value's JSON; it is empty for null.
 type Text string
 
-// UnmarshalJSON takes any value.
+// UnmarshalJSON accepts any value.
 func (t *Text) UnmarshalJSON(b []byte) error {
 	var s *string
 	switch err := json.Unmarshal(b, &s); {
@@ -51,15 +50,15 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 
 const messageLimit = 400 // runes: enough for the longest sentence seen, short enough for a log line
 
-// words draws the code, the message and the fields that are wrong out of an error's body, in
-// whichever form it is; text that has none of them is shown as it is. What was escaped is scrubbed
-// after unescaping, and before half of it is cut away.
+// words returns the code, the message and the faulty fields of an error's body, in any of its
+// forms. A body without them becomes the message. Texts are unescaped first, then scrubbed, and
+// then shortened, so that no half of a secret is left.
 func words(body string, scrub func(string) string) (code, message string, fields []Field) {
 	if strings.HasPrefix(strings.TrimSpace(body), "<") {
 		return "", pageOf(body, scrub), nil
 	}
 	var b errorBody
-	// A field of another type than expected is left empty; the others are filled all the same.
+	// A field of an unexpected type is left empty; the others are filled all the same.
 	if err := json.Unmarshal([]byte(body), &b); errors.As(err, new(*json.SyntaxError)) {
 		return "", Shorten(scrub(body)), nil
 	}
@@ -91,7 +90,7 @@ func words(body string, scrub func(string) string) (code, message string, fields
 	return Shorten(scrub(b.Code)), message, fields
 }
 
-// withFields is a message with what is wrong, for an error that isn't a ValidationError.
+// withFields returns the message with the faulty fields, for an error that isn't a ValidationError.
 func withFields(message string, wrong []Field) string {
 	if wrong == nil {
 		return message
@@ -99,16 +98,17 @@ func withFields(message string, wrong []Field) string {
 	return strings.TrimPrefix(message+": ", ": ") + (&ValidationError{wrong}).Error()
 }
 
-// page begins the words of a page of HTML: who wrote it may know nothing of what was asked.
+// page begins the message that is made of a page of HTML. Such a page often comes from a program
+// that knows nothing of the request, such as a proxy.
 const page = "a page of HTML"
 
-// IsPage tells words that are a page's.
+// IsPage reports whether a message was made of a page of HTML.
 func IsPage(words string) bool { return strings.HasPrefix(words, page) }
 
-// unread is what nobody reads of a page.
+// unread matches the parts of a page that aren't text for people.
 var unread = lazy.Regexp(`(?is)<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->|<[^>]*>?`)
 
-// pageOf is what a page of HTML says to people.
+// pageOf returns the text of a page of HTML as a message.
 func pageOf(body string, scrub func(string) string) string {
 	text := Shorten(scrub(html.UnescapeString(unread().ReplaceAllString(scrub(body), " "))))
 	if text == "" {
@@ -117,9 +117,9 @@ func pageOf(body string, scrub func(string) string) string {
 	return page + ": " + text
 }
 
-// tellsError tells a body that is an error's, although its status says that all went well: an
-// object with nothing but an error in it. Only the answer to a record can have the error's own
-// status beside it, because jobs have one too.
+// tellsError reports whether a body is an error although its status means success: an object with
+// nothing but an error in it. Such an object may have a status that is text only in the answer to a
+// record, because jobs have a status too.
 func tellsError(body []byte, record bool) bool {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(body, &all) != nil {
@@ -132,7 +132,7 @@ func tellsError(body []byte, record bool) bool {
 		case "error", "errors", "error_code", "error_desc":
 			found = found || !empty
 		case "detail":
-			found = found || !empty && len(all) == 1 // beside others it may tell anything
+			found = found || !empty && len(all) == 1 // next to other fields it may mean anything
 		case "error_desc_details", "error_description", "message", "code", "success", "timestamp", "path",
 			"correlation_id":
 		case "status":
@@ -148,7 +148,7 @@ func tellsError(body []byte, record bool) bool {
 
 var errTold = errors.New("an error under a status that tells none")
 
-// errorIn is the failure of such an answer.
+// errorIn returns the failure for such an answer.
 func (x *exchange) errorIn(status int, text string) *failure {
 	f := &failure{status: status, odd: true, err: errTold}
 	var wrong []Field
@@ -157,7 +157,7 @@ func (x *exchange) errorIn(status int, text string) *failure {
 	return f
 }
 
-// Shorten makes one line of a text of somebody else, of at most 400 characters.
+// Shorten makes one line of a foreign text, of at most 400 characters.
 func Shorten(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	if r := []rune(s); len(r) > messageLimit {

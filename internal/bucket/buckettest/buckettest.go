@@ -1,5 +1,5 @@
-// Package buckettest is the suite that every bucket passes. Without it a lost race would mean
-// something else on every store.
+// Package buckettest is the test suite that every bucket passes. Without it, a lost race could be
+// reported differently on every store.
 //
 // A test calls Run with a function that opens clients of a new, empty place; the suite writes,
 // swaps, races and lists, and breaks the reading of files half way.
@@ -20,7 +20,7 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// Open opens a bucket until the end of the test.
+// Open opens a bucket, and closes it at the end of the test.
 func Open(t *testing.T, rawURL string) *bucket.Bucket {
 	t.Helper()
 	b, err := bucket.Open(t.Context(), rawURL)
@@ -35,8 +35,8 @@ func Open(t *testing.T, rawURL string) *bucket.Bucket {
 	return b
 }
 
-// Run runs the suite. open opens another client of one place, which is empty at first; place makes
-// such a place.
+// Run runs the suite. place makes a new, empty place for a store, and returns a function that opens
+// another client of it.
 func Run(t *testing.T, place func(t *testing.T) (open func() *bucket.Bucket)) {
 	for _, test := range []struct {
 		name string
@@ -64,6 +64,7 @@ func Run(t *testing.T, place func(t *testing.T) (open func() *bucket.Bucket)) {
 	}
 }
 
+// check ends the test on an error.
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -71,7 +72,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// put puts what must succeed.
+// put puts an object, and ends the test if that fails.
 func put(t *testing.T, b *bucket.Bucket, key, text string, on bucket.Condition) string {
 	t.Helper()
 	version, err := b.Put(t.Context(), key, []byte(text), on)
@@ -81,7 +82,8 @@ func put(t *testing.T, b *bucket.Bucket, key, text string, on bucket.Condition) 
 	return version
 }
 
-// refused puts what must not succeed. A store may say of a key that is gone that nothing is known.
+// refused puts an object, and expects ErrConflict or also. A store may answer ErrUnknown for a key
+// that was deleted.
 func refused(t *testing.T, b *bucket.Bucket, key string, on bucket.Condition, also error) {
 	t.Helper()
 	if _, err := b.Put(t.Context(), key, []byte("late"), on); !errors.Is(err, bucket.ErrConflict) &&
@@ -90,7 +92,7 @@ func refused(t *testing.T, b *bucket.Bucket, key string, on bucket.Condition, al
 	}
 }
 
-// holds checks what is there; empty text: nothing is.
+// holds checks the content and version of an object; with empty text, the object must not exist.
 func holds(t *testing.T, b *bucket.Bucket, key, text, version string) {
 	t.Helper()
 	data, now, err := b.Get(t.Context(), key)
@@ -131,7 +133,7 @@ func testConditions(t *testing.T, open func() *bucket.Bucket) {
 	put(t, b, "k", "four", bucket.Condition{Absent: true})
 }
 
-// file is a File of a text. Reading it ends with an error when there is one.
+// file returns a File of a text. Reading it ends with the error broken, unless that is nil.
 func file(text string, size int, broken error) bucket.File {
 	r := io.Reader(strings.NewReader(text))
 	if broken != nil {
@@ -141,11 +143,12 @@ func file(text string, size int, broken error) bucket.File {
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
 }
 
+// failing is a reader that returns an error.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// pieces is so large that every store takes it in pieces.
+// pieces is a size in bytes from which every store splits an upload into pieces.
 const pieces = 17 << 20
 
 func testFiles(t *testing.T, open func() *bucket.Bucket) {
@@ -168,7 +171,7 @@ func testFiles(t *testing.T, open func() *bucket.Bucket) {
 		if _, err := putFile("l", bucket.Condition{Absent: true}); !errors.Is(err, bucket.ErrConflict) {
 			t.Errorf("%d bytes, late: %v", size, err)
 		}
-		time.Sleep(time.Millisecond) // a folder's clock
+		time.Sleep(time.Millisecond) // a folder's version is a time, which must differ
 		two, err := b.PutFile(t.Context(), key, file(strings.Repeat("2", size+1), size+1, nil),
 			bucket.Condition{Version: one})
 		check(t, err)
@@ -236,13 +239,15 @@ func testEnded(t *testing.T, open func() *bucket.Bucket) {
 	holds(t, b, "k", "old", version)
 }
 
+// cancelling is a reader that cancels a context.
 type cancelling struct{ cancel func() }
 
 func (c cancelling) Read([]byte) (int, error) { c.cancel(); return 0, io.EOF }
 
 const clients = 8
 
-// testRace lets many write on one condition: one succeeds, and it is its own that is there.
+// testRace lets many clients write on one condition. Exactly one must succeed, and its content must
+// remain.
 func testRace(t *testing.T, open func() *bucket.Bucket, on bucket.Condition) {
 	for round := range 5 {
 		key := fmt.Sprintf("race/%d.json", round)
@@ -270,8 +275,9 @@ func testRace(t *testing.T, open func() *bucket.Bucket, on bucket.Condition) {
 	}
 }
 
-// testRaceFiles lets several create a file that is sent in pieces: a store that looks at the
-// condition when the first piece comes, and not when the last one does, lets two of them win.
+// testRaceFiles lets several clients create a file that is sent in pieces. A store that checks the
+// condition when the first piece arrives, and not when the last one does, would let two of them
+// win.
 func testRaceFiles(t *testing.T, open func() *bucket.Bucket) {
 	const writers = 3
 	var all sync.WaitGroup
@@ -297,8 +303,8 @@ func testRaceFiles(t *testing.T, open func() *bucket.Bucket) {
 	}
 }
 
-// testCount lets many add to one object, each by reading it, changing it and writing it on the
-// version that was read.
+// testCount lets many clients append to one object, each by reading it, changing it, and writing it
+// on the condition that its version is still the one that was read.
 func testCount(t *testing.T, open func() *bucket.Bucket) {
 	const each = 5
 	var all sync.WaitGroup

@@ -9,20 +9,21 @@ import (
 	"github.com/reportferry/reportferry/internal/bucket"
 )
 
-// A Fate is what becomes of one call over a faulty network. The zero Fate is that of a good one.
+// A Fate is what happens to one call over a faulty network. The zero Fate is a call without faults.
 type Fate struct {
-	Delay time.Duration // until the store gets the call. When the caller gives up before that, the store doesn't get it
-	Slow  time.Duration // until the caller gets the answer of what the store has done
-	Never bool          // the store doesn't get the call, but for Later
-	// What the caller gets instead of the store's answer. With Never and without Err it waits until
-	// it gives up.
+	Delay time.Duration // until the store gets the call; if the caller gives up before, the store never does
+	Slow  time.Duration // from when the store has done the call until the caller gets the answer
+	Never bool          // the store never gets the call, except by Later
+	// Err is what the caller gets instead of the store's answer. With Never and without Err, the
+	// caller waits until it gives up.
 	Err error
-	// The store gets it twice, and the second answer counts: the store's client has sent it again
-	// by itself.
+	// Twice: the store gets the call twice, and the second answer counts, as when the store's
+	// client repeats a call by itself.
 	Twice bool
 
-	// Later is given a function that makes the store do the call, once more or, with Never, at all.
-	// It is called whenever the test likes, for example when the caller is long gone.
+	// Later is given a function that makes the store execute the call: once more or, with Never,
+	// for the first time. The test may call that function at any time, for example when the caller
+	// is long gone.
 	Later func(apply func())
 }
 
@@ -33,9 +34,9 @@ type faulty struct {
 	mu     sync.Mutex
 }
 
-// NewFaulty opens a store in memory over a bad network. What happens there is what decide says of
-// each call, and nothing is left to chance; decide is asked by one goroutine at a time. Each
-// process of a test may have a network of its own to the same Memory.
+// NewFaulty opens a store in memory behind a bad network. decide determines what happens to each
+// call, so nothing is random; it is called by one goroutine at a time. Each process of a test may
+// have a network of its own to the same Memory.
 func NewFaulty(m *bucket.Memory, decide func(c bucket.Call) Fate) *bucket.Bucket {
 	return bucket.New("mem://", &faulty{Memory: m, decide: decide})
 }
@@ -44,7 +45,7 @@ func (f *faulty) Do(ctx context.Context, c bucket.Call) (bucket.Answer, error) {
 	f.mu.Lock()
 	fate := f.decide(c)
 	f.mu.Unlock()
-	sent := context.WithoutCancel(ctx) // what is on its way can't be called back
+	sent := context.WithoutCancel(ctx) // a call that was sent can't be cancelled
 	if fate.Later != nil {
 		fate.Later(func() { _, _ = f.Memory.Do(sent, c) })
 	}
@@ -71,6 +72,7 @@ func (f *faulty) Do(ctx context.Context, c bucket.Call) (bucket.Answer, error) {
 	return a, err
 }
 
+// wait waits for d. It returns the context's error if that ends before.
 func wait(ctx context.Context, d time.Duration) error {
 	if d > 0 && bucket.Sleep(ctx, d) {
 		return nil

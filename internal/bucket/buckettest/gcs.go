@@ -8,8 +8,8 @@ import (
 	"github.com/fsouza/fake-gcs-server/fakestorage"
 )
 
-// GCS starts a fake of Google's storage with a bucket bkt, and leads gs:// URLs to it. wrap may
-// change its answers; nil: nothing does.
+// GCS starts a fake of Google's storage with a bucket named bkt, and directs gs:// URLs to it. wrap
+// may change its answers; it may be nil.
 func GCS(t *testing.T, wrap func(http.Handler) http.Handler) {
 	t.Helper()
 	listener := httptest.NewUnstartedServer(nil)

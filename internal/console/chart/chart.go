@@ -26,8 +26,8 @@ type Picture struct {
 	Width int // of the view, whose height is 100
 
 	Final, Open string // the numbers, by whether they may still change
-	Before      string // what those were that have moved: wider, to be drawn behind them
-	Holes       string // over the whole height, where there is no number
+	Before      string // the earlier values of numbers that have moved: wider bars, to be drawn behind
+	Holes       string // bars over the whole height, where there is no number
 
 	Low, High float64 // what the lower and the upper edge stand for; 0 is always between them
 }
@@ -63,7 +63,8 @@ func Draw(bars []Bar) Picture {
 	return p
 }
 
-// bar adds a bar between 0 and a value. A value other than 0 is seen, however small it is.
+// bar adds a bar between 0 and a value to a path. A value other than 0 can be seen, however small
+// it is.
 func (p Picture) bar(path []byte, x, wide int, value float64) []byte {
 	if value == 0 {
 		return path
@@ -75,7 +76,7 @@ func (p Picture) bar(path []byte, x, wide int, value float64) []byte {
 	return rect(path, x, wide, zero, end)
 }
 
-// height is where a value is drawn, counted from the top.
+// height returns where a value is drawn, counted from the top.
 func (p Picture) height(value float64) float64 {
 	if p.High == p.Low {
 		return 100
@@ -83,6 +84,7 @@ func (p Picture) height(value float64) float64 {
 	return 100 * (p.High - value) / (p.High - p.Low)
 }
 
+// rect adds a rectangle between two heights to a path.
 func rect(path []byte, x, wide int, from, to float64) []byte {
 	path = strconv.AppendInt(append(path, 'M'), int64(x), 10)
 	path = strconv.AppendFloat(append(path, ' '), round(from), 'f', -1, 64)

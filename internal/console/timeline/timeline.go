@@ -1,9 +1,9 @@
-// Package timeline lays the units of a run out as bars on one axis. Without it a run that took an
-// hour would be a column of numbers, and nobody would see that it waited for one unit.
+// Package timeline computes a bar for each unit of a run, on one time axis. Without it, a run that
+// took an hour would be a column of numbers, and nobody would see that it waited for one unit.
 //
-// Lengths are in percent of the axis, so that a browser draws them as wide as it likes. What a
-// unit's time went into is drawn in the order of Phases: the ledger knows how long each took, and
-// not when.
+// Lengths are in percent of the axis, so that a browser can draw it at any width. The phases of a
+// unit are drawn in the order of Phases, because the ledger knows how long each took but not when
+// it was.
 package timeline
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Phase is what the time of a unit goes into.
+// A Phase is something that takes a part of a unit's time.
 type Phase struct{ Class, Text string }
 
 // Phases are the phases in the order in which they are drawn.
@@ -21,25 +21,25 @@ var Phases = []Phase{
 	{"put", "putting"},
 }
 
-// A Bar is one unit.
+// A Bar shows one unit.
 type Bar struct {
 	ledger.Timing
-	Fetch  time.Duration // what remains of its time
-	Hidden bool          // what remains isn't known, because requests have waited at the same time
+	Fetch  time.Duration // the unit's time without the other phases
+	Hidden bool          // Fetch isn't known, because requests have waited at the same time
 	Parts  []Part
 	End    float64 // percent of the axis
 }
 
-// A Part is a stretch of a bar.
+// A Part is the stretch of a bar for one phase.
 type Part struct {
 	Class    string
 	At, Long float64 // percent of the axis
 }
 
-// least is how long a bar is drawn at least, in percent: it must be seen.
+// least is the shortest bar, in percent, so that every bar can be seen.
 const least = 0.3
 
-// Bars are the units of a job in a run that began at a time and took so long.
+// Bars returns the bars of a job's units, in a run that began at began and took took.
 func Bars(began time.Time, took time.Duration, units []ledger.Timing) []Bar {
 	bars := make([]Bar, 0, len(units))
 	for _, u := range units {
@@ -48,6 +48,7 @@ func Bars(began time.Time, took time.Duration, units []ledger.Timing) []Bar {
 	return bars
 }
 
+// bar returns the bar of one unit.
 func bar(began time.Time, took time.Duration, u ledger.Timing) Bar {
 	b := Bar{Timing: u}
 	share := func(d time.Duration) float64 { return min(100, max(0, 100*d.Seconds()/max(took, 1).Seconds())) }
@@ -61,7 +62,7 @@ func bar(began time.Time, took time.Duration, u ledger.Timing) Bar {
 	}
 	b.Fetch, b.Hidden = max(0, u.Took-sum), sum > u.Took
 	phases[2] = b.Fetch
-	whole := max(sum+b.Fetch, 1) // more than Took when requests have waited at the same time: all is drawn shorter then
+	whole := max(sum+b.Fetch, 1) // if requests have waited at the same time, this exceeds Took, and all parts shrink
 	for i, d := range phases {
 		if d <= 0 {
 			continue
@@ -80,7 +81,7 @@ type Tick struct {
 	Time time.Duration
 }
 
-// steps are what ticks may be apart.
+// steps are the possible distances between ticks.
 var steps = []time.Duration{
 	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
@@ -88,7 +89,7 @@ var steps = []time.Duration{
 	2 * time.Hour, 6 * time.Hour, 24 * time.Hour,
 }
 
-// Axis are at most six marks on an axis of a length, from 0 on.
+// Axis returns at most six ticks, from 0 on, for an axis as long as took.
 func Axis(took time.Duration) (ticks []Tick) {
 	step := took/5 + 1
 	for _, s := range steps {

@@ -11,8 +11,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
-// Automate calls app automation with a body of JSON, sees that it is answered 200, and decodes the
-// answer into into.
+// Automate calls the app-automation API with a body of JSON, checks that the answer is 200, and
+// decodes it into into unless that is nil.
 func Automate(tb testing.TB, s *emulator.Server, method, path, body string, into any) {
 	tb.Helper()
 	r := httptest.NewRequest(method, "/app-automation/"+path, strings.NewReader(body))
@@ -31,8 +31,8 @@ func Automate(tb testing.TB, s *emulator.Server, method, path, body string, into
 	}
 }
 
-// MakeApp makes an Android app by POST /app, or gives the one of this store ID another name; it
-// returns its token.
+// MakeApp makes an Android app by POST /app, or renames the one that has this store ID. It returns
+// the app's token.
 func MakeApp(tb testing.TB, s *emulator.Server, name, storeID string) string {
 	tb.Helper()
 	var app struct {

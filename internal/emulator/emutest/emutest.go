@@ -1,7 +1,7 @@
-// Package emutest opens an emulated service for a test and asks it, as net/http/httptest does for
-// servers. Without it each of the emulator's parts would have helpers of its own for what all of
-// their tests do: open one, ask for a report, read its columns, post spend, look into the kept
-// file.
+// Package emutest opens an emulated service for a test and sends it requests, as net/http/httptest
+// does for servers. Without it, each part of the emulator would have its own helpers for what all
+// their tests do: open an emulator, ask for a report, read its columns, post spend, look into its
+// database file.
 //
 //	s := emutest.Open(t, emulator.Options{Now: emutest.AtNoon, Apps: 2})
 //	answer := emutest.Report(t, s, "day,app", "installs", "date_period=-3d:-1d")
@@ -41,17 +41,17 @@ func AtNoon() time.Time { return Noon }
 var readings = flag.String("readings", "",
 	"readings that tests' emulators follow: a row's number, or choices such as app-absent=404,apps-list=denied")
 
-// With is o for a test: names are hostile, unknown parameters are refused, so that no test asks for
-// what nobody answers, and the readings of the flag -readings hold, for tests that must hold under
-// each of them: go test ./jobs/apps -args -readings 2. What o itself chooses goes before the flag's
-// choices, and those before the refusal.
+// With returns o for a test: names are hostile, unknown parameters are refused so that no test asks
+// for what nobody answers, and the readings of the flag -readings apply. The flag is for tests that
+// must pass under each reading: go test ./jobs/apps -args -readings 2. Choices in o override those
+// of the flag, and these override the refusal.
 func With(o emulator.Options) emulator.Options {
 	o.Hostile = true
 	o.Readings = slices.Concat([]string{reading.UnknownParameters + "=refuse"}, Chosen(), o.Readings)
 	return o
 }
 
-// Chosen are the choices of the flag -readings, for an emulator in a process of its own.
+// Chosen returns the choices of the flag -readings, for an emulator in another process.
 func Chosen() []string {
 	if n, err := strconv.Atoi(*readings); err == nil {
 		return reading.Row(n)
@@ -59,8 +59,8 @@ func Chosen() []string {
 	return strings.FieldsFunc(*readings, func(r rune) bool { return r == ',' })
 }
 
-// Open opens an emulator under With's readings, without a limit of requests, unless Options.Rate
-// sets one, and closes it at the test's end.
+// Open opens an emulator with the options of With, without a rate limit unless Options.Rate sets
+// one, and closes it at the test's end.
 func Open(tb testing.TB, o emulator.Options) *emulator.Server {
 	tb.Helper()
 	if o.Rate == 0 {
@@ -78,7 +78,7 @@ func Open(tb testing.TB, o emulator.Options) *emulator.Server {
 	return s
 }
 
-// Ask sends a GET below /reports-service/ straight to the handler.
+// Ask sends a GET for a path below /reports-service/ straight to the handler.
 func Ask(s *emulator.Server, path string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "/reports-service/"+path, nil)
 	r.Header.Set("Authorization", "Bearer x")
@@ -87,7 +87,7 @@ func Ask(s *emulator.Server, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// Get is Ask for an answer of this status; it returns the body.
+// Get is Ask for an answer that must have this status; it returns the body.
 func Get(tb testing.TB, s *emulator.Server, path string, status int) string {
 	tb.Helper()
 	w := Ask(s, path)
@@ -97,7 +97,7 @@ func Get(tb testing.TB, s *emulator.Server, path string, status int) string {
 	return w.Body.String()
 }
 
-// Answer is a report's table.
+// Answer is a report's table. Its first Dims columns are dimensions.
 type Answer struct {
 	Header []string
 	Rows   [][]string
@@ -144,7 +144,7 @@ func (a Answer) Column(tb testing.TB, name string) map[string]string {
 	return nil
 }
 
-// Exact reads a count or an amount as an integer number of millionths.
+// Exact returns a count or an amount as a whole number of millionths.
 func Exact(tb testing.TB, cell string) int64 {
 	tb.Helper()
 	whole, frac, _ := strings.Cut(cell, ".")
@@ -155,7 +155,7 @@ func Exact(tb testing.TB, cell string) int64 {
 	return n
 }
 
-// Double reads a cell as a number.
+// Double returns a cell as a float64.
 func Double(tb testing.TB, cell string) float64 {
 	tb.Helper()
 	x, err := strconv.ParseFloat(cell, 64)
@@ -165,7 +165,7 @@ func Double(tb testing.TB, cell string) float64 {
 	return x
 }
 
-// Sum adds a column's cells.
+// Sum adds up a column's cells, in millionths.
 func (a Answer) Sum(tb testing.TB, name string) int64 {
 	tb.Helper()
 	var total int64
@@ -188,8 +188,8 @@ func Desc(tb testing.TB, body io.Reader) (code, text string) {
 	return e.Code, e.Desc
 }
 
-// Fetch sends a GET through a client and reads the whole answer; its error is also that of a broken
-// body.
+// Fetch sends a GET through a client and reads the whole answer. Its error may also come from a
+// broken body.
 func Fetch(c *http.Client, url, token string) (*http.Response, []byte, error) {
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
 	if err != nil {
@@ -205,7 +205,7 @@ func Fetch(c *http.Client, url, token string) (*http.Response, []byte, error) {
 	return resp, body, err
 }
 
-// Start opens an emulator on a file; stop closes it before the test's end.
+// Start opens an emulator, usually on a file; stop closes it before the test's end.
 func Start(t *testing.T, o emulator.Options) (s *emulator.Server, stop func()) {
 	t.Helper()
 	s, err := emulator.New(With(o))
@@ -220,12 +220,12 @@ func Start(t *testing.T, o emulator.Options) (s *emulator.Server, stop func()) {
 	}
 }
 
-// fileURI names a file so that no character of its path is taken for a parameter.
+// fileURI returns a file's URI, escaped so that no character of the path counts as a parameter.
 func fileURI(file string) string {
 	return "file:" + (&url.URL{Path: filepath.ToSlash(file)}).EscapedPath() + "?_pragma=busy_timeout(10000)"
 }
 
-// Scan reads one row of an emulator's file, past the emulator.
+// Scan reads one row straight from an emulator's database file.
 func Scan(tb testing.TB, file, query string, into ...any) {
 	tb.Helper()
 	db, err := sql.Open("sqlite", fileURI(file))
@@ -237,7 +237,7 @@ func Scan(tb testing.TB, file, query string, into ...any) {
 	}
 }
 
-// Change runs a statement on an emulator's file, past the emulator.
+// Change runs a statement straight on an emulator's database file.
 func Change(tb testing.TB, file, statement string) {
 	tb.Helper()
 	db, err := sql.Open("sqlite", fileURI(file))
@@ -257,7 +257,7 @@ func CountFacts(tb testing.TB, file string) (n int) {
 	return n
 }
 
-// GlossaryOf knows the metrics of an account of the default seed.
+// GlossaryOf returns the metrics of an account with the default seed.
 func GlossaryOf(s *emulator.Server) *metrics.Glossary {
 	return metrics.NewGlossary(&facts.New(7, len(s.Apps()), 0, facts.Hostile).Account().Catalog)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator"
 )
 
-// PostCost sends parameters as a form, or in the query when form is false.
+// PostCost posts parameters to /cost as a form, or in the query when form is false.
 func PostCost(s *emulator.Server, v url.Values, form bool, headers ...string) *httptest.ResponseRecorder {
 	at, body := "/cost", io.Reader(strings.NewReader(v.Encode()))
 	if !form {
@@ -42,13 +42,13 @@ func PostCost(s *emulator.Server, v url.Values, form bool, headers ...string) *h
 	return w
 }
 
-// Cost is the parameters of a record of spend.
+// Cost returns the parameters of a record of spend.
 func Cost(typ, currency, amount, id, tag string) url.Values {
 	return url.Values{"cost_type": {typ}, "cost_currency": {currency}, "cost_amount": {amount}, "cost_id": {id},
 		"tag": {tag}}
 }
 
-// Engagements is a list of what Engagements yields for the days from so many ago to so many ago.
+// Engagements returns what the server's Engagements yields from from days ago to to days ago.
 func Engagements(s *emulator.Server, now time.Time, from, to, perDay int) []emulator.Engagement {
 	return slices.Collect(s.Engagements(now.AddDate(0, 0, -from), now.AddDate(0, 0, -to), perDay))
 }
@@ -62,8 +62,8 @@ func Form(pairs ...string) string {
 	return strings.Join(out, "&")
 }
 
-// BenchmarkPosts posts b.N forms to a server with and without a kept file, and sees how many were
-// taken.
+// BenchmarkPosts posts b.N forms to a server, once without and once with a database file, and
+// checks how many were taken.
 func BenchmarkPosts(b *testing.B, path string, answer int64, begin func(s *emulator.Server, n int),
 	form func(i int) string, taken func() int) {
 	const connections = 32
@@ -94,7 +94,7 @@ func BenchmarkPosts(b *testing.B, path string, answer int64, begin func(s *emula
 			}
 			wg.Wait()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
-			// The client's too.
+			// The CPU time includes the client's.
 			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/record")
 			b.StopTimer()
 			if got := taken(); got != b.N {
@@ -104,7 +104,8 @@ func BenchmarkPosts(b *testing.B, path string, answer int64, begin func(s *emula
 	}
 }
 
-// cpuTime is what this process used: it tells the speed where others take the processors' time.
+// cpuTime returns the CPU time that this process has used. It measures the speed even where other
+// processes take the processors' time.
 func cpuTime(b *testing.B) time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
@@ -113,8 +114,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// postAll posts the forms first, first+step, ... below n on one connection. All are answered 200
-// with so many bytes.
+// postAll posts the forms first, first+step, ... below n on one connection. Each must be answered
+// 200, with a body of answer bytes.
 func postAll(addr, path string, form func(i int) string, answer int64, first, step, n int) error {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package emutest
 
-// Slowdown is 1 without the race detector.
+// Slowdown is 1, because the race detector is off.
 const Slowdown = 1

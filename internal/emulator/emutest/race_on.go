@@ -2,6 +2,6 @@
 
 package emutest
 
-// Slowdown is what the race detector costs SQLite, whose C became Go with nothing but memory
-// accesses to watch.
+// Slowdown is how many times slower SQLite is under the race detector. Its C code was translated to
+// Go, and does almost nothing but access memory, which the detector watches.
 const Slowdown = 20

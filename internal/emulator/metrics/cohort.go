@@ -1,7 +1,7 @@
 package metrics
 
-// cohortMetrics are dated by install ({p}: period). {inside:x} is what came within the period,
-// {until_end:x} what came from the install to its end.
+// cohortMetrics are dated by install. {p} stands for a period. {inside:x} is what came within the
+// period, {until_end:x} what came from the install to its end.
 var cohortMetrics = []Metric{
 	{Slug: "retained_users_{p}", Label: "{P} Retained Users", Section: "Retention",
 		Row: "({age}>={start})*" + retained},
@@ -48,6 +48,7 @@ var cohortMetrics = []Metric{
 		Formula: "paying_users_{p}/retained_users_{p}"},
 }
 
+// cohortRevenueMetrics are the cohort metrics of revenue, written like cohortMetrics.
 var cohortRevenueMetrics = []Metric{
 	{Slug: "revenue_{p}", Label: "{P} Revenue", Kind: Money, Section: "Revenue", Row: "{inside:revenue}"},
 	{Slug: "revenue_total_{p}", Label: "{P} Revenue Total", Kind: Money, Section: "Revenue",

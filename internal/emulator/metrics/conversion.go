@@ -1,6 +1,6 @@
 package metrics
 
-// Counts that more than one metric is cut from.
+// SQL for counts that more than one metric takes a share of.
 var (
 	reinstalls     = share("f.installs", 90_000, 11)
 	reattributions = share("f.installs", 60_000, 7)
@@ -81,15 +81,16 @@ var conversionMetrics = []Metric{
 }
 
 // An install is assisted when another network's engagement came before the one that it is credited
-// to. Organic installs have no such engagement. Where a report tells networks or what is of them
-// apart, {credited}, an install that several of them assisted is counted by each, so that the rows
-// come to more than the total; their engagements add up.
+// to. Organic installs have no such engagement. {credited} is 1 when a report tells apart what
+// brought the users, such as networks. Each network then counts an install that several of them
+// assisted, so that the rows come to more than the total; their engagements add up.
 var (
 	assistedInstalls       = "((1-d.organic)*" + share("f.installs", 220_000, 211) + ")"
 	assistedReattributions = "((1-d.organic)*" + share(reattributions, 190_000, 233) + ")"
 )
 
-// byEach is what the assisted come to where each that assisted counts them.
+// byEach returns SQL for assisted installs or reattributions. When each network that assisted
+// counts them, there are about 1.3 times as many, and at most all.
 func byEach(assisted, all string) string {
 	return "(CASE WHEN {credited}=1 THEN min(" + all + "," + share(assisted, 1_300_000,
 		277) + ") ELSE " + assisted + " END)"

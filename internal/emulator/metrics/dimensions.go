@@ -15,18 +15,18 @@ import (
 type Dimension struct {
 	Slug, Label string
 	Attributed  bool      // the engagement that brought the user decides it: see facts.first_slice
-	Time        *TimeForm // of a date
+	Time        *TimeForm // only of a date
 	Text        int       // index in facts.Slice.Texts; -1 for dates and currencies
 }
 
-// TimeForm is a date's label, for SQLite and for Go.
+// TimeForm says how a date's label is made, in SQLite and in Go.
 type TimeForm struct {
 	SQL   string // with %[1]s for the local time in seconds since 1970
 	Print func(local time.Time) string
 }
 
-// Dimensions are all of the interface document's and, at the end, one that the real service has
-// besides: the creative's ID, which is the network's own here. The readable names are this
+// Dimensions are all dimensions of the interface document and, at the end, one more that the real
+// service has: the creative's ID, which here is the network's own. The readable names are this
 // emulator's own.
 var Dimensions = makeDimensions([]Dimension{
 	{Slug: "hour", Label: "Hour", Time: &TimeForm{"strftime('%%Y-%%m-%%dT%%H:00:00',%[1]s,'unixepoch')",
@@ -99,10 +99,11 @@ func FindDimension(slug string) (Dimension, *wire.Error) {
 	return Dimension{}, wire.BadRequest("Unsupported dimension: %s", slug)
 }
 
-// IsCurrency tells the two dimensions that are the report's currency, whatever the fact.
+// IsCurrency tells whether the dimension is one of the two that give the report's currency,
+// whatever the fact.
 func (d Dimension) IsCurrency() bool { return d.Slug == "currency" || d.Slug == "currency_code" }
 
-// column is the dimension's column in slices.
+// column returns the name of the dimension's column in slices.
 func (d Dimension) column() string {
 	switch d.Slug {
 	case "app":
@@ -113,8 +114,8 @@ func (d Dimension) column() string {
 	return d.Slug
 }
 
-// label is SQL for the dimension's label of fact f of slice d; local is SQL for the fact's local
-// time in seconds.
+// label returns SQL for the dimension's label of fact f of slice d; local is SQL for the fact's
+// local time in seconds.
 func (q *Query) label(d Dimension, local string) string {
 	switch {
 	case d.Time != nil:
@@ -127,12 +128,13 @@ func (q *Query) label(d Dimension, local string) string {
 	return "d." + d.column()
 }
 
-// layout prints a local time by a form of package time.
+// layout returns a function that prints a local time in a form of package time.
 func layout(form string) func(time.Time) string {
 	return func(local time.Time) string { return local.Format(form) }
 }
 
-// weekLabel is Sunday to Saturday, the whole week even where the report's period cuts it.
+// weekLabel returns the days from Sunday to Saturday: the whole week even where the report's period
+// cuts it.
 func weekLabel(local time.Time) string {
 	sunday := local.AddDate(0, 0, -int(local.Weekday()))
 	return sunday.Format("2006-01-02 - ") + sunday.AddDate(0, 0, 6).Format("2006-01-02")
@@ -145,7 +147,7 @@ var MondayWeeks = &TimeForm{"date(%[1]s,'unixepoch','weekday 0','-6 days')||' - 
 		return monday.Format("2006-01-02 - ") + monday.AddDate(0, 0, 6).Format("2006-01-02")
 	}}
 
-// quarterLabel is such as "Q1 2026".
+// quarterLabel returns a label such as "Q1 2026".
 func quarterLabel(local time.Time) string {
 	return fmt.Sprintf("Q%d %d", (local.Month()+2)/3, local.Year())
 }

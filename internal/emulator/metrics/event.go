@@ -3,7 +3,7 @@ package metrics
 // eventMetrics are the families of one event {e}. xe is its row in app_events, joined per app; an
 // app without the event has rate 0. Source: the service's metrics glossary. Cohort rows take events
 // per install from the same rate. The four outcomes of verification add up to the events, because
-// each is cut from one running share.
+// they lie between ascending shares of the events.
 var eventMetrics = []Metric{
 	{Slug: "{e}_{p}_events_cohort", Label: "{P} {E} (Events)", Section: "Events", Row: "{until_end:event}"},
 	{Slug: "{e}_{p}_revenue_cohort", Label: "{P} {E} (Revenue)", Kind: Money, Section: "Events",
@@ -80,8 +80,8 @@ var eventMetrics = []Metric{
 		Formula: "{e}_revenue_max/valid_conversions"},
 }
 
-// evEvents is an app's active users times the event's rate, in millionths of an event; evCut rounds
-// a share of the events.
+// evEvents is SQL for an app's active users times the event's rate, which is in millionths of an
+// event. evCut70, evCut76 and evCut83 are these percentages of the events, rounded.
 var (
 	evEvents  = "((f.dau*xe.rate+(f.salt*(xe.event*2+107))%1000000)/1000000)"
 	evSkadEst = "((" + skadInstalls + "*xe.rate*3+(f.salt*(xe.event*2+109))%1000000)/1000000)"
@@ -96,7 +96,8 @@ var (
 	evUnverified = "(" + evEvents + "-" + evCut83 + ")"
 )
 
-// eventBases are what a cohort does with one event: all of it, and each user's first.
+// eventBases are the counts of one event in a cohort: all of its occurrences, and the first of each
+// user.
 var eventBases = []CohortBase{
 	{"event", Count, "f.installs*xe.rate*6", 12, 113},
 	{"converted", Count, "f.installs*min(900000,xe.rate*2)", 5, 127},

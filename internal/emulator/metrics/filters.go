@@ -28,24 +28,24 @@ type MetricFilter struct {
 	Bound  float64
 }
 
-// factFilter keeps facts whose column is one of ids: what filters of dimensions come to once they
-// are worked out on the few texts of slices and labels of hours, in Go, where letters of every
-// script can be folded.
+// factFilter keeps facts whose column is one of ids. Filters of dimensions are turned into such
+// filters: they are evaluated in Go on the few texts of slices and labels of hours, because Go can
+// fold letters of every script.
 type factFilter struct {
 	column string
 	ids    []int
 }
 
-// sql is the filter as a condition with one argument: the ids as a JSON array, however many they
-// are.
+// sql returns the filter as a condition with one argument: the ids as a JSON array, however many
+// they are.
 func (f factFilter) sql() (text string, arg any, err error) {
 	list, err := json.Marshal(f.ids)
 	return f.column + " IN (SELECT value FROM json_each(?))", string(list), err
 }
 
-// KeepSlices works out the filters of the slices' dimensions: which apps and which facts they
-// leave. Under attribution_source=first a fact's own slice and the one that is credited pass
-// filters of different dimensions.
+// KeepSlices evaluates the filters of the slices' dimensions, and records which apps and which
+// facts they leave. Under attribution_source=first, a fact's own slice and the slice that is
+// credited have to pass the filters of different dimensions.
 func (q *Query) KeepSlices(apps []facts.App) {
 	own, credited := factFilter{column: "f.slice", ids: []int{}}, factFilter{column: "f.first_slice", ids: []int{}}
 	all := 0
@@ -101,7 +101,7 @@ func (q *Query) passes(s *facts.Slice, attributed bool) bool {
 	return true
 }
 
-// factFilters are all filters of dimensions over a span.
+// factFilters returns all filters of dimensions for a span.
 func (q *Query) factFilters(s span) []factFilter {
 	var dates []DimensionFilter
 	for _, f := range q.Filters {
@@ -165,7 +165,7 @@ func (f DimensionFilter) Keeps(label string) bool {
 	return slices.ContainsFunc(f.Values, holds) != negated
 }
 
-// sql is the filter over e, the metric's value of a group. Amounts are compared as the double
+// sql returns the filter over e, the metric's value of a group. Amounts are compared as the double
 // nearest to the decimal that is printed, so that equal means equal to the printed cell.
 func (f MetricFilter) sql(e expr) string {
 	return fmt.Sprintf("%s%s?", e.float(), MetricOps[f.Op])

@@ -22,9 +22,9 @@ type expr struct {
 	unit Unit
 }
 
-// float is e in natural units as a double. Money in micros is divided once, which gives the double
-// nearest to the decimal that is printed, so that a reader who recomputes a ratio from printed
-// cells gets the same digits.
+// float returns SQL for e in natural units as a double. Money in micros is divided once, which
+// gives the double nearest to the decimal that is printed, so that a reader who recomputes a ratio
+// from printed cells gets the same digits.
 func (e expr) float() string {
 	switch e.unit {
 	case Micros:

@@ -7,7 +7,7 @@ var (
 	rejectedReattributions = "((1-d.organic)*" + share(reattributions, 70_000, 199) + ")"
 )
 
-// The reasons add up to the rejections.
+// fraudMetrics count rejections. The counts by reason add up to all rejections.
 var fraudMetrics = []Metric{
 	{Slug: "rejected_installs", Label: "Rejected Installs", Section: "Fraud", Row: rejectedInstalls},
 	{Slug: "rejected_installs_anon_ip", Label: "Rejected Installs Anonymous IP", Section: "Fraud",

@@ -12,7 +12,8 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// CohortPeriod is {p} of a slug: d0..d120, w0..w52, m0..m36.
+// CohortPeriod is what {p} of a slug stands for: d0..d120, w0..w52 of 7 days, or m0..m36 of 30
+// days.
 type CohortPeriod struct {
 	Token      string
 	start, End int // first and last day of age that it covers
@@ -42,11 +43,11 @@ func ParseCohortPeriod(token string) (CohortPeriod, bool) {
 	return CohortPeriod{token, n * days, (n+1)*days - 1}, true
 }
 
-// Label is the period's readable form: "7D" for d7.
+// Label returns the period's readable form: "7D" for d7.
 func (p CohortPeriod) Label() string { return p.Token[1:] + strings.ToUpper(p.Token[:1]) }
 
-// SmallPeriods is a slug with its periods in small letters: clients write capitals too, and are
-// answered in small ones.
+// SmallPeriods returns a slug with its periods in small letters. Clients write capitals too, and
+// the answers have small letters.
 func SmallPeriods(slug string) string {
 	parts := strings.Split(slug, "_")
 	for i, part := range parts {
@@ -63,10 +64,10 @@ type Column struct {
 	Def    *Metric
 	Period CohortPeriod
 	event  *facts.Event
-	number int // of the event, in app_events
+	number int // the event's number in app_events
 }
 
-// Label is the metric's readable name.
+// Label returns the metric's readable name.
 func (c Column) Label() string {
 	event := ""
 	if c.event != nil {
@@ -86,14 +87,14 @@ type Glossary struct {
 	events   *facts.Catalog
 }
 
-// NewGlossary is the glossary of an account with these events.
+// NewGlossary returns the glossary of an account with these events.
 func NewGlossary(events *facts.Catalog) *Glossary { return &Glossary{makeFormulaTable(), events} }
 
-// With is the same glossary for an account with other events.
+// With returns the same glossary for an account with other events.
 func (g *Glossary) With(events *facts.Catalog) *Glossary { return &Glossary{g.formulas, events} }
 
-// All are the metrics that formulas know, sorted by slug: those of the glossary, those of an event,
-// and a few without a label, which serve formulas and can't be asked for.
+// All returns the metrics that formulas know, sorted by slug: those of the glossary, those of an
+// event, and a few without a label, which serve formulas and can't be asked for.
 func (g *Glossary) All() []*Metric {
 	var out []*Metric
 	for _, slug := range slices.Sorted(maps.Keys(g.formulas)) {
@@ -116,11 +117,11 @@ func makeFormulaTable() formulaTable {
 	return t
 }
 
-// Find reads a requested metric slug. A slug that looks like a metric of an event which the account
-// hasn't got is told apart from a slug that means nothing.
+// Find returns the column of a requested metric slug. A slug that looks like a metric of an event
+// that the account doesn't have gets another error than a slug that means nothing.
 func (g *Glossary) Find(slug string) (Column, *wire.Error) {
 	slug = SmallPeriods(slug)
-	// The glossary writes general revenue_events_min with a blank, clients an underscore.
+	// The glossary writes general revenue_events_min with a blank, and clients write an underscore.
 	name := strings.Replace(slug, "general revenue_", "general_revenue_", 1)
 	if def, ok := g.formulas[name]; ok && def.Label != "" && !strings.Contains(name, "{") {
 		return Column{Slug: slug, Def: def}, nil
@@ -172,7 +173,8 @@ func matchEventSlug(pattern, slug string) (event string, p CohortPeriod, ok bool
 	return event[:i], p, ok
 }
 
-// compile turns a column into SQL over sums, which it asks of sum as row expressions.
+// compile turns a column into SQL over sums. It calls sum for each metric in it that is a row
+// expression; sum returns the SQL of that sum.
 func (t formulaTable) compile(c Column, sum func(c Column) expr) (expr, error) {
 	if c.Def.Row != "" {
 		return c.Def.finish(sum(c)), nil
@@ -189,7 +191,7 @@ func (t formulaTable) compile(c Column, sum func(c Column) expr) (expr, error) {
 	return c.Def.finish(e), err
 }
 
-// finish gives an expression the form that the metric's kind is printed in.
+// finish returns an expression in the form that the metric's kind is printed in.
 func (d *Metric) finish(e expr) expr {
 	switch {
 	case d.Kind == Seconds && e.unit == real:
@@ -200,8 +202,8 @@ func (d *Metric) finish(e expr) expr {
 	return e
 }
 
-// movingSlug is mavg_{window}_{metric}, or a bound of it with its confidence. How windows and
-// confidences are written isn't documented; numbers are taken here.
+// movingSlug matches mavg_{window}_{metric}, or a bound of it with its confidence. How windows and
+// confidences are written isn't documented; this emulator takes numbers.
 var movingSlug = lazy.Regexp(`^mavg_(?:(upper|lower|margin_of_error)_)?([0-9]{1,3})_(?:([0-9]{1,3})_)?(.+)$`)
 
 // movingAverage reads the slug of a moving average. ok is false when it isn't one.

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// CohortBase is a quantity that a cohort accumulates with age. A fact's installs bring amount in
-// the end (micros of USD for money, millionths of a thing otherwise) and have brought
-// amount*(a+1)/(a+1+half) of it at the end of day a: half of it after about half days. It never
-// falls with age because every step is monotone, roundings included.
+// CohortBase is a quantity that a cohort accumulates with age. A fact's installs bring Amount in
+// the end (micros of USD for money, millionths of a thing otherwise). By the end of day a they have
+// brought Amount*(a+1)/(a+1+Half): half of it after about Half days. It never falls with age
+// because every step is monotone, roundings included.
 type CohortBase struct {
 	Slug   string
 	Kind   Kind
@@ -36,12 +36,13 @@ var cohortBases = slices.Concat([]CohortBase{
 	{"first_paying_users", Count, "f.installs*d.retention*900", 7, 103},
 }, subscriptionBases)
 
-// retained are the users active within a period that begins {start} days after the install. A user
-// is active N days after it with probability 1.3/(3+N), times the slice's retention for N > 0.
+// retained is SQL for the users active within a period that begins {start} days after the install.
+// A user is active N days after it with probability 1.3/(3+N), times the slice's retention if N
+// isn't 0.
 const retained = "(CASE WHEN {start}=0 THEN f.installs ELSE " +
 	"min(f.installs,(f.installs*d.retention*(1300000/(3+{start}))/100+f.salt)/1000000) END)"
 
-// BaseOf finds a quantity that cohorts accumulate by its slug, for whoever evaluates row
+// BaseOf finds a quantity that cohorts accumulate by its slug, for code that evaluates row
 // expressions without SQL; nil when there is none.
 func BaseOf(slug string) *CohortBase {
 	for _, list := range [][]CohortBase{cohortBases, eventBases} {
@@ -74,7 +75,7 @@ func expandCohorts(row string, p CohortPeriod) string {
 	return strings.NewReplacer(out...).Replace(row)
 }
 
-// until is SQL for what has come by the end of day age of a cohort.
+// until returns SQL for what has come by the end of day age of a cohort.
 func (b CohortBase) until(age string) string {
 	grown := fmt.Sprintf("%s*(%s+1)/(%s+%d)", b.Amount, age, age, b.Half+1)
 	if b.Kind == Money {

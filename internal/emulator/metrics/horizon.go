@@ -22,10 +22,10 @@ func (g *Glossary) Sums(list []Column) bool {
 	return true
 }
 
-// Horizon is the age in days from which the metrics' values stay what they are by themselves; it
-// may be math.MaxInt.
+// Horizon returns the age in days from which the metrics' values don't change by themselves any
+// more; it may be math.MaxInt.
 func (g *Glossary) Horizon(list []Column) int {
-	longest := 14 // of networkSpend
+	longest := 14 // networkSpend is final at this age
 	for _, m := range list {
 		_, err := g.formulas.compile(m, func(c Column) expr {
 			if c.Def.IsCohort() {

@@ -6,7 +6,8 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
-// adImpressions carries {ads}: 0 for a source that ad_revenue_sources leaves out.
+// adImpressions is SQL for ad impressions, with {ads}, which is 0 for a source that
+// ad_revenue_sources leaves out.
 var adImpressions = "({ads}*" + share("f.dau", 5_300_000, 137) + ")"
 
 var revenueMetrics = []Metric{
@@ -37,13 +38,13 @@ var revenueMetrics = []Metric{
 	{Slug: "subscription_revenue", Label: "Subscription Revenue", Kind: Money, Section: "Revenue",
 		Formula: "subscrevnt_revenue"},
 
-	// Aggregated ad revenue: what mediation says of itself, by its own count.
+	// Aggregated ad revenue: what ad mediation reports by its own count.
 	{Slug: "aar_requests", Label: "Ad Requests (Aggregated)", Section: "Revenue", Row: adImpressions + "*3"},
 	{Slug: "aar_impressions", Label: "Ad Impressions (Aggregated)", Section: "Revenue", Row: adImpressions},
 	{Slug: "aar_clicks", Label: "Ad Clicks (Aggregated)", Section: "Revenue", Row: share(adImpressions, 24_000, 193)},
 	{Slug: "aar_revenue", Label: "Ad Revenue (Aggregated)", Kind: Money, Section: "Revenue", Row: "f.ad_revenue"},
 
-	// InSight, an addition to be paid for: what would not have come without the campaign.
+	// InSight, an addition that costs extra: revenue that would not have come without the campaign.
 	{Slug: "average_revenue_per_event", Label: "Average Revenue per Event", Kind: Money, Section: "Revenue",
 		Formula: "revenue/revenue_events"},
 	{Slug: "incremental_revenue", Label: "Incremental Revenue", Kind: Money, Section: "Revenue",

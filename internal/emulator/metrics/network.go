@@ -1,6 +1,6 @@
 package metrics
 
-// What networks report themselves, by way of the ad spend API.
+// SQL for what networks report themselves, by way of the ad spend API.
 var (
 	networkInstalls    = "(d.has_network*" + share("f.installs", 1_040_000, 37) + ")"
 	networkClicks      = "(d.has_network*" + share("f.clicks", 1_110_000, 41) + ")"
@@ -8,8 +8,8 @@ var (
 	skanSpend          = onIOS(networkSpend + "*2/5")
 )
 
-// networkSpend is the network's ad spend as it says at the day's age: off by net_drift at first,
-// final when the day is 14 days old.
+// networkSpend is the ad spend that the network reports when the day has its present age: off by
+// net_drift at first, final when the day is 14 days old.
 const (
 	networkSpend = "(f.net_spend+f.net_spend*f.net_drift/1000000*max(0,14-{age})/14)"
 	unknownSpend = "(" + networkSpend + "/50)"
@@ -66,7 +66,7 @@ var networkMetrics = []Metric{
 
 	{Slug: "network_installs_diff_signed", Label: "Installs Diff Signed (Network)", Section: "Conversion",
 		Formula: "network_installs-installs"},
-	// So the documents' own example of metrics.
+	// The documents' own example of metrics spells it so.
 	{Slug: "ecpi_network", Label: "eCPI (Network)", Kind: Money, Section: "Conversion", Hidden: true,
 		Formula: "network_ecpi"},
 }

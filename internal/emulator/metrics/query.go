@@ -19,7 +19,7 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
-// Query is what a report asks for, checked: whatever reads a request fills it in, and
+// Query is what a report asks for, after checks. The code that reads a request fills it in, and
 // Glossary.Build turns it into SQL.
 type Query struct {
 	Dimensions []Dimension
@@ -30,30 +30,30 @@ type Query struct {
 	Today      int            // the last day with data, by UTC
 	ZoneToday  int            // the same in the report's zone
 	ThisHour   int            // the current hour, counted from 1970-01-01 UTC
-	Hours      *Hours         // of UTC, that alone count; nil: all of the period
+	Hours      *Hours         // the only UTC hours that count; nil: all of the period
 
 	Filters []DimensionFilter
 	Bounds  []MetricFilter // on the values of a group
-	Apps    []int          // places of the apps that have slices which pass Filters; KeepSlices finds them
+	Apps    []int          // indices of the apps that have slices which pass Filters; KeepSlices finds them
 	Sort    []SortKey
 	Limit   int // of rows; 0: none
 
-	Compared bool // with an earlier period
+	Compared bool // with an earlier period, whose numbers are shown too
 	Earlier  int  // days from that period's first day to Period's
 
 	Currency     facts.Rate
 	IAPPercent   int    // how much of in-app revenue counts
 	SpendMode    string // adjust, network or mixed
-	AdSources    []int  // places in facts.AdSources whose ad revenue counts; nil: all
+	AdSources    []int  // indices in facts.AdSources whose ad revenue counts; nil: all
 	Maturity     string // immature, mature or fully_mature
-	Engagements  []int  // facts.EngagementClick and others that users may have come by, besides organic ones; nil: any
+	Engagements  []int  // how users other than organic ones may have come, such as facts.EngagementClick; nil: any
 	FirstSource  bool   // attributed dimensions are the first engagement's
 	Reattributed string // all, true or false
 	Sandbox      bool   // test traffic instead of production
 
 	At time.Time // the facts as they were then, by the emulator's clock; zero: as they are
 
-	kept []factFilter // what Filters come to, but those of dates
+	kept []factFilter // made from Filters, except those of dates
 }
 
 // A SortKey is one of the columns that the rows are sorted by.
@@ -65,7 +65,7 @@ type SortKey struct {
 // Hours are the UTC hours first <= hour <= last, in hours since 1970-01-01.
 type Hours struct{ First, Last int }
 
-// span is a stretch of facts that a query reads: its period, or the one to compare it with, whose
+// span is a range of facts that a query reads: its period, or the one to compare it with, whose
 // dates are shown shift days later than they are.
 type span struct {
 	hours Hours  // empty when last < first
@@ -73,7 +73,8 @@ type span struct {
 	shift int
 }
 
-// Spans are the query's period and the period to compare it with, if there is one.
+// Spans returns the span of the query's period and, if there is one, that of the period to compare
+// it with.
 func (q *Query) Spans() []span {
 	out := []span{q.span(0)}
 	if q.Compared {
@@ -82,11 +83,12 @@ func (q *Query) Spans() []span {
 	return out
 }
 
-// span is the stretch of the period so many days earlier.
+// span returns the span of the period so many days earlier.
 func (q *Query) span(shift int) span {
 	s := span{shift: shift}
 	s.hours = Hours{firstHour(q.Zone, q.Period.From-shift), firstHour(q.Zone, q.Period.To+1-shift) - 1}
-	// There is nothing more, and centuries of a zone would be a long text.
+	// There are no facts outside these days, and the clock changes of centuries would be a long
+	// text.
 	s.hours.First = max(s.hours.First, q.FirstDay*24)
 	s.hours.Last = min(s.hours.Last, q.Today*24+23)
 	if q.Hours != nil {
@@ -97,12 +99,12 @@ func (q *Query) span(shift int) span {
 	return s
 }
 
-// UTCDays are the days whose facts the span may need: a zone's day lies on two days of UTC.
+// UTCDays returns the days whose facts the span may need: a zone's day lies on two days of UTC.
 func (s span) UTCDays() Period {
 	return Period{facts.FloorDiv(s.hours.First, 24), facts.FloorDiv(s.hours.Last, 24)}
 }
 
-// shown is SQL for the local time that a fact is shown at.
+// shown returns SQL for the local time that a fact is shown at.
 func (s span) shown() string {
 	if s.shift == 0 {
 		return s.local
@@ -110,7 +112,7 @@ func (s span) shown() string {
 	return "(" + s.local + sign(s.shift*facts.DaySeconds) + ")"
 }
 
-// Names are the columns' slugs and readable names: dimensions, metrics, the metrics of the
+// Names returns the columns' slugs and readable names: dimensions, metrics, the metrics of the
 // comparison period.
 func (q *Query) Names() (slugs, labels []string) {
 	for _, d := range q.Dimensions {
@@ -136,5 +138,5 @@ func (q *Query) groupsBy(slug string) bool {
 // < from.
 type Period struct{ From, To int }
 
-// Days is the number of days; 0 when the period is empty.
+// Days returns the number of days; 0 when the period is empty.
 func (p Period) Days() int { return max(p.To-p.From+1, 0) }

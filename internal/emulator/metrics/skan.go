@@ -107,14 +107,14 @@ func makeSkanRanges() []Metric {
 	return append(out, coarseValues()...)
 }
 
-// runningShare is how many of a million conversions have a value below v: low values are frequent,
-// and none is absent.
+// runningShare returns how many of a million conversions have a value below v: low values are
+// frequent, and none is absent.
 func runningShare(v int) int {
 	return facts.Million - facts.Million*(valueCount-v)*(valueCount-v)/(valueCount*valueCount)
 }
 
-// coarseValues are the second word of SKAN 4: each of three postbacks, fewer with every one, falls
-// into one bucket.
+// coarseValues makes the metrics of the second word of SKAN 4, the coarse conversion value. Each of
+// three postbacks, which become fewer, falls into one bucket.
 func coarseValues() []Metric {
 	buckets := []struct {
 		name  string
@@ -136,7 +136,7 @@ func coarseValues() []Metric {
 	return out
 }
 
-// weighted is the formula of a conversion value total: each value times how often it came.
+// weighted returns the formula of a conversion value total: each value times how often it came.
 func weighted(prefix string) string {
 	terms := make([]string, 0, valueCount-1)
 	for v := 1; v < valueCount; v++ {

@@ -21,10 +21,10 @@ type sqlBuilder struct {
 	q      *Query
 	span   span
 	name   string            // begins the names of its columns
-	rows   *strings.Replacer // what depends on the query only
+	rows   *strings.Replacer // replaces placeholders that depend on the query only
 	sums   []string
 	known  map[string]int
-	events []int // joined
+	events []int // numbers of the events whose rows are joined
 }
 
 // The names of the two groupings that a statement may have.
@@ -99,7 +99,7 @@ func (g *Glossary) Build(q *Query) (Statement, error) {
 	return st, nil
 }
 
-// value is a metric over a builder's sums, as it is printed.
+// value returns a metric as it is printed, over a builder's sums.
 func (t formulaTable) value(m Column, b *sqlBuilder) (expr, error) {
 	e, err := t.compile(m, b.sum)
 	if err != nil {
@@ -108,7 +108,7 @@ func (t formulaTable) value(m Column, b *sqlBuilder) (expr, error) {
 	return e, nil
 }
 
-// longestCohort is the last day of age that one of the report's cohort metrics covers, or -1.
+// longestCohort returns the last day of age that one of the report's cohort metrics covers, or -1.
 func (q *Query) longestCohort() int {
 	longest := -1
 	for _, m := range q.Metrics {
@@ -119,8 +119,8 @@ func (q *Query) longestCohort() int {
 	return longest
 }
 
-// order names every dimension at the end, so that rows come in one order whatever sort says; a
-// column that is named again changes nothing.
+// order returns the columns to sort by. It has every dimension at the end, so that rows come in one
+// order whatever Sort says; a column that is named again changes nothing.
 func (q *Query) order() string {
 	var keys []string
 	for _, k := range q.Sort {
@@ -154,8 +154,9 @@ func newBuilder(q *Query, s span, name string) *sqlBuilder {
 	return b
 }
 
-// inner groups the span's facts. Hours are told apart by UTC's, so that the one that a zone repeats
-// in autumn gives two rows; a comparison is joined by labels and can't be.
+// inner returns SQL that groups the span's facts. Groups by hour are told apart by the UTC hour, so
+// that the hour that a zone repeats in autumn gives two rows. Those of a comparison can't be,
+// because it is joined by labels.
 func (b *sqlBuilder) inner() (string, []any, error) {
 	q := b.q
 	var columns, group []string
@@ -184,7 +185,7 @@ func (b *sqlBuilder) inner() (string, []any, error) {
 		strings.Join(group, ","), args, err
 }
 
-// where are the conditions on a fact and its slice, with their arguments.
+// where returns the conditions on a fact and its slice, with their arguments.
 func (b *sqlBuilder) where() (string, []any, error) {
 	q, hours, days := b.q, b.span.hours, b.span.UTCDays()
 	keep := []string{
@@ -215,8 +216,8 @@ func numbers(ids []int) string {
 	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ids)), ","), "[]")
 }
 
-// amounts are the replacements that bring every amount into the report's currency and mode at its
-// source, so that all that is derived from it stays exactly additive.
+// amounts returns the replacements that bring every amount into the report's currency and mode at
+// its source, so that all that is derived from it stays exactly additive.
 func (b *sqlBuilder) amounts() []string {
 	ads := b.q.adFactor()
 	out := []string{"{age}", fmt.Sprintf("(%d-f.day)", b.q.Today), "{ads}", ads, "{credited}", b.q.credited(),
@@ -237,7 +238,7 @@ func (b *sqlBuilder) amounts() []string {
 	return out
 }
 
-// converted is an amount in the report's currency, truncated to micros.
+// converted returns SQL for an amount in the report's currency, truncated to micros.
 func (b *sqlBuilder) converted(column string) string {
 	if b.q.Currency.Num == b.q.Currency.Den {
 		return column
@@ -245,7 +246,7 @@ func (b *sqlBuilder) converted(column string) string {
 	return fmt.Sprintf("(%s*%d/%d)", column, b.q.Currency.Num, b.q.Currency.Den)
 }
 
-// gross is an amount of in-app revenue: the part that iap_revenue_mode asks for.
+// gross returns SQL for an amount of in-app revenue: the part that iap_revenue_mode asks for.
 func (b *sqlBuilder) gross(column string) string {
 	if b.q.IAPPercent == 100 {
 		return b.converted(column)
@@ -253,7 +254,7 @@ func (b *sqlBuilder) gross(column string) string {
 	return fmt.Sprintf("(%s*%d/100)", b.converted(column), b.q.IAPPercent)
 }
 
-// sum asks for the sum of a column's row expression over a group.
+// sum adds a column's row expression to the sums over a group, and returns the column that has it.
 func (b *sqlBuilder) sum(c Column) expr {
 	row := c.Def.Row
 	if row == "{active_days}" {
@@ -280,10 +281,11 @@ func (b *sqlBuilder) sum(c Column) expr {
 	return b.aggregate("coalesce(SUM("+row+"),0)", u)
 }
 
-// IsCohort tells metrics of a cohort's period from others that a formula puts beside them.
+// IsCohort tells whether a metric is one of a cohort's period. A formula may combine such metrics
+// with others.
 func (m *Metric) IsCohort() bool { return strings.Contains(m.Slug, "{p}") }
 
-// aggregate asks for an aggregate over a group, once however often it is asked for, and returns the
+// aggregate adds an aggregate over a group, once however often it is asked for, and returns the
 // column that has it.
 func (b *sqlBuilder) aggregate(sql string, u Unit) expr {
 	n, ok := b.known[sql]
@@ -299,7 +301,8 @@ func (b *sqlBuilder) aggregate(sql string, u Unit) expr {
 	return expr{name, u}
 }
 
-// credited is SQL for {credited}: whether the report tells apart what brought the users.
+// credited returns SQL for {credited}: 1 when the report tells apart what brought the users, else
+// 0.
 func (q *Query) credited() string {
 	if slices.ContainsFunc(q.Dimensions, func(d Dimension) bool { return d.Attributed }) {
 		return "1"
@@ -307,8 +310,8 @@ func (q *Query) credited() string {
 	return "0"
 }
 
-// users is SQL for {users}: a fact's users of a day in millionths. By hour they have two decimals,
-// as in clients' reports: each counts for the part of the hour in which they were there.
+// users returns SQL for {users}: a fact's users of a day in millionths. By hour they have two
+// decimals, as in clients' reports: each counts for the part of the hour in which they were there.
 func (q *Query) users() string {
 	if q.groupsBy("hour") {
 		return "(f.dau*(60+f.salt%40)*10000)"
@@ -316,7 +319,7 @@ func (q *Query) users() string {
 	return "(f.dau*1000000)"
 }
 
-// adFactor is SQL for {ads}.
+// adFactor returns SQL for {ads}: 1 for an ad source that counts, else 0.
 func (q *Query) adFactor() string {
 	if q.AdSources == nil {
 		return "1"

@@ -8,18 +8,18 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/facts"
 )
 
-// offsetAt is the seconds that the zone is east of UTC at an hour since 1970-01-01 UTC.
+// offsetAt returns how many seconds the zone is east of UTC at an hour since 1970-01-01 UTC.
 func offsetAt(zone *time.Location, hour int) int {
 	_, east := time.Unix(int64(hour)*3600, 0).In(zone).Zone()
 	return east
 }
 
-// localDay is the zone's day at an hour since 1970-01-01 UTC.
+// localDay returns the zone's day at an hour since 1970-01-01 UTC.
 func localDay(zone *time.Location, hour int) int {
 	return facts.FloorDiv(hour*3600+offsetAt(zone, hour), facts.DaySeconds)
 }
 
-// firstHour is the first UTC hour that begins on the zone's day or later.
+// firstHour returns the first UTC hour that begins on the zone's day or later.
 func firstHour(zone *time.Location, day int) int {
 	hour := day*24 - 16 // no zone is farther east
 	for localDay(zone, hour) < day {
@@ -28,7 +28,7 @@ func firstHour(zone *time.Location, day int) int {
 	return hour
 }
 
-// localSeconds is SQL for the local time of fact f, in seconds since 1970-01-01, right for the
+// localSeconds returns SQL for the local time of fact f, in seconds since 1970-01-01, right for the
 // hours given. The zone's changes of the clock are written into it, because SQLite knows no zones.
 func localSeconds(zone *time.Location, hours Hours) string {
 	var cases strings.Builder
@@ -49,5 +49,5 @@ func localSeconds(zone *time.Location, hours Hours) string {
 	return fmt.Sprintf("(f.ts*3600+CASE %sELSE %d END)", cases.String(), last)
 }
 
-// sign is +n or -n.
+// sign returns +n or -n.
 func sign(n int) string { return fmt.Sprintf("%+d", n) }

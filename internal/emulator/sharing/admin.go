@@ -13,19 +13,19 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/wire"
 )
 
-// State is what holds for a device.
+// State is what a device shares.
 type State struct {
 	AppToken string                       `json:"app_token"`
 	IDType   string                       `json:"id_type"` // idfa or gps_adid
 	Device   string                       `json:"device"`
-	Arrivals int                          `json:"arrivals"` // 0: nothing was said of it
-	Sharing  string                       `json:"sharing"`  // what was said last: enable, disable or nothing
-	Partners map[string]map[string]bool   `json:"partners"` // partner, metric: what is shared; nothing under disable
+	Arrivals int                          `json:"arrivals"` // requests about the device; 0: it is unknown
+	Sharing  string                       `json:"sharing"`  // what came last: enable, disable or nothing
+	Partners map[string]map[string]bool   `json:"partners"` // by partner and metric; all false under disable
 	Options  map[string]map[string]string `json:"options"`  // group, key, value
 }
 
-// stateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was
-// said of, idfa first.
+// stateOf returns what a device shares. idType is idfa or gps_adid; "" stands for the one that
+// requests were about, idfa first.
 func (b *books) stateOf(app, idType, id string) State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,8 +68,8 @@ func (m metricSet) bits() string {
 	return string(out)
 }
 
-// settingsText is what holds for the partners that were named, and as "*" for all others, whatever
-// the master switch says.
+// settingsText writes what is shared with each partner that was named, and as "*" with all others,
+// whatever the master switch says.
 func (b *books) settingsText(d *device) string {
 	var words []string
 	for place, name := range b.partners.names {
@@ -80,8 +80,8 @@ func (b *books) settingsText(d *device) string {
 	return strings.Join(append(words, "*="+d.choices.effective(everyPartner).bits()), " ")
 }
 
-// Admin answers the admin calls of third-party sharing; known is false for other calls. Without an
-// answer and an error it has answered by itself.
+// Admin answers the admin calls of third-party sharing; known is false for other calls. When answer
+// and err are nil and the call is known, Admin has written the answer itself.
 func (s *Service) Admin(x *wire.Exchange, r *http.Request, call string) (answer any, known bool, err error) {
 	q := r.URL.Query()
 	switch call {
@@ -124,7 +124,7 @@ func (s *Service) askedState(q url.Values) (state State, err error) {
 	return state, nil
 }
 
-// writeLog prints the arrivals, of one app or device if those are given.
+// writeLog prints the arrivals. When app or device is given, it prints only theirs.
 func (s *Service) writeLog(x *wire.Exchange, app, device string) {
 	x.Header().Set("Content-Type", wire.CSV)
 	w := csv.NewWriter(x)
@@ -144,7 +144,7 @@ func (s *Service) writeLog(x *wire.Exchange, app, device string) {
 	}
 }
 
-// writeDevices prints what holds for each device.
+// writeDevices prints what each device shares.
 func (s *Service) writeDevices(x *wire.Exchange) {
 	x.Header().Set("Content-Type", wire.CSV)
 	b := s.books
@@ -165,7 +165,8 @@ func (s *Service) writeDevices(x *wire.Exchange) {
 	w.Flush() // a client that is gone needs no answer
 }
 
-// deviceRow is nil when the device was forgotten meanwhile.
+// deviceRow returns the device's row for writeDevices, or nil when the device was forgotten
+// meanwhile.
 func (b *books) deviceRow(k deviceKey) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

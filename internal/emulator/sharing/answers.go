@@ -13,21 +13,22 @@ import (
 func sayJSON(status int, object any) wire.Reply {
 	body, err := json.Marshal(object)
 	if err != nil {
-		panic(err) // texts
+		panic(err) // the objects hold only what JSON can have
 	}
 	return wire.Reply{Status: status, ContentType: "application/json", Body: body}
 }
 
+// sayText answers with a text.
 func sayText(status int, text string) wire.Reply {
 	return wire.Reply{Status: status, ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
 }
 
-// failure is an error in the words of the one that is documented.
+// failure returns an error in the words of the one that is documented.
 func failure(status int, reason string) wire.Reply {
 	return sayJSON(status, map[string]string{"error": "Third party sharing failed (" + reason + ")"})
 }
 
-// failed is the answer of a scripted status.
+// failed returns the answer of a scripted status.
 func failed(status, retryAfter int) wire.Reply {
 	a := failure(status, http.StatusText(status))
 	a.RetryAfter = retryAfter

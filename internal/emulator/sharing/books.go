@@ -17,13 +17,13 @@ import (
 // deviceKey names a device of an app.
 type deviceKey struct {
 	app    string
-	idType uint8 // place in idTypes
+	idType uint8 // index in idTypes
 	id     string
 }
 
 var idTypes = [...]string{"idfa", "gps_adid"}
 
-// devices are those that the request is about: one for each kind of ID that it has.
+// devices returns the devices that the request is about: one for each kind of ID that it has.
 func (req *request) devices() []deviceKey {
 	keys := make([]deviceKey, 0, len(idTypes))
 	for i, id := range [...]string{req.idfa, req.gpsADID} {
@@ -34,21 +34,21 @@ func (req *request) devices() []deviceKey {
 	return keys
 }
 
-// device is what was said of a device.
+// device is what requests have set for a device.
 type device struct {
 	master   string
 	choices  choices
 	options  []option
 	arrivals int
 	last     uint64 // a hash of the content that came last
-	heard    int    // which of all arrivals was its last
+	heard    int    // the number of its last arrival among all
 }
 
-// books hold the devices' settings. They are what comes of the log.
+// books hold the devices' settings. They can be rebuilt from the log.
 type books struct {
 	partners *partnerNames
 	log      *store.Log
-	kept     bool // an answer waits for the log
+	kept     bool // an answer waits until its line is in the log's file
 	hash     maphash.Seed
 	answers  wire.Counter
 
@@ -60,7 +60,7 @@ type books struct {
 	overlaps   int
 }
 
-// newBooks are empty books over these partners.
+// newBooks returns empty books for these partners.
 func newBooks(partners *partnerNames) *books {
 	b := &books{partners: partners, hash: maphash.MakeSeed()}
 	b.clear()
@@ -74,7 +74,7 @@ func (b *books) clear() {
 	b.records, b.duplicates, b.overlaps = 0, 0, 0
 }
 
-// enter notes that a request of these devices is under way, until leave.
+// enter notes that a request about its devices is under way, until leave is called.
 func (b *books) enter(req request) (leave func()) {
 	keys := req.devices()
 	if len(keys) == 0 {
@@ -101,12 +101,12 @@ func (b *books) enter(req request) (leave func()) {
 	})
 }
 
-// take books a request, and returns when it is kept.
+// take records a request in memory and in the log, and returns when it is kept.
 func (b *books) take(req request, now time.Time) error {
 	line := b.line(req, now)
 	b.mu.Lock()
 	b.book(req, line[contentOf(line):])
-	batch := b.log.Add(line) // under the same lock: the log has the order of the books
+	batch := b.log.Add(line) // under the same lock: the log has the order in which settings changed
 	b.mu.Unlock()
 	if !b.kept {
 		return nil
@@ -114,10 +114,11 @@ func (b *books) take(req request, now time.Time) error {
 	return batch.Wait()
 }
 
-// book is take in memory; content is the part of its line that says what is asked for.
+// book records a request in memory; content is the part of its log line that says what is asked
+// for.
 func (b *books) book(req request, content []byte) {
 	sum := maphash.Bytes(b.hash, content)
-	same, master := true, strings.Clone(req.master) // alone, without the request that they are pieces of
+	same, master := true, strings.Clone(req.master) // copies, because the texts would keep the whole request in memory
 	options := make([]option, len(req.options))
 	for i, o := range req.options {
 		options[i] = option{strings.Clone(o.group), strings.Clone(o.key), strings.Clone(o.value)}
@@ -138,8 +139,8 @@ func (b *books) book(req request, content []byte) {
 	}
 }
 
-// devicesOf are those that a request is about, which are made known if they weren't. Where a device
-// may have two IDs, what was said last of either holds for both.
+// devicesOf returns the devices that a request is about, and adds those that aren't known yet.
+// Under the reading that one device may have both IDs, what came last for either holds for both.
 func (b *books) devicesOf(req request) (list []*device) {
 	keys := req.devices()
 	for i, k := range keys {
@@ -168,11 +169,11 @@ type Summary struct {
 	Records    int `json:"records"`    // arrivals that were taken
 	Devices    int `json:"devices"`    // different ones: app, type of ID and ID
 	Duplicates int `json:"duplicates"` // arrivals with the content of the same device's one before
-	Overlaps   int `json:"overlaps"`   // that came while one of the same device was under way
+	Overlaps   int `json:"overlaps"`   // arrivals that came while another of the same device was under way
 }
 
-// summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but
-// for those that were refused.
+// summary sums up what arrived at /third_party_sharing. The earlier arrivals in a kept file count
+// too, except those that were refused.
 func (b *books) summary() Summary {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -191,7 +192,7 @@ func (b *books) reset() error {
 	return nil
 }
 
-// replay makes the books of what the log of a kept file comes to.
+// replay rebuilds the settings and the counts from the log of a kept file.
 func (b *books) replay() error {
 	err := b.log.Lines(context.Background(), func(line string) error {
 		req, _, err := b.parseLine(line)

@@ -16,8 +16,8 @@ var metricNames = [...]string{"ad_revenue", "att_update", "event", "install", "r
 // Metrics lists the metrics that sharing can be set for, sorted, without `all`.
 func Metrics() []string { return slices.Clone(metricNames[:]) }
 
-// groups are the metrics right below a group. Source: the service's page on third-party sharing.
-// The interface document calls five more of them groups, and names no metric below those.
+// groups maps each group to the metrics right below it. Source: the service's page on third-party
+// sharing. The interface document calls five more of them groups, and names no metric below those.
 var groups = map[string][]string{
 	"session": {"install", "reinstall", "reattribution", "rejected_reattribution", "reattribution_reinstall"},
 	"install": {"rejected_install"},
@@ -26,7 +26,7 @@ var groups = map[string][]string{
 // metricSet has bit n for metricNames[n].
 type metricSet uint16
 
-// covered is what a setting of each metric speaks of: the metric, and all below it.
+// covered maps each metric to what a setting of it applies to: the metric, and all below it.
 var covered = func() map[string]metricSet {
 	sets := map[string]metricSet{"all": 1<<len(metricNames) - 1}
 	var cover func(metric string) metricSet
@@ -50,8 +50,8 @@ type setting struct {
 	share   bool
 }
 
-// inOrder sorts the settings so that groups come before what is below them; of two for the same the
-// later one stays.
+// inOrder sorts the settings so that groups come before what is below them; of two settings of one
+// partner and metric the later one stays.
 func inOrder(settings []setting) []setting {
 	if len(settings) < 2 {
 		return settings
@@ -70,14 +70,14 @@ func inOrder(settings []setting) []setting {
 	return out
 }
 
-// choice is what was said of one partner. A group's setting goes over older ones of the metrics
+// choice is what was set for one partner. A group's setting replaces older ones of the metrics
 // below it, so it is enough to remember what holds for each metric.
 type choice struct {
 	partner      int
-	said, shared metricSet // shared is a part of said
+	said, shared metricSet // metrics that were set, and those of them that are shared
 }
 
-// set puts a setting over what was said of its metrics before.
+// set applies a setting in place of what was set for its metrics before.
 func (c *choice) set(s setting) {
 	set := covered[s.metric]
 	c.said |= set
@@ -87,10 +87,10 @@ func (c *choice) set(s setting) {
 	}
 }
 
-// choices are a device's, in no order.
+// choices are what was set for a device, one choice for each partner, in no order.
 type choices []choice
 
-// of is what was said of a partner; a zero choice when nothing was.
+// of returns what was set for a partner; a zero choice when nothing was.
 func (c choices) of(partner int) choice {
 	for _, of := range c {
 		if of.partner == partner {
@@ -100,7 +100,7 @@ func (c choices) of(partner int) choice {
 	return choice{}
 }
 
-// with is the choices after settings that are inOrder.
+// with returns the choices after settings that are sorted by inOrder.
 func (c choices) with(settings []setting) choices {
 	for _, s := range settings {
 		i := slices.IndexFunc(c, func(of choice) bool { return of.partner == s.partner })
@@ -113,12 +113,12 @@ func (c choices) with(settings []setting) choices {
 	return c
 }
 
-// effective is what is shared with the partner: what was said of it, else of all partners, else
-// everything.
+// effective returns what is shared with the partner: what was set for it, or else for all partners,
+// or else everything.
 func (c choices) effective(partner int) metricSet {
 	own, all := c.of(partner), c.of(everyPartner)
 	return own.shared | all.shared&^own.said | covered["all"]&^(own.said|all.said)
 }
 
-// everyPartner is the place of `all` in partnerNames.names.
+// everyPartner is the index of `all` in partnerNames.names.
 const everyPartner = 0

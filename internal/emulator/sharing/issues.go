@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// shownIssues bounds an answer: a megabyte holds many wrong names.
+// shownIssues is how many issues an answer names, because a megabyte holds many wrong names.
 const shownIssues = 20
 
 // issues are the invalid parts of a request, in their order.
@@ -31,7 +31,7 @@ func (e *issues) add(kind string, path ...string) {
 	e.shown = append(e.shown, kind)
 }
 
-// any tells that something is invalid.
+// any tells whether something is invalid.
 func (e *issues) any() bool { return len(e.shown) > 0 }
 
 // text joins the parts for an answer.
@@ -51,7 +51,7 @@ func clip(name string) string {
 	return string([]rune(name)[:most]) + "..."
 }
 
-// clean tells a text that can be written in a line.
+// clean tells whether a text can be written in a line.
 func clean(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }

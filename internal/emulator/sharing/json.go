@@ -12,8 +12,9 @@ type member struct {
 	value json.RawMessage
 }
 
-// jsonParts reads the parts of a JSON object, or array, that begins with open. It keeps their order
-// and those named twice, as encoding/json doesn't. ok is false for anything else.
+// jsonParts reads the parts of a JSON object, or array, that begins with open. Unlike
+// encoding/json, it keeps their order and members that are named twice. ok is false for anything
+// else.
 func jsonParts(raw []byte, open byte) (parts []member, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != open || !json.Valid(raw) {
@@ -34,7 +35,7 @@ func jsonParts(raw []byte, open byte) (parts []member, ok bool) {
 	return parts, true
 }
 
-// nextPart skips what stands between the parts of valid JSON.
+// nextPart returns the index of the next part or closing bracket, at or after at, in valid JSON.
 func nextPart(raw []byte, at int) int {
 	for bytes.IndexByte([]byte(" \t\r\n,:"), raw[at]) >= 0 {
 		at++
@@ -42,7 +43,7 @@ func nextPart(raw []byte, at int) int {
 	return at
 }
 
-// valueEnd is where the value at raw[at] ends, in valid JSON that goes on behind it.
+// valueEnd returns the index after the value at raw[at], in valid JSON that goes on behind it.
 func valueEnd(raw []byte, at int) int {
 	depth := 0
 	for ; ; at++ {
@@ -69,7 +70,7 @@ func valueEnd(raw []byte, at int) int {
 	}
 }
 
-// textOf is the text of a JSON string.
+// textOf returns the text of a JSON string.
 func textOf(raw json.RawMessage) (text string, isText bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false

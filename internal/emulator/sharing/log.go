@@ -19,10 +19,10 @@ CREATE TABLE sharing (id INTEGER PRIMARY KEY, lines TEXT);`
 
 const (
 	lineFields    = 8
-	contentFields = 3 // the last ones: what is asked for
+	contentFields = 3 // the last fields, which say what is asked for
 )
 
-// escape is for names on the left of a point.
+// escape escapes a name that stands beside a dot, and the dots in it.
 func escape(name string) string { return strings.ReplaceAll(url.QueryEscape(name), ".", "%2E") }
 
 // line writes a request as a line of the log: see Schema.
@@ -53,7 +53,7 @@ func optionsText(options []option) string {
 	return strings.Join(words, " ")
 }
 
-// btoi is 1 for true.
+// btoi returns 1 for true.
 func btoi(b bool) int {
 	if b {
 		return 1
@@ -61,7 +61,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// contentOf is where a line begins to say what is asked for.
+// contentOf returns the index at which a line begins to say what is asked for.
 func contentOf(line []byte) int {
 	at := len(line)
 	for range contentFields {
@@ -72,7 +72,7 @@ func contentOf(line []byte) int {
 
 var errNoLine = errors.New("a line that isn't one")
 
-// parseLine reads what line writes. Partners that aren't known any more stay known by their lines.
+// parseLine reads what line writes. It makes partners known that only the lines name.
 func (b *books) parseLine(line string) (req request, received time.Time, err error) {
 	fields := strings.Split(line, ",")
 	if len(fields) != lineFields {
@@ -126,10 +126,11 @@ type Arrival struct {
 	Options                 string // the valid ones, such as "google_dma.eea=1", escaped as in a query
 }
 
+// errEnough ends the reading of the log, because yield wants no more.
 var errEnough = errors.New("enough")
 
-// arrivals hands out, in the order of taking, what /third_party_sharing took until now, as long as
-// yield wants more.
+// arrivals calls yield for each request that /third_party_sharing took until now, in the order of
+// taking, until yield returns false.
 func (b *books) arrivals(yield func(Arrival) bool) error {
 	if err := b.log.Settle(); err != nil {
 		return fmt.Errorf("read the log of sharing: %w", err)

@@ -15,9 +15,9 @@ func byGroupAndKey(a, b option) int {
 	return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.key, b.key))
 }
 
-// The groups whose keys are documented, with the values that each key takes; "partner_dma" is the
-// document's word for google_dma. Sources: the interface document, and the service's pages on its
-// SDKs' privacy features.
+// optionGroups has the groups whose keys are documented, with the values that each key takes;
+// "partner_dma" is the document's word for google_dma. Sources: the interface document, and the
+// service's pages on its SDKs' privacy features.
 var optionGroups = map[string]map[string][]string{
 	"google_dma": {"eea": {"0", "1"}, "ad_personalization": {"0", "1"}, "ad_user_data": {"0", "1"}, "npa": {"0", "1"}},
 	"facebook":   {facebookCountry: {"0", "1"}, facebookState: {"0", "1000", "1001", "1002"}},
@@ -60,7 +60,7 @@ func (p *partnerNames) readOptions(o objectParam, bad *issues) []option {
 	return mergedOptions(nil, out)
 }
 
-// optionValue is a text, or something else by its literal.
+// optionValue is a text or, for any other JSON value, its literal.
 type optionValue struct {
 	text    *string
 	literal string
@@ -74,7 +74,7 @@ func optionText(raw json.RawMessage) optionValue {
 	return optionValue{literal: string(raw)}
 }
 
-// addOption appends an option that is valid; else it goes to bad.
+// addOption appends an option if it is valid, and otherwise adds an issue to bad.
 func (p *partnerNames) addOption(out []option, group, key string, v optionValue, bad *issues) []option {
 	name, known := p.optionGroup(group)
 	if !known {
@@ -106,7 +106,7 @@ func (p *partnerNames) addOption(out []option, group, key string, v optionValue,
 	return out
 }
 
-// optionGroup is the name that a group is kept by.
+// optionGroup returns the name under which a group is kept.
 func (p *partnerNames) optionGroup(name string) (string, bool) {
 	switch name {
 	case "partner_dma", "google_dma":
@@ -114,15 +114,15 @@ func (p *partnerNames) optionGroup(name string) (string, bool) {
 	case "apple_ads":
 		return name, true
 	}
-	i, known := p.any(name) // a group has a partner's name, says the document, whatever settings go by
+	i, known := p.any(name) // the document names groups like partners, whatever words settings take
 	if !known || p.names[i] == "all" || p.names[i] == "dynamic_callbacks" {
 		return "", false
 	}
 	return p.names[i], true
 }
 
-// mergedOptions is the old options with the new ones, which go over equal names, later ones over
-// earlier ones. It is sorted.
+// mergedOptions returns the old options and the new ones, sorted. An option replaces earlier ones
+// with the same group and key.
 func mergedOptions(old, added []option) []option {
 	if len(added) == 0 {
 		return old
@@ -138,7 +138,7 @@ func mergedOptions(old, added []option) []option {
 	return out
 }
 
-// shownOptions are the options by group and key. One 0 of Facebook's two makes both 0.
+// shownOptions returns the options by group and key. If one of Facebook's two is 0, both become 0.
 func shownOptions(options []option) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, o := range options {

@@ -32,7 +32,7 @@ const (
 	bodyLimit = 1 << 20 // bytes. Source: the service's page on server-to-server calls
 )
 
-// params are parameters as they were sent in one place. Of a plain one that is repeated the first
+// params are parameters as they were sent in one place. If a plain one is repeated, the first one
 // counts.
 type params struct {
 	plain             [len(plainNames)]string
@@ -46,7 +46,7 @@ type objectParam struct {
 	inJSON bool // the texts came in a body of JSON
 }
 
-// onlyOfBody makes what didn't come in a body of JSON invalid.
+// onlyOfBody makes an object invalid if it didn't come in a JSON body.
 func (p *objectParam) onlyOfBody() {
 	if !p.inJSON && !p.empty() {
 		p.texts, p.pieces = []json.RawMessage{json.RawMessage("(not in a JSON body)")}, nil
@@ -62,8 +62,8 @@ type piece struct {
 // empty reports whether the object wasn't sent at all.
 func (p objectParam) empty() bool { return len(p.texts) == 0 && len(p.pieces) == 0 }
 
-// readParams reads query and body, name by name; the body goes first. refused is the service's word
-// for what can't be read at all.
+// readParams reads the query and the body. Where both have a parameter, that of the body counts.
+// refused is the service's word for what can't be read at all.
 func readParams(r *http.Request) (p params, refused string) {
 	if r.Method != http.MethodPost {
 		return p, "Method not allowed"
@@ -99,7 +99,7 @@ func readParams(r *http.Request) (p params, refused string) {
 	return p, refused
 }
 
-// isJSON tells the Content-Type of JSON.
+// isJSON tells whether a Content-Type is that of JSON.
 func isJSON(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	return err == nil && kind == "application/json"
@@ -144,7 +144,7 @@ func (p *params) put(name, value string) {
 	}
 }
 
-// object is the parameter of that name that is an object; nil for others.
+// object returns the object parameter of that name; nil when none has it.
 func (p *params) object(name string) *objectParam {
 	switch name {
 	case settingsName:
@@ -156,7 +156,7 @@ func (p *params) object(name string) *objectParam {
 	}
 }
 
-// bracketPath reads "a][b]".
+// bracketPath splits "a][b]", the rest of a name after its first bracket, into a and b.
 func bracketPath(s string) []string {
 	s, ok := strings.CutSuffix(s, "]")
 	if !ok {

@@ -7,21 +7,24 @@ import (
 	"github.com/reportferry/reportferry/internal/emulator/reading"
 )
 
-// A Partner is one that reports know, too.
+// A Partner is a partner that reports have, too.
 type Partner struct{ Slug, ID, Name string }
 
 // partnerNames are the partners that settings may name, and how.
 type partnerNames struct {
-	names  []string       // the one name of each
-	place  map[string]int // of these, in lower case
-	called map[string]int // of all words for a partner that are no IDs, in lower case
+	names  []string       // the name under which each partner is kept
+	place  map[string]int // their indices, by these names in lower case
+	called map[string]int // indices by all words for a partner that are no IDs, in lower case
 	ids    map[string]int
 	read   reading.Set
 }
 
-// makePartners knows all, the partners of the channel setup by slug and by number, those of
-// reports, and more, which have one word for a name and an ID. Partners of the channel setup that
-// no report has get IDs that are made up.
+// makePartners returns the names of these partners:
+//   - all and dynamic_callbacks
+//   - those of the channel setup, by slug and by number; those that no report has get IDs that are
+//     made up
+//   - those of reports
+//   - further ones, which have one word for a name and an ID
 func makePartners(o Options) *partnerNames {
 	p := &partnerNames{place: map[string]int{}, called: map[string]int{}, ids: map[string]int{}, read: o.Readings}
 	p.learn("all") // everyPartner
@@ -49,6 +52,7 @@ func makePartners(o Options) *partnerNames {
 	return p
 }
 
+// hasID tells whether a partner has an ID.
 func (p *partnerNames) hasID(at int) bool {
 	for _, has := range p.ids {
 		if has == at {
@@ -58,7 +62,8 @@ func (p *partnerNames) hasID(at int) bool {
 	return false
 }
 
-// learn is the place of a partner's one name, which is made known if it wasn't.
+// learn returns the index of a partner by the name under which it is kept, and adds the name if it
+// is new.
 func (p *partnerNames) learn(name string) int {
 	word := strings.ToLower(name)
 	if i, known := p.place[word]; known {
@@ -69,7 +74,7 @@ func (p *partnerNames) learn(name string) int {
 	return len(p.names) - 1
 }
 
-// find is the place of the partner that settings speak of.
+// find returns the index of the partner that a setting names.
 func (p *partnerNames) find(said string) (at int, known bool) {
 	switch word := strings.ToLower(strings.TrimSpace(said)); {
 	case word == "all" || word == "dynamic_callbacks":
@@ -84,7 +89,7 @@ func (p *partnerNames) find(said string) (at int, known bool) {
 	return p.any(said)
 }
 
-// any is the place of a partner by name, by ID, or by both as "name (ID)".
+// any returns the index of a partner by name, by ID, or by both as "name (ID)".
 func (p *partnerNames) any(said string) (at int, known bool) {
 	word := strings.ToLower(strings.TrimSpace(said))
 	for _, words := range []map[string]int{p.place, p.called, p.ids} {

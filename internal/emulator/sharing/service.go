@@ -5,8 +5,8 @@
 //	request ── read ──┬── valid parts ── books (one state a device) and log (every arrival, in order)
 //	                  └── invalid parts ── 202 if something else is valid, else 400
 //
-// The books are what comes of the log: a kept file is replayed when it is opened. What holds for a
-// device is read with StateOf, what arrived with Arrivals.
+// The books can be rebuilt from the log: that of a kept file is replayed when the file is opened.
+// StateOf returns what a device shares, and Arrivals what arrived.
 package sharing
 
 import (
@@ -27,7 +27,7 @@ import (
 // Path is where devices' choices are posted.
 const Path = "/third_party_sharing"
 
-// request is the valid parts of a request.
+// request has the valid parts of a request.
 type request struct {
 	app           string // its token
 	idfa, gpsADID string // one may be missing
@@ -37,7 +37,7 @@ type request struct {
 	options       []option
 }
 
-// The 400 words that are counted by themselves.
+// The reasons for an answer of 400 that are counted by themselves.
 const (
 	nothingToDo = "Missing parameter: sharing, " + settingsName + " or " + optionsName
 	noValidPart = "No valid part"
@@ -47,11 +47,12 @@ const (
 
 // Options say whose settings are taken.
 type Options struct {
-	// Bearer tokens, and the app each is of, "" for any; an app with none isn't asked for one.
+	// Tokens maps bearer tokens to the app that each is for, "" for any. An app that has no token
+	// isn't asked for one.
 	Tokens   map[string]string
 	Channels []string  // the partners of the channel setup, in its order, which partner_1, partner_2... count
 	Reported []Partner // the partners that reports have
-	Partners []string  // partners besides
+	Partners []string  // further partners
 	HasApp   func(token string) (bool, error)
 	Readings reading.Set // how the service does what its document leaves open
 	Kept     bool        // an answer waits until its line is in the file
@@ -66,7 +67,7 @@ type Service struct {
 	apps  sync.Map // tokens that are known to be apps of the account
 }
 
-// New makes the endpoint with empty books.
+// New makes the endpoint, with no settings of any device.
 func New(db *store.DB, o Options) (*Service, error) {
 	if slices.Contains(o.Partners, "") {
 		return nil, errors.New("a sharing partner without a name")
@@ -82,25 +83,25 @@ func New(db *store.DB, o Options) (*Service, error) {
 	return s, nil
 }
 
-// Replay makes the books of what the log of a kept file comes to. It is called once, before the
-// first request.
+// Replay rebuilds the settings and the counts from the log of a kept file. It is called once,
+// before the first request.
 func (s *Service) Replay() error { return s.books.replay() }
 
 // Close waits until all that was taken is in the file, and returns what couldn't be written.
 func (s *Service) Close() error { return s.books.log.Settle() }
 
-// Summary sums up what arrived at /third_party_sharing. A kept file's earlier arrivals count, but
-// for those that were refused.
+// Summary sums up what arrived at /third_party_sharing. The earlier arrivals in a kept file count
+// too, except those that were refused.
 func (s *Service) Summary() Summary { return s.books.summary() }
 
-// StateOf is what holds for a device. idType is idfa or gps_adid; "" is the one that something was
-// said of, idfa first.
+// StateOf returns what a device shares. idType is idfa or gps_adid; "" stands for the one that
+// requests were about, idfa first.
 func (s *Service) StateOf(app, idType, device string) State {
 	return s.books.stateOf(app, idType, device)
 }
 
-// Arrivals hands out, in the order of taking, what was taken until now, as long as yield wants
-// more.
+// Arrivals calls yield for each request that was taken until now, in the order of taking, until
+// yield returns false.
 func (s *Service) Arrivals(yield func(Arrival) bool) error {
 	return s.books.arrivals(yield)
 }
@@ -110,13 +111,13 @@ func (s *Service) Reset() error { return s.books.reset() }
 
 // Serve answers POST /third_party_sharing.
 //
-// A request is read before all waiting, so that two of one device that are under way at a time are
-// noticed, and taken after it, so that they would change places.
+// A request is read before it waits, so that two requests about one device that are under way at a
+// time are noticed. It is taken after the wait, so that two such requests may overtake each other.
 func (s *Service) Serve(x *wire.Exchange, r *http.Request) {
 	req, bad, refused := s.read(r)
 	if x.Fault.Refuses() {
-		req = request{}         // of no device
-		s.books.answers.Fault() // before the client can look at the books
+		req = request{}         // it is about no device
+		s.books.answers.Fault() // before the client can ask for the counts
 	}
 	leave := s.books.enter(req)
 	defer leave()
@@ -174,7 +175,8 @@ func (s *Service) read(r *http.Request) (req request, bad issues, refused string
 	return got, bad, ""
 }
 
-// check looks at what no request may lack.
+// check returns why a request is refused, when something that every request must have is missing or
+// invalid.
 func (s *Service) check(p *params, h http.Header) (refused string) {
 	app, idfa, gpsADID := p.plain[paramApp], p.plain[paramIDFA], p.plain[paramGPSADID]
 	switch {
@@ -199,7 +201,7 @@ func (s *Service) check(p *params, h http.Header) (refused string) {
 	}
 }
 
-// hasApp tells apps of the account, and remembers them.
+// hasApp tells whether a token is that of an app of the account, and remembers it if so.
 func (s *Service) hasApp(token string) bool {
 	if _, known := s.apps.Load(token); known {
 		return true
@@ -214,7 +216,8 @@ func (s *Service) hasApp(token string) bool {
 	return known
 }
 
-// mayCall asks for a token when there is one of the app.
+// mayCall tells whether a request has a token for the app, or needs none because there is none for
+// the app.
 func (s *Service) mayCall(app string, h http.Header) bool {
 	sent, bearer := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
 	sent = strings.TrimSpace(sent)

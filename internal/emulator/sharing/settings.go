@@ -77,7 +77,7 @@ func (r *settingsReader) metric(partner int, name, metric, value string) {
 	}
 }
 
-// formObject reads {partnerName, key, value}. Values are booleans or their names.
+// formObject reads {partnerName, key, value}. A value is a boolean, or its name as a text.
 func (r *settingsReader) formObject(members []member) {
 	var f formObject
 	for _, m := range members {

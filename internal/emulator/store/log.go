@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Log keeps lines in their order, in a table of two columns: id and lines. A row of the table is
-// what one transaction wrote, because a row for each line would take longer than all the rest of
-// its way. What arrives while a transaction is under way shares the next one.
+// Log keeps lines in their order, in a table of two columns: id and lines. A row of the table has
+// the lines of one transaction, because writing a row for each line would take longer than all else
+// that is done for the line. Lines that arrive during a transaction share the next one.
 type Log struct {
 	store *DB
 	table string
 
 	mu      sync.Mutex
-	next    *Batch // what arrived since
+	next    *Batch // the lines to be written next; nil: none arrived
 	last    *Batch // the newest, written or not
 	writing bool
-	failed  error // what a batch failed with that nobody may have waited for
+	failed  error // the last error of a batch, for which nobody may have waited
 }
 
-// NewLog is the log in a table of the database: id INTEGER PRIMARY KEY, lines TEXT.
+// NewLog returns the log in a table of the database: id INTEGER PRIMARY KEY, lines TEXT.
 func NewLog(db *DB, table string) *Log { return &Log{store: db, table: table} }
 
 // Batch is one transaction's lines.
@@ -33,8 +33,8 @@ type Batch struct {
 	err   error
 }
 
-// Add hands over a line, without its end; the batch tells when it is in the file. Without a log
-// nothing is to be waited for.
+// Add hands over a line without its newline, and returns the batch that the line is written with. A
+// nil log drops the line and returns a nil batch.
 func (l *Log) Add(line []byte) *Batch {
 	if l == nil {
 		return nil
@@ -54,8 +54,8 @@ func (l *Log) Add(line []byte) *Batch {
 	return batch
 }
 
-// Wait returns once the batch's lines are in the file, or why they aren't. A nil batch is of no
-// log, and needs no waiting.
+// Wait waits until the batch's lines are in the file, and returns an error if they weren't written.
+// A nil batch comes from a nil log and needs no waiting.
 func (b *Batch) Wait() error {
 	if b == nil {
 		return nil
@@ -64,7 +64,8 @@ func (b *Batch) Wait() error {
 	return b.err
 }
 
-// gather is what a batch waits for company: a transaction costs as much as a dozen records.
+// gather is how long a batch waits for further lines: a transaction costs as much as a dozen
+// records.
 const gather = 500 * time.Microsecond
 
 // write writes batches until none is left.
@@ -87,12 +88,14 @@ func (l *Log) write() {
 	}
 }
 
+// writeLines writes lines as one row of a table.
 func (s *DB) writeLines(table string, lines []byte) error {
 	ctx := context.Background()
 	return s.Change(ctx, func(tx *sql.Tx) error { return Insert(ctx, tx, table, 2, []any{nil, string(lines)}) })
 }
 
-// Settle waits until all that was added is in the file, and says what wasn't written.
+// Settle waits until all lines that were added are in the file, and returns an error if some
+// weren't written.
 func (l *Log) Settle() error {
 	if l == nil {
 		return nil
@@ -118,7 +121,7 @@ func (l *Log) Erase() error {
 	})
 }
 
-// Lines hands out the lines in their order, without their ends.
+// Lines calls use with each line in their order, without its newline.
 func (l *Log) Lines(ctx context.Context, use func(line string) error) error {
 	return l.store.Query(ctx, "SELECT lines FROM "+l.table+" ORDER BY id", nil, func(rows *sql.Rows) error {
 		for rows.Next() {

@@ -2,12 +2,12 @@
 // file that is kept. Without it every part of the service would have to know how connections are
 // shared so that neither a report nor a fake clock waits for a writer.
 //
-//	DB.Change ── the writer's turn ── one transaction ──┐
+//	DB.Change ── the single writer ── one transaction ──┐
 //	                                                    ├── the file, in WAL mode
 //	DB.Query ─── one of 12 readers ── rows ─────────────┘
 //
-// A Log keeps lines in the order of their arrival, many of them a transaction; Wait of a batch
-// returns once they are in the file. What the tables mean is their owners' matter.
+// A Log keeps lines in the order of their arrival, and writes many of them in one transaction;
+// Batch.Wait returns once they are in the file. What the tables mean is up to their owners.
 package store
 
 import (
@@ -34,7 +34,7 @@ type DB struct {
 	db   *sql.DB
 	dir  string         // of a private file; "" when the file is kept
 	read chan *sql.Conn // idle connections of readers
-	edit chan *sql.Conn // holds one connection: the writer's turn. A channel, so that waiting stops no fake clock
+	edit chan *sql.Conn // holds the writer's one connection. A channel, so that waiting stops no fake clock
 }
 
 // Open opens the database of a file, which is made when it is missing, and lets setUp fill or check
@@ -129,8 +129,8 @@ func (s *DB) Close() error {
 	return errors.Join(errs...)
 }
 
-// Change runs do in a transaction of its own, which an error of do undoes: nobody else writes
-// meanwhile. What is to follow a commit is done before anybody else writes.
+// Change runs do in a transaction of its own, and rolls it back if do returns an error. Nobody else
+// writes meanwhile. The functions in committed run after the commit, before anybody else writes.
 func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error, committed ...func()) error {
 	conn := <-s.edit
 	defer func() { s.edit <- conn }()
@@ -138,7 +138,7 @@ func (s *DB) Change(ctx context.Context, do func(*sql.Tx) error, committed ...fu
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // of a do that panics too; after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // also when do panics; after a commit it does nothing
 	if err := do(tx); err != nil {
 		return err
 	}

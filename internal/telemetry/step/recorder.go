@@ -10,11 +10,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// A Recorder is where steps are recorded.
+// A Recorder records steps in traces and metrics.
 type Recorder struct {
 	tracer    trace.Tracer
 	reason    func(error) string
-	durations map[string]metric.Float64Histogram // by what they are the durations of
+	durations map[string]metric.Float64Histogram // by the names of steps, and by Request, Limiter and Convert
 	counters  map[string]metric.Int64Counter
 }
 
@@ -25,14 +25,14 @@ type Options struct {
 	Reason  func(error) string // the word for the kind of an error
 }
 
-// What has a duration without being a step.
+// The names of durations that aren't those of steps.
 const (
 	Request = "request" // one attempt, until its answer is read
 	Limiter = "limiter" // the wait of one attempt for the limiter
 	Convert = "convert" // an answer's rows into files, without the wait for them to arrive
 )
 
-// What is counted.
+// The names of what is counted.
 const (
 	Requests = "requests"
 	Retries  = "retries"
@@ -80,16 +80,17 @@ func New(o Options) (*Recorder, error) {
 	return r, errors.Join(errs...)
 }
 
+// key is the key of the scope in a context.
 type key struct{}
 
-// A scope says whose steps they are, and what records them.
+// A scope says which run and job the steps of a context belong to, and what records them.
 type scope struct {
-	*Recorder  // nil: nothing does
+	*Recorder  // nil: nothing records them
 	run, job   string
 	attributes metric.MeasurementOption
 }
 
-// scopeOf is the scope of a context in which something records.
+// scopeOf returns the scope of a context, or nil when nothing records its steps.
 func scopeOf(ctx context.Context) *scope {
 	if in, _ := ctx.Value(key{}).(*scope); in != nil && in.Recorder != nil {
 		return in
@@ -97,7 +98,7 @@ func scopeOf(ctx context.Context) *scope {
 	return nil
 }
 
-// scoped gives a context whose scope is changed.
+// scoped returns a context with a changed copy of the scope.
 func scoped(ctx context.Context, change func(*scope)) context.Context {
 	in := scope{attributes: metric.WithAttributes()}
 	if outer, _ := ctx.Value(key{}).(*scope); outer != nil {
@@ -107,7 +108,7 @@ func scoped(ctx context.Context, change func(*scope)) context.Context {
 	return context.WithValue(ctx, key{}, &in)
 }
 
-// In gives a context whose steps r records. Of a nil recorder it is ctx.
+// In returns a context whose steps r records, or ctx itself when r is nil.
 func (r *Recorder) In(ctx context.Context) context.Context {
 	if r == nil {
 		return ctx
@@ -115,20 +116,20 @@ func (r *Recorder) In(ctx context.Context) context.Context {
 	return scoped(ctx, func(in *scope) { in.Recorder = r })
 }
 
-// OfRun gives a context whose steps are a run's.
+// OfRun returns a context whose steps belong to a run.
 func OfRun(ctx context.Context, id string) context.Context {
 	return scoped(ctx, func(in *scope) { in.run = id })
 }
 
-// OfJob gives a context whose steps and numbers are a job's.
+// OfJob returns a context whose steps and numbers belong to a job.
 func OfJob(ctx context.Context, name string) context.Context {
 	return scoped(ctx, func(in *scope) {
 		in.job, in.attributes = name, metric.WithAttributes(attribute.String("job.name", name))
 	})
 }
 
-// Of tells whose steps they are: the ID of a run, and the name of a job. Either is empty outside of
-// one.
+// Of returns the ID of the run and the name of the job that the steps of a context belong to.
+// Either is empty outside of one.
 func Of(ctx context.Context) (run, job string) {
 	if in, _ := ctx.Value(key{}).(*scope); in != nil {
 		return in.run, in.job
@@ -139,15 +140,15 @@ func Of(ctx context.Context) (run, job string) {
 // Recorded tells whether anything is recorded.
 func Recorded(ctx context.Context) bool { return scopeOf(ctx) != nil }
 
-// Took records a duration of what is no step. It has no name of a job, because a histogram is 19
-// series of each, and a scrape of a thousand jobs must be short; the unit's duration has it.
+// Took records a duration that isn't a step's. It has no name of a job, because a histogram has 19
+// series for each, and a scrape of a thousand jobs must be short; the unit's duration has the name.
 func Took(ctx context.Context, what string, d time.Duration, about ...attribute.KeyValue) {
 	if in := scopeOf(ctx); in != nil {
 		in.durations[what].Record(ctx, d.Seconds(), metric.WithAttributes(about...))
 	}
 }
 
-// Count adds to what is counted.
+// Count adds n to a counter.
 func Count(ctx context.Context, what string, n int64, about ...attribute.KeyValue) {
 	if in := scopeOf(ctx); in != nil && n > 0 {
 		in.counters[what].Add(ctx, n, in.attributes, metric.WithAttributes(about...))

@@ -63,7 +63,7 @@ func BeginRequest(ctx context.Context, method string, about ...attribute.KeyValu
 	return ctx, Step{span: span, in: in, began: time.Now()}
 }
 
-// Set says more about a step.
+// Set adds attributes to a step.
 func (s Step) Set(about ...attribute.KeyValue) {
 	if s.span != nil {
 		s.span.SetAttributes(about...)
@@ -97,7 +97,7 @@ func (s Step) EndAt(at time.Time, err error) {
 	switch duration := s.in.durations[s.name]; {
 	case s.name == Unit:
 		duration.Record(context.Background(), at.Sub(s.began).Seconds(), s.in.attributes)
-	case duration != nil: // other steps have a span alone
+	case duration != nil: // other steps have only a span
 		duration.Record(context.Background(), at.Sub(s.began).Seconds())
 	}
 	s.span.End(trace.WithTimestamp(at))

@@ -7,14 +7,14 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// again reads the rows of a rejects file that was corrected, as if they stood in the file that they
-// came from. nil reads those of any other file.
+// An again reads the rows of a corrected rejects file as if they stood in the file that they came
+// from. A nil again returns the rows of any other file unchanged.
 type again struct {
 	width int   // columns of the rejects file
-	keep  []int // those that the first file had
+	keep  []int // indexes of those columns that the original file had
 }
 
-// readAgain tells by its names whether a file is one of rejects.
+// readAgain returns an again if the names in a header are those of a rejects file, or else nil.
 func readAgain(header []string) *again {
 	a := &again{width: len(header)}
 	for i, name := range header {
@@ -30,8 +30,8 @@ func readAgain(header []string) *again {
 	return a
 }
 
-// cells takes what was added out of a row. A row that has too few cells or too many stays as it is,
-// and isn't right.
+// cells removes from a row the columns that the rejects file added. A row with too few or too many
+// cells is returned unchanged, and right is false.
 func (a *again) cells(row []string) (cells []string, right bool) {
 	if a == nil {
 		return row, true
@@ -46,22 +46,23 @@ func (a *again) cells(row []string) (cells []string, right bool) {
 	return cells, true
 }
 
-// ofLines tells whether the first file was one of JSON Lines: each cell of its only column is one.
+// ofLines reports whether the original file was a JSON file. The rejects file then has one column
+// whose cells are its lines.
 func (a *again) ofLines(columns []string) bool { return a != nil && slices.Equal(columns, lineColumn) }
 
-// lineColumn is how the rejects file calls the lines of a JSON file.
+// lineColumn is the name of the column for the lines of a JSON file in a rejects file.
 var lineColumn = []string{"line"}
 
-// Instead is what a person writes in the place of what isn't right, for the rejects file. right
-// says of each field what may stand there, and of a row as a whole by the reason why it was
-// refused.
+// Instead returns what a person should write in place of what is wrong, for the rejects file. right
+// holds, by field, what may stand there, and for whole rows the advice by the reason of the
+// refusal.
 func Instead(r outbox.Rejection, right map[string]string) string {
 	switch {
 	case strings.HasSuffix(r.Reason, "it may have been taken then"):
 		return "nothing, if the service turns out to have it"
 	case strings.HasPrefix(r.Reason, "the service took a part"):
 		return "what the service's words name; the rest of the row has arrived, and may be sent again"
-	case strings.HasPrefix(r.Reason, "the service "): // so begin the words of its answers
+	case strings.HasPrefix(r.Reason, "the service "): // answers of the service are quoted with this beginning
 		return "what the service's words ask for; as it stands, the row would be refused again"
 	case right[r.Reason] != "":
 		return right[r.Reason]

@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	// largestPage in bytes, before and after compression. Writers aim at 1 MiB; dictionaries and
-	// some writers have more.
+	// largestPage limits a page's bytes, before and after compression. Writers aim at 1 MiB;
+	// dictionaries, and pages of some writers, are larger.
 	largestPage = 32 << 20
-	// mostValues of a page: the library keeps five bytes for each, also when the file has them in
-	// three for all.
+	// mostValues limits the values of a page, because the library needs five bytes for each, even
+	// where the file has all of them in three bytes.
 	mostValues = 4 << 20
-	// largestHeader of a page: a few dozen bytes, and the smallest and largest value.
+	// largestHeader limits a page's header: a few dozen bytes, and the smallest and largest value.
 	largestHeader = 64 << 10
 )
 
-// checkPages reads the headers of a column's pages, and decompresses the pages without keeping
-// anything. The library trusts those headers, and would take as much memory as they ask for.
+// checkPages checks the headers of a column's pages, and decompresses the pages without keeping
+// anything. It is needed because the library trusts those headers, and would allocate as much
+// memory as they say.
 func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 	start := m.DataPageOffset
 	if d := m.DictionaryPageOffset; d != 0 {
@@ -36,7 +37,7 @@ func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 		return errors.New("has a column that lies outside the file")
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(file, start, m.TotalCompressedSize), largestHeader)
-	at, seen := start, false // the library reads the dictionary, and then from the first data page on
+	at, seen := start, false // the library jumps from the dictionary to the first data page
 	for {
 		seen = seen || at == m.DataPageOffset
 		peek, err := in.Peek(largestHeader)
@@ -62,7 +63,7 @@ func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 		if err := checkPage(&h); err != nil {
 			return err
 		}
-		_, _ = in.Discard(r.BytesRead()) // it has just been seen
+		_, _ = in.Discard(r.BytesRead()) // Peek has returned these bytes already
 		body := io.LimitReader(in, int64(h.CompressedPageSize))
 		if err := checkBody(body, &h, m.Codec); err != nil {
 			return err
@@ -74,6 +75,7 @@ func checkPages(file io.ReaderAt, size int64, m *format.ColumnMetaData) error {
 	}
 }
 
+// checkPage checks the sizes in a page's header.
 func checkPage(h *format.PageHeader) error {
 	count := max(h.DataPageHeader.V.NumValues, h.DictionaryPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues)
 	switch {
@@ -90,7 +92,7 @@ func checkPage(h *format.PageHeader) error {
 // checkBody checks that a page decompresses to no more than its header says.
 func checkBody(body io.Reader, h *format.PageHeader, codec format.CompressionCodec) error {
 	want := int64(h.UncompressedPageSize)
-	if v2 := h.DataPageHeaderV2; v2.Valid { // its levels come first, and aren't compressed
+	if v2 := h.DataPageHeaderV2; v2.Valid { // the levels come first, and aren't compressed
 		levels := int64(v2.V.DefinitionLevelsByteLength) + int64(v2.V.RepetitionLevelsByteLength)
 		if levels < 0 || levels > want {
 			return errors.New("has a page of negative size")
@@ -113,13 +115,14 @@ func checkBody(body io.Reader, h *format.PageHeader, codec format.CompressionCod
 	return nil
 }
 
-// expandedSize is how much comes out of a page, or at least that it is more than limit.
+// expandedSize returns the size of a page after decompression, or, if that is more than limit, any
+// number above limit. For an uncompressed page it returns 0.
 func expandedSize(body io.Reader, codec format.CompressionCodec, limit int64) (int64, error) {
 	var inner io.Reader
 	switch codec {
 	case format.Uncompressed:
 		return 0, nil
-	case format.Snappy: // begins with its size (github.com/google/snappy/blob/main/format_description.txt)
+	case format.Snappy: // the data begin with their size (github.com/google/snappy/blob/main/format_description.txt)
 		data, err := io.ReadAll(io.LimitReader(body, binary.MaxVarintLen64))
 		if err != nil {
 			return 0, err
@@ -154,11 +157,11 @@ func expandedSize(body io.Reader, codec format.CompressionCodec, limit int64) (i
 
 const (
 	largestFooter = 16 << 20
-	mostElements  = 300_000 // of the lists in a footer: a thousand row groups of twenty columns have 120,000
+	mostElements  = 300_000 // limit for the lists in a footer: a thousand row groups of twenty columns have 120,000
 )
 
-// checkFooter checks that the lists in a footer are as long as they say, because the library makes
-// room for them before it reads them.
+// checkFooter checks that the lists in a footer are as long as they say, because the library
+// allocates memory for them before it reads them.
 func checkFooter(file io.ReaderAt, size int64) error {
 	var tail [8]byte
 	if size < int64(len(tail))+4 {
@@ -188,15 +191,15 @@ func checkFooter(file io.ReaderAt, size int64) error {
 	return nil
 }
 
-// A walk skips over a value in Thrift's compact protocol, and keeps nothing of it
+// A walk skips values in Thrift's compact protocol, without keeping them
 // (github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
 type walk struct {
 	data     []byte
 	elements int
-	bad      bool // cut, nested too deeply, or with too many elements
+	bad      bool // the data are cut, nested too deeply, or have too many elements
 }
 
-// Types of the compact protocol.
+// These are the types of the compact protocol.
 const (
 	thriftStop = iota
 	thriftTrue
@@ -241,6 +244,7 @@ func (w *walk) varint() uint64 {
 	return n
 }
 
+// structure skips the fields of a struct.
 func (w *walk) structure(depth int) {
 	for !w.bad {
 		head := w.byte()
@@ -249,14 +253,15 @@ func (w *walk) structure(depth int) {
 			return
 		}
 		if head>>4 == 0 {
-			w.varint() // the field's number, which mostly is in head
+			w.varint() // the field's number, which usually is in head
 		}
-		if kind > thriftFalse { // the two are values already
+		if kind > thriftFalse { // true and false have no other value
 			w.value(kind, depth+1)
 		}
 	}
 }
 
+// value skips one value of a type.
 func (w *walk) value(kind byte, depth int) {
 	if depth > 32 {
 		w.bad = true
@@ -292,6 +297,7 @@ func (w *walk) value(kind byte, depth int) {
 	}
 }
 
+// repeat skips n elements, each with one value of every kind.
 func (w *walk) repeat(n uint64, depth int, kinds ...byte) {
 	if n > mostElements || w.elements+int(n) > mostElements {
 		w.bad = true

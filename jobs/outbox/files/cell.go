@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// A cell of a sheet, as it is stored and not as it is displayed.
+// A cell is a cell of a sheet, as it is stored and not as it is displayed.
 type cell struct {
 	kind  kind
 	style style
-	text  string // of a number, its digits
+	text  string // for a number, its digits
 }
 
 // A kind is what a cell holds.
@@ -22,21 +22,22 @@ type kind int
 const (
 	ofText kind = iota
 	ofNumber
-	ofISO     // a time as text, whatever form the file's other times have
-	ofFault   // such as #N/A
+	ofISO     // a time as ISO 8601 text
+	ofFault   // an error of the spreadsheet, such as #N/A
 	ofNothing // a formula whose value isn't stored
 )
 
-// A style is how a number is displayed, as far as it says what the number is.
+// A style says what a number means, as far as its display format shows it.
 type style int
 
 const (
 	general style = iota
 	dated         // the number counts days
-	padded        // it may be shown with digits that it doesn't have
+	padded        // it may be shown with digits that aren't stored
 )
 
-// cell makes a cell of what the sheet says.
+// cell returns the cell for what the sheet says: the cell's type, the index of its style, its value
+// if it has one, and whether it has a formula.
 func (b *workbook) cell(kind, look, value string, has, formula bool) (cell, error) {
 	var c cell
 	if i, ok := index(look); ok && i < len(b.styles) {
@@ -68,8 +69,8 @@ func (b *workbook) cell(kind, look, value string, has, formula bool) (cell, erro
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		return c, errors.New("a cell that should be a number isn't one")
 	}
-	// A spreadsheet keeps fifteen digits; what is stored beyond them is the noise of a binary
-	// fraction.
+	// A spreadsheet keeps fifteen digits; what is stored beyond them is a rounding error of the
+	// binary fraction.
 	if n, err = strconv.ParseFloat(strconv.FormatFloat(n, 'e', 14, 64), 64); err != nil {
 		return c, errors.New("a cell that should be a number isn't one")
 	}
@@ -77,7 +78,7 @@ func (b *workbook) cell(kind, look, value string, has, formula bool) (cell, erro
 	return c, nil
 }
 
-// plain is the text of a cell for a person.
+// plain returns the text of a cell for people.
 func (c cell) plain(b *workbook) string {
 	if c.kind == ofNumber && c.style == dated {
 		if at, ok := b.day(c.text, time.UTC); ok {
@@ -87,7 +88,7 @@ func (c cell) plain(b *workbook) string {
 	return c.text
 }
 
-// value gives what a field has in a cell, or the reason why that isn't taken.
+// value returns the field's value from a cell, or the reason why it isn't accepted.
 func (r *sheetRows) value(f Field, c cell) (string, *Refusal) {
 	switch c.kind {
 	case ofFault:
@@ -119,14 +120,15 @@ func (r *sheetRows) value(f Field, c cell) (string, *Refusal) {
 	return c.text, nil
 }
 
-// day is the moment of a number that counts days: a spreadsheet's are without a zone.
+// day returns the time for a number that counts days. A spreadsheet's times have no zone, so it is
+// taken in zone.
 func (b *workbook) day(digits string, zone *time.Location) (time.Time, bool) {
 	n, err := strconv.ParseFloat(digits, 64)
 	first := time.Date(1899, 12, 30, 0, 0, 0, 0, zone)
 	if b.since04 {
 		first = time.Date(1904, 1, 1, 0, 0, 0, 0, zone)
 	}
-	if err != nil || n < 61 || n >= 2958466 { // Excel takes 1900 for a leap year, and ends with 9999
+	if err != nil || n < 61 || n >= 2958466 { // Excel treats 1900 as a leap year, and its days end with the year 9999
 		return time.Time{}, false
 	}
 	whole := math.Floor(n)
@@ -134,7 +136,7 @@ func (b *workbook) day(digits string, zone *time.Location) (time.Time, bool) {
 	return time.Date(first.Year(), first.Month(), first.Day()+int(whole), 0, 0, 0, ms*int(time.Millisecond), zone), true
 }
 
-// readStyles reads which styles display a number as a date, or with digits of their own.
+// readStyles reads which styles display a number as a date, or with a format that may add digits.
 func (b *workbook) readStyles(part string) error {
 	if part == "" {
 		return nil
@@ -160,7 +162,7 @@ func (b *workbook) readStyles(part string) error {
 	})
 }
 
-// styleOf tells what a number is by its format (ECMA-376, 18.8.30).
+// styleOf returns what the format of a number says about it (ECMA-376, 18.8.30).
 func styleOf(id, form string) style {
 	if form == "" {
 		n, _ := index(id)
@@ -172,14 +174,14 @@ func styleOf(id, form string) style {
 		}
 		return padded
 	}
-	var bare strings.Builder // without texts in quotes, in brackets, and behind a backslash
+	var bare strings.Builder // the format without quoted texts, brackets and escaped characters
 	for i := 0; i < len(form); i++ {
 		switch c := form[i]; c {
 		case '"', '[':
 			end := strings.IndexByte(form[i+1:], map[byte]byte{'"': '"', '[': ']'}[c])
 			if inside := form[i+1:][:max(end, 0)]; c == '[' && inside != "" &&
 				strings.Trim(strings.ToLower(inside), "hms") == "" {
-				return dated // hours beyond 24
+				return dated // a duration, such as [h]:mm
 			}
 			i += max(end, 0) + 1
 		case '\\', '_', '*':

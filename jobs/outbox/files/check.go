@@ -7,15 +7,15 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// A Checked is what a push would do up to the sending, and what the file was taken for.
+// A Checked is what a push would do before sending, and how the file was understood.
 type Checked struct {
 	outbox.Report
 	Read  Understanding
 	First [][]Shown // the first records as they would be sent
-	// By what would become of the rows, and by the key of the push's tally; of those whose amounts
-	// are known.
+	// Sums by what would happen to the rows, and then by the key of the push's tally. They include
+	// only records whose amounts are known.
 	Totals   map[outbox.Disposition]map[string]*Total
-	Beyond   int64     // records whose key came when there were too many of them
+	Beyond   int64     // records left out of Totals, because there were too many different keys before
 	Problems []Problem // why rows would be refused
 }
 
@@ -28,13 +28,13 @@ type Total struct {
 // A Shown is a field of a record, for people.
 type Shown struct{ Field, Value string }
 
-// mostShown are how many records a check shows.
+// mostShown is how many records a check shows.
 const mostShown = 3
 
-// mostTotals bounds the memory of a file with a day, a currency or a tag of its own in each row.
+// mostTotals limits the memory for a file that has another day, currency or tag in each row.
 const mostTotals = 10_000
 
-// Check does what a push would do up to the sending, and writes nothing.
+// Check does what a push would do before sending, and writes nothing.
 func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f *File[V]) (Checked, error) {
 	c := Checked{Totals: map[outbox.Disposition]map[string]*Total{}}
 	p := &problems{seen: map[Refusal]*Problem{}}
@@ -53,7 +53,7 @@ func Check[V any](ctx context.Context, o *outbox.Outbox, push outbox.Task[V], f 
 		}
 		key, amount := push.Tally(r.Value)
 		if key == "" {
-			return // what a row would cost isn't known
+			return // the amount isn't known
 		}
 		if c.Totals[disposition] == nil {
 			c.Totals[disposition] = map[string]*Total{}
@@ -81,10 +81,10 @@ type Problem struct {
 	Refusal
 	Rows  int64
 	First int64 // the first such row
-	Sent  bool  // a warning: the rows are sent all the same
+	Sent  bool  // it is only a warning, and the rows are sent
 }
 
-// problems counts the reasons of one reading.
+// problems counts the reasons during one reading.
 type problems struct {
 	seen  map[Refusal]*Problem
 	order []*Problem
@@ -97,7 +97,8 @@ func (p *problems) list() (all []Problem) {
 	return all
 }
 
-// mostProblems are told apart; the reason of a row may have numbers of its own in it.
+// mostProblems is how many reasons are counted separately. A row's reason may contain numbers of
+// its own, so there may be as many as rows.
 const mostProblems = 1000
 
 func (p *problems) count(r Refusal, row int64) {

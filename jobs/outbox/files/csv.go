@@ -11,25 +11,25 @@ import (
 	"unicode/utf8"
 )
 
-// mostColumns of a file.
+// mostColumns limits the columns of a file.
 const mostColumns = 1000
 
-// csvRows are those of a CSV file (RFC 4180) with names in its first row, or below lines of titles.
-// Lines end in LF or CRLF, also in one file; blank ones don't count.
+// csvRows reads the rows of a CSV file (RFC 4180). The names of its columns are in the first row,
+// or below lines of titles. Lines end in LF or CRLF, even mixed; blank lines don't count.
 type csvRows struct {
 	in      *bounded
 	csv     *csv.Reader
 	read    Understanding
 	mapping Mapping
 	speller speller
-	foreign string // why a text that isn't UTF-8 isn't taken, once there was one
-	above   int    // lines of titles over the names
+	foreign string // the refusal for texts that aren't UTF-8, once one was found
+	above   int    // lines of titles above the names
 	columns []string
-	at      []int // columns of the fields
+	at      []int // by field: the index of its column; -1: none
 	last    []string
-	again   *again    // nil: it isn't a file of rejects
-	lines   *jsonRows // of rejects that were lines of JSON
-	count   int64     // of rows, without that of names
+	again   *again    // nil: it isn't a rejects file
+	lines   *jsonRows // reads rejects that were lines of JSON
+	count   int64     // rows so far, without that of the names
 }
 
 func newCSVRows(in *bufio.Reader, m Mapping, s speller, encoding string) (*csvRows, error) {
@@ -44,7 +44,7 @@ func newCSVRows(in *bufio.Reader, m Mapping, s speller, encoding string) (*csvRo
 	if err != nil {
 		return nil, err
 	}
-	_, _ = in.Discard(found.skip) // it has just been seen
+	_, _ = in.Discard(found.skip) // Peek has returned these bytes already
 	b := &bounded{r: in, left: longestRow}
 	r := &csvRows{in: b, csv: csv.NewReader(b), mapping: m, speller: s, above: found.lines,
 		read: Understanding{Kind: "CSV", Encoding: encoding, Separator: found.separator}}
@@ -116,14 +116,14 @@ func (r *csvRows) next(values []string) error {
 	return nil
 }
 
-// line is where in the file the last row begins.
+// line returns the line of the file on which the last row begins.
 func (r *csvRows) line() int {
 	line, _ := r.csv.FieldPos(0)
 	return r.above + line
 }
 
-// undecoded refuses a row for a field that isn't UTF-8. All such rows of a file have one reason,
-// with the place of the first.
+// undecoded refuses a row because a field isn't UTF-8. All such rows of a file get the same reason,
+// which has the place of the first.
 func (r *csvRows) undecoded(field int) error {
 	if r.foreign == "" {
 		r.foreign = notUTF8(r.line(), r.in.text(r.csv.InputOffset()))
@@ -131,8 +131,8 @@ func (r *csvRows) undecoded(field int) error {
 	return &Refusal{r.mapping.Fields[field].Name, r.foreign}
 }
 
-// broken says what is wrong with a row that can't be cut into cells. When that can only be this
-// row, it is refused.
+// broken returns the error for a row that can't be split into cells. If certainly only this row is
+// affected, that is a Refusal.
 func (r *csvRows) broken(err error) error {
 	var p *csv.ParseError
 	switch {
@@ -144,12 +144,12 @@ func (r *csvRows) broken(err error) error {
 		return fmt.Errorf("row %d: a quote opens on line %d and isn't closed rightly; the rows after it can't be "+
 			"told apart", r.count, r.above+p.StartLine)
 	}
-	r.last = []string{r.in.text(r.csv.InputOffset())} // as it stands there: it can't be cut
+	r.last = []string{r.in.text(r.csv.InputOffset())} // the whole row as it is, because it can't be split
 	return &Refusal{Reason: fmt.Sprintf("line %d has a quote in the wrong place", r.above+p.Line)}
 }
 
-// uneven refuses a row of too few or too many cells. Over several lines it may have swallowed other
-// rows.
+// uneven refuses a row with too few or too many cells. If the row spans several lines, it stops the
+// file, because the row may have swallowed others.
 func (r *csvRows) uneven(row []string) error {
 	names := len(r.columns)
 	if r.again != nil {
@@ -174,18 +174,18 @@ func isParseError(err error) bool {
 	return errors.As(err, &p)
 }
 
-// bounded gives at most left bytes, so that encoding/csv, which has no bound, doesn't keep a row
-// without an end. It remembers what it gave since the row began, because encoding/csv doesn't tell
-// what it can't cut into cells.
+// bounded returns at most left bytes, so that encoding/csv, which has no limit, doesn't keep an
+// endless row in memory. It remembers what it has returned since the row began, because
+// encoding/csv doesn't return a row that it can't split.
 type bounded struct {
 	r    io.Reader
 	left int
 	over bool
 
-	plain bool // nothing is remembered
+	plain bool // if set, nothing is remembered
 
 	row  int64  // where the row begins
-	kept []byte // from at on
+	kept []byte // the bytes from offset at on
 	at   int64
 }
 
@@ -203,7 +203,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// text is the row up to its end, without blank lines before and the line end behind.
+// text returns the row up to the offset end, without blank lines before it and the line end after
+// it.
 func (b *bounded) text(end int64) string {
 	return strings.Trim(string(b.kept[b.row-b.at:end-b.at]), "\r\n")
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// Encodings by their names in a config.
+// These are the names of encodings in a config.
 const (
 	utf8Name        = "utf-8"
 	utf16leName     = "utf-16le"
@@ -22,12 +22,12 @@ const (
 	windows1252Name = "windows-1252"
 )
 
-// marks begin a file that says its encoding itself.
+// marks are the byte order marks, with which a file says its encoding itself.
 var marks = []struct{ mark, name string }{{"\ufeff", utf8Name}, {"\xff\xfe", utf16leName}, {"\xfe\xff", utf16beName}}
 
-// decode gives a text file as UTF-8, and the encoding that it was in. A mark that says otherwise
-// than the declaration is an error; so are bytes that the encoding doesn't have, but for UTF-8,
-// where only the rows count that have them in a field.
+// decode returns a text file converted to UTF-8, and the encoding that it had. It is an error if
+// the mark contradicts the declared encoding, or if bytes mean nothing in the encoding. In UTF-8
+// such bytes are no error here: only rows that have them in a field are refused, later.
 func decode(in *bufio.Reader, declared string) (*bufio.Reader, string, error) {
 	name := declared
 	head, err := in.Peek(len("\ufeff"))
@@ -38,13 +38,13 @@ func decode(in *bufio.Reader, declared string) (*bufio.Reader, string, error) {
 		if !bytes.HasPrefix(head, []byte(m.mark)) {
 			continue
 		}
-		// What a rejects file says of itself counts, too.
+		// A rejects file is UTF-8 with a mark, whatever the job declares; that mark counts.
 		if declared != "" && declared != m.name && m.name != utf8Name {
 			return nil, "", fmt.Errorf("begins with the mark of %s, and the job's format says encoding: %s", m.name,
 				declared)
 		}
 		name = m.name
-		_, _ = in.Discard(len(m.mark)) // it has just been seen
+		_, _ = in.Discard(len(m.mark)) // Peek has returned these bytes already
 		break
 	}
 	p := place{line: 1}
@@ -58,7 +58,8 @@ func decode(in *bufio.Reader, declared string) (*bufio.Reader, string, error) {
 	return in, utf8Name, nil
 }
 
-// A place is where in a text the next character is. Columns are counted in characters, from 1.
+// A place is the position of the next character in a text. Columns are counted in characters;
+// String counts from 1.
 type place struct{ line, column int }
 
 func (p *place) next(r rune) {
@@ -69,7 +70,7 @@ func (p *place) next(r rune) {
 
 func (p place) String() string { return fmt.Sprintf("line %d, column %d", p.line, p.column+1) }
 
-// fromUTF16 reads UTF-16 as UTF-8.
+// fromUTF16 converts UTF-16 to UTF-8.
 type fromUTF16 struct {
 	in    *bufio.Reader
 	big   bool
@@ -78,6 +79,7 @@ type fromUTF16 struct {
 	err   error
 }
 
+// unit returns the next 16 bits.
 func (f *fromUTF16) unit() (rune, error) {
 	a, err := f.in.ReadByte()
 	if err != nil {
@@ -117,8 +119,8 @@ func (f *fromUTF16) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fromWindows reads Windows-1252 as UTF-8, line by line: a line whose letters beyond ASCII are all
-// UTF-8 shows that the declaration is wrong.
+// fromWindows converts Windows-1252 to UTF-8, line by line. A line with letters beyond ASCII that
+// is valid UTF-8 shows that the declared encoding is wrong.
 type fromWindows struct {
 	in    *bufio.Reader
 	place place
@@ -146,6 +148,7 @@ func (f *fromWindows) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// decode converts one line.
 func (f *fromWindows) decode(line []byte) error {
 	f.room = f.room[:0]
 	beyond := bytes.IndexFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })
@@ -165,11 +168,11 @@ func (f *fromWindows) decode(line []byte) error {
 	return nil
 }
 
-// inWindows tells whether Windows-1252 has a character for a byte.
+// inWindows reports whether Windows-1252 has a character for a byte.
 func inWindows(b byte) bool { return strings.IndexByte("\x81\x8d\x8f\x90\x9d", b) < 0 }
 
-// notUTF8 says where a text stops being UTF-8, and what it may be instead. Nothing of the text is
-// in it.
+// notUTF8 returns a reason that says where a text stops being UTF-8, and what encoding it may have
+// instead. The reason contains nothing of the text.
 func notUTF8(line int, text string) string {
 	at := place{line: line}
 	for i, r := range text {
@@ -189,9 +192,9 @@ func notUTF8(line int, text string) string {
 	return reason + "; if the file is Windows-1252, say so by format: {encoding: windows-1252}"
 }
 
-// inUTF8 gives the cells of a row in UTF-8, whatever the file is in. A text that isn't UTF-8, and
-// that nobody has declared, is most likely Windows-1252; a byte that stands for nothing in it
-// becomes U+FFFD, which no field takes.
+// inUTF8 returns the cells of a row in UTF-8, whatever the file's encoding is. A text that isn't
+// UTF-8, without a declared encoding, is most likely Windows-1252; a byte that means nothing there
+// becomes U+FFFD, which no field accepts.
 func inUTF8(cells []string) []string {
 	cells = slices.Clone(cells)
 	for i, cell := range cells {

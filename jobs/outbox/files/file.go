@@ -13,15 +13,15 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// A Path is where one file is, and how it is called in every run.
+// A Path is the location of a file, and its name in every run.
 type Path struct {
-	Name   string // in the ledger, in logs, and before RejectsSuffix
+	Name   string // used in the ledger, in logs, and before RejectsSuffix
 	Bucket *blob.Bucket
 	Key    string
 }
 
-// Stat pins the file by what its store knows: an ETag where there is one, and size and time in any
-// case.
+// Stat identifies the file's content by what its store knows: its size and time, and an ETag if
+// there is one.
 func (p Path) Stat(ctx context.Context) (outbox.Stat, error) {
 	a, err := p.Bucket.Attributes(ctx, p.Key)
 	if err != nil {
@@ -31,28 +31,28 @@ func (p Path) Stat(ctx context.Context) (outbox.Stat, error) {
 	return outbox.Stat{Version: version, Modified: a.ModTime, Size: a.Size}, nil
 }
 
-// A File is one that the outbox reads, twice.
+// A File is a file that the outbox reads. A push reads it twice.
 type File[V any] struct {
 	Path
 	Mapping Mapping
-	Spool   string // folder of a Parquet file's copy
+	Spool   string // folder for the copy of a Parquet or XLSX file
 
-	// Record makes a record of the values of a row: ID, Content and Value, or a Refusal, with as
-	// much of the Value as is right.
+	// Record fills a record from the values of a row: ID, Content and Value, or else a Refusal,
+	// together with as much of the Value as is right.
 	Record func(values []string, o *outbox.Record[V])
 
-	// Show gives the fields of a record as they would be sent, for people: what identifies somebody
-	// is hidden. nil: none is shown.
+	// Show returns the fields of a record as they would be sent, for people; what identifies
+	// somebody is hidden. If it is nil, no record is shown.
 	Show func(V) []Shown
 
 	names []string
 	read  Understanding
 }
 
-// Header names the original cells.
+// Header returns the names of the original cells.
 func (f *File[V]) Header() []string { return f.names }
 
-// Read reads the file once.
+// Read reads the file once and calls each for every record.
 func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Record[V]) error) (err error) {
 	in, err := f.Bucket.NewReader(ctx, f.Key, nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 			o = outbox.Record[V]{Row: l.Row}
 			if o.Skipped = l.Skipped; o.Skipped != "" {
 				f.Record(l.Values, &o)
-				o = outbox.Record[V]{Row: l.Row, Skipped: l.Skipped, Value: o.Value} // for a sum of what is skipped
+				o = outbox.Record[V]{Row: l.Row, Skipped: l.Skipped, Value: o.Value} // the Value is for summing up
 				stopped = each(&o)
 				return stopped
 			}
@@ -88,15 +88,15 @@ func (f *File[V]) Read(ctx context.Context, sending bool, each func(*outbox.Reco
 	return source.blame(err)
 }
 
-// watched notes whether a store failed to give a file, so that this isn't taken for a fault of the
-// file.
+// watched notes whether the store failed to deliver a file, so that this isn't taken for a fault of
+// the file.
 type watched struct {
 	io.Reader
 	failed bool
 }
 
-// blame makes an error of a reading one of the file, unless it is one of its store, or of the disk
-// that a copy is on.
+// blame marks an error of reading as a fault of the file, unless the store failed, or the disk that
+// the copy is on.
 func (w *watched) blame(err error) error {
 	if path := (*fs.PathError)(nil); err == nil || w.failed || errors.As(err, &path) {
 		return err

@@ -9,37 +9,37 @@ import (
 	"github.com/reportferry/reportferry/internal/dateform"
 )
 
-// A Format is how a file is written, where it doesn't say it itself. The zero Format is what most
-// programs write.
+// A Format says how a file is written, as far as the file doesn't say so itself. The zero Format
+// fits what most programs write.
 type Format struct {
 	Encoding  string // utf-8, utf-16le, utf-16be or windows-1252; empty: UTF-8, or UTF-16 when its mark says so
-	Separator rune   // of a CSV file's cells: comma, semicolon or tab; 0: whichever the row of names has most often
-	Decimal   rune   // of numbers that are text; 0: a point, and why a comma is refused is said
-	// Between groups of three digits of such numbers: a comma, a point, a blank or an apostrophe;
-	// 0: there is none.
+	Separator rune   // of a CSV file's cells: comma, semicolon or tab; 0: the one most frequent in the row of names
+	Decimal   rune   // of numbers that are text; 0: a point, and refusals of a comma explain this setting
+	// Thousands stands between groups of three digits of such numbers: a comma, a point, a blank or
+	// an apostrophe; 0: nothing does.
 	Thousands rune
-	Dates     string // a form such as DD.MM.YYYY HH:mm of times that are text; empty: as the kind takes them
-	Sheet     string // of an XLSX file; empty: the one that has the wanted columns
+	Dates     string // of times that are text, such as DD.MM.YYYY HH:mm; empty: a form that the kind of job accepts
+	Sheet     string // sheet of an XLSX file; empty: the one with the wanted columns
 	Zone      *time.Location
 }
 
-// Separators, Decimals and Thousands are the words for them in a config.
+// Separators, Decimals and Thousands hold the words for these signs in a config.
 var (
 	Separators = map[string]rune{"comma": ',', "semicolon": ';', "tab": '\t'}
 	Decimals   = map[string]rune{"point": '.', "comma": ','}
 	Thousands  = map[string]rune{"comma": ',', "point": '.', "space": ' ', "apostrophe": '\''}
 )
 
-// An Understanding is what a file was read as.
+// An Understanding is how a file was understood.
 type Understanding struct {
 	Kind      string // CSV, JSON Lines, JSON array, Parquet or XLSX
-	Encoding  string // of text
+	Encoding  string // encoding of a text file
 	Separator rune   // of a CSV file
 	Sheet     string // of an XLSX file
-	Alike     int    // its other sheets whose names of columns fit as well, while nobody has named them
+	Alike     int    // number of other sheets whose columns fit as well, if the config names no sheet
 }
 
-// word is the word of a config for a sign.
+// word returns the config's word for a sign.
 func word(words map[string]rune, sign rune) string {
 	for name, r := range words {
 		if r == sign {
@@ -49,10 +49,10 @@ func word(words map[string]rune, sign rune) string {
 	return ""
 }
 
-// SeparatorWord is the word of a config for the separator; empty: there is none.
+// SeparatorWord returns the config's word for the separator; empty if there is none.
 func (u Understanding) SeparatorWord() string { return word(Separators, u.Separator) }
 
-// String says what was understood, in the words of a config.
+// String describes how the file was understood, in the words of a config.
 func (u Understanding) String() string {
 	var parts []string
 	for _, s := range []string{u.Kind, u.Encoding, word(Separators, u.Separator)} {
@@ -66,18 +66,18 @@ func (u Understanding) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// A speller brings values that are text into the spelling that a kind reads. Values of columns with
-// types need none.
+// A speller converts values that are text into the spelling that a kind of job reads. Values of
+// typed columns need no conversion.
 type speller struct {
 	decimal   rune
-	thousands string // all signs that are written for the one
+	thousands string // all variants of the sign
 	layout    string
 	dates     string
 	zone      *time.Location
 }
 
-// like are the signs that programs write for one between thousands: a blank that isn't to be
-// broken, and a typographic apostrophe.
+// like holds, for each separator of thousands, the variants that programs write, such as a no-break
+// space or a typographic apostrophe.
 var like = map[rune]string{',': ",", '.': ".", ' ': " \u00a0\u2009\u202f", '\'': "'’"}
 
 func (f Format) speller() (speller, error) {
@@ -95,8 +95,8 @@ func (f Format) speller() (speller, error) {
 	return s, nil
 }
 
-// Spell gives the plain spelling of a field's text, as a reading of a file in this format takes it,
-// or the reason why it has none.
+// Spell returns the plain spelling of a field's text, as reading a file in this format would, or
+// the reason why there is none.
 func (f Format) Spell(field Field, text string) (string, *Refusal) {
 	s, err := f.speller()
 	if err != nil {
@@ -105,7 +105,7 @@ func (f Format) Spell(field Field, text string) (string, *Refusal) {
 	return s.spell(&field, text)
 }
 
-// spell gives the plain spelling of a field's text, or the reason why it has none.
+// spell returns the plain spelling of a field's text, or the reason why there is none.
 func (s *speller) spell(f *Field, text string) (plain string, refused *Refusal) {
 	switch {
 	case f.Number:
@@ -125,7 +125,7 @@ func (s *speller) spell(f *Field, text string) (plain string, refused *Refusal) 
 	return text, nil
 }
 
-// plain tells whether a number is one in its plain spelling, as nearly all are.
+// plain reports whether a text is already in the plain spelling of a number, as nearly all are.
 func (s *speller) plain(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -138,8 +138,9 @@ func (s *speller) plain(text string) bool {
 	return true
 }
 
-// CutSign parts a number from the signs of a currency before and behind it, such as "EUR", "€" or
-// "Rs.": a point right behind a letter is one of an abbreviation. What has no digit has no sign.
+// CutSign splits a number from a currency's sign before or after it, such as "EUR", "€" or "Rs.". A
+// point right after a letter belongs to an abbreviation. A text without a digit is returned as
+// digits, without a sign.
 func CutSign(text string) (sign, digits string) {
 	first, last := -1, 0
 	var before rune
@@ -156,19 +157,19 @@ func CutSign(text string) (sign, digits string) {
 		before = r
 	}
 	if first == 0 && last == len(text) || !strings.ContainsAny(text, "0123456789") || last <= first {
-		return "", text // nearly all
+		return "", text // nearly all texts
 	}
 	ahead, behind := text[:first], text[last:]
 	switch sign = strings.TrimFunc(ahead, unicode.IsSpace) + strings.TrimFunc(behind, unicode.IsSpace); {
 	case sign == "", ahead != "" && behind != "" && sign != ahead && sign != behind,
 		strings.ContainsAny(sign, "0123456789,-"):
-		return "", text // blanks alone, or something on either side
+		return "", text // only blanks, or different texts before and after
 	}
 	return sign, text[first:last]
 }
 
-// number reads a decimal comma and a separator of thousands where they are declared. A comma that
-// isn't may stand between thousands: nothing is guessed.
+// number removes the separators of thousands and turns the decimal comma into a point, where they
+// are declared. An undeclared comma is refused, because it could be either.
 func (s *speller) number(f *Field, text string) (string, *Refusal) {
 	if s.thousands != "" {
 		point := strings.LastIndexByte(text, '.')

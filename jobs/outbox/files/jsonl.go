@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// jsonRows are those of a JSON Lines file: one object a line. Blank lines don't count.
+// jsonRows reads the rows of a JSON Lines file: one object a line. Blank lines don't count.
 type jsonRows struct {
 	in      *bufio.Reader
 	read    Understanding
 	mapping Mapping
 	speller speller
 	line    int
-	foreign string   // why a text that isn't UTF-8 isn't taken, once there was one
-	keys    []string // of the fields
+	foreign string   // the refusal for texts that aren't UTF-8, once one was found
+	keys    []string // by field: its key in the objects
 	seen    []bool
 	last    []byte
 	count   int64
@@ -31,7 +31,7 @@ func newJSONRows(in io.Reader, m Mapping, s speller, encoding string) *jsonRows 
 		Encoding: encoding}, mapping: m, speller: s, keys: keys, seen: make([]bool, len(keys))}
 }
 
-// header is one column: objects needn't have the same keys, so the line stands for its cells.
+// header returns one column, whose cells are the lines, because objects needn't have the same keys.
 func (r *jsonRows) header() ([]string, Understanding) { return lineColumn, r.read }
 func (r *jsonRows) cells() []string                   { return []string{string(r.last)} }
 
@@ -55,7 +55,7 @@ func (r *jsonRows) next(values []string) error {
 	}
 }
 
-// take takes the fields out of the line.
+// take reads the fields of the current line into values.
 func (r *jsonRows) take(values []string) error {
 	if len(r.last) == 0 || !json.Valid(r.last) || r.last[0] != '{' {
 		return &Refusal{Reason: "isn't a JSON object"}
@@ -107,6 +107,7 @@ func (r *jsonRows) ignored(key []byte) bool {
 	return slices.ContainsFunc(r.mapping.Ignore, func(name string) bool { return isKey(key, name) })
 }
 
+// isKey reports whether raw, a quoted key, is the wanted one.
 func isKey(raw []byte, want string) bool {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1:len(raw)-1]) == want
@@ -115,7 +116,8 @@ func isKey(raw []byte, want string) bool {
 	return key == want
 }
 
-// plainText is the text of a value: a number as it is spelled, null as nothing.
+// plainText returns the text of a value: a number as it is written, null as nothing. It returns
+// false for objects and lists.
 func plainText(raw []byte) (string, bool) {
 	switch raw[0] {
 	case '{', '[':
@@ -139,7 +141,7 @@ type scan struct {
 	pos  int
 }
 
-// more goes to the next element, and tells whether there is one before the end mark.
+// more skips to the next element, and reports whether there is one before the end mark.
 func (s *scan) more(end byte) bool {
 	for ; ; s.pos++ {
 		switch s.data[s.pos] {
@@ -152,7 +154,7 @@ func (s *scan) more(end byte) bool {
 	}
 }
 
-// value goes over one value and gives its bytes.
+// value skips one value and returns its bytes.
 func (s *scan) value() []byte {
 	s.more(0)
 	start, depth := s.pos, 0
@@ -180,7 +182,7 @@ func (s *scan) value() []byte {
 	}
 }
 
-// text goes over a string.
+// text skips a string.
 func (s *scan) text() {
 	for s.pos++; s.data[s.pos] != '"'; s.pos++ {
 		if s.data[s.pos] == '\\' {
@@ -190,8 +192,8 @@ func (s *scan) text() {
 	s.pos++
 }
 
-// array gives the elements of a JSON array as lines. It only looks for where they end; whether they
-// are JSON, their own line tells.
+// array converts a JSON array to lines, one for each element. It only looks for the ends of
+// elements; jsonRows checks whether they are JSON.
 type array struct {
 	in     *bufio.Reader
 	depth  int
@@ -216,12 +218,13 @@ func (a *array) Read(p []byte) (int, error) {
 	}
 }
 
-// next is what stands for a character: a line end for a comma between elements, and a blank for the
-// brackets around them.
+// next returns the character to put in place of c: a line end for a comma between elements, a blank
+// for the opening bracket and for line ends inside elements, and a line end for the closing
+// bracket.
 func (a *array) next(c byte) byte {
 	switch {
 	case a.ended && bytes.IndexByte([]byte(" \t\r\n"), c) < 0:
-		return '!' // what follows the array is no JSON, and a line of its own
+		return '!' // text after the array becomes a line that isn't JSON
 	case a.escape:
 		a.escape = false
 	case a.quoted:

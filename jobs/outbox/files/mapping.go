@@ -11,19 +11,19 @@ import (
 type Field struct {
 	Name string
 	From From
-	ID   bool // it says what a record is about: a row of totals has a label in its place, or nothing
-	JSON bool // an object of a JSON file is taken as its text
+	ID   bool // it identifies the record; in a row of totals it is a label or empty
+	JSON bool // an object or a list of a JSON file is accepted, as its text
 
-	Number, Time bool // what Format says of such texts counts
+	Number, Time bool // texts are converted as Format says
 }
 
-// From says where a field comes from that a Mapping doesn't name.
+// From says where to find a field that a Mapping doesn't name.
 type From int
 
-// The ways.
+// These are the values of From.
 const (
-	Own   From = iota // the column of its own name, which must be there
-	Found             // the column of its own name, where a file has one and no other field is taken from it
+	Own   From = iota // in the column of its name, which must exist
+	Found             // in the column of its name, if that exists and no other field is taken from it
 )
 
 // A Mapping says where the fields of a record come from.
@@ -32,18 +32,18 @@ type Mapping struct {
 	Columns   map[string]string // field -> column of the file, or key of its objects
 	Constants map[string]string // field -> its value in every record
 
-	Strict bool     // a column that no field is taken from is an error, unless
-	Ignore []string // it is one of these
+	Strict bool     // columns from which no field is taken are an error, unless listed in Ignore
+	Ignore []string // columns that Strict accepts
 
 	Format Format
 
-	// Score tells how much a row looks like that of names, of a file whose columns nobody has named
-	// yet; nil: they are named.
+	// Score rates how much a row looks like the row of names, for a file whose columns nobody has
+	// named yet. If it is nil, the columns are named.
 	Score func(row []string) int
 }
 
-// sources are the columns of the fields; empty: the field has none. must says which the file has to
-// have.
+// sources returns the column of each field, empty for a field without one, and whether the file
+// must have it.
 func (m Mapping) sources() (from []string, must []bool) {
 	from, must = make([]string, len(m.Fields)), make([]bool, len(m.Fields))
 	for i, f := range m.Fields {
@@ -62,7 +62,7 @@ func (m Mapping) sources() (from []string, must []bool) {
 	return from, must
 }
 
-// takes tells whether a field is taken from a column.
+// takes reports whether some field is taken from a column.
 func (m Mapping) takes(column string) bool {
 	for _, name := range m.Columns {
 		if name == column {
@@ -72,7 +72,7 @@ func (m Mapping) takes(column string) bool {
 	return false
 }
 
-// Has tells whether the mapping says where a field comes from.
+// Has reports whether the mapping says where a field comes from.
 func (m Mapping) Has(field string) bool {
 	_, constant := m.Constants[field]
 	_, mapped := m.Columns[field]
@@ -91,8 +91,8 @@ func (m Mapping) fill(values []string) {
 	}
 }
 
-// find gives where the fields' columns are; -1: nowhere. Its errors list what the file has only
-// when one of its columns is known: without a header, that would be its first record.
+// find returns the index of each field's column, or -1. Its errors list the file's columns only if
+// one of them is known, because the first row of a file without names is a record.
 func (m Mapping) find(columns []string) (at []int, err error) {
 	from, must := m.sources()
 	at = make([]int, len(from))
@@ -137,10 +137,10 @@ func (m Mapping) find(columns []string) (at []int, err error) {
 	return at, nil
 }
 
-// mostNames of columns are listed.
+// mostNames limits how many columns an error lists.
 const mostNames = 30
 
-// shown lists columns, those by their numbers that may be no names.
+// shown lists columns. A column that may be no name is shown by its number.
 func shown(columns []string) string {
 	var list []string
 	for i, c := range columns[:min(len(columns), mostNames)] {
@@ -155,8 +155,8 @@ func shown(columns []string) string {
 	return strings.Join(list, ", ")
 }
 
-// isName tells whether a cell of the row of names may be shown: an ID in a file without names has
-// more digits, and two lines that weren't cut have a control character.
+// isName reports whether a cell of the row of names may be shown. IDs in a file without names have
+// more digits, and lines that weren't split contain a control character.
 func isName(cell string) bool {
 	digits := 0
 	for _, r := range cell {
@@ -170,8 +170,8 @@ func isName(cell string) bool {
 	return digits < 4 && len(cell) <= 64
 }
 
-// letters is a name without what people write differently. Of letters beyond ASCII, each is itself
-// alone.
+// letters returns a name without the differences in case and punctuation with which people write
+// it. Letters beyond ASCII keep their case.
 func letters(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -11,11 +11,11 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// mostAbove are the lines of titles that may stand above the names, such as "Report: Spend" and a
-// range of days.
+// mostAbove limits the lines of titles above the names, such as "Report: Spend" and a range of
+// days.
 const mostAbove = 50
 
-// names tells how many of the wanted columns a row has, and whether it is the row of names.
+// names returns how many of the wanted columns a row has, and whether it is the row of names.
 func (m Mapping) names(row []string) (score int, is bool) {
 	if m.Score != nil {
 		score = m.Score(row)
@@ -39,15 +39,15 @@ func (m Mapping) names(row []string) (score int, is bool) {
 	return score, err == nil
 }
 
-// A heading is where the names of a CSV file stand.
+// A heading is the position of the names in a CSV file.
 type heading struct {
 	skip, lines int  // bytes and lines above them
-	separator   rune // of their cells; 0: nobody knows yet
+	separator   rune // between their cells; 0: not known yet
 }
 
-// heading finds the row of names in the beginning of a CSV file: the first that has all wanted
-// columns, whatever stands above it, by whichever separator. Where there is none, a row that has
-// some of them is taken below titles, for the sake of what is said of it.
+// heading finds the row of names at the beginning of a CSV file: the first row that has all wanted
+// columns with any separator, whatever is above it. If there is none, it returns the row below
+// titles that has most of them, so that the error can say what is missing there.
 func (m Mapping) heading(head []byte) (h heading, err error) {
 	declared := m.Format.Separator
 	first, own, err := separatorLine(head, declared)
@@ -89,8 +89,8 @@ func (m Mapping) heading(head []byte) (h heading, err error) {
 	return h, nil
 }
 
-// separatorLine reads a first line by which Excel is told the separator, such as sep=; and gives
-// its length. Without one, own is 0.
+// separatorLine reads a first line that gives Excel the separator, such as sep=; and returns its
+// length and the separator. Without such a line, own is 0.
 func separatorLine(head []byte, declared rune) (length int, own rune, err error) {
 	match := sepLine().FindSubmatch(head)
 	if match == nil {
@@ -107,10 +107,10 @@ func separatorLine(head []byte, declared rune) (length int, own rune, err error)
 	return len(match[0]), own, nil
 }
 
-// sepLine is a line of Excel's own, which it takes for no row.
+// sepLine matches a first line that Excel reads as a setting and not as a row.
 var sepLine = lazy.Regexp(`^"?[sS][eE][pP]=([^\r\n"])"?\r?\n`)
 
-// strangeEnds says what else a row of names may suffer from.
+// strangeEnds returns a hint on what else may be wrong with a row of names.
 func strangeEnds(header []string) string {
 	for _, name := range header {
 		switch {
@@ -123,8 +123,8 @@ func strangeEnds(header []string) string {
 	return ""
 }
 
-// separatorOf is whichever of comma, semicolon and tab the row of names has most often outside of
-// quotes. Nothing is guessed where two are as frequent.
+// separatorOf returns the one of comma, semicolon and tab that is most frequent in the row of
+// names, outside of quotes. If two are equally frequent, it returns an error.
 func separatorOf(head []byte) (rune, error) {
 	var counts [256]int
 	quoted := false

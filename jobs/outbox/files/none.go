@@ -9,9 +9,9 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// nones are the ways in which trackers, databases and programs write that there is no ID, and names
-// of IDs themselves, as letters and digits alone. Adjust's and other SDKs, Go, Java, JavaScript,
-// pandas, Hive and Excel each have one of their own.
+// nones holds the ways in which trackers, databases and programs write that there is no ID, and the
+// names of IDs themselves, reduced to letters and digits. Adjust's and other SDKs, Go, Java,
+// JavaScript, pandas, Hive and Excel each have their own.
 var nones = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, word := range strings.Fields(
@@ -23,7 +23,7 @@ var nones = sync.OnceValue(func() map[string]bool {
 		clickid costid impressionid`) {
 		all[word] = true
 	}
-	for _, hash := range []string{ // of nothing, and of an ID that is all zeros: MD5, SHA-1, SHA-256
+	for _, hash := range []string{ // hashes of the empty text, and of an ID that is all zeros: MD5, SHA-1, SHA-256
 		"d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709",
 		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 		"9f89c84a559f573636a47ff8daed0d33", "b602d594afd2b0b327e07a06f36ca6a7e42546d0",
@@ -35,14 +35,16 @@ var nones = sync.OnceValue(func() map[string]bool {
 })
 
 var (
-	// placeholder is one of a link's, such as {click_id}, ${SUB1}, __IDFA__, %%CLICK%% or
-	// [device_id], that no program has filled in.
+	// placeholder matches a link's placeholder that no program has filled in, such as {click_id},
+	// ${SUB1}, __IDFA__, %%CLICK%% or [device_id].
 	placeholder = lazy.Regexp(
 		`^(\$?\{+[A-Za-z][\w. :-]*\}+|\[+[A-Za-z][\w. :-]*\]+|__[A-Za-z]\w*__|%+[A-Za-z]\w*%+|<[A-Za-z][\w. :-]*>)$`)
 	uuid = lazy.Regexp(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
-	// scientific is a long number whose first digits alone a spreadsheet or program has kept.
+	// scientific matches a long number that a spreadsheet or a program has shortened to its first
+	// digits.
 	scientific = lazy.Regexp(`^[+-]?\d[.,]\d+[eE][+-]?\d{1,3}$`)
-	// fraction is a whole number as programs write one of a column of numbers with gaps in it.
+	// fraction matches a whole number with decimals, as programs write a column of numbers that has
+	// gaps.
 	fraction = lazy.Regexp(`^[+-]?\d+[.,]0+$`)
 )
 
@@ -51,8 +53,8 @@ const (
 	isRounded = "is a number that a spreadsheet or a program has rounded; export the column as text"
 )
 
-// NotID gives the reason why a text is no ID, though it stands where one should; empty: it may be
-// one. It says nothing of an empty text.
+// NotID returns the reason why a text is no ID although it stands in place of one, or an empty
+// string if it may be an ID or is empty.
 func NotID(s string) string {
 	if plainID(s) {
 		return ""
@@ -90,8 +92,8 @@ func NotID(s string) string {
 	return ""
 }
 
-// plainID tells at once, of most IDs, that nothing is wrong with them: they have letters and digits
-// of ASCII, and no hash's length.
+// plainID quickly recognizes most valid IDs: they have letters and digits of ASCII, and not the
+// length of a hash.
 func plainID(s string) bool {
 	digit, letter := false, false
 	for i := range len(s) {
@@ -107,6 +109,6 @@ func plainID(s string) bool {
 	return digit && letter && len(s) != 32 && len(s) != 40 && len(s) != 64 && strings.IndexByte("{[<_%$", s[0]) < 0
 }
 
-// IsUUID tells whether an ID has the form that the advertising IDs of Apple and Google have:
-// 8-4-4-4-12 hexadecimal digits (RFC 9562, 4).
+// IsUUID reports whether an ID has the form of Apple's and Google's advertising IDs: 8-4-4-4-12
+// hexadecimal digits (RFC 9562, 4).
 func IsUUID(s string) bool { return uuid().MatchString(s) }

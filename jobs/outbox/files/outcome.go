@@ -9,9 +9,9 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// outcome adds to out what came of pushing one file, and logs it. A file that is being written
-// waits for a later run, and is no failure; records in doubt that wait for a person are one, though
-// the rest of the file is done.
+// outcome adds the result of pushing one file to out, and logs it. A file that is still being
+// written waits for a later run, and isn't a failure. Records in doubt that wait for a person are a
+// failure, even though the rest of the file is done.
 func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) error {
 	switch {
 	case errors.Is(err, outbox.ErrGrowing):
@@ -50,11 +50,11 @@ func outcome(log *slog.Logger, out *ledger.Outcome, r outbox.Report, err error) 
 	return nil
 }
 
-// ErrParked says that nobody knows, with on_unknown: park, whether some records were taken, and a
-// person has to decide.
+// ErrParked says that, with on_unknown: park, a person has to decide about some records, because
+// nobody knows whether the service took them.
 var ErrParked = errors.New("records in doubt are parked")
 
-// logReport logs what a person should know of a file that was pushed.
+// logReport logs what a person should know about a file that was pushed.
 func logReport(log *slog.Logger, r outbox.Report) {
 	args := []any{
 		"rows", r.Rows, "accepted", r.Accepted, "duplicates", r.Duplicates, "refused", r.Refused, "rejected",
@@ -72,6 +72,7 @@ func logReport(log *slog.Logger, r outbox.Report) {
 	log.Info("pushed", args...)
 }
 
+// pushed returns a note on what was sent of the file.
 func pushed(r outbox.Report) string {
 	status := "the file is new"
 	if r.Changed {

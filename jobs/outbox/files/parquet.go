@@ -9,27 +9,28 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// parquetRows are those of a Parquet file. Columns that hold more than one value a row, and groups,
-// aren't read: a row of theirs has no bound.
+// parquetRows reads the rows of a Parquet file. Groups, and columns with more than one value a row,
+// aren't read, because such a row has no size limit.
 type parquetRows struct {
 	file    *parquet.File
 	mapping Mapping
 	speller speller
-	names   []string                     // of the columns that are read
-	columns []int                        // where they are among the file's leaves
-	texts   []func(parquet.Value) string // how their values are spelled
-	words   []bool                       // whether they are texts already
-	at      []int                        // columns of the fields
+	names   []string                     // names of the columns that are read
+	columns []int                        // their indexes among the file's leaf columns
+	texts   []func(parquet.Value) string // convert their values to text
+	words   []bool                       // whether their values are stored as text
+	at      []int                        // by field: its index in names; -1: none
 
-	group int   // the next row group to open
-	left  int64 // rows of the open one that are still to come
+	group int   // index of the next row group to open
+	left  int64 // rows still to come of the open row group
 	rows  parquet.RowReadSeekCloser
 	buf   [64]parquet.Row
-	ready []parquet.Row // those of buf that are still to come
+	ready []parquet.Row // rows of buf that are still to come
 	row   parquet.Row   // the current one
 }
 
-// openParquet copies the file into dir, because Parquet is read from its end, and checks it.
+// openParquet copies the file into dir, because Parquet is read from its end, and checks it. done
+// closes and removes the copy.
 func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func(), err error) {
 	s, err := m.Format.speller()
 	if err != nil {
@@ -41,11 +42,11 @@ func openParquet(in io.Reader, m Mapping, dir string) (r *parquetRows, done func
 	}
 	remove := func() {
 		_ = file.Close()           // only read
-		_ = os.Remove(file.Name()) // where an open file can't be removed
+		_ = os.Remove(file.Name()) // needed where an open file can't be removed
 	}
-	_ = os.Remove(file.Name()) // a process that is killed must not leave the copy behind
+	_ = os.Remove(file.Name()) // removed already here, so that a killed process leaves no copy
 	defer func() {
-		if p := recover(); p != nil { // the library trusts what it reads more than a stranger's file deserves
+		if p := recover(); p != nil { // the library panics on some damaged files
 			err = fmt.Errorf("isn't a Parquet file that can be read: %v", p)
 		}
 		if done = func() { r.close(); remove() }; err != nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// parts reads the XML of one part of an XLSX file. Its elements are bounded, because encoding/xml,
-// which has no bound, keeps a text or a tag in memory as a whole. Entities of a document's own are
-// an error to it.
+// parts reads the XML of one part of an XLSX file. The size of its elements is limited, because
+// encoding/xml has no limit and keeps a whole text or tag in memory. Entities that a document
+// defines are an error in encoding/xml.
 type parts struct {
 	name  string
 	in    *bounded
@@ -19,6 +19,7 @@ type parts struct {
 	depth int
 }
 
+// read opens the part with this name.
 func (b *workbook) read(name string) (*parts, error) {
 	for _, f := range b.zip.File {
 		if f.Name != name {
@@ -36,7 +37,7 @@ func (b *workbook) read(name string) (*parts, error) {
 	return nil, fmt.Errorf("is no XLSX file that can be read: it has no part %q", name)
 }
 
-// capped ends at a part that is larger than any sheet.
+// capped returns an error for a part that is larger than any sheet.
 type capped struct {
 	r io.Reader
 	n int64
@@ -50,7 +51,7 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next is the next element that begins, or the end of one, in which start is nil.
+// next returns the next start of an element, or, with start nil, the name of an element that ends.
 func (x *parts) next() (start *xml.StartElement, end string, err error) {
 	for {
 		token, err := x.xml.Token()
@@ -73,7 +74,7 @@ func (x *parts) next() (start *xml.StartElement, end string, err error) {
 	}
 }
 
-// text is all text of the element that has begun, without what says how it is spoken.
+// text returns the whole text of the element that has begun, without phonetic hints.
 func (x *parts) text() (string, error) {
 	var text strings.Builder
 	outer, quiet := x.depth-1, 0
@@ -105,7 +106,7 @@ func (x *parts) text() (string, error) {
 	}
 }
 
-// refill lets the next element be as large as one may be.
+// refill renews the size limit for the next element.
 func (x *parts) refill() { x.in.left = largestElement }
 
 // each calls do for each element of a part.

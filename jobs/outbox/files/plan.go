@@ -14,28 +14,30 @@ import (
 	"github.com/reportferry/reportferry/jobs/outbox"
 )
 
-// A Pusher is what is the same in every kind that pushes files: what a kind adds are its functions.
+// A Pusher does what is the same for every kind of job that pushes files. What differs between
+// kinds is in its Ways.
 type Pusher struct {
 	o      Options
 	outbox *outbox.Outbox
 	ways   Ways
 }
 
-// Ways are how a kind does with its files what is its own.
+// Ways are the functions by which one kind of job differs from others.
 type Ways struct {
-	// Puts those that are due in the order in which they are pushed; nil: as they are found.
+	// Order sorts the files that are due into the order in which they are pushed. Nil: they are
+	// pushed as they are found.
 	Order func(context.Context, []Path) error
 	Push  func(context.Context, *outbox.Lease, []Path) (ledger.Outcome, error)
 	Check func(context.Context, Path) (Checked, error) // reads a file without sending it
 }
 
-// NewPusher makes the outbox of the job's table. Nothing is read yet.
+// NewPusher returns a Pusher with the outbox of the job's table. Nothing is read yet.
 func NewPusher(o Options, w Ways) Pusher { return Pusher{o: o, outbox: o.Outbox(), ways: w} }
 
-// Outbox is what is known of the job's files.
+// Outbox returns the record of the job's files.
 func (p *Pusher) Outbox() *outbox.Outbox { return p.outbox }
 
-// Due gives the files that a run would push, in their order.
+// Due returns the files that a run would push, in their order.
 func (p *Pusher) Due(ctx context.Context, now time.Time) ([]Path, error) {
 	due, _, err := p.due(ctx, now)
 	return due, err
@@ -49,14 +51,14 @@ func (p *Pusher) due(ctx context.Context, now time.Time) (due []Path, later int,
 	return due, later, err
 }
 
-// MayPush refuses files whose records would be sent twice.
+// MayPush returns an error if records of the files would be sent twice.
 func (p *Pusher) MayPush(ctx context.Context, due []Path, now time.Time) error {
 	return p.o.mayPush(ctx, p.outbox, due, now, p.ways.Check)
 }
 
-// Plan is what is to be done for a table: one unit, under the lease of the outbox, that pushes the
-// files that are due one after the other. Where files wait for the schedule, the plan and what
-// becomes of it say so.
+// Plan returns what is to be done for a table: one unit, under the lease of the outbox, that pushes
+// the due files one after the other. Where files wait for the schedule, the plan reports it as a
+// problem.
 func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	due, later, err := p.due(ctx, now)
 	if err == nil {
@@ -86,7 +88,7 @@ func (p *Pusher) Plan(ctx context.Context, now time.Time) (jobs.Plan, error) {
 	return plan, nil
 }
 
-// pruning forgets files that ended long ago.
+// pruning removes the records of files that ended long ago, at the end of a run.
 type pruning struct{ outbox *outbox.Outbox }
 
 func (p pruning) Finish(ctx context.Context, _ ledger.Outcome, _ ledger.Past) (ledger.Result, error) {
@@ -95,9 +97,9 @@ func (p pruning) Finish(ctx context.Context, _ ledger.Outcome, _ ledger.Past) (l
 
 func (pruning) Release(context.Context) error { return nil }
 
-// Push pushes files one after the other, and counts and logs what came of each. One that fails
-// doesn't stop those after it, but the loss of the lease, a refused credential and the end of ctx
-// do: each file that isn't begun then has an error, too.
+// Push pushes files one after the other, and counts and logs the result of each. A file that fails
+// doesn't stop those after it. The loss of the lease and a refused credential end the loop. After
+// the end of ctx, each file that isn't begun gets an error.
 func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Context, Path) (outbox.Report,
 	error)) (out ledger.Outcome, err error) {
 	for _, p := range due {
@@ -121,7 +123,7 @@ func Push(ctx context.Context, log *slog.Logger, due []Path, one func(context.Co
 	return out, err
 }
 
-// Options are those that every kind that pushes files has.
+// Options are the options that every kind of job that pushes files has.
 type Options struct {
 	Job, Table string
 	Run        string // the run's ID
@@ -136,17 +138,16 @@ type Options struct {
 	Quiet       time.Duration // a file that was modified more recently waits for the next run
 	InFlight    int
 
-	First bool // files may be sent that are older than what is on record; a person has said so
-	// Where other jobs find their files, by the jobs' names, that would send the same records of a
-	// file.
+	First bool // allows files older than anything on record to be sent, because a person has said so
+	// Others holds, by job, the sources of other jobs that would send the same records of a file.
 	Others map[string]Source
 
 	SpoolDir string
 	Log      *slog.Logger
 }
 
-// Outbox makes the outbox of the job's table. It knows records for longer than a file of theirs may
-// be due.
+// Outbox returns the outbox of the job's table. It keeps records for longer than their file may be
+// due.
 func (o Options) Outbox() *outbox.Outbox {
 	return outbox.New(outbox.Options{
 		Ledger: o.Ledger, Table: o.Table, Run: o.Run, SpoolDir: o.SpoolDir, Rejects: o.Rejects,
@@ -154,7 +155,7 @@ func (o Options) Outbox() *outbox.Outbox {
 	})
 }
 
-// waiting says that new or changed files wait until the schedule fires.
+// waiting returns the problem that new or changed files wait until the schedule fires.
 func (o Options) waiting(files int, now time.Time) ledger.Problem {
 	what := "1 file waits"
 	if files > 1 {

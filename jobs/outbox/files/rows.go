@@ -8,23 +8,25 @@ import (
 	"io"
 )
 
-// rows are those of one file. Its errors stop the file; a *Refusal is about one row alone.
+// rows reads the rows of one file. A *Refusal as an error is about one row alone; any other error
+// stops the file.
 type rows interface {
-	// next reads one row, and its fields into values; io.EOF after the last.
+	// next reads one row and sets values to its fields. After the last row it returns io.EOF.
 	next(values []string) error
-	// header names the original cells, and says what the file was read as.
+	// header returns the names of the original cells, and how the file was understood.
 	header() ([]string, Understanding)
-	// cells are the original ones of the row that next has read, until the next call.
+	// cells returns the original cells of the row that next has read. They are valid until the next
+	// call.
 	cells() []string
 }
 
-// longestRow is what one row may have of bytes. What a record needs is less than two thousand.
+// longestRow limits a row's bytes. A record needs less than two thousand.
 const longestRow = 256 << 10
 
 var errLongRow = fmt.Errorf("is longer than %d bytes; is a quote or a line end missing?", longestRow)
 
-// openRows tells by its first bytes what a file is, and by nothing else: names lie. dir is for the
-// copy of a file that is read from its end.
+// openRows opens a file in the format that its first bytes show. The name isn't used, because names
+// may be wrong. dir is for the copy of a file that is read from its end.
 func openRows(in io.Reader, m Mapping, dir string) (rows, func(), error) {
 	plain, done, err := decompress(in)
 	if err != nil {
@@ -33,8 +35,8 @@ func openRows(in io.Reader, m Mapping, dir string) (rows, func(), error) {
 	return openPlain(plain, done, m, dir, false)
 }
 
-// openPlain opens what isn't compressed any more; zipped says that it is the one file of a ZIP
-// archive. done is called once what it has is no longer needed.
+// openPlain opens a file after decompression. zipped says that it is the only file of a ZIP
+// archive. done is called once the file's content is no longer needed.
 func openPlain(plain *bufio.Reader, done func(), m Mapping, dir string, zipped bool) (r rows, closed func(),
 	err error) {
 	head, err := plain.Peek(4096)
@@ -47,7 +49,7 @@ func openPlain(plain *bufio.Reader, done func(), m Mapping, dir string, zipped b
 	case len(head) == 0:
 		err = errors.New("is empty: not even names of columns")
 	case bytes.HasPrefix(head, []byte("PAR1")):
-		defer done() // all of it is copied
+		defer done() // the whole file is copied
 		p, remove, err := openParquet(plain, m, dir)
 		if err != nil {
 			return nil, func() {}, err
@@ -70,7 +72,7 @@ func openPlain(plain *bufio.Reader, done func(), m Mapping, dir string, zipped b
 	return r, closed, nil
 }
 
-// openText tells what a text is once its encoding is known.
+// openText opens a text in the format that it has once its encoding is known.
 func openText(plain *bufio.Reader, m Mapping) (rows, error) {
 	s, err := m.Format.speller()
 	if err != nil {

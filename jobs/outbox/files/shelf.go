@@ -16,21 +16,21 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A Shelf is where the files of a job are.
+// A Shelf is where a job looks for its files.
 type Shelf struct {
 	Source Source
 	Bucket *blob.Bucket   // Source.Bucket, opened
-	Window int            // files of so many days back are looked at
-	Zone   *time.Location // of {date}
+	Window int            // how many days back files are looked for
+	Zone   *time.Location // the zone of the days in {date}
 
-	Files          []Path        // these and no others, asked for by a person; nil: those of Source
-	Schedule       cron.Schedule // nil: always
+	Files          []Path        // if not nil, only these files, named by a person; nil: the files of Source
+	Schedule       cron.Schedule // nil: files are due at any time
 	IgnoreSchedule bool
 }
 
-// Due gives the files that are new, have changed, or weren't finished. A new or changed file waits
-// until the schedule has fired after its last change, and is one of later; one that was begun is
-// due at once.
+// Due returns the files that are new, have changed, or weren't finished. A new or changed file
+// isn't due until the schedule has fired after its last change; later counts such files. A file
+// that was begun is due at once.
 func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) (paths []Path, later int, err error) {
 	if s.Files != nil {
 		return s.Files, 0, nil
@@ -61,7 +61,7 @@ func (s Shelf) Due(ctx context.Context, o *outbox.Outbox, now time.Time) (paths 
 	return paths, later, nil
 }
 
-// files gives all files of the source, due or not.
+// files returns all files of the source, due or not.
 func (s Shelf) files(ctx context.Context, now time.Time) (paths []Path, err error) {
 	now = now.In(s.Zone)
 	keys, err := list(ctx, s.Bucket, s.Source, now.AddDate(0, 0, -s.Window), now)
@@ -71,7 +71,7 @@ func (s Shelf) files(ctx context.Context, now time.Time) (paths []Path, err erro
 	return paths, err
 }
 
-// due tells whether there is something to do for a file, and whether now.
+// due reports whether there is something to do for a file, and whether it is due now.
 func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time) (isNew, due bool, err error) {
 	stat, err := p.Stat(ctx)
 	switch {
@@ -87,7 +87,7 @@ func (s Shelf) due(ctx context.Context, p Path, known outbox.File, now time.Time
 
 var date = lazy.Regexp(`\d{4}-\d{2}-\d{2}`)
 
-// DayOf is the day, such as 2026-01-31, that a file's name has in it; empty when it has none.
+// DayOf returns the day in a file's name, such as 2026-01-31, or an empty string if there is none.
 func DayOf(key string) string {
 	for _, s := range date().FindAllString(key, -1) {
 		if _, err := time.Parse(time.DateOnly, s); err == nil {
@@ -97,14 +97,18 @@ func DayOf(key string) string {
 	return ""
 }
 
-// mostAged is how much older than what is on record of a job a file may be that the job sends
+// mostAged is how much older a file may be than the first push on record, if the job is to send it
 // without being told to.
 const mostAged = 24 * time.Hour
 
-// mayPush refuses what would send records twice: files that another job finds too, and unknown
-// files that were changed long before the first push on record, or are old when there is none,
-// because the ledger was lost or the job's name is another now. A file of an earlier day may come
-// late. check reads a file without sending it.
+// mayPush returns an error where records would be sent twice:
+//
+//   - files that another job finds too
+//   - files not on record that were changed more than mostAged before the first push on record
+//   - files not on record that are old, when there is no push on record: the ledger was lost, or
+//     the job was renamed
+//
+// A file of an earlier day may come late. check reads a file without sending it.
 func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, now time.Time,
 	check func(context.Context, Path) (Checked, error)) error {
 	if err := o.alone(ctx, due, now); err != nil || len(due) == 0 {
@@ -148,7 +152,7 @@ func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 		return nil
 	}
 	records, unread := int64(0), ""
-	same := map[string]bool{} // names and digests
+	same := map[string]bool{} // names and digests of the due files
 	for _, p := range due {
 		c, err := check(ctx, p)
 		if ctx.Err() != nil {
@@ -175,7 +179,7 @@ func (o Options) mayPush(ctx context.Context, out *outbox.Outbox, due []Path, no
 		ledger.ErrRefused, what, old, len(due), records, unread, elsewhere)
 }
 
-// elsewhere says which other tables of the ledger have files of these names or digests.
+// elsewhere returns a text on other tables of the ledger that have files of these names or digests.
 func (o Options) elsewhere(ctx context.Context, same map[string]bool) (text string, err error) {
 	tables, err := outbox.Tables(ctx, o.Ledger)
 	for _, table := range tables {
@@ -200,7 +204,7 @@ func (o Options) elsewhere(ctx context.Context, same map[string]bool) (text stri
 	return text, err
 }
 
-// alone refuses files that another job finds, too, and sends the same records of.
+// alone returns an error for files that another job finds too and whose records it sends as well.
 func (o Options) alone(ctx context.Context, due []Path, now time.Time) error {
 	for _, other := range slices.Sorted(maps.Keys(o.Others)) {
 		if !o.Shelf.Source.near(o.Others[other]) {

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// totals are the words with which platforms label a row of totals, in small letters. What follows
-// one of them is a blank, a colon or a bracket.
+// totals are the lower-case words with which platforms label a row of totals. A blank, a colon or a
+// bracket may follow them.
 var totals = []string{"total", "totals", "grand total", "sub total", "subtotal", "sub-total", "sum", "overall",
 	"overall total", "report total",
 	"summe", "gesamt", "gesamtsumme", "gesamtergebnis", "insgesamt", "zwischensumme",
 	"totaux", "somme", "totale", "suma", "soma", "totaal", "итого", "всего", "合計", "合计", "总计", "總計", "합계"}
 
-// isTotal tells whether a cell is the label of a row of totals, such as "Total: 5 clicks".
+// isTotal reports whether a cell is the label of a row of totals, such as "Total: 5 clicks".
 func isTotal(cell string) bool {
 	if cell != "" && cell[0] < utf8.RuneSelf && strings.IndexByte(" \ttgsoiTGSOI", cell[0]) < 0 {
-		return false // nearly all
+		return false // nearly all cells
 	}
 	cell = strings.ToLower(strings.TrimSpace(cell))
 	for _, word := range totals {
@@ -39,15 +39,15 @@ func isTotal(cell string) bool {
 	return false
 }
 
-// absent tells whether a cell has nothing in it, or the dashes that stand for nothing in a row of
-// totals.
+// absent reports whether a cell is empty, or has only the dashes that mean so in a row of totals.
 func absent(cell string) bool {
 	return cell == "" || (cell[0] < '0' || cell[0] >= utf8.RuneSelf) && strings.Trim(cell, " \t\u00a0-–—") == ""
 }
 
-// skipped gives the reason why a row is no record; empty: it is one, right or not. A row is left
-// out only when it can't be a record that is written wrongly: it has no ID, or a label in its
-// place, and a note has no amount either. names and cells are those of the file.
+// skipped returns the reason why a row is no record, or an empty string for a record, even a wrong
+// one. A row is skipped only when it can't be a wrongly written record: it has no ID, or a label in
+// place of the ID. A note must also have no amount. names are the file's columns, and from those of
+// the fields.
 func (m Mapping) skipped(l *Row, names []string, from []string) string {
 	id, amount, amounts := "", "", false
 	for f, field := range m.Fields {
@@ -62,7 +62,7 @@ func (m Mapping) skipped(l *Row, names []string, from []string) string {
 		}
 	}
 	if l.Refused == nil && id != "" && !isTotal(id) && (!amounts || amount != "") {
-		return "" // nearly all
+		return "" // nearly all rows
 	}
 	cells := l.Cells()
 	first := slices.IndexFunc(cells, func(c string) bool { return !absent(c) })
@@ -71,7 +71,7 @@ func (m Mapping) skipped(l *Row, names []string, from []string) string {
 		return "is a row of totals"
 	case len(names) < 2 || len(cells) > len(names) || len(cells) == 0 || len(cells) == 1 &&
 		strings.Contains(cells[0], `"`):
-		return "" // a line of JSON, or what can't be cut
+		return "" // a line of JSON, or a row that can't be split
 	case first < 0:
 		return "is empty"
 	case slices.Equal(cells, names):
@@ -92,7 +92,8 @@ func (m Mapping) skipped(l *Row, names []string, from []string) string {
 	return ""
 }
 
-// lacks tells whether a row has nothing in any column of such fields.
+// lacks reports whether a row has nothing in every column of the fields that such accepts. nothing
+// says so for one column.
 func (m Mapping) lacks(cells, names, from []string, such func(Field) bool, nothing func(at int) bool) bool {
 	for f, field := range m.Fields {
 		if at := slices.Index(names, from[f]); such(field) && at >= 0 && at < len(cells) && !nothing(at) {
@@ -102,7 +103,7 @@ func (m Mapping) lacks(cells, names, from []string, such func(Field) bool, nothi
 	return true
 }
 
-// last is where the last cell is that has something in it.
+// last returns the index of the last cell that isn't absent, or -1.
 func last(cells []string) int {
 	for i, c := range slices.Backward(cells) {
 		if !absent(c) {

@@ -16,17 +16,17 @@ import (
 	"github.com/reportferry/reportferry/internal/lazy"
 )
 
-// A Source is where a job's files are, such as gs://bucket/in/{date}/*.csv.
+// A Source is the pattern of a job's files, such as gs://bucket/in/{date}/*.csv.
 type Source struct {
-	Bucket string // URL of the folder above the first place that varies; its query may hold a secret
-	glob   string // the rest: {date} is a day such as 2026-01-31, * any characters but a slash
+	Bucket string // URL of the deepest folder above the variable part; its query may hold a secret
+	glob   string // the rest of the pattern: {date} is a day such as 2026-01-31, * any characters but a slash
 }
 
 const datePlace = "{date}"
 
 var variable = lazy.Regexp(`\{date\}|\*`)
 
-// ParseSource reads the URL of files. Its errors don't repeat the URL.
+// ParseSource parses the URL pattern of files. Its errors don't repeat the URL.
 func ParseSource(raw string) (Source, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme == "" {
@@ -53,10 +53,10 @@ func ParseSource(raw string) (Source, error) {
 	return Source{bucket.String(), strings.Join(folders[fixed:], "/")}, nil
 }
 
-// dated tells whether the files' names have a day.
+// dated reports whether the files' names contain a day.
 func (s Source) dated() bool { return strings.Contains(s.glob, datePlace) }
 
-// keys gives the pattern of the keys of a day, and what they begin with.
+// keys returns the pattern for the keys of a day's files, and the prefix of those keys.
 func (s Source) keys(day string) (pattern *regexp.Regexp, prefix string) {
 	glob := strings.ReplaceAll(s.glob, datePlace, day)
 	prefix, _, _ = strings.Cut(glob, "*")
@@ -64,14 +64,14 @@ func (s Source) keys(day string) (pattern *regexp.Regexp, prefix string) {
 	return regexp.MustCompile(fmt.Sprintf("^%s$", quoted)), prefix
 }
 
-// place is where the keys begin, without what a URL says beside that.
+// place returns the bucket's URL without its query, ending in a slash.
 func (s Source) place() string {
 	plain, _, _ := strings.Cut(s.Bucket, "?")
 	return strings.TrimSuffix(plain, "/") + "/"
 }
 
-// near tells whether two sources may find the same file: where the first one's names begin alike,
-// the other's do.
+// near reports whether two sources may find the same file, because the fixed beginning of one's
+// names is a prefix of the other's.
 func (s Source) near(other Source) bool {
 	begin := func(s Source) string {
 		fixed, _, _ := strings.Cut(s.glob, "*")
@@ -82,18 +82,18 @@ func (s Source) near(other Source) bool {
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
-// finds tells whether the file at a place is one of the source's, on any day.
+// finds reports whether the source finds the file with this URL, on any day.
 func (s Source) finds(file string) bool {
 	quoted := strings.ReplaceAll(regexp.QuoteMeta(s.place()+s.glob), regexp.QuoteMeta(datePlace), `\d{4}-\d{2}-\d{2}`)
 	return regexp.MustCompile("^" + strings.ReplaceAll(quoted, `\*`, `[^/]*`) + "$").MatchString(file)
 }
 
-// RejectsSuffix ends the names of files with refused rows. They may lie in the source's own folder,
-// and are never read as records.
+// RejectsSuffix ends the names of rejects files, which hold refused rows. They may lie in the
+// source's own folder, and are never read as records.
 const RejectsSuffix = ".rejects.csv"
 
-// list gives the keys of a source's files: those of the days from first to now, and where names
-// have no date, those that were changed since first. In the order of their names.
+// list returns the keys of a source's files, sorted: those of the days from first to now, or, where
+// names have no date, those changed since first.
 func list(ctx context.Context, bucket *blob.Bucket, s Source, first, now time.Time) ([]string, error) {
 	var days []string
 	if s.dated() {
@@ -116,6 +116,7 @@ func list(ctx context.Context, bucket *blob.Bucket, s Source, first, now time.Ti
 	return slices.Compact(keys), nil
 }
 
+// listDay returns the keys of one day's files that were changed since a time.
 func listDay(ctx context.Context, bucket *blob.Bucket, s Source, day string, since time.Time) ([]string, error) {
 	pattern, prefix := s.keys(day)
 	var keys []string

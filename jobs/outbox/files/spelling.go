@@ -11,8 +11,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// textOf tells how values of a column are spelled, so that they are checked like those of a text
-// file. A DOUBLE is the shortest decimal that stands for it.
+// textOf returns the function that converts a column's values to text, so that they are checked
+// like those of a text file. A DOUBLE becomes the shortest decimal that stands for it.
 func textOf(t parquet.Type) func(parquet.Value) string {
 	plain := plainOf(t)
 	return func(v parquet.Value) string {
@@ -23,8 +23,8 @@ func textOf(t parquet.Type) func(parquet.Value) string {
 	}
 }
 
-// isText tells whether a column's values are texts, which say in words of their own what others say
-// by their type.
+// isText reports whether a column's values are text, whose spelling depends on the writer, as that
+// of typed values doesn't.
 func isText(t parquet.Type) bool {
 	if l := t.LogicalType(); l != nil {
 		switch l.Value.(type) {
@@ -36,6 +36,7 @@ func isText(t parquet.Type) bool {
 	return t.Kind() == parquet.ByteArray
 }
 
+// plainOf does what textOf does, for values that aren't null.
 func plainOf(t parquet.Type) func(parquet.Value) string {
 	if l := t.LogicalType(); l != nil {
 		switch l := l.Value.(type) {
@@ -80,7 +81,8 @@ func unsignedOf(k parquet.Kind) func(parquet.Value) string {
 	return func(v parquet.Value) string { return strconv.FormatUint(v.Uint64(), 10) }
 }
 
-// decimalOf spells whole numbers of so many decimals.
+// decimalOf returns the function that writes whole numbers as decimals, with scale digits after the
+// point.
 func decimalOf(k parquet.Kind, scale int) func(parquet.Value) string {
 	return func(v parquet.Value) string {
 		var digits string
@@ -114,7 +116,8 @@ func decimalOf(k parquet.Kind, scale int) func(parquet.Value) string {
 	}
 }
 
-// timestampOf spells times as the text formats do: without a zone when the column has none.
+// timestampOf returns the function that writes times as the text formats do: without a zone when
+// the column has none.
 func timestampOf(t *format.TimestampType) func(parquet.Value) string {
 	layout := "2006-01-02T15:04:05.999999999"
 	if t.IsAdjustedToUTC {
@@ -131,7 +134,7 @@ func timestampOf(t *format.TimestampType) func(parquet.Value) string {
 	}
 }
 
-// int96Text is a time as older writers store it: nanoseconds of a Julian day.
+// int96Text returns a time that is stored as older writers do: as nanoseconds of a Julian day.
 func int96Text(nanoseconds int64, day uint32) string {
 	const epoch = 2440588 // Julian day of 1970-01-01
 	return time.Unix((int64(day)-epoch)*86400, nanoseconds).UTC().Format(time.RFC3339Nano)

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// sheetRows are those of a sheet of an XLSX file, with names in its first row that isn't blank, or
-// below titles. Blank rows don't count.
+// sheetRows reads the rows of a sheet of an XLSX file. The names are in the first row that isn't
+// blank, or below titles. Blank rows don't count.
 type sheetRows struct {
 	book    *workbook
-	sheet   string // name of the one that is read
+	sheet   string // name of the sheet that is read
 	alike   int    // other sheets whose names of columns fit as well
 	in      *parts
 	mapping Mapping
 	speller speller
 	columns []string
-	at      []int // columns of the fields
+	at      []int // by field: the index of its column; -1: none
 	row     []cell
 	count   int64
 }
@@ -36,15 +36,16 @@ func openSheet(b *workbook, m Mapping) (*sheetRows, error) {
 	return r, err
 }
 
-// names goes to the row of names: the first that has all wanted columns, on whichever sheet. Where
-// there is none, a row that has some of them is taken, or else the first of the first sheet.
+// names finds the row of names and moves there. It is the first row that has all wanted columns, on
+// any sheet. If there is none, it is the row that has most of them, or else the first row of the
+// first sheet.
 func (r *sheetRows) names() error {
 	type place struct{ sheet, row, score int }
 	var best place
 	whole := 0 // sheets that have all wanted columns
 	for i := range r.book.sheets {
 		if r.open(i) != nil {
-			continue // it is only an error of the file when this sheet is read
+			continue // an unreadable sheet is an error only if it is the one to be read
 		}
 		top := place{sheet: i}
 		for row := 0; row < mostAbove && r.advance() == nil; row++ {
@@ -53,7 +54,7 @@ func (r *sheetRows) names() error {
 				top = place{i, row, score}
 			}
 			if is {
-				top.score += mostColumns // more than any that lacks one
+				top.score += mostColumns // a higher score than that of any row that lacks a column
 				whole++
 				break
 			}
@@ -83,7 +84,7 @@ func (r *sheetRows) names() error {
 	return err
 }
 
-// open begins a sheet.
+// open opens sheet i at its beginning.
 func (r *sheetRows) open(i int) (err error) {
 	r.sheet, r.row, r.count = r.book.sheets[i].name, nil, 0
 	r.in, err = r.book.read(r.book.sheets[i].part)
@@ -128,7 +129,7 @@ func (r *sheetRows) advance() error {
 			return io.EOF
 		case err != nil:
 			return err
-		case start == nil && end == "sheetData": // what follows is read for its checksum alone
+		case start == nil && end == "sheetData": // the rest is read only to have its checksum checked
 			if _, err := io.Copy(io.Discard, r.in.in.r); err != nil {
 				return err
 			}
@@ -148,9 +149,10 @@ func (r *sheetRows) advance() error {
 	}
 }
 
+// readRow reads the cells of a row up to its end.
 func (r *sheetRows) readRow() error {
 	r.row = r.row[:0]
-	next := 0 // a cell that doesn't say its column stands behind the one before it, also behind an empty one
+	next := 0 // a cell without a reference follows the one before it, which may be empty
 	for {
 		start, end, err := r.in.next()
 		switch {
@@ -215,7 +217,7 @@ func (r *sheetRows) readCell(c *xml.StartElement) (out cell, err error) {
 	}
 }
 
-// columnOf is the column of a reference such as AB12, from 0.
+// columnOf returns the column of a reference such as AB12, counted from 0.
 func columnOf(ref string) int {
 	n := 0
 	for _, r := range strings.TrimRight(ref, "0123456789") {
@@ -235,6 +237,7 @@ func blank(row []cell) bool {
 	return true
 }
 
+// noEnd turns io.EOF into an error, because it would end the rows in the middle of one.
 func noEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -242,6 +245,7 @@ func noEnd(err error) error {
 	return err
 }
 
+// index parses a number that isn't negative.
 func index(s string) (int, bool) {
 	n, err := strconv.Atoi(s)
 	return n, err == nil && n >= 0

@@ -9,30 +9,31 @@ import (
 	"strings"
 )
 
-// What an XLSX file may be. Excel itself has sheets of 1,048,576 rows.
+// These are the limits of an XLSX file. Excel's own sheets have 1,048,576 rows at most.
 const (
-	largestBook    = 256 << 20 // as it is stored
-	largestPart    = 2 << 30   // unzipped
+	largestBook    = 256 << 20 // bytes as stored
+	largestPart    = 2 << 30   // bytes of a part after decompression
 	mostParts      = 10_000
-	largestStrings = 64 << 20 // texts that cells share are kept in memory
+	largestStrings = 64 << 20 // bytes of the texts that cells share, which are kept in memory
 	mostStrings    = 2 << 20
-	largestElement = 2 << 20 // XML of a row, or of a text with its formatting
-	deepest        = 32      // elements in each other
+	largestElement = 2 << 20 // bytes of XML for a row, or for a text with its formatting
+	deepest        = 32      // nested elements
 )
 
-// A book is an XLSX file: a zip of XML parts.
+// A workbook is an XLSX file: a ZIP archive of XML parts.
 type workbook struct {
 	zip     *zip.Reader
 	sheets  []sheet
 	since04 bool // days are counted from 1904
 	shared  []string
-	styles  []style // of numbers, by the index that cells have
+	styles  []style // styles of numbers, by the index that cells have
 }
 
-// A sheet is the name of one, and the part that it is in.
+// A sheet is the name of a sheet, and the part that contains it.
 type sheet struct{ name, part string }
 
-// open reads what the book says of itself.
+// open reads the workbook's list of sheets, its styles and its shared texts. want is the name of
+// the sheet to read, or empty for any.
 func (b *workbook) open(want string) error {
 	root, err := b.relations("", "_rels/.rels")
 	if err != nil {
@@ -73,9 +74,10 @@ func (b *workbook) open(want string) error {
 	return b.readStrings(links.byType("/sharedStrings"))
 }
 
-// relations are the parts that a part speaks of.
+// relations holds, by ID, the parts to which a part refers, and their types.
 type relations struct{ target, kind map[string]string }
 
+// relations reads the relations in the part with this name. Their targets are relative to dir.
 func (b *workbook) relations(dir, name string) (relations, error) {
 	r := relations{map[string]string{}, map[string]string{}}
 	return r, b.each(name, func(_ *parts, at xml.StartElement) error {
@@ -91,6 +93,7 @@ func (b *workbook) relations(dir, name string) (relations, error) {
 	})
 }
 
+// byType returns a part whose type ends in suffix.
 func (r relations) byType(suffix string) string {
 	for id, kind := range r.kind {
 		if strings.HasSuffix(kind, suffix) {

@@ -1,6 +1,6 @@
-// Package outboxtest reads rejects files as a spreadsheet would, for the tests of all who write or
-// show them. Without it, each of those tests would know the file's form in its own way. It shares
-// no code with what writes the files.
+// Package outboxtest reads rejects files as a spreadsheet would, for the tests of all packages that
+// write or show them. Without it, each of those tests would know the file's form in its own way. It
+// shares no code with what writes the files.
 package outboxtest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// added are the columns behind those of the file that the rows are of.
+// added are the columns that follow those of the file that was pushed.
 var added = []string{"rejected_field", "rejected_because", "write_instead", "rejected_row", "rejected_file"}
 
 // A Reject is one row of a rejects file.
@@ -19,13 +19,13 @@ type Reject struct {
 	Field, Because, Instead, Row, Of string   // those that were added
 }
 
-// String is the row's number, what is wrong, and the cells, with commas between.
+// String returns the row's number, what is wrong, and the cells, with commas between.
 func (r Reject) String() string {
 	return strings.Join(append([]string{r.Row, r.Field, r.Because}, r.Cells...), ",")
 }
 
-// Rejects reads a file whose cells have separators between them. It fails a test whose file Excel
-// would misread, or that doesn't hold together.
+// Rejects reads a rejects file whose cells have separators between them. It fails the test if Excel
+// would misread the file, or if its rows and columns don't fit together.
 func Rejects(t testing.TB, text string, separator rune) (names []string, rows []Reject) {
 	t.Helper()
 	text, marked := strings.CutPrefix(text, "\ufeff")
@@ -34,7 +34,7 @@ func Rejects(t testing.TB, text string, separator rune) (names []string, rows []
 	}
 	in := csv.NewReader(strings.NewReader(text))
 	in.Comma = separator
-	all, err := in.ReadAll() // it wants as many cells in each row
+	all, err := in.ReadAll() // it refuses rows with different numbers of cells
 	if err != nil || len(all) < 2 {
 		t.Fatalf("rejects: %v: %q", err, text)
 	}
@@ -48,7 +48,8 @@ func Rejects(t testing.TB, text string, separator rune) (names []string, rows []
 	return all[0][:n], rows
 }
 
-// Text gives the rows without their names, each as String does and on a line of its own.
+// Text returns the rows without the columns' names, each on a line of its own and as String writes
+// it.
 func Text(rows []Reject) string {
 	var lines []string
 	for _, r := range rows {

@@ -14,9 +14,10 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Magic is the first line of the records of a push, which are one object: a line that names the
-// form, then its items by ID (with Order: by its first byte, then by row). All such objects
-// together are the index of what was pushed; what became of an item is in the states of its push.
+// Magic is the first line of the object with the records of a push. The line names the format; the
+// items follow, sorted by ID, or, in a push with Order, by the ID's first byte and then by row. All
+// such objects together are the index of what was pushed. The states of the items are with their
+// push.
 const Magic = "reportferry outbox records 1\n"
 
 // An IndexWriter writes the records of a push.
@@ -29,10 +30,10 @@ type IndexWriter struct {
 	item  []byte
 }
 
-// WriteIndex begins to write the records of a push. Commit makes them visible, Drop leaves nothing.
+// WriteIndex begins to write the records of a push. Commit makes them visible; Drop discards them.
 func (t *Table) WriteIndex(ctx context.Context, p *Push) (*IndexWriter, error) {
 	ctx, abort := context.WithCancel(ctx)
-	const buffer = 8 << 20 // drivers would take 16 MiB (gcs) or several times 5 MiB (s3)
+	const buffer = 8 << 20 // the drivers' own buffers take 16 MiB (gcs) or several times 5 MiB (s3)
 	w, err := t.ledger.Store().Blob().NewWriter(ctx, t.recordsKey(p),
 		&blob.WriterOptions{BufferSize: buffer, MaxConcurrency: 1, ContentType: "application/octet-stream"})
 	if err != nil {
@@ -45,7 +46,7 @@ func (t *Table) WriteIndex(ctx context.Context, p *Push) (*IndexWriter, error) {
 	return x, err
 }
 
-// Add writes the next item; items come by bucket.
+// Add writes the next item. Items must come in the order of their buckets.
 func (x *IndexWriter) Add(it Item) error {
 	x.count++
 	x.item = it.append(x.item[:0])
@@ -53,7 +54,8 @@ func (x *IndexWriter) Add(it Item) error {
 	return err
 }
 
-// Commit makes the object visible, and notes in the head of its push what it holds.
+// Commit makes the object visible, and sets the number of records and the checksum in the push's
+// head.
 func (x *IndexWriter) Commit(h *Head) error {
 	err := x.buf.Flush()
 	if err == nil {
@@ -67,7 +69,7 @@ func (x *IndexWriter) Commit(h *Head) error {
 	return nil
 }
 
-// Drop leaves nothing behind of what wasn't committed.
+// Drop discards what wasn't committed.
 func (x *IndexWriter) Drop() {
 	x.abort()
 	if x.blob != nil {
@@ -75,8 +77,8 @@ func (x *IndexWriter) Drop() {
 	}
 }
 
-// An IndexReader reads the records of another push, a bucket at a time, and knows what became of
-// them.
+// An IndexReader reads the records of another push, one bucket at a time, together with their
+// states.
 type IndexReader struct {
 	Push  *Push
 	table *Table
@@ -111,7 +113,7 @@ func (t *Table) OpenIndex(ctx context.Context, p *Push) (*IndexReader, error) {
 	return x, nil
 }
 
-// advance reads the next item. After the last one it compares the checksum.
+// advance reads the next item. After the last one it checks the checksum.
 func (x *IndexReader) advance() error {
 	x.more = x.left > 0
 	if !x.more {
@@ -144,9 +146,9 @@ func (x *IndexReader) check() error {
 	return nil
 }
 
-// Each reads up to the end of a bucket, and gives what became of its items: of those that have the
-// ID of one of some, which are given by ID, or, without any, of all. In a push with Order the items
-// of a bucket are by row.
+// Each reads up to the end of a bucket, and calls hit with items and their states: those that have
+// the same ID as an item of some, which is sorted by ID, or all of them if some is nil. In a push
+// with Order, the items of a bucket are sorted by row.
 func (x *IndexReader) Each(bucket int, some []Item, hit func(it Item, s State)) error {
 	for all := some == nil; x.more && x.next.bucket() <= bucket; {
 		for len(some) > 0 && some[0].CompareID(x.next) < 0 {

@@ -14,23 +14,23 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// A Lease is the right to push the files of a table. It saves work: what keeps two processes from
-// sending the same records is that each segment takes the next number of the log, and a process
-// whose number is taken has lost.
+// A Lease is the right to push the files of a table. It only saves work. What keeps two processes
+// from sending the same records is the log: each segment takes the next number, and a process whose
+// number is taken has lost.
 type Lease struct {
 	*ledger.Renewal
-	Pushes []*Push // of the table, as far as they are known; in the order in which they began
+	Pushes []*Push // the known pushes of the table, in the order in which they began
 	table  *Table
 	holder holder
-	last   int     // segment
-	before *holder // whom it was taken over from, until what that one did is known; nil: nobody
-	known  bool    // what is on record was read
+	last   int     // number of the last known segment
+	before *holder // the holder from whom it was taken over, until what that one did is known; nil: nobody
+	known  bool    // the pushes on record were read
 }
 
-// Take takes the lease of a table for a run, renews it until Release, and reads what is on record.
-// When another has it, the error is a *ledger.HeldError. Who takes over from one that hasn't
-// released it takes a number of the log first: that one then loses, before it lets anything more be
-// sent.
+// Take takes the lease of a table for a run, reads what is on record, and renews the lease until
+// Release. When another run has it, the error is a *ledger.HeldError. When the last holder hasn't
+// released it, Take first creates the next segment of the log. The last holder thereby loses before
+// it sends anything more.
 func (t *Table) Take(ctx context.Context, run string) (*Lease, error) {
 	was, exists := t.doc.Last(), t.doc.Version() != ""
 	if !exists || was.Lease != nil {
@@ -68,8 +68,8 @@ func (t *Table) Take(ctx context.Context, run string) (*Lease, error) {
 			return l, nil
 		}
 	}
-	if held := (*ledger.HeldError)(nil); !errors.As(err, &held) { // else it may be ours
-		_ = l.Release(ctx) // err says why
+	if held := (*ledger.HeldError)(nil); !errors.As(err, &held) { // if no other run holds the lease, it may be ours
+		_ = l.Release(ctx) // err already says what went wrong
 	}
 	l.Lose(err)
 	return nil, err
@@ -78,9 +78,10 @@ func (t *Table) Take(ctx context.Context, run string) (*Lease, error) {
 // UnitName is the name of the unit that pushes a table's files.
 const UnitName = "push"
 
+// mine reports whether the document has this lease.
 func (l *Lease) mine(c *content) bool { return c.Lease != nil && c.Lease.Token == l.holder.Token }
 
-// begin reads what is on record, once nobody else can add to it.
+// begin reads what is on record, and makes sure that nobody else can add to it.
 func (l *Lease) begin(ctx context.Context) (err error) {
 	c := l.table.doc.Last()
 	over := l.before != nil
@@ -103,7 +104,7 @@ func (l *Lease) begin(ctx context.Context) (err error) {
 	}
 }
 
-// swap writes the document under the lease, and renews that.
+// swap changes the document under the lease, and renews the lease.
 func (l *Lease) swap(ctx context.Context, change func(*content)) error {
 	if err := l.Leased(); err != nil {
 		return err
@@ -126,11 +127,11 @@ func (l *Lease) swap(ctx context.Context, change func(*content)) error {
 	return err
 }
 
-// Save writes all that is known into the document, so that nobody reads the segments until now
+// Save writes all that is known into the document, so that nobody has to read the segments so far
 // again.
 func (l *Lease) Save(ctx context.Context) error { return l.swap(ctx, l.update()) }
 
-// update gives the change that has the document update of what is known now.
+// update returns the change that writes what is known now into the document.
 func (l *Lease) update() func(*content) {
 	if !l.known {
 		return func(*content) {}
@@ -144,8 +145,8 @@ func (l *Lease) update() func(*content) {
 	return func(c *content) { c.Segments, c.Files = last, files }
 }
 
-// Release gives the lease back, with all that is known. One that was lost is another's; all that
-// was sent under it is in the segments.
+// Release gives the lease back, and saves all that is known. A lost lease is left alone, because
+// another process has it; all that was sent under it is in the segments.
 func (l *Lease) Release(ctx context.Context) error {
 	l.Stop()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -172,8 +173,8 @@ func (l *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// Append writes the next segment of the log, which is of a push. When another process has written
-// it, the error is ledger.ErrLost.
+// Append writes the next segment of the log, for a push. When another process has already written
+// that segment, the error is ledger.ErrLost.
 func (l *Lease) Append(ctx context.Context, p *Push, s Segment) error {
 	if err := l.Leased(); err != nil {
 		return err
@@ -197,14 +198,14 @@ func (l *Lease) Append(ctx context.Context, p *Push, s Segment) error {
 	if err == nil {
 		l.last, p.Head = n, h
 		if !p.Live() {
-			p.States = nil // a file of fifty million rows has 25 MB of them
+			p.States = nil // they take 25 MB for a file of fifty million rows
 		}
 	}
 	return err
 }
 
-// Put adds a push to those that are known, if it is new, in the place of what is known of a file of
-// this name that was refused.
+// Put adds a push to the known ones, if it is new. It replaces an earlier push of a file with this
+// name that was refused before anything was to be sent.
 func (l *Lease) Put(p *Push) {
 	l.Pushes = slices.DeleteFunc(l.Pushes, func(o *Push) bool {
 		return o != p && o.Head.Whole == 0 &&
@@ -221,9 +222,9 @@ func (l *Lease) Put(p *Push) {
 	l.Pushes = append(l.Pushes, p)
 }
 
-// Sweep drops the pushes that gone accepts, and the objects that nothing needs any more. The
-// numbers of segments stay taken until none of the pushes after them is held: what a process that
-// slept so long writes under them would be taken for its success.
+// Sweep drops the pushes that gone accepts, and deletes the objects that nothing needs any more. A
+// segment is kept until no push that began at its number or before is held. Otherwise a process
+// that slept so long could create the segment anew, and would take that for success.
 func (l *Lease) Sweep(ctx context.Context, held, gone func(*Push) bool) error {
 	l.Pushes = slices.DeleteFunc(l.Pushes, gone)
 	needed, first := map[string]bool{}, l.last+1

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// A Reason is why rows of a file aren't taken, and how many they are.
+// A Reason is why rows of a file aren't accepted, and how many rows it concerns.
 type Reason struct {
 	Field  string `json:"field,omitempty"`
 	Reason string `json:"reason"`
 	Rows   int64  `json:"rows"`
 }
 
-// String is the reason for a log or a line.
+// String returns the reason as a text for logs and lines.
 func (r Reason) String() string {
 	return fmt.Sprintf("%d of them: %s", r.Rows, strings.TrimSpace(r.Field+" "+r.Reason))
 }
 
-// mostReasons of a file are kept. A reason may quote what a row has, so there may be as many as
-// rows.
+// mostReasons limits the reasons that are kept for a file. A reason may quote a row, so there may
+// be as many as rows.
 const mostReasons = 20
 
-// Tallied counts refusals by their words.
+// Tallied counts refusals by their reasons.
 type Tallied map[Words]int64
 
-// Add counts one. Reasons that come after the first hundred count together.
+// Add counts one refusal. Reasons after the first hundred are counted together.
 func (t Tallied) Add(w Words) {
 	if _, known := t[w]; !known && len(t) >= 5*mostReasons {
 		w = Words{Reason: "other reasons"}
@@ -34,7 +34,7 @@ func (t Tallied) Add(w Words) {
 	t[w]++
 }
 
-// List gives the reasons with most rows, and the others as one.
+// List returns the reasons with most rows, and the others as one.
 func (t Tallied) List() (list []Reason) {
 	for w, rows := range t {
 		list = append(list, Reason{w.Field, w.Reason, rows})

@@ -7,79 +7,81 @@ import (
 	"time"
 )
 
-// A Segment is one step of a push, written once. One that has a head says all that is known of the
-// push; the others add to it. One of no push only takes a number.
+// A Segment is one step of a push, written once. A segment with a head holds all that is known of
+// the push; one without adds to what is known. A segment without a push only takes a number.
 type Segment struct {
 	Push string    `json:"push,omitempty"`
 	Run  string    `json:"run"`
 	At   time.Time `json:"at"`
-	// Of rows that changed, or of all; what may be sent next is in doubt.
+	// Spans holds the states of the rows that changed, or of all rows. Rows that may be sent next
+	// are Unknown in it.
 	Spans    []byte          `json:"spans,omitempty"`
-	Rejected map[int64]Words `json:"rejected,omitempty"` // rows, by the service
-	Sums     map[string]Sum  `json:"sums,omitempty"`     // of what was accepted
+	Rejected map[int64]Words `json:"rejected,omitempty"` // rows that the service rejected, and why
+	Sums     map[string]Sum  `json:"sums,omitempty"`     // sums of the accepted records
 	Head     *Head           `json:"head,omitempty"`
 }
 
-// Words say why a record isn't taken. They never quote what identifies a person.
+// Words say why a record isn't accepted. They never quote what identifies a person.
 type Words struct {
 	Field  string `json:"field,omitempty"`
 	Reason string `json:"reason"`
 }
 
-// A Head is what a push is about, and how far it is.
+// A Head says which file a push is about, and how far the push is.
 type Head struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"file"`
 	Order   string    `json:"order,omitempty"`
 	Version string    `json:"version"`
 	Digest  string    `json:"digest"`
-	Run     string    `json:"run"` // the last that worked on it
+	Run     string    `json:"run"` // the last run that worked on it
 	Started time.Time `json:"started"`
 	At      time.Time `json:"at,omitzero"`       // when its last segment was written
-	Ended   time.Time `json:"ended,omitzero"`    // zero: open
-	Rows    int64     `json:"rows"`              // those that are records, or should be
-	Skipped int64     `json:"skipped,omitempty"` // the others: totals, notes, empty ones
-	Records int64     `json:"records"`           // in the object of records
-	Sum     string    `json:"xxh64,omitempty"`   // of that object
-	Pruned  bool      `json:"pruned,omitempty"`  // what became of single rows is forgotten
+	Ended   time.Time `json:"ended,omitzero"`    // zero: the push is open
+	Rows    int64     `json:"rows"`              // rows that are records, or should be
+	Skipped int64     `json:"skipped,omitempty"` // other rows: totals, notes, empty ones
+	Records int64     `json:"records"`           // number of items in the object of records
+	Sum     string    `json:"xxh64,omitempty"`   // checksum of that object
+	Pruned  bool      `json:"pruned,omitempty"`  // the states of single rows are forgotten
 	Rejects string    `json:"rejects,omitempty"`
 	Error   string    `json:"error,omitempty"` // why nothing of it is sent, or nothing more
 
-	// Its segments: the first, while the numbers from there on must stay taken; the last that says
-	// all, 0 when nothing was ever to be sent; and the last.
+	// These are numbers of its segments. First is its first segment, as long as the numbers from
+	// there on must stay taken. Whole is the last that holds all that is known, or 0 when nothing
+	// was ever to be sent. Last is its last.
 	First int `json:"first,omitempty"`
 	Whole int `json:"whole,omitempty"`
 	Last  int `json:"last,omitempty"`
 
 	Counts   Counts   `json:"counts"`
-	Partly   int64    `json:"partly,omitempty"`   // of the rejected: the service took a part of them
-	Refusals []Reason `json:"refusals,omitempty"` // of rows that aren't sent, as of the first reading of the file
-	Reasons  []Reason `json:"reasons,omitempty"`  // those, and why the service rejected others
+	Partly   int64    `json:"partly,omitempty"`   // rejected records that the service took a part of
+	Refusals []Reason `json:"refusals,omitempty"` // of rows that aren't sent, from the first reading of the file
+	Reasons  []Reason `json:"reasons,omitempty"`  // Refusals, and the reasons for which the service rejected other rows
 }
 
-// A Push is a name with one content, as it is on record.
+// A Push is a file's name with one content, as it is on record.
 type Push struct {
 	Head   Head
-	Newest bool    // of its name
-	States *States // nil: not read; all its records were accepted, or what became of them is forgotten
+	Newest bool    // it is the newest push of its file's name
+	States *States // nil: not read, or all records were accepted, or the states are forgotten
 	Words  map[int64]Words
 	Sums   map[string]Sum
 }
 
-// Open tells whether there is something left to do.
+// Open reports whether there is something left to do.
 func (p *Push) Open() bool { return p.Head.Ended.IsZero() }
 
-// Live tells whether it matters to other files what became of single rows: not when all records
+// Live reports whether the states of single rows matter to other files. They don't when all records
 // were accepted.
 func (p *Push) Live() bool {
 	return !p.Head.Pruned && (p.Open() || p.Head.Counts.Accepted != p.Head.Records)
 }
 
-// sameFile tells whether both are of one file, and something of this one was to be sent.
+// sameFile reports whether both pushes are of one file, and p has something that was to be sent.
 func (p *Push) sameFile(o *Push) bool { return p.Head.Whole > 0 && p.Head.Name == o.Head.Name }
 
-// Supersede ends pushes of contents that files don't have any more, once those that they have are
-// at their end: their rows can't be read.
+// Supersede ends open pushes for which a later push of the same file has ended: the file doesn't
+// have their content any more, so that their rows can't be read.
 func Supersede(pushes []*Push) {
 	for i, p := range pushes {
 		by := slices.IndexFunc(pushes[i+1:], func(o *Push) bool { return o.sameFile(p) && !o.Open() })
@@ -89,8 +91,7 @@ func Supersede(pushes []*Push) {
 	}
 }
 
-// resume marks what the end of a process has left open: rows that waited weren't sent, and are
-// pending.
+// resume sets waiting rows to pending after a process has ended, because they weren't sent.
 func (p *Push) resume() {
 	for row := int64(1); row <= p.States.Rows; row++ {
 		if p.States.Get(row) == Waiting {
@@ -100,7 +101,7 @@ func (p *Push) resume() {
 	p.sumUp()
 }
 
-// sumUp counts all rows in the head.
+// sumUp counts all rows by state and reason, and sets the counts in the head.
 func (p *Push) sumUp() {
 	if p.States == nil {
 		return
@@ -119,7 +120,7 @@ func (p *Push) sumUp() {
 	p.Head.Reasons = t.List()
 }
 
-// Refuse notes why nothing of the file is sent, or nothing more. What was sent of it before is in
+// Refuse records why nothing of the file is sent, or nothing more. What was sent of it before is in
 // its segments.
 func (p *Push) Refuse(why error, rejects string) {
 	if p.Head.Error, p.Head.Rejects = why.Error(), rejects; p.Head.Whole == 0 {
@@ -127,10 +128,10 @@ func (p *Push) Refuse(why error, rejects string) {
 	}
 }
 
-// partly begins the reason of a record that the service has taken a part of.
+// partly begins the reason for a record that the service has taken a part of.
 const partly = "the service took a part of it"
 
-// stateOf is what became of a row, as it matters to another push that has the same record.
+// stateOf returns the state of a row, as it matters to another push that has the same record.
 func (p *Push) stateOf(row int64) State {
 	if p.States == nil {
 		return Accepted
@@ -145,7 +146,7 @@ func (p *Push) stateOf(row int64) State {
 	}
 }
 
-// Take adds to the push what a segment says beside the states.
+// Take adds to the push what a segment holds besides the states.
 func (p *Push) Take(s Segment) {
 	maps.Copy(p.Words, s.Rejected)
 	for key, sum := range s.Sums {
@@ -153,13 +154,14 @@ func (p *Push) Take(s Segment) {
 	}
 }
 
-// Whole is the segment that says all that is known of a push whose rows are.
+// Whole returns a segment with all that is known of a push. The states of its rows must have been
+// read.
 func (p *Push) Whole() Segment {
 	p.sumUp()
 	return Segment{Head: &p.Head, Sums: p.Sums, Spans: p.States.encode(), Rejected: p.Words}
 }
 
-// Age is how long ago a push ended or, while it is open, started.
+// Age returns how long ago a push ended or, while it is open, started.
 func (p *Push) Age(now time.Time) time.Duration {
 	if p.Open() {
 		return now.Sub(p.Head.Started)

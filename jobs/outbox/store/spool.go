@@ -8,22 +8,22 @@ import (
 	"slices"
 )
 
-// An Item is what is kept of a record: 28 bytes outside of memory.
+// An Item is what is kept of a record: 28 bytes on disk or in the ledger.
 type Item struct {
 	hi, lo  uint64 // the ID
 	Content uint64
 	Row     uint32
 }
 
-// ItemSize is the bytes of an item.
+// ItemSize is the size of an item in bytes.
 const ItemSize = 28
 
-// NewItem makes the item of a record.
+// NewItem returns the item of a record.
 func NewItem(id [16]byte, content uint64, row int64) Item {
 	return Item{binary.BigEndian.Uint64(id[:]), binary.BigEndian.Uint64(id[8:]), content, uint32(row)}
 }
 
-// ID is the record's ID.
+// ID returns the record's ID.
 func (it Item) ID() (id [16]byte) {
 	binary.BigEndian.PutUint64(id[:], it.hi)
 	binary.BigEndian.PutUint64(id[8:], it.lo)
@@ -44,7 +44,7 @@ func parseItem(b []byte) Item {
 	}
 }
 
-// CompareID orders items by ID.
+// CompareID compares items by ID.
 func (it Item) CompareID(o Item) int {
 	if c := cmp.Compare(it.hi, o.hi); c != 0 {
 		return c
@@ -61,23 +61,23 @@ func (it Item) compare(o Item) int {
 
 func (it Item) bucket() int { return int(it.hi >> 56) }
 
-// Buckets is how many there are: items are split by the first byte of the ID. One of fifty million
-// rows takes 6 MB.
+// Buckets is the number of buckets: items are split by the first byte of the ID. A bucket takes 6
+// MB for a file of fifty million rows.
 const Buckets = 256
 
-// A Spool takes items in the order of rows and gives them by ID, a bucket at a time. Few of them
-// stay in memory, many are in one file.
+// A Spool takes items in the order of rows, and returns them by ID, one bucket at a time. A few
+// items stay in memory; many go to one file.
 type Spool struct {
 	Dir    string
 	file   *os.File
 	End    int64
-	full   [Buckets][]byte  // of chunk bytes at most
-	chunks [Buckets][]int64 // where the full ones went
-	space  []Item           // what load gave last
+	full   [Buckets][]byte  // by bucket: items not yet in the file, at most chunk bytes
+	chunks [Buckets][]int64 // by bucket: offsets of its chunks in the file
+	space  []Item           // the items that Load returned last
 	buf    []byte
 }
 
-const chunk = 585 * ItemSize // of a bucket: 16 kB
+const chunk = 585 * ItemSize // bytes that a bucket writes at once: 16 kB
 
 // Add takes the next item, in the order of rows.
 func (s *Spool) Add(it Item) error {
@@ -104,11 +104,12 @@ func (s *Spool) create() (err error) {
 	if s.file, err = os.CreateTemp(s.Dir, "outbox-*.spool"); err != nil {
 		return fmt.Errorf("spool records: %w", err)
 	}
-	_ = os.Remove(s.file.Name()) // an open file needs no name; where it does, close removes it
+	_ = os.Remove(s.file.Name()) // an open file needs no name; where it does, Close removes it
 	return nil
 }
 
-// Load gives the items of a bucket by ID, then row. They are good until the next load.
+// Load returns the items of a bucket, sorted by ID, then by row. They are valid until the next
+// Load.
 func (s *Spool) Load(b int) ([]Item, error) {
 	s.space = slices.Grow(s.space[:0], len(s.chunks[b])*chunk/ItemSize+len(s.full[b])/ItemSize)
 	if s.buf == nil {
@@ -125,7 +126,7 @@ func (s *Spool) Load(b int) ([]Item, error) {
 	return s.space, nil
 }
 
-// Each gives the items of a bucket by row, without keeping them.
+// Each calls do with the items of a bucket by row, without keeping them.
 func (s *Spool) Each(b int, do func(Item) error) error {
 	if s.buf == nil {
 		s.buf = make([]byte, chunk)

@@ -5,38 +5,38 @@ import (
 	"errors"
 )
 
-// A State is what became of a row, in four bits, so that fifty million rows are 25 MB.
+// A State is the state of a row, in four bits, so that fifty million rows take 25 MB.
 type State byte
 
-// What may become of a row.
+// These are the states of a row.
 const (
-	None      State = iota // no record
+	None      State = iota // the row is no record
 	Pending                // to be sent
 	Accepted               // the service has it
 	Rejected               // the service refused it
 	Unknown                // the service may have it
-	Refused                // by the kind; never sent
+	Refused                // refused by the kind of job; never sent
 	Duplicate              // the service has it from another row or file
-	Conflict               // the service has another content of it
+	Conflict               // the service has the record with another content
 
 	Doubt State = 8 // a flag: it may have been sent more than once
 
 	Waiting = None | Doubt // pending for a later run: an earlier record of its ID is pending or in doubt
 )
 
-// Maybe tells whether the service may have a record that is to be sent.
+// Maybe reports whether the service may have a record that is to be sent.
 func (s State) Maybe() bool { return s == Unknown || s&Doubt != 0 }
 
 // MaxRow is the highest row that fits an index entry.
 const MaxRow = 1<<32 - 1
 
-// States are those of all rows of a file, from 1 on.
+// States holds the states of all rows of a file, from row 1 on.
 type States struct {
 	b    []byte
-	Rows int64 // the highest that was set
+	Rows int64 // the highest row that was set
 }
 
-// Get is the state of a row; None when it was never set.
+// Get returns the state of a row; None if it was never set.
 func (s *States) Get(row int64) State {
 	if i := row >> 1; i < int64(len(s.b)) {
 		return State(s.b[i]>>(row&1*4)) & 15
@@ -55,7 +55,7 @@ func (s *States) Set(row int64, v State) {
 	s.Rows = max(s.Rows, row)
 }
 
-// Counts are rows by state; doubtful ones are counted twice.
+// Counts holds the numbers of rows by state. Doubtful rows are counted under their state too.
 type Counts struct {
 	Pending    int64 `json:"pending,omitempty"`
 	Accepted   int64 `json:"accepted,omitempty"`
@@ -85,18 +85,18 @@ func (s *States) Tally() (c Counts) {
 	return c
 }
 
-// A span is a row of neighbours in one state.
+// A span is a range of consecutive rows in one state.
 type span struct {
 	first, count int64
 	state        State
 }
 
-// spans gives the neighbours in one state, in order, without the rows that have none.
+// spans calls each with the ranges of rows in one state, in order, without rows in the state None.
 func (s *States) spans(each func(span)) {
 	now := span{}
 	for row := int64(1); row <= s.Rows; row++ {
 		if i := row >> 1; row&1 == 0 && s.b[i] == byte(now.state)*17 && row < s.Rows {
-			now.count += 2 // both of the byte go on
+			now.count += 2 // both rows of the byte continue the span
 			row++
 			continue
 		}
@@ -113,14 +113,15 @@ func (s *States) spans(each func(span)) {
 	}
 }
 
-// appendSpan adds a span that comes after all those before: the rows that lie between, then the
-// length with the state in its lowest four bits. end is the row after the last span.
+// appendSpan appends a span that comes after all those before it: first the number of rows in
+// between, then the length, with the state in its lowest four bits. end is the row after the last
+// span.
 func appendSpan(b []byte, end int64, s span) []byte {
 	b = binary.AppendUvarint(b, uint64(s.first-end))
 	return binary.AppendUvarint(b, uint64(s.count)<<4|uint64(s.state))
 }
 
-// SpansOf gives what became of some rows, which ascend, in the form that apply reads.
+// SpansOf returns the states of some rows, which ascend, in the form that Apply reads.
 func SpansOf(s *States, rows []int64) (b []byte) {
 	end := int64(1)
 	for len(rows) > 0 {
@@ -134,7 +135,7 @@ func SpansOf(s *States, rows []int64) (b []byte) {
 	return b
 }
 
-// encode gives all rows in the form that apply reads.
+// encode returns the states of all rows in the form that Apply reads.
 func (s *States) encode() (b []byte) {
 	end := int64(1)
 	s.spans(func(x span) {
@@ -144,7 +145,7 @@ func (s *States) encode() (b []byte) {
 	return b
 }
 
-// Apply sets what the spans say.
+// Apply sets the states that the spans say.
 func (s *States) Apply(b []byte) error {
 	row := int64(1)
 	for len(b) > 0 {

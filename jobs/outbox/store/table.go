@@ -14,31 +14,31 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// folder is where the documents of all tables are, and beside each a folder of its segments and
+// folder contains the documents of all tables, and next to each a folder with its segments and
 // records.
 const folder = "pushes/"
 
-// cost is what deleting an object does.
+// cost says, for error messages, what happens if an object is deleted.
 const cost = "what it says was sent would be sent again"
 
-// readers are how many segments are read at once.
+// readers is how many segments are read at once.
 const readers = 8
 
-// A Table is what is kept of the pushes of one table: a document, and beside it a log of segments.
+// A Table keeps the pushes of one table: a document, and next to it a log of segments.
 type Table struct {
 	ledger *ledger.Ledger
 	doc    *ledger.Document[content]
 	name   string
 }
 
-// A content is what the document says.
+// A content is the content of the document.
 type content struct {
 	Lease    *holder `json:"lease,omitempty"`
-	Segments int     `json:"segments"` // of the log, that Files include
+	Segments int     `json:"segments"` // number of the last segment that Files includes
 	Files    []Head  `json:"files"`    // in the order in which their pushes began
 }
 
-// A holder is who pushes.
+// A holder is the run that has the lease.
 type holder struct {
 	Token string    `json:"token"`
 	Run   string    `json:"run"`
@@ -50,7 +50,7 @@ func Open(l *ledger.Ledger, table string) *Table {
 	return &Table{l, ledger.NewDocument[content](l, folder+table+".json", cost), table}
 }
 
-// Tables are the tables of a ledger that have pushes.
+// Tables returns the tables of a ledger that have pushes.
 func Tables(ctx context.Context, l *ledger.Ledger) (tables []string, err error) {
 	objects, err := l.Store().List(ctx, folder)
 	if err != nil {
@@ -65,22 +65,24 @@ func Tables(ctx context.Context, l *ledger.Ledger) (tables []string, err error) 
 	return tables, nil
 }
 
-// key is the key of segment n.
+// key returns the key of segment n.
 func (t *Table) key(n int) string { return fmt.Sprintf("%s%s/%06d.json", folder, t.name, n) }
 
 func (t *Table) recordsKey(p *Push) string { return folder + t.name + "/" + p.Head.ID + ".records" }
 
 func (t *Table) damaged(key string, why error) error { return t.ledger.Damaged(key, cost, why) }
 
-// errGone: an object isn't there though others need it.
+// errGone says that an object is missing though others need it.
 var errGone = errors.New("it is gone")
 
+// gone returns the error for a missing object; why says how it is known to have existed.
 func (t *Table) gone(key, why string) error {
 	return t.damaged(key, fmt.Errorf("%w, and %s", errGone, why))
 }
 
-// Pushes reads all pushes of the table, in the order in which they began, and for those that deep
-// accepts what became of their rows. Another process may add segments meanwhile, and drop old ones.
+// Pushes reads all pushes of the table, in the order in which they began, and the states of rows
+// for those that deep accepts. Meanwhile another process may add segments and drop old ones; then
+// Pushes reads again, three times in all.
 func (t *Table) Pushes(ctx context.Context, deep func(*Push) bool) (pushes []*Push, err error) {
 	for range 3 {
 		var c content
@@ -94,7 +96,7 @@ func (t *Table) Pushes(ctx context.Context, deep func(*Push) bool) (pushes []*Pu
 	return pushes, err
 }
 
-// load reads the document. One that isn't there though its folder has something is damaged.
+// load reads the document. If it is missing although its folder has objects, it counts as damaged.
 func (t *Table) load(ctx context.Context) (content, error) {
 	c, exists, err := t.doc.Load(ctx)
 	if err != nil || exists {
@@ -110,9 +112,9 @@ func (t *Table) load(ctx context.Context) (content, error) {
 	return c, err
 }
 
-// read gives the pushes that a document has, with what the segments add that are newer than it, and
-// the number of the last one. There may be such segments as long as somebody has the lease, or
-// after an older document was restored.
+// read returns the pushes of a document, updated by the segments that are newer than it, and the
+// number of the last segment. There may be newer segments while a process has the lease, or after
+// an older document was restored.
 func (t *Table) read(ctx context.Context, c content, deep func(*Push) bool) (pushes []*Push, last int, err error) {
 	for _, h := range c.Files {
 		pushes = append(pushes, &Push{Head: h})
@@ -136,7 +138,7 @@ func (t *Table) read(ctx context.Context, c content, deep func(*Push) bool) (pus
 			switch {
 			case !more:
 				return nil, 0, t.gone(t.key(n), "a later one is there")
-			case s.Push == "": // it only took a number
+			case s.Push == "": // the segment only takes a number
 			case s.Head != nil && i < 0:
 				pushes = append(pushes, &Push{Head: *s.Head})
 			case s.Head != nil:
@@ -161,8 +163,8 @@ func (t *Table) read(ctx context.Context, c content, deep func(*Push) bool) (pus
 	return pushes, last, nil
 }
 
-// rows reads what became of the rows of a push: in the last segment that says all, and in those
-// that add to it.
+// rows reads the states of a push's rows: from the last segment that holds all that is known, and
+// from those that add to it.
 func (t *Table) rows(ctx context.Context, p *Push, read map[int]*Segment) error {
 	p.States, p.Words, p.Sums = &States{}, map[int64]Words{}, map[string]Sum{}
 	for n := p.Head.Whole; n <= p.Head.Last; {
@@ -192,7 +194,7 @@ func (t *Table) rows(ctx context.Context, p *Push, read map[int]*Segment) error 
 	return nil
 }
 
-// Rows reads what became of the rows of a push, unless that is known, or forgotten.
+// Rows returns the states of a push's rows, and reads them unless they are known or forgotten.
 func (t *Table) Rows(ctx context.Context, p *Push) (*States, error) {
 	if p.States == nil && !p.Head.Pruned {
 		err := t.rows(ctx, p, nil)
@@ -201,7 +203,7 @@ func (t *Table) Rows(ctx context.Context, p *Push) (*States, error) {
 	return p.States, nil
 }
 
-// segments reads segments from a number on, several at once. One that isn't there is nil.
+// segments reads count segments, from a number on, in parallel. A missing one is nil.
 func (t *Table) segments(ctx context.Context, from, count int) ([]*Segment, error) {
 	some := make([]*Segment, count)
 	g, ctx := errgroup.WithContext(ctx)

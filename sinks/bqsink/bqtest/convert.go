@@ -63,6 +63,7 @@ func (l *loading) convert() []*refusal {
 	return nil
 }
 
+// required tells whether a column is still REQUIRED once the load has relaxed the schema.
 func (l *loading) required(f *bq.TableFieldSchema) bool {
 	relaxed := fieldOf(l.schema, f.Name)
 	return f.Mode == "REQUIRED" && (relaxed == nil || relaxed.Mode == "REQUIRED")

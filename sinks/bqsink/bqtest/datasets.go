@@ -50,8 +50,9 @@ func (s *Server) place(project, id, location string) (string, *refusal) {
 	return d.Doc.Location, nil
 }
 
-// inherit gives a table that is made the defaults of its dataset. That of partitions counts instead
-// of that of tables. https://cloud.google.com/bigquery/docs/reference/rest/v2/datasets
+// inherit gives a new table the default expirations of its dataset. A partitioned table takes the
+// default for partitions instead of the one for tables.
+// https://cloud.google.com/bigquery/docs/reference/rest/v2/datasets
 func (s *Server) inherit(doc *bq.Table) {
 	d := s.datasets[doc.TableReference.ProjectId+"."+doc.TableReference.DatasetId]
 	switch {
@@ -86,7 +87,8 @@ func (s *Server) expire() {
 	}
 }
 
-// endOf is the moment at which a partition's period is over.
+// endOf returns the moment at which a partition's period is over. dated is false for a partition
+// that isn't named by a date.
 func endOf(p *bq.TimePartitioning, id string) (end time.Time, dated bool) {
 	from, err := time.Parse(partitionLayouts[p.Type], id)
 	switch p.Type {

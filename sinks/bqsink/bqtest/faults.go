@@ -39,7 +39,7 @@ type Fault struct {
 	Delay   time.Duration // FaultDelay, FaultSlowJob
 }
 
-// Schedule says which of the calls that the fault looks at it strikes.
+// Schedule returns which of the calls that the fault looks at are struck by it.
 func (f Fault) Schedule() faults.Schedule {
 	return faults.Schedule{Nth: f.Nth, Every: f.Every, Times: f.Times}
 }
@@ -95,6 +95,7 @@ func (f *Fault) refusal() *refusal {
 	return r
 }
 
+// looksAt tells whether a call is one of those that the fault may strike.
 func (f Fault) looksAt(c *call) bool {
 	return (f.Call == "" || f.Call == c.name) && strings.Contains(c.job, f.Job)
 }

@@ -20,11 +20,11 @@ type job struct {
 	Ends      int64 // ms since 1970
 	Serial    int64 // orders jobs of one millisecond
 	Done      bool
-	Scripted  *bq.ErrorProto   // what a fault lets it end with
+	Scripted  *bq.ErrorProto   // the error that a fault makes it end with
 	Errors    []*bq.ErrorProto // the first one is the result
 	Load      bq.JobStatistics3
-	Statement string  // of a query
-	Deleted   int64   // rows, by a DELETE
+	Statement string  // the kind of a query's statement
+	Deleted   int64   // how many rows a DELETE deleted
 	Counts    []count // the answer to a query of partitions
 	media     []byte  // the file of an upload, until the job is done
 }

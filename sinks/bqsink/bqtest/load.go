@@ -10,8 +10,8 @@ import (
 	bq "google.golang.org/api/bigquery/v2"
 )
 
-// A loading is a load job that ends: its files are read and checked, and then its rows are written
-// or the job fails.
+// A loading is a load job whose time has come: its files are read and checked, and then its rows
+// are written or the job fails.
 type loading struct {
 	j         *job
 	load      *bq.JobConfigurationLoad
@@ -21,7 +21,7 @@ type loading struct {
 	table     *table // the destination
 	fresh     bool   // the destination doesn't exist yet: table has its definition only
 	sources   []*source
-	schema    *bq.TableSchema // of the rows that come
+	schema    *bq.TableSchema // of the rows that are loaded
 	schemas   schemaChanges
 	rows      []row
 	bytes     int64
@@ -84,7 +84,7 @@ func (s *Server) checkAccess(l *loading) []*refusal {
 	return nil
 }
 
-// modified returns how many partitions the load changes. One that gets no rows counts too.
+// modified returns how many partitions the load changes. A load without rows counts as one.
 func (l *loading) modified() int { return max(len(l.parts()), 1) }
 
 // parts returns the IDs of the partitions that get rows, or the one that the decorator names.
@@ -99,6 +99,7 @@ func (l *loading) parts() []string {
 	return slices.Collect(maps.Keys(seen))
 }
 
+// readSources reads the job's files: those of its URIs, or the uploaded one.
 func (s *Server) readSources(ctx context.Context, l *loading) []*refusal {
 	add := func(name string, content []byte) *refusal {
 		src, err := l.read(ctx, name, content)
@@ -218,6 +219,7 @@ func (l *loading) replacesTable() bool {
 	return l.load.WriteDisposition == "WRITE_TRUNCATE" && !l.decorated
 }
 
+// checkNewTable checks the definition of a table that the load creates.
 func (l *loading) checkNewTable() []*refusal {
 	if l.load.CreateDisposition == "CREATE_NEVER" {
 		return []*refusal{refuse("notFound", "Not found: Table %s", legacyName(l.dst))}

@@ -53,6 +53,7 @@ func readNDJSON(name string, content []byte, schema *bq.TableSchema) (*source, e
 	return src, nil
 }
 
+// jsonValue converts a JSON value to what a row holds in a column of that type.
 func jsonValue(kind string, v any) (any, error) {
 	if v == nil {
 		return nil, nil

@@ -24,6 +24,7 @@ type source struct {
 	columns []sourceColumn
 }
 
+// A sourceColumn is one column of a file.
 type sourceColumn struct {
 	name     string
 	kind     string // one of this package's column types

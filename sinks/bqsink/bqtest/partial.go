@@ -17,6 +17,7 @@ func parseMask(text string) (mask, *refusal) {
 	return m, nil
 }
 
+// maskList parses a list of names with what is selected below each, and returns what follows it.
 func maskList(text string) (mask, string) {
 	m := mask{}
 	for {
@@ -81,7 +82,7 @@ func (m mask) add(name string, below mask) {
 	}
 }
 
-// of returns the fields of an answer that the mask selects. In an array it selects from each
+// apply returns the fields of an answer that the mask selects. In an array it selects from each
 // element.
 func (m mask) apply(answer any) any {
 	switch a := answer.(type) {

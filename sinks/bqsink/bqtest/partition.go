@@ -19,6 +19,7 @@ const (
 	wholePartition = ""
 )
 
+// checkPartitioning checks whether a table with this schema can be partitioned so.
 func checkPartitioning(p *bq.TimePartitioning, s *bq.TableSchema) *refusal {
 	if p == nil {
 		return nil

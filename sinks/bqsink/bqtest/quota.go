@@ -9,9 +9,9 @@ import (
 type loadEvent struct {
 	at         int64 // ms since 1970
 	project    string
-	load       bool
-	partitions int // modified; 0 for a failed job
-	metadata   bool
+	load       bool // it is a load job
+	partitions int  // modified; 0 for a failed job
+	metadata   bool // it is a change of the table's definition
 }
 
 // loadHistory holds the events of each table. Events older than a day are dropped.

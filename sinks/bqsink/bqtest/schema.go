@@ -103,6 +103,7 @@ func checkTable(doc *bq.Table) *refusal {
 	return checkClustering(doc.Clustering, doc.Schema)
 }
 
+// fieldOf returns the column of that name in upper or lower case, or nil.
 func fieldOf(s *bq.TableSchema, name string) *bq.TableFieldSchema {
 	if s == nil {
 		return nil

@@ -29,6 +29,7 @@ var (
 		"`([^`.]+)\\.([^`.]+)\\.INFORMATION_SCHEMA\\.PARTITIONS` WHERE table_name = '(\\w+)'$")
 )
 
+// parseStatement parses one of the sink's statements, and refuses every other.
 func parseStatement(text string) (*statement, *refusal) {
 	if text == probe {
 		return &statement{kind: "SELECT"}, nil

@@ -45,6 +45,7 @@ func (t *table) isView() bool { return t.Doc.View != nil }
 // partitioned returns how the rows are partitioned, and nil when they aren't.
 func (t *table) partitioned() *bq.TimePartitioning { return t.Doc.TimePartitioning }
 
+// tableKey returns the key under which the server keeps a table.
 func tableKey(r *bq.TableReference) string { return r.ProjectId + "." + r.DatasetId + "." + r.TableId }
 
 // legacyName names a table as BigQuery's messages do.

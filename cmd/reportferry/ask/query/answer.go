@@ -34,7 +34,7 @@ type answer struct {
 	asked  []string // the dimensions that were asked for, by their slugs
 }
 
-// formats are those of --output.
+// formats maps each value of --output to the method that writes it.
 var formats = map[string]func(answer, context.Context, io.Writer) error{
 	"csv":     answer.writeCSV,
 	wire.Text: answer.writeTable,
@@ -42,7 +42,7 @@ var formats = map[string]func(answer, context.Context, io.Writer) error{
 	"parquet": answer.writeParquet,
 }
 
-// columns gives each column of the header the type that a job's table would have.
+// columns returns the header's columns, each with the type that it would have in a job's table.
 func (a answer) columns() []table.Column {
 	var columns []table.Column
 	for _, name := range a.header {
@@ -50,7 +50,7 @@ func (a answer) columns() []table.Column {
 		if f, ok := catalog.Dimension(name); ok || slices.Contains(a.asked, name) {
 			c.Type, c.Dimension = f.Type, true
 		} else {
-			c.Type = catalog.Double // of one that the catalogue doesn't know
+			c.Type = catalog.Double // the type of a metric that the catalogue doesn't know
 			if f, known := metric(strings.TrimSuffix(name, comparedSuffix)); known {
 				c.Type = f.Type
 			}
@@ -63,7 +63,7 @@ func (a answer) columns() []table.Column {
 // comparedSuffix ends the names of the columns that period_over_period adds.
 const comparedSuffix = "_pop"
 
-// metric is what the catalogue knows of a metric, or guesses by its name.
+// metric returns the catalogue's entry of a metric, or one that is guessed from its name.
 func metric(slug string) (catalog.Field, bool) {
 	if f, known := catalog.Metric(slug); known {
 		return f, true
@@ -129,12 +129,13 @@ func readHeader(path string) ([]string, error) {
 	return header, nil
 }
 
-// unmarked reads f behind its byte order mark, which the service has sent with readable names. A
-// quote behind a mark would be one inside a cell.
+// unmarked returns a reader of f that skips a byte order mark at its start. The service has sent
+// one with readable names. The CSV reader would take a quote after the mark for a quote inside a
+// cell.
 func unmarked(f io.Reader) io.Reader {
 	r := bufio.NewReader(f)
 	if head, _ := r.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
-		_, _ = r.Discard(len(head)) // they were read already
+		_, _ = r.Discard(len(head)) // Peek has read them already
 	}
 	return r
 }
@@ -271,7 +272,7 @@ func (a answer) writeFile(ctx context.Context, format, path string, mode os.File
 	return err
 }
 
-// writeThrough writes to what stands at path already, such as a pipe or a device.
+// writeThrough writes to what exists at path already, such as a pipe or a device.
 func (a answer) writeThrough(ctx context.Context, format, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // mostPlots is how many metrics are drawn.
 const mostPlots = 3
 
-// plot draws the first metrics by date. What can't be summed over the other dimensions isn't drawn,
-// and it says so.
+// plot draws the first metrics by date. For a metric that can't be summed over the other dimensions
+// it writes a line that says so instead.
 func (a answer) plot(w io.Writer) error {
 	columns := a.columns()
 	date := slices.IndexFunc(columns, func(c table.Column) bool {
@@ -44,7 +44,7 @@ func (a answer) plot(w io.Writer) error {
 		}
 		sums := map[string]float64{}
 		err := a.each(func(cells []string) error {
-			if n, err := strconv.ParseFloat(cells[i], 64); err == nil { // a blank is no number
+			if n, err := strconv.ParseFloat(cells[i], 64); err == nil { // a blank cell is left out
 				sums[cells[date]] += n
 			}
 			return nil
@@ -58,7 +58,8 @@ func (a answer) plot(w io.Writer) error {
 	return nil
 }
 
-// notSummed names a dimension beside the date over which a metric can't be summed.
+// notSummed returns a dimension other than the date over which the metric can't be summed, or an
+// empty string when there is none.
 func notSummed(name string, columns []table.Column, date int) string {
 	f, known := metric(name)
 	for i, c := range columns {
@@ -69,7 +70,8 @@ func notSummed(name string, columns []table.Column, date int) string {
 	return ""
 }
 
-// series puts sums into the order of their dates. A day that isn't there is a hole.
+// series returns a point for each sum, in the order of their dates. A missing day between two
+// others becomes a hole.
 func series(sums map[string]float64, of catalog.Type) (points []plot.Point) {
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		if n := len(points); n > 0 && of == catalog.Day {

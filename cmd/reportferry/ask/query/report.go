@@ -129,16 +129,16 @@ func (r *adHoc) run(cmd *cobra.Command, p *wire.Program) error {
 	})
 }
 
-// onlyAsked are the flags that a table can't have: its rows are partitions in columns named by
-// slug.
+// onlyAsked lists the flags that a table can't have, because its rows are partitions and its
+// columns are named by slug.
 var onlyAsked = []string{"hour-between", "sort", "index", "period-over-period", "readable-names", "format-dates",
 	"output", "out", "plot"}
 
-// fromDay is the first day of a period that is given by its days.
+// fromDay matches the first day of a period that is given by its days.
 var fromDay = lazy.Regexp(`^(-[0-9]+d|[0-9]{4}-[0-9]{2}-[0-9]{2}):`)
 
 // printTable prints the config of a table like this report. The table begins with the report's
-// first day and has no last one.
+// first day and has no last day.
 func (r *adHoc) printTable(cmd *cobra.Command, p *wire.Program) error {
 	if at := slices.IndexFunc(onlyAsked, cmd.Flags().Changed); at >= 0 {
 		return fmt.Errorf("--print-config: a table has no --%s; leave it out", onlyAsked[at])
@@ -155,7 +155,7 @@ func (r *adHoc) printTable(cmd *cobra.Command, p *wire.Program) error {
 	return r.PrintTable(cmd, p, start)
 }
 
-// complete checks the flags, and sets those that weren't given.
+// complete checks the flags, and sets those that weren't given to their defaults.
 func (r *adHoc) complete(cmd *cobra.Command) error {
 	if err := r.Complete(cmd.Flags(), "reportferry report"); err != nil {
 		return err
@@ -182,8 +182,8 @@ func (r *adHoc) complete(cmd *cobra.Command) error {
 	return nil
 }
 
-// inZone takes a zone by name for the offset that it has on all days asked for, because the service
-// isn't known to take names.
+// inZone replaces a zone that is given by name by the offset that it has on all days asked for,
+// because the service isn't known to take names.
 func inZone(q *adjust.ReportQuery, now time.Time) error {
 	if _, err := strconv.Atoi(q.TimezoneID); q.TimezoneID == "" || err == nil {
 		return nil
@@ -216,19 +216,19 @@ func inZone(q *adjust.ReportQuery, now time.Time) error {
 			"the days before and after %s by themselves, "+
 			"or let run --to keep them as a table, which adds that day up", loc, dates[0], dates[1], changed(pieces))
 	}
-	if len(pieces) == 1 { // else the service says what is wrong with the days
+	if len(pieces) == 1 { // without a piece the days are wrong, and the service says how
 		q.DatePeriod, q.UTCOffset, q.TimezoneID = dates[0].String()+":"+dates[1].String(), pieces[0].Offset, ""
 	}
 	return nil
 }
 
-// changed is the day on which the first change of clocks is.
+// changed returns the day of the first change of clocks.
 func changed(pieces []zone.Piece) civil.Date {
 	return pieces[max(0, slices.IndexFunc(pieces, func(p zone.Piece) bool { return p.First != "" }))].From
 }
 
-// defaultFormat goes by the ending of the file's name, and is empty for an unknown one. Without a
-// file, a terminal gets a table.
+// defaultFormat returns the format that the ending of the file's name stands for, or an empty
+// string for an unknown ending. Without a file it is a table on a terminal, and CSV elsewhere.
 func defaultFormat(path string, stdout io.Writer) string {
 	if path != "" {
 		return map[string]string{".csv": "csv", ".jsonl": wire.JSON, ".parquet": "parquet"}[filepath.Ext(path)]
@@ -267,14 +267,15 @@ func fetchAnswer(ctx context.Context, client *adjust.Client, q adjust.ReportQuer
 	if a.header, err = readHeader(a.path); err != nil {
 		return a, err
 	}
-	if !q.ReadableNames { // those are the service's choice
+	if !q.ReadableNames { // readable names are the service's choice
 		a.header = asAsked(a.header, slices.Concat(q.Dimensions, q.Metrics))
 	}
 	a.extra, err = checkHeader(a.header, q)
 	return a, err
 }
 
-// asAsked writes the columns of a header as they were asked for, where only their case differs.
+// asAsked returns a header with each column written as it was asked for, where only its case
+// differs.
 func asAsked(header, asked []string) []string {
 	out := slices.Clone(header)
 	for i, name := range out {
@@ -286,8 +287,8 @@ func asAsked(header, asked []string) []string {
 	return out
 }
 
-// checkHeader refuses an answer that lacks a column that was asked for, and gives those that it has
-// besides. Readable names can't be checked: the service chooses them.
+// checkHeader refuses an answer that lacks a column that was asked for, and returns the columns
+// that it has besides. Readable names can't be checked: the service chooses them.
 func checkHeader(header []string, q adjust.ReportQuery) (extra []string, _ error) {
 	if q.ReadableNames {
 		return nil, nil
@@ -315,7 +316,7 @@ func withNear(err error, q adjust.ReportQuery) error {
 		return err
 	}
 	text := catalog.Suggestion(refused.Metric)
-	if refused.Metric == "" && refused.AnyDays { // it isn't about the days
+	if refused.Metric == "" && refused.AnyDays { // the refusal isn't about the days
 		for _, d := range q.Dimensions {
 			if _, known := catalog.Dimension(d); !known && strings.Contains(refused.Message, d) {
 				if near := catalog.Nearest(d, catalog.Dimensions()); len(near) > 0 {

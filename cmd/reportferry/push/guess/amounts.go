@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// A writing is how one amount is written: which signs stand in it, as far as they can be read in
-// one way only.
+// A writing is how one amount is written: the signs before its decimals and between its thousands,
+// as far as they can be read in one way only; 0 is none.
 type writing struct{ decimal, thousands rune }
 
-// writingOf reads the signs of an amount, without those of a currency. unclear tells that three
-// digits behind a single comma may be decimals or a thousand.
+// writingOf returns the signs in an amount, leaving out those of a currency. unclear says that
+// three digits follow a single comma, which may be decimals or the rest of a thousand.
 func writingOf(cell string) (w writing, unclear bool) {
 	var signs []rune
 	digits := 0 // behind the last sign
@@ -44,10 +44,10 @@ func writingOf(cell string) (w writing, unclear bool) {
 	return w, false
 }
 
-// words are the signs of amounts in a config.
+// words maps the signs in amounts to their names in a config.
 var words = map[rune]string{',': "comma", '.': "point", ' ': "space", '\'': "apostrophe"}
 
-// decimals finds out which signs stand in amounts: before the decimals, and between thousands.
+// decimals finds out which signs the file's amounts have before decimals and between thousands.
 func (f *File) decimals() {
 	decimal, thousands, unclear := map[rune]int{}, map[rune]int{}, 0
 	for at, name := range f.Names {
@@ -80,7 +80,7 @@ func (f *File) decimals() {
 	}
 	switch {
 	case unclear == 0 || f.Decimal == "comma" || f.Thousands == "comma":
-	case decimal['.'] > 0: // the comma is something else, and stands before three digits
+	case decimal['.'] > 0: // so the comma, before three digits, isn't the decimal sign
 		f.Thousands = "comma"
 	default:
 		f.Notes = append(f.Notes, "amounts such as 1,250 may be a thousand and more, or one and a quarter: say "+

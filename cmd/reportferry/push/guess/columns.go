@@ -12,16 +12,16 @@ import (
 // A Field is what a file has for one field of a record of spend.
 type Field struct {
 	Name   string
-	Column string   // empty: none fits
+	Column string   // empty: no column fits
 	Also   []string // columns that fit as well
-	Wrong  string   // a column that fits by its name and not by its cells
-	Why    string   // what is wrong with those
+	Wrong  string   // a column whose name fits, but whose cells don't
+	Why    string   // what is wrong with those cells
 }
 
 // Columns finds the columns of the fields, by their names and by what their cells hold: a column
-// whose cells can't be sent as the field isn't taken for it, whatever it is called. given are those
-// that a person has named, and a field of none has the empty name there. currency is what the name
-// of the amount, or the signs in its cells, say; it may be empty.
+// whose cells can't be sent as the field isn't taken for it, whatever it is called. given maps
+// fields to the columns that a person has named; an empty name says that the field has no column.
+// currency comes from the name of the amount's column or the signs in its cells; it may be empty.
 func (f *File) Columns(given map[string]string) (fields []Field, currency string) {
 	isCurrency := func(code string) bool { return spend.Fits("cost_currency", code, files.Format{}) == "" }
 	taken := map[int]bool{}
@@ -69,8 +69,8 @@ func (f *File) Columns(given map[string]string) (fields []Field, currency string
 	return fields, currency
 }
 
-// signs is the one currency whose sign or code stands in the cells of a column; empty: none does,
-// or several.
+// signs returns the one currency whose sign or code stands in the cells of a column, or "" if there
+// is none or more than one.
 func (f *File) signs(at int) (one string) {
 	for _, row := range f.Rows {
 		if at >= len(row) {
@@ -85,8 +85,8 @@ func (f *File) signs(at int) (one string) {
 	return one
 }
 
-// misfit is why a column can't be a field: more than half of the cells that were looked at can't be
-// sent.
+// misfit returns why a column can't be a field: more than half of the cells that were looked at
+// can't be sent, or what repeated says. It returns "" if the column can be the field.
 func (f *File) misfit(field string, at int) string {
 	var first string
 	bad, all := 0, 0
@@ -107,8 +107,8 @@ func (f *File) misfit(field string, at int) string {
 	return fmt.Sprintf("of %d cells %d can't be sent; the first %s", all, bad, first)
 }
 
-// repeated is why a column can't be the Cost IDs though its cells may be some: they are the same in
-// many rows, as the ID of a campaign is.
+// repeated returns why a column can't be the Cost IDs although its cells look like them: many rows
+// have the same one, as with the ID of a campaign. It returns "" if there is no such reason.
 func (f *File) repeated(field string, at int) string {
 	differ, all := map[string]bool{}, 0
 	for _, row := range f.Rows {
@@ -123,12 +123,13 @@ func (f *File) repeated(field string, at int) string {
 	return fmt.Sprintf("its %d cells have %d IDs: they aren't those of clicks or impressions", all, len(differ))
 }
 
-// format is how the file is written, as far as it was found out.
+// format returns how the file is written, as far as it was found out.
 func (f *File) format() files.Format {
 	return files.Format{Decimal: files.Decimals[f.Decimal], Thousands: files.Thousands[f.Thousands], Dates: f.Date}
 }
 
-// misread is why a column can't hold times though its form was looked for; empty: Date has it.
+// misread looks for the form of the times in a column and puts it into Date. Otherwise it returns
+// why the column can't be read: the reason given, or that two forms read it differently.
 func (f *File) misread(at int, why string) string {
 	form, other := f.dateForm(at)
 	switch {
@@ -142,7 +143,7 @@ func (f *File) misread(at int, why string) string {
 	return ""
 }
 
-// Duplicate names a column that is there twice; empty: none is.
+// Duplicate returns the name of a column that occurs twice, or "".
 func (f *File) Duplicate() string {
 	for i, name := range f.Names {
 		if slices.Contains(f.Names[i+1:], name) {

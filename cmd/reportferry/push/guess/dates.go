@@ -7,8 +7,9 @@ import (
 	"github.com/reportferry/reportferry/internal/dateform"
 )
 
-// forms are those of times in partners' files, in the config's words. Of those that read all the
-// same cells, the days of two of them tell which it is, or nobody can.
+// forms are the forms of times that occur in partners' files, as the config writes them. Several
+// may read the same cells, such as DD/MM/YYYY and MM/DD/YYYY; only a day above 12 shows which it
+// is.
 var forms = func() (all []string) {
 	for _, day := range []string{"YYYY-MM-DD", "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY",
 		"MM-DD-YYYY", "YYYYMMDD", "D.M.YYYY", "D/M/YYYY", "M/D/YYYY", "DD.MM.YY", "DD/MM/YY", "MM/DD/YY",
@@ -21,8 +22,8 @@ var forms = func() (all []string) {
 	return all
 }()
 
-// dateForm is the form that reads all cells of a column; other is one that does, too, and reads
-// other times.
+// dateForm returns the first form that reads all cells of a column, and in other a form that reads
+// all of them too, but as different times.
 func (f *File) dateForm(at int) (form, other string) {
 	var first []time.Time
 	for _, candidate := range forms {
@@ -42,8 +43,8 @@ func (f *File) dateForm(at int) (form, other string) {
 	return form, ""
 }
 
-// times are those of a column's cells that aren't empty; none where one of them isn't of the
-// layout.
+// times returns the times in a column's cells, skipping empty cells. It returns none if a cell
+// doesn't have the layout.
 func (f *File) times(at int, layout string) (all []time.Time) {
 	for _, row := range f.Rows {
 		if at >= len(row) || strings.TrimSpace(row[at]) == "" {
@@ -58,6 +59,7 @@ func (f *File) times(at int, layout string) (all []time.Time) {
 	return all
 }
 
+// same tells whether two lists of equal length have the same times.
 func same(a, b []time.Time) bool {
 	for i := range a {
 		if !a[i].Equal(b[i]) {

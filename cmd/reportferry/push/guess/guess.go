@@ -5,7 +5,8 @@
 //	file ── Open ── File: encoding, separator, decimals, names, first rows ── Columns ── Field: its column, or why there is none
 //
 // A guess is for a person to look at: whatever isn't plain from the file itself is in File.Notes.
-// What a run does, only the config says that is made of it. The file is read as a run reads it.
+// A run never guesses: it does what the config says that was made of the guess. The file is read
+// here as a run reads it.
 package guess
 
 import (
@@ -24,19 +25,19 @@ import (
 // A File is what the beginning of a file shows.
 type File struct {
 	Read      files.Understanding
-	Decimal   string // of amounts: point or comma
-	Thousands string // between their thousands, as the config calls it; empty: nothing
-	Date      string // the form of the times, where a job doesn't read it by itself; Columns finds it
-	Names     []string
+	Decimal   string     // the decimal sign of amounts: point or comma
+	Thousands string     // the sign between thousands, as the config calls it; empty: none
+	Date      string     // the form of the times, if a job can't read them without it; set by Columns
+	Names     []string   // of the columns
 	Rows      [][]string // the first ones
-	Skipped   int        // rows of totals, notes and empty ones among them
-	Notes     []string   // what the file doesn't say by itself
+	Skipped   int        // how many rows were left out: totals, notes and empty ones
+	Notes     []string   // what isn't plain from the file, for a person to look at
 }
 
-// mostRows are looked at.
+// mostRows is how many rows are looked at.
 const mostRows = 200
 
-// Open reads the beginning of a file. dir is for a Parquet, XLSX or ZIP file's copy.
+// Open reads the beginning of a file. A Parquet, XLSX or ZIP file is copied into dir to be read.
 func Open(ctx context.Context, path, dir string) (*File, error) {
 	f, err := read(ctx, path, dir, files.Format{})
 	if foreign := func(row []string) bool { return !utf8.ValidString(strings.Join(row, "")) }; err != nil &&
@@ -54,9 +55,10 @@ func Open(ctx context.Context, path, dir string) (*File, error) {
 	return f, err
 }
 
+// errEnough ends the reading of a file after mostRows rows.
 var errEnough = errors.New("enough")
 
-// read reads names and first rows as a run would.
+// read reads the columns' names and the first rows, as a run would.
 func read(ctx context.Context, path, dir string, format files.Format) (*File, error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -91,7 +93,8 @@ func read(ctx context.Context, path, dir string, format files.Format) (*File, er
 	return f, nil
 }
 
-// objects takes the keys of the first objects for names, in the order in which they come up.
+// objects makes columns of JSON objects, one in each row: their keys become the names, in the order
+// in which they come up.
 func (f *File) objects() error {
 	lines := f.Rows
 	f.Names, f.Rows = nil, nil
@@ -104,7 +107,7 @@ func (f *File) objects() error {
 		for in.More() {
 			key, _ := in.Token()
 			var value any
-			_ = in.Decode(&value) // valid, as the reader says
+			_ = in.Decode(&value) // the reader has checked that it is valid
 			name, _ := key.(string)
 			i, known := at[name]
 			if !known {

@@ -9,7 +9,7 @@ import (
 )
 
 // synonyms are the names that partners give to the fields of a record of spend, as fold writes
-// them, the clearest first. They are of exports in English, German and French.
+// them, the clearest first. They come from exports in English, German and French.
 var synonyms = map[string][]string{
 	"cost_id": {
 		"costid", "clickid", "impressionid", "engagementid", "clickidentifier", "clicktrackingid", "transactionid",
@@ -51,12 +51,13 @@ var synonyms = map[string][]string{
 	},
 }
 
+// accents replaces letters that have accents with plain ones.
 var accents = strings.NewReplacer("ä", "a", "à", "a", "â", "a", "á", "a", "é", "e", "è", "e", "ê", "e", "ë", "e", "î",
 	"i", "ï", "i", "ô", "o", "ö", "o", "ó", "o",
 	"û", "u", "ù", "u", "ü", "u", "ç", "c", "ß", "ss", "œ", "oe")
 
-// fold writes a name without what people write differently: capitals, blanks, signs and accents.
-// Accents that stand behind their letter as a character of their own fall away with the signs.
+// fold returns a name without what people write differently: capitals, blanks, signs and accents.
+// Accents that are characters of their own, behind their letter, are dropped with the signs.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -69,11 +70,12 @@ func fold(name string) string {
 // priced finds the currency in names such as "Spend (USD)", "Cost in EUR" or "Kosten [€]".
 var priced = lazy.Regexp(`^(.*?)[\s_]*(?:\(|\[|\bin |_in_|,|/|-|_)\s*([A-Za-z]{3}|€|\$|£)\s*[)\]]?\s*$`)
 
-// signs of currencies that stand for one of them. A dollar may be of many countries.
+// signs maps the signs that stand for one currency to its code. A dollar sign isn't among them,
+// because many countries have dollars.
 var signs = map[string]string{"€": "EUR", "£": "GBP"}
 
-// named gives how clearly a name is that of a field, from 0 on; -1: not at all. A currency in the
-// name of an amount is given too.
+// named returns how clearly a column's name is that of a field: 0 is the clearest, -1 is not at
+// all. It also returns the currency in the name of an amount, if there is one.
 func named(field, name string, isCurrency func(string) bool) (rank int, currency string) {
 	if fold(name) == fold(field) {
 		return 0, ""

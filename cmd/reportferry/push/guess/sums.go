@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// daily are the names of what reports count by day: periods, what is bought, and counts, in their
-// order.
+// daily has the names of columns in reports of sums, as fold writes them: first periods, then what
+// is bought, then counts.
 var daily = [3][]string{
 	{"day", "date", "reportdate", "gregoriandate", "timeperiod", "reportingstarts", "reportingends", "datestart",
 		"datestop", "byday", "stattimeday", "starttime", "endtime", "week", "month", "hour",
@@ -20,7 +20,7 @@ var daily = [3][]string{
 		"impressionen", "klicks", "clics", "reichweite", "couverture", "resultate", "resultats"},
 }
 
-// score tells how many cells of a row are names of columns that are known.
+// score returns how many cells of a row are known names of columns.
 func score(row []string) (n int) {
 	for _, cell := range row {
 		name := fold(cell)
@@ -37,8 +37,8 @@ func score(row []string) (n int) {
 	return n
 }
 
-// Sums tells whether the file has sums of a period, or by campaign or what else is bought, as
-// platforms report them: by what, for people.
+// Sums tells whether the file has sums by period, by campaign or by whatever else is bought, as
+// platforms report them. by names the columns that it sums by, for a message.
 func (f *File) Sums() (by string, so bool) {
 	var found []string
 	for _, list := range daily {

@@ -1,5 +1,6 @@
-// Package accept has the command accept. Without it, a person who knows that rows may go would have
-// to wait for three days, or lower the guard for all tables.
+// Package accept has the command accept, which lets runs publish answers that the guard holds back.
+// Without it, a person who knows that the missing rows may go would have to wait for three days, or
+// lower the guard for all tables.
 package accept
 
 import (
@@ -61,7 +62,8 @@ The exit code is 3 when there is nothing to accept.`,
 	return cmd
 }
 
-// accept records that what is held back may be published, and gives the partitions.
+// accept records that what is held back may be published, or that a difference is known, and
+// returns the partitions.
 func accept(ctx context.Context, s *wire.Session, name, days string, why *ledger.Acceptance) (accepted []civil.Date,
 	err error) {
 	job, err := s.ChooseOne(name)

@@ -25,21 +25,23 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/wire"
 )
 
-// Variable is set by Dagster for a process that it speaks with
+// Variable is the environment variable that Dagster sets for a process that it starts as a step
 // (https://docs.dagster.io/guides/build/external-pipelines/dagster-pipes-details-and-customization).
 const Variable = "DAGSTER_PIPES_CONTEXT"
 
+// messages is the environment variable that says where the process writes its messages.
 const messages = "DAGSTER_PIPES_MESSAGES"
 
-// A Pipes is a step that waits for this process. A nil one is none.
+// A Pipes is the connection to a Dagster step that waits for this process. A nil Pipes means that
+// there is no such step.
 type Pipes struct {
 	wire.NoListener
 	step step
 	to   io.Writer
-	file string // messages are added to it; empty: they go to the writer
+	file string // messages are appended to this file; empty: they go to the writer
 }
 
-// A step is what Dagster says of itself.
+// A step is what Dagster's context says about the step.
 type step struct {
 	Assets []string `json:"asset_keys"`
 	Key    string   `json:"partition_key"`
@@ -49,15 +51,16 @@ type step struct {
 	} `json:"partition_key_range"`
 	Window *window `json:"partition_time_window"`
 	Extras struct {
-		Checks []string `json:"reportferry_checks"` // those that the asset declares
-		// Of a backfill in one run, which Dagster's own context doesn't have.
+		Checks []string `json:"reportferry_checks"` // the checks that the asset declares
+		// The window of a backfill in one run, which Dagster's own context doesn't have.
 		Window *window `json:"reportferry_window"`
 	} `json:"extras"`
 }
 
+// A window is a range of times in RFC 3339.
 type window struct {
 	Start string `json:"start"`
-	End   string `json:"end"` // not in it
+	End   string `json:"end"` // exclusive
 }
 
 // Open reads the step that the environment names. stdout and stderr are where messages go when the
@@ -127,8 +130,8 @@ func decode(text string, into any) error {
 	return json.NewDecoder(z).Decode(into)
 }
 
-// Range gives the days that the step asks for, both ends included; false when it asks for none,
-// because its asset has no partitions.
+// Range returns the days that the step asks for, both ends included. asked is false when the step
+// asks for no days, because its asset has no partitions.
 func (p *Pipes) Range() (first, last string, asked bool, err error) {
 	if p == nil {
 		return "", "", false, nil
@@ -157,7 +160,8 @@ func (p *Pipes) Range() (first, last string, asked bool, err error) {
 	return first, last, true, nil
 }
 
-// day is the day of a moment in its own zone, which is that of the asset's partitions.
+// day returns the date of a moment plus shift, in the moment's own zone, which is that of the
+// asset's partitions.
 func day(text string, shift time.Duration) (string, error) {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -166,7 +170,7 @@ func day(text string, shift time.Duration) (string, error) {
 	return civil.DateOf(at.Add(shift)).String(), nil
 }
 
-// ofKey is the day that a key begins with, such as 2026-01-31 or 2026-01-31-13:00.
+// ofKey returns the day that a partition key begins with, such as 2026-01-31 or 2026-01-31-13:00.
 func ofKey(key string) (string, error) {
 	if strings.Contains(key, "|") {
 		return "", fmt.Errorf("%q has several dimensions; partition the asset by time alone", key)

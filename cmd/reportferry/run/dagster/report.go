@@ -21,13 +21,13 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// The checks of an asset.
+// The names of the checks of an asset.
 const (
 	Reconciled = "reconciled" // the rows agree with the service's totals
 	Fresh      = "fresh"      // the table lacks nothing that a fetch would bring by now
 )
 
-// message adds one message of the protocol.
+// message writes one message of the protocol.
 func (p *Pipes) message(method string, params any) error {
 	text, err := json.Marshal(map[string]any{"__dagster_pipes_version": "0.1", "method": method, "params": params})
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *Pipes) message(method string, params any) error {
 }
 
 // Listen opens the step that the environment names, and tells it that the process has understood
-// it. Without one the listener is deaf.
+// it. Without a step it returns a listener that does nothing.
 func Listen(lookup func(string) (string, bool), stdout, stderr io.Writer) (wire.Listener, error) {
 	p, err := Open(lookup, stdout, stderr)
 	if p == nil || err != nil {
@@ -85,8 +85,8 @@ func (p *Pipes) Ended(ctx context.Context, s *wire.Ran) error {
 	return errors.Join(errs...)
 }
 
-// assetOf is the asset that a job fills: the only one of the step, or the one of its name or its
-// table's.
+// assetOf returns the asset that a job fills: the only one of the step, or the one that has the
+// name of the job or of its table. It is empty when there is none.
 func (p *Pipes) assetOf(j result.Job) string {
 	if len(p.step.Assets) == 1 {
 		return p.step.Assets[0]
@@ -98,9 +98,10 @@ func (p *Pipes) assetOf(j result.Job) string {
 	return p.step.Assets[i]
 }
 
-// materialized reports the asset. The protocol has one message for all partitions of a step, so
-// that of several it has their rows in all and a version of all their contents, and comes only when
-// each of them is there. What became of each is in the custom message.
+// materialized reports that the asset was materialized. The protocol has one message for all
+// partitions of a step. So for several partitions the message has the sum of their rows and a
+// version of all their contents, and it is sent only when all of them are there. What became of
+// each partition is in the custom message.
 func (p *Pipes) materialized(asset string, j result.Job) error {
 	if len(j.Partitions) == 0 || slices.ContainsFunc(j.Partitions, func(p result.Partition) bool { return !There(p) }) {
 		return nil
@@ -147,7 +148,7 @@ func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j re
 			}))
 		}
 	}
-	var in refresh.Inspection // of the whole table, and not of the step's days alone
+	var in refresh.Inspection // covers the whole table, not the step's days alone
 	c := s.Config.Job(j.Job)
 	if c.Sinks != nil && len(p.step.Extras.Checks) > 0 {
 		past, err := s.Past(ctx, wire.LastRuns)
@@ -183,9 +184,11 @@ func (p *Pipes) checked(ctx context.Context, s *wire.Session, asset string, j re
 	return errors.Join(errs...)
 }
 
+// number returns a whole number in the form of Dagster's metadata.
 func number[N int | int64](n N) map[string]any { return map[string]any{"raw_value": n, "type": "int"} }
 
+// text returns a text in the form of Dagster's metadata.
 func text(s string) map[string]any { return map[string]any{"raw_value": s, "type": "text"} }
 
-// object is any value in Dagster's metadata.
+// object returns any value in the form of Dagster's metadata.
 func object(v any) map[string]any { return map[string]any{"raw_value": v, "type": "json"} }

@@ -1,6 +1,6 @@
-// Package observe lets traces, metrics and logs of a run be collected. Without it each command that
-// does runs would start and end that in its own way, and a short process would end before anything
-// was sent.
+// Package observe lets traces, metrics and logs of a run be collected. Without it, each command
+// that executes runs would have its own way to start and end the collection, and a short process
+// would end before anything was sent.
 //
 //	environment ─ internal/telemetry ─┬─ steps of runs, by the context
 //	ledger ─ internal/console ────────┴─ gauges ─┬─ OTLP
@@ -28,16 +28,16 @@ import (
 // scrapeTime is how long the ledger may take to answer a scrape.
 const scrapeTime = 8 * time.Second
 
-// Once starts what the environment asks for, for the time of one run. The context that it gives is
-// that of the run.
+// Once starts the collection that the environment asks for, for one run. It returns the context for
+// the run.
 func Once(ctx context.Context, p *wire.Program, log *slog.Logger) (context.Context, *telemetry.Telemetry, error) {
 	t, err := start(ctx, p, log, nil)
 	p.Collected = t.Logs()
 	return t.In(ctx), t, err
 }
 
-// Serve starts what the environment asks for, and gives the handler of GET /metrics, for a process
-// with many runs. Each of them is a trace of its own.
+// Serve starts the collection that the environment asks for, for a process with many runs, and
+// returns the handler of GET /metrics. Each run is a trace of its own.
 func Serve(ctx context.Context, p *wire.Program, log *slog.Logger) (*telemetry.Telemetry, http.Handler, error) {
 	reader, handler, err := scrape()
 	if err != nil {
@@ -48,7 +48,7 @@ func Serve(ctx context.Context, p *wire.Program, log *slog.Logger) (*telemetry.T
 	return t, handler, err
 }
 
-// scrape gives a reader of the metrics, and the handler that shows what it reads.
+// scrape returns a reader of the metrics, and the handler that shows what it reads.
 func scrape() (metric.Reader, http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo())
@@ -56,6 +56,7 @@ func scrape() (metric.Reader, http.Handler, error) {
 		ErrorHandling: promhttp.ContinueOnError}), err
 }
 
+// start starts the collection. With a reader, the process has many runs and is scraped.
 func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric.Reader) (*telemetry.Telemetry, error) {
 	getenv := func(name string) string {
 		value, _ := p.LookupEnv(name)
@@ -71,8 +72,8 @@ func start(ctx context.Context, p *wire.Program, log *slog.Logger, reader metric
 	return t, nil
 }
 
-// Ledger makes the gauges show what a session's ledger holds. It is read when metrics are, and not
-// before.
+// Ledger makes the gauges show what a session's ledger holds. The ledger is read only when the
+// metrics are.
 func Ledger(t *telemetry.Telemetry, s *wire.Session) error {
 	if t == nil {
 		return nil

@@ -69,6 +69,7 @@ as the service wrote them.`,
 	return cmd
 }
 
+// formats maps each value of --output to the method that writes it.
 var formats = map[string]func(shown, io.Writer) error{
 	wire.Text: shown.writeTable,
 	wire.JSON: shown.writeJSON,

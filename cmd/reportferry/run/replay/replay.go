@@ -1,6 +1,7 @@
 // Package replay has the commands that read the raw answers that runs have kept: replay and diff.
-// Without it, they would be bytes in a bucket, and a lost table, a wrong type or a new sink would
-// cost as many requests as the table has windows, whose answers may by then say something else.
+// Without it, those answers would be bytes in a bucket, and a lost table, a wrong type or a new
+// sink would cost as many requests as the table has windows, whose answers may by then say
+// something else.
 //
 //	replay  raw answers ──▶ sinks, ledger    partitions are made again
 //	diff    raw answers ──▶ people           which rows a number moved in
@@ -79,7 +80,7 @@ exit code is then 3, or 1 when nothing could be made.
 	return cmd
 }
 
-// open makes the job of a name, which must be one of kind report.
+// open makes the named job, which must be of kind report.
 func open(ctx context.Context, s *wire.Session, name string, a wire.Ask) (jobs.Job, *report.Kind, error) {
 	c, err := s.ChooseOne(name)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/report"
 )
 
-// A shown is a difference on its way to a person or a program.
+// A shown is the difference between two contents of a job's partition, ready to be written.
 type shown struct {
 	report.Diff
 	job   string
@@ -81,11 +81,12 @@ func (s shown) writeTable(w io.Writer) error {
 	return nil
 }
 
+// contentLine writes which content a record has, when it was fetched, and its rows.
 func contentLine(e ledger.Record) string {
 	return fmt.Sprintf("%d, fetched %s, %s rows", e.Seq, e.Fetched.UTC().Format(time.RFC3339), human.Count(e.Rows))
 }
 
-// A row is a row of the difference as JSON, and a number what became of one of its metrics.
+// A row is a row of the difference as JSON, and a number says what became of one of its metrics.
 type (
 	row struct {
 		Job       string            `json:"job"`

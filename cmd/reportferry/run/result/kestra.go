@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// kestra writes a result as the lines of standard output that Kestra takes for outputs and metrics
+// kestra returns a result as the lines of standard output that Kestra reads as outputs and metrics
 // of a task (https://kestra.io/docs/workflow-components/outputs,
 // https://kestra.io/docs/expressions: ::{"outputs":{...}}::).
 func kestra(r Run) ([]byte, error) {

@@ -1,6 +1,6 @@
 // Package result says what became of a run, partition by partition, in a form that programs read.
-// Without it, an orchestrator would know an exit code, and would have to take the log apart to
-// learn which days are there.
+// Without it, an orchestrator would know only an exit code, and would have to parse the log to
+// learn which days have arrived.
 //
 //	plan, results, ledger ─ Of ─▶ Run ─┬─ --result, a file or standard output
 //	                                   ├─ Kestra's outputs and metrics
@@ -26,7 +26,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// Form is the version of the form. It changes when a reader of an earlier one would go wrong.
+// Form is the version of the result's JSON form. It changes when a reader of an earlier version
+// would misread the new one.
 const Form = 1
 
 // A Run is what became of a run, or why there was none.
@@ -84,11 +85,11 @@ type Failure struct {
 
 // The states of a partition after a run, beside those of package ledger.
 const (
-	Failed   = "failed"    // its rows, if any, are the old ones
+	Failed   = "failed"    // the partition couldn't be replaced; its rows, if any, are the old ones
 	Left     = "left"      // it was due, and nothing was done about it
 	HeldBack = "held_back" // the old rows stay, because the answer takes good rows away
-	Others   = "others"    // another run has done it meanwhile
-	There    = "there"     // of a range that was asked for: it was recorded before, and nothing of it was due
+	Others   = "others"    // another run has done the partition meanwhile
+	There    = "there"     // in the range asked for: it was recorded before this run, and nothing of it was due
 )
 
 // A Partition is what became of one partition.
@@ -108,14 +109,14 @@ type Partition struct {
 	Sinks       []Place             `json:"sinks,omitempty"`
 }
 
-// A Place is where a partition is.
+// A Place is where a sink has put a partition.
 type Place struct {
 	Sink string `json:"sink"`
 	Key  string `json:"key,omitempty"`
 	Size int64  `json:"size" jsonschema_description:"bytes"`
 }
 
-// Of says what became of a run. It reads the tables of its jobs from the ledger again.
+// Of returns what became of a run. It reads the tables of the run's jobs from the ledger again.
 func Of(ctx context.Context, s *wire.Ran) (Run, error) {
 	r := s.Record
 	run := Run{Form: Form, Run: r.ID, Trigger: r.Trigger, Exit: r.Exit, Outcome: wording.Meaning(r.Exit),
@@ -153,7 +154,7 @@ func Of(ctx context.Context, s *wire.Ran) (Run, error) {
 	return run, errors.Join(errs...)
 }
 
-// None is what there is to say when no run was begun.
+// None returns the result of a command that began no run, with the error that prevented it.
 func None(began time.Time, err error) Run {
 	run := Run{Form: Form, Began: began.UTC(), Ended: time.Now().UTC(), Jobs: []Job{}}
 	run.Seconds = run.Ended.Sub(run.Began).Seconds()
@@ -165,6 +166,7 @@ func None(began time.Time, err error) Run {
 	return run
 }
 
+// jobOf returns what became of a job, without its kind, period and partitions.
 func jobOf(res ledger.Result) Job {
 	o := res.Outcome
 	job := Job{
@@ -188,7 +190,8 @@ func jobOf(res ledger.Result) Job {
 	return job
 }
 
-// partitions are those that a run has recorded, and those that were due when it began.
+// partitions returns what became of each partition that the run has recorded or that was due when
+// it began, ascending.
 func partitions(records ledger.Records, units []jobs.Unit, res ledger.Result, run string) []Partition {
 	of := map[civil.Date]Partition{}
 	for _, e := range records {
@@ -226,7 +229,7 @@ func partitions(records ledger.Records, units []jobs.Unit, res ledger.Result, ru
 	return list
 }
 
-// with adds the partitions of a range that were there before.
+// with adds the partitions of the asked range that were recorded before and weren't due.
 func with(list []Partition, records ledger.Records, asked wire.Ask) []Partition {
 	known := map[string]bool{}
 	for _, p := range list {
@@ -245,7 +248,7 @@ func with(list []Partition, records ledger.Records, asked wire.Ask) []Partition 
 	return list
 }
 
-// recorded is what a record says of its partition.
+// recorded returns what a ledger record says of its partition.
 func recorded(e ledger.Record) Partition {
 	p := Partition{
 		Partition: e.Partition.String(), State: string(e.State), Due: e.Reason, Rows: e.Rows, Sums: e.Sums,
@@ -270,7 +273,7 @@ func recorded(e ledger.Record) Partition {
 	return p
 }
 
-// Schema is the JSON Schema of a result.
+// Schema returns the JSON Schema of a result.
 func Schema() ([]byte, error) {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true}
 	schema := r.Reflect(&Run{})

@@ -18,15 +18,15 @@ import (
 // An Output is where --result goes.
 type Output struct {
 	wire.NoListener
-	path  string // - is out
+	path  string // "-" stands for out
 	form  string
 	out   io.Writer
 	began time.Time
 	run   *Run
 }
 
-// Open checks the flags of a command; nil when they ask for none. A file's folder must be there,
-// because a run that nobody learns of isn't worth beginning.
+// Open returns the output that a command's flags ask for, or nil when they ask for none. The folder
+// of a result file must exist, because a run whose result can't be read isn't worth beginning.
 func Open(p *wire.Program, out io.Writer) (*Output, error) {
 	if p.ResultForm != "json" && p.ResultForm != "kestra" {
 		return nil, exit.Usage(fmt.Errorf("--result-format %q: want json or kestra", p.ResultForm))
@@ -48,17 +48,18 @@ func Open(p *wire.Program, out io.Writer) (*Output, error) {
 	return o, nil
 }
 
-// Alone tells whether standard output is the result's, so that everything else goes elsewhere.
+// Alone reports whether standard output is reserved for the result, so that everything else is
+// printed elsewhere.
 func (o *Output) Alone() bool { return o != nil && o.path == "-" && o.form == "json" }
 
-// Ended takes what became of a run.
+// Ended keeps what became of a run until Closed writes it.
 func (o *Output) Ended(ctx context.Context, s *wire.Ran) error {
 	run, err := Of(ctx, s)
 	o.run = &run
 	return err
 }
 
-// Closed writes the result, of a run that was never begun too.
+// Closed writes the result, also when no run was begun.
 func (o *Output) Closed(_ context.Context, code int, err error) error {
 	if o.run == nil {
 		none := None(o.began, err)
@@ -76,6 +77,7 @@ func (o *Output) Closed(_ context.Context, code int, err error) error {
 	return nil
 }
 
+// text returns the result in the form that was asked for.
 func (o *Output) text() ([]byte, error) {
 	if o.form == "kestra" {
 		return kestra(*o.run)
@@ -84,7 +86,8 @@ func (o *Output) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// put writes a file whole or not at all, so that who waits for it never reads a half of it.
+// put writes a file whole or not at all, so that a program that waits for it never reads half of
+// it.
 func (o *Output) put(text []byte) error {
 	if o.path == "-" {
 		_, err := o.out.Write(text)

@@ -17,23 +17,24 @@ import (
 const (
 	// reach is how long the ledger may take to answer.
 	reach = 3 * time.Second
-	// fresh is how long its answer holds, so that those who ask without a token can't have it asked
-	// as often as they like.
+	// fresh is how long the ledger's last answer is reused, so that callers without a token can't
+	// cause requests to the ledger as often as they like.
 	fresh = 5 * time.Second
 )
 
 // health is what GET /healthz answers, as JSON.
 type health struct {
-	// "failing" when the last look of any job ended with another code than 0, else "ok".
+	// Status is "failing" if the last run of any job ended with an exit code other than 0, or else
+	// "ok".
 	Status string      `json:"status"`
-	Jobs   []jobHealth `json:"jobs,omitempty"` // for those who may know their names
+	Jobs   []jobHealth `json:"jobs,omitempty"` // left out for callers that may not see the names
 }
 
 // A jobHealth says what a job did last and when its schedule fires next.
 type jobHealth struct {
 	Job     string        `json:"job"`
 	Running bool          `json:"running"`
-	Gone    bool          `json:"gone,omitempty"` // from the config; the run that goes on is its last
+	Gone    bool          `json:"gone,omitempty"` // removed from the config while it runs; this run is its last
 	Last    *scheduledRun `json:"last,omitempty"`
 	Next    *time.Time    `json:"next,omitempty"`
 }
@@ -44,17 +45,17 @@ type readiness struct {
 	Checks []condition `json:"checks"`
 }
 
-// A condition is one thing that it takes to be ready.
+// A condition is one requirement for being ready.
 type condition struct {
 	Check   string    `json:"check"` // scheduler, ledger, config or running
 	OK      bool      `json:"ok"`
 	Since   time.Time `json:"since"`
 	Error   string    `json:"error,omitempty"`
-	Refused string    `json:"refused,omitempty"` // why the newest config isn't the one that holds
+	Refused string    `json:"refused,omitempty"` // why the newest config was refused; an older one is in use then
 }
 
-// health reports on all jobs. The answer is 200 even when a job fails: restarting the daemon, which
-// is what probes do after an error, wouldn't mend it.
+// health reports on all jobs. It is answered with 200 even when a job fails, because probes would
+// restart the daemon after an error, and that wouldn't fix the job.
 func (d *daemon) health() health {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,9 +74,9 @@ func (d *daemon) health() health {
 	return h
 }
 
-// ready reports on what a run needs. A config that was refused is shown, and doesn't count, because
-// the one before does its work. Writing isn't tried: each run does, and /healthz says when one
-// fails.
+// ready reports whether the daemon has what a run needs. A refused config is shown but doesn't
+// count, because the one before it still works. Writing isn't tried: each run writes, and /healthz
+// reports runs that fail.
 func (d *daemon) ready(ctx context.Context) (r readiness) {
 	now := time.Now()
 	add := func(c condition, err error) {
@@ -103,7 +104,7 @@ func (d *daemon) ready(ctx context.Context) (r readiness) {
 	}
 	add(scheduler, hangs)
 	if hangs != nil {
-		return r // it may hold the lock that the rest takes
+		return r // a scheduler that hangs may hold the lock that the other checks take
 	}
 	d.mu.Lock()
 	g, config := d.current, condition{Check: "config", Since: d.reading.at}
@@ -123,7 +124,7 @@ func (d *daemon) ready(ctx context.Context) (r readiness) {
 	return r
 }
 
-// hangs tells that the scheduler hasn't looked at the clock for too long.
+// hangs returns an error when the scheduler hasn't looked at the clock for too long.
 func (d *daemon) hangs(now time.Time) error {
 	at := d.beat.Load()
 	switch {
@@ -135,7 +136,7 @@ func (d *daemon) hangs(now time.Time) error {
 	return nil
 }
 
-// A watched is something that is looked at when somebody asks, and by one at a time.
+// A watched caches the result of a check. The check runs when it is asked for, once at a time.
 type watched struct {
 	mu        sync.Mutex
 	of        *generation
@@ -143,7 +144,8 @@ type watched struct {
 	err       error
 }
 
-// check gives what was found lately, or finds out; since is when it became so.
+// check returns the last result if it is fresh, or else runs find. since is when the result last
+// changed between success and failure.
 func (w *watched) check(of *generation, find func() error) (since time.Time, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -157,7 +159,8 @@ func (w *watched) check(of *generation, find func() error) (since time.Time, err
 	return w.since, w.err
 }
 
-// probes answer /healthz and /readyz, with all that is known or without names and errors.
+// probes returns the handler of /healthz and /readyz. Unless whole is set, it leaves out names and
+// errors.
 func (d *daemon) probes(whole bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -190,7 +193,7 @@ func answer(w http.ResponseWriter, status int, body any) {
 	_ = json.NewEncoder(w).Encode(body) // the caller may have gone away
 }
 
-// status is a line on what goes on, with the lock held.
+// status returns one line about what runs and what is next. The caller holds the lock.
 func (d *daemon) status() string {
 	var running []string
 	var next *job

@@ -21,7 +21,7 @@ func probe(ctx context.Context, listen string, out io.Writer) error {
 			ledger.ErrRefused)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1" // it listens on every address
+		host = "127.0.0.1" // it serves on every address of the machine
 	}
 	ctx, cancel := context.WithTimeout(ctx, reach+2*time.Second)
 	defer cancel()

@@ -19,19 +19,21 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A generation is what one reading of the config has opened. Each run and each reader holds it; the
-// daemon does until there is a newer one. Who lets go of it last closes it.
+// A generation holds what was opened for one reading of the config. Each run and each reader holds
+// it; the daemon holds the newest one. The last holder to release it closes it.
 type generation struct {
 	engine    *wire.Engine
-	session   *wire.Session // of those who read
+	session   *wire.Session // for pages and scrapes
 	scheduled []*job
 	console   *pages.Console
 	holders   atomic.Int64
 }
 
-// hold is called with the daemon's lock, and therefore while the daemon holds the generation too.
+// hold adds a holder. The caller holds the daemon's lock, so that the daemon still holds the
+// generation.
 func (g *generation) hold() { g.holders.Add(1) }
 
+// release removes a holder, and closes the generation after the last.
 func (g *generation) release(log *slog.Logger) {
 	if g.holders.Add(-1) > 0 {
 		return
@@ -45,9 +47,9 @@ func (g *generation) release(log *slog.Logger) {
 
 // A reading is how the config was last read.
 type reading struct {
-	at      time.Time // of the config that holds
-	refused error     // nil: it is the newest
-	since   time.Time // when the newest was refused
+	at      time.Time // when the config in use was read
+	refused error     // why the newest config was refused; nil: it is in use
+	since   time.Time // when it was refused
 }
 
 // open reads the config and opens what it names. At least one job must have a schedule. Nothing is
@@ -66,7 +68,7 @@ func (d *daemon) open(ctx context.Context) (*generation, error) {
 	return g, nil
 }
 
-// prepare finds the jobs that have a schedule, and makes what readers see.
+// prepare finds the jobs that have a schedule, and makes the console's pages.
 func (g *generation) prepare() error {
 	for _, c := range g.engine.Config.Jobs {
 		schedule, err := refresh.ParseSchedule(c.Schedule, c.Zone)
@@ -90,20 +92,20 @@ func (g *generation) prepare() error {
 	return nil
 }
 
-// install makes a generation the one that runs begin with, and every job of it due. A job that runs
-// goes on under its name.
+// install makes g the generation that new runs use, and makes every job of it due. A job that is
+// running keeps its entry.
 func (d *daemon) install(g *generation) {
 	if old := d.replace(g); old != nil {
-		old.release(d.log) // which may take a moment, and nobody waits for it
+		old.release(d.log) // this may take a moment, but nobody waits for it
 	}
 }
 
-// replace is install without letting go of what was there before, which it returns.
+// replace does what install does, but returns the old generation instead of releasing it.
 func (d *daemon) replace(g *generation) (old *generation) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if old = d.current; old != nil {
-		g.engine.Budget = old.engine.Budget // one of the process, whose memory doesn't grow while runs of both go on
+		g.engine.Budget = old.engine.Budget // of the process, so that runs of both share its memory
 		g.engine.After(old.engine)
 	}
 	now := time.Now().Round(0)
@@ -137,7 +139,7 @@ func (d *daemon) reloads(ctx context.Context, hangups <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
-			// The time by which systemd tells this reload from the one before.
+			// systemd tells this reload from the one before by the time.
 			notify(d.log, systemd.SdNotifyReloading, systemd.SdNotifyMonotonicUsec())
 			d.reload(ctx)
 			notify(d.log, systemd.SdNotifyReady)
@@ -146,7 +148,8 @@ func (d *daemon) reloads(ctx context.Context, hangups <-chan struct{}) {
 	}
 }
 
-// reload replaces the config by what its file holds now. A config that is wrong changes nothing.
+// reload replaces the config with what its file contains now. A config that is wrong changes
+// nothing.
 func (d *daemon) reload(ctx context.Context) {
 	g, err := d.open(ctx)
 	if err == nil {
@@ -155,7 +158,7 @@ func (d *daemon) reload(ctx context.Context) {
 		}
 	}
 	if ctx.Err() != nil && err != nil {
-		return // it stops, and that may be why
+		return // the process is stopping, which may be the cause
 	}
 	if err != nil {
 		d.mu.Lock()
@@ -179,7 +182,7 @@ func (d *daemon) reload(ctx context.Context) {
 	d.say(slog.LevelInfo, "the config was read again", args...)
 }
 
-// names are those of the jobs that have a schedule.
+// names returns the names of the jobs that have a schedule.
 func (d *daemon) names() (names []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -191,7 +194,7 @@ func (d *daemon) names() (names []string) {
 	return names
 }
 
-// newest is what the newest config has opened. It stays open until the caller releases it.
+// newest returns the newest generation. It stays open until the caller releases it.
 func (d *daemon) newest() *generation {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -206,12 +209,12 @@ func (d *daemon) show(w http.ResponseWriter, r *http.Request) {
 	g.console.Handler().ServeHTTP(w, r)
 }
 
-// scrapeAge is how long a scrape goes by what was read before, unless this process has worked on
-// the job since. What another process does is seen by then. Each reading of a job takes a listing
+// scrapeAge is how old a job's state may be in a scrape, unless this process has worked on the job
+// since. Work of another process shows after that time at most. Reading a job's state lists objects
 // of the ledger's bucket, which costs money.
 const scrapeAge = 5 * time.Minute
 
-// statuses says how the tables of the newest config are.
+// statuses returns the state of the newest config's tables.
 func (d *daemon) statuses(ctx context.Context) []pages.JobStatus {
 	g := d.newest()
 	defer g.release(d.log)

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// tick is how often the clock is looked at. A timer that runs until a schedule fires would be
-	// late after a machine has slept, or after its clock was set.
+	// tick is how often the daemon looks at the clock. A timer set to a schedule's next time would
+	// be late after the machine has slept or its clock was set.
 	tick = 15 * time.Second
-	// hung is how old the last look at the clock may be.
+	// hung is the age of the last look at the clock from which the scheduler counts as hung.
 	hung = 4 * tick
 )
 
@@ -33,16 +33,16 @@ type daemon struct {
 	log     *slog.Logger
 	do      func(ctx context.Context, e *wire.Engine, jobs []string, over func(job string, code int)) (code int,
 		err error)
-	say     func(level slog.Level, text string, args ...any) // to people in full, whatever the log leaves out
-	renew   func(context.Context) error                      // reads again what flags refer to
-	pet     time.Duration                                    // how often systemd's watchdog is fed; 0: there is none
-	said    string                                           // the status that systemd knows
+	say     func(level slog.Level, text string, args ...any) // tells people everything, whatever the log leaves out
+	renew   func(context.Context) error                      // reads again the secrets that flags refer to
+	pet     time.Duration                                    // how often systemd's watchdog is fed; 0: never
+	said    string                                           // the status last sent to systemd
 	started time.Time
 
 	beat     atomic.Pointer[time.Time] // the last look at the clock
 	stopping atomic.Pointer[time.Time]
 	ledger   watched
-	poke     chan struct{} // something has changed: don't wait for the tick
+	poke     chan struct{} // wakes the scheduler before the next tick, because something has changed
 	runs     sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
@@ -51,18 +51,18 @@ type daemon struct {
 	reading reading
 }
 
-// A job is what is known of one by its name, whichever config has it.
+// A job is the state of the job with a name. It is kept when another config has a job of that name.
 type job struct {
 	name, table string
-	schedule    cron.Schedule // nil: the config has it no more, and it still runs
+	schedule    cron.Schedule // nil: the job is gone from the config, but still runs
 	next        time.Time     // zero: the schedule never fires
-	due         bool          // to be looked at as soon as it doesn't run
+	due         bool          // it is to run as soon as it isn't running
 	running     bool
-	fills       string // the table of the run under way, which an older config may have called otherwise
+	fills       string // the table that the current run fills; an older config may give another one than table
 	last        *scheduledRun
 }
 
-// A scheduledRun is the end of one run of a job that its schedule asked for.
+// A scheduledRun is how a run of a job that its schedule started has ended.
 type scheduledRun struct {
 	At   time.Time `json:"at"`
 	Exit int       `json:"exit"`
@@ -76,8 +76,8 @@ func newDaemon(p *wire.Program, log *slog.Logger, do func(context.Context, *wire
 	}
 }
 
-// run begins what is due until ctx is done. It returns when the runs that this stopped have written
-// their records.
+// run begins what is due until ctx is done. It returns after the runs that this stopped have
+// written their records.
 func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	var beside sync.WaitGroup
 	beside.Go(func() { d.reloads(ctx, hangups) })
@@ -103,12 +103,12 @@ func (d *daemon) run(ctx context.Context, hangups <-chan struct{}) {
 	d.runs.Wait()
 }
 
-// beginDue begins one run of all jobs that are due, and says how long nothing more will be, and
-// what goes on.
+// beginDue begins one run of all jobs that are due. It returns how long to wait before it is called
+// again, and a line on what goes on.
 func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duration, status string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	wall := now.Round(0) // the time of day, which may be set, and not the time since the start
+	wall := now.Round(0) // without the monotonic clock, because schedules go by the time of day
 	wait = tick
 	var due []*job
 	for _, j := range d.jobs {
@@ -116,7 +116,7 @@ func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duratio
 			continue
 		}
 		fires := !j.next.IsZero() && !wall.Before(j.next)
-		j.next = j.schedule.Next(wall) // each time: the clock may have been set back
+		j.next = j.schedule.Next(wall) // computed each time, because the clock may have been set back
 		if fires {
 			if j.running && !j.due {
 				d.log.Info("the job still runs, so this firing of its schedule is skipped", "job", j.name)
@@ -139,18 +139,18 @@ func (d *daemon) beginDue(ctx context.Context, now time.Time) (wait time.Duratio
 	return wait, d.status()
 }
 
-// busy tells whether a run is under way that fills the table of a job: its own, or that of a job
-// which another config called otherwise.
+// busy reports whether a run is under way that fills j's table: j's own run, or that of a job with
+// another name in an older config.
 func (d *daemon) busy(j *job) bool {
 	return slices.ContainsFunc(d.jobs, func(o *job) bool { return o.running && (o == j || o.fills == j.table) })
 }
 
-// begin starts a run of jobs with what the newest config has opened.
+// begin starts one run of the jobs, with the newest generation.
 func (d *daemon) begin(ctx context.Context, list []*job) {
 	g := d.current
 	g.hold()
 	names := make([]string, len(list))
-	open := map[string]*job{} // jobs of the run that aren't over
+	open := map[string]*job{} // the jobs of the run that haven't ended
 	for i, j := range list {
 		names[i], open[j.name] = j.name, j
 	}
@@ -166,7 +166,7 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 		}
 	}
 	d.runs.Go(func() {
-		code := jobs.ExitFailed // when the run panics
+		code := jobs.ExitFailed // stays when the run panics
 		defer func() {
 			if why := recover(); why != nil {
 				d.log.Error("a run has panicked; the next one goes on from the ledger", "jobs", len(names), "error",
@@ -175,7 +175,7 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 			for _, name := range names {
 				over(name, code)
 			}
-			g.console.Changed() // the record of the run
+			g.console.Changed() // the run's record was written
 			d.blame(list, code)
 			g.release(d.log)
 			d.wake()
@@ -188,8 +188,8 @@ func (d *daemon) begin(ctx context.Context, list []*job) {
 	})
 }
 
-// blame has jobs of a run failed whose own part went well, when the run failed by something else,
-// such as its record.
+// blame marks jobs as failed although their own part succeeded, when the run failed by something
+// that belongs to none of them, such as its record.
 func (d *daemon) blame(list []*job, code int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -203,7 +203,7 @@ func (d *daemon) blame(list []*job, code int) {
 	}
 }
 
-// wake lets the next turn come now.
+// wake makes the scheduler look at the jobs now.
 func (d *daemon) wake() {
 	select {
 	case d.poke <- struct{}{}:
@@ -211,7 +211,7 @@ func (d *daemon) wake() {
 	}
 }
 
-// close lets go of what is open.
+// close releases the newest generation.
 func (d *daemon) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package serve has the command that stays and does runs when schedules fire. Without it, every
-// team would write the loop that starts runs, and the probes, the reload and the watchdog around
-// it.
+// Package serve implements the command serve, which stays and runs jobs when their schedules fire.
+// Without it, every team would write the loop that starts runs, and the probes, the reload and the
+// watchdog around it.
 //
 //	            SIGHUP ─ reload ──────────┐ replaces
 //	                                      ▼
-//	clock ─ turn, every 15 s ─ job ─▶ generation: what one reading of the config has opened
+//	clock, every 15 s ──── job ─────▶ generation: what was opened for one reading of the config
 //	           │ beat                     │ is held by each run and each reader, and closed by the last one
 //	           ▼                          ▼
 //	watchdog, /readyz               pages, /metrics
@@ -26,8 +26,8 @@ import (
 )
 
 // A Run does one run of jobs with an engine that stays open, shows it by the command's writers, and
-// gives its exit code. It says which jobs are over before the run is, with the code of each. An
-// error means that no unit was begun.
+// returns its exit code. It calls over for each job that ends, with the job's exit code, before the
+// run itself ends. An error means that no unit was begun.
 type Run func(ctx context.Context, cmd *cobra.Command, e *wire.Engine, jobs []string,
 	over func(job string, code int)) (code int, err error)
 
@@ -81,13 +81,13 @@ for Docker Compose, and probes for Kubernetes.`,
 	return cmd
 }
 
-// serve opens everything, and closes it again when ctx is done and runs are over.
+// serve opens everything, runs until ctx is done and the runs have ended, and closes it all.
 func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Listening) error {
 	ctx := cmd.Context()
 	p.ManyRuns = true
 	var hangups <-chan struct{}
 	if p.Hangups != nil {
-		hangups = p.Hangups() // before anything is opened, because one that comes early would stop the process
+		hangups = p.Hangups() // before anything is opened, because a SIGHUP that nobody receives ends the process
 	}
 	d := newDaemon(p, logger(cmd, p), func(ctx context.Context, e *wire.Engine, jobs []string,
 		over func(string, int)) (int, error) {
@@ -128,7 +128,7 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 		if err != nil {
 			return err
 		}
-		defer stop() // /readyz says until the end that it stops
+		defer stop() // until then, /readyz says that the process is stopping
 		args := []any{}
 		if listening.Closed() {
 			args = append(args, "note", "other machines reach this address, so pages and metrics need --token")
@@ -139,7 +139,7 @@ func serve(cmd *cobra.Command, p *wire.Program, do Run, listening *console.Liste
 	return nil
 }
 
-// logger is where a run of this command logs to.
+// logger returns the logger for runs of this command.
 func logger(cmd *cobra.Command, p *wire.Program) *slog.Logger {
 	if p.JSON() {
 		return p.Logger(cmd.OutOrStdout())

@@ -10,16 +10,15 @@ import (
 	systemd "github.com/coreos/go-systemd/v22/daemon"
 )
 
-// notify sends lines to systemd, when it started the process and wants to hear how it does. That
-// they can't be sent is logged, and keeps nobody from working; whoever tells waits while the queue
-// of systemd is full.
+// notify sends lines to systemd if it started the process and asked for notifications. A failure is
+// logged and stops nothing. The call blocks while systemd's queue is full.
 func notify(log *slog.Logger, lines ...string) {
 	if _, err := systemd.SdNotify(false, strings.Join(lines, "\n")); err != nil {
 		log.Warn("the service manager could not be told", "state", lines[0], "error", err)
 	}
 }
 
-// tellStatus tells a line for people, when it is another one.
+// tellStatus sends a status line for people to systemd, if it differs from the last one.
 func (d *daemon) tellStatus(text string) {
 	if d.said != text {
 		d.said = text
@@ -27,7 +26,7 @@ func (d *daemon) tellStatus(text string) {
 	}
 }
 
-// feeding is how often systemd's watchdog is fed; zero: there is none.
+// feeding returns how often to feed systemd's watchdog; zero means that there is none.
 func feeding() (time.Duration, error) {
 	limit, err := systemd.SdWatchdogEnabled(false)
 	if err != nil {
@@ -36,8 +35,8 @@ func feeding() (time.Duration, error) {
 	return limit / 2, nil
 }
 
-// watch feeds the watchdog as long as the scheduler looks at the clock. A ledger or a service that
-// is away is no reason to starve it, because a restart mends neither.
+// watch feeds the watchdog as long as the scheduler looks at the clock. It also does so while a
+// ledger or a service can't be reached, because a restart wouldn't help.
 func (d *daemon) watch(ctx context.Context) {
 	if d.pet == 0 {
 		return

@@ -1,9 +1,9 @@
 // Package history has the commands that say what the tables' numbers were before: history and
-// changes. Without it, a number that isn't what it was last week would be nobody's, and a
-// dashboard's reader would find out by chance.
+// changes. Without it, nobody could say why a number isn't what it was last week, and a dashboard's
+// reader would find out by chance that it has changed.
 //
 //	history   how the numbers of each partition came to be what they are
-//	changes   what moved of all tables since last night, the biggest first
+//	changes   which numbers of all tables moved since last night, the biggest moves first
 //
 // Both read the ledger alone: its records and the history that folding has moved them into.
 package history
@@ -100,10 +100,10 @@ func bounds(s *wire.Session, job, from, to string) (first, last civil.Date, err 
 // tableHistory is what is known of a job's partitions.
 type tableHistory struct {
 	job, table string
-	metrics    []string        // that were asked for; nil: all
+	metrics    []string        // the ones asked for; nil: all
 	records    []ledger.Record // by partition, oldest first
 	changes    map[id][]refresh.Change
-	cut        bool // earlier periods aren't among them, though nobody asked for that
+	cut        bool // earlier periods were left out, as neither --from nor --to was given
 }
 
 // An id names a record of a table.
@@ -112,6 +112,8 @@ type id struct {
 	seq       int
 }
 
+// readHistory reads the history of a job's table from one day to another. Either may be
+// missing; without both it reads the usual number of periods.
 func readHistory(ctx context.Context, s *wire.Session, name string, first, last civil.Date,
 	metrics []string) (t tableHistory, err error) {
 	job, err := s.ChooseOne(name)

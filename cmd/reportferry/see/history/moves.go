@@ -18,14 +18,14 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// A move is what moved of one job's table.
+// A move is a number of a job's table that moved, or an event in its history.
 type move struct {
 	Job   string `json:"job"`
 	Table string `json:"table"`
 	refresh.Move
 }
 
-// moves are what moved of several tables, one after the other, the biggest of each first.
+// moves has what moved in the tables of several jobs, by job, the biggest moves of each first.
 type moves struct {
 	since time.Time
 	jobs  []string
@@ -33,7 +33,7 @@ type moves struct {
 	slugs map[string][]slug // of jobs of kind events
 }
 
-// moved reads what moved of the tables that can be read, and returns the errors of the others.
+// moved returns what moved in the tables that can be read, and the errors of the others.
 func moved(ctx context.Context, s *wire.Session, chosen []config.Job, since time.Time) (moves, error) {
 	m := moves{since: since, of: map[string][]move{}, slugs: map[string][]slug{}}
 	var failed []error
@@ -58,6 +58,7 @@ func moved(ctx context.Context, s *wire.Session, chosen []config.Job, since time
 	return m, errors.Join(failed...)
 }
 
+// movedOf returns what moved in one job's table since a time, and what else happened to it.
 func movedOf(ctx context.Context, s *wire.Session, job config.Job, since time.Time) (list []move, err error) {
 	table, err := s.Ledger.Table(ctx, job.Table)
 	if err != nil {
@@ -101,7 +102,7 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 		}
 		if changed, seen := m.slugs[job]; seen {
 			writeSlugs(w, job, changed, m.since, limit)
-			continue // of a snapshot that was taken twice on its day, this is what moved
+			continue // when a snapshot is taken twice on its day, these changes are what moved
 		}
 		if len(list) == 0 {
 			if len(rebaselined)+len(happened.Rows) == 0 {
@@ -143,8 +144,8 @@ func (m moves) writeTable(w io.Writer, limit int) error {
 	return nil
 }
 
-// apart tells apart the numbers that moved, what happened besides, and the periods whose numbers
-// mean something else by now.
+// apart splits a list into the numbers that moved, the events (answers held back or accepted, and
+// lasting differences), and the periods whose numbers mean something else by now.
 func apart(list []move) (moved []move, happened human.Grid, rebaselined []refresh.Change) {
 	happened = human.Grid{Heads: []string{"  period", "what", "when, UTC", "why"}, Width: 80}
 	for _, one := range list {
@@ -161,7 +162,7 @@ func apart(list []move) (moved []move, happened human.Grid, rebaselined []refres
 	return moved, happened, rebaselined
 }
 
-// writeEvents writes what happened besides that numbers moved, at most limit lines of it.
+// writeEvents writes the events of a job's table, at most limit of them; 0: all.
 func writeEvents(w io.Writer, job string, g human.Grid, since time.Time, limit int) {
 	all := len(g.Rows)
 	if all == 0 {
@@ -178,10 +179,14 @@ func writeEvents(w io.Writer, job string, g human.Grid, since time.Time, limit i
 	}
 }
 
-// brief rounds a number that has more than two decimals, for people. A small one keeps them.
+// brief rounds a number to two decimals, for people. A number between -1 and 1 keeps all of its
+// decimals.
 func brief(text string) string {
 	n, ok := new(big.Rat).SetString(text)
-	if digits, _ := n.FloatPrec(); !ok || digits <= 2 || n.Cmp(big.NewRat(1, 1)) < 0 && n.Cmp(big.NewRat(-1, 1)) > 0 {
+	if !ok {
+		return text
+	}
+	if digits, _ := n.FloatPrec(); digits <= 2 || n.Cmp(big.NewRat(1, 1)) < 0 && n.Cmp(big.NewRat(-1, 1)) > 0 {
 		return text
 	}
 	return n.FloatString(2)

@@ -13,7 +13,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/slugs"
 )
 
-// A slug is what became of an event slug, as a job of kind events has seen it.
+// A slug is a change of an event slug, as a job of kind events has seen it.
 type slug struct {
 	Job   string `json:"job"`
 	Table string `json:"table"`
@@ -21,7 +21,7 @@ type slug struct {
 	slugs.Change
 }
 
-// slugsOf are the changes of slugs that a job has seen since a time, oldest first.
+// slugsOf returns the changes of slugs that a job has seen since a time, oldest first.
 func slugsOf(ctx context.Context, s *wire.Session, job config.Job, since time.Time) ([]slug, error) {
 	r, err := slugs.Open(s.Ledger, job.Name, job.Table).Last(ctx)
 	list := []slug{}
@@ -33,7 +33,8 @@ func slugsOf(ctx context.Context, s *wire.Session, job config.Job, since time.Ti
 	return list, err
 }
 
-// writeSlugs writes the changes of one job's slugs for people, the newest that limit leaves.
+// writeSlugs writes the newest changes of one job's slugs for people, at most limit of them; 0:
+// all.
 func writeSlugs(w io.Writer, job string, list []slug, since time.Time, limit int) {
 	if len(list) == 0 {
 		fmt.Fprintf(w, "%s: no event slug changed since %s UTC\n", job, minute(since))
@@ -74,7 +75,7 @@ func (s slug) apps() int {
 	return len(seen)
 }
 
-// line is the change as changes --output csv has it, whose columns are those of numbers.
+// line returns the change as a line of changes --output csv, whose columns are made for numbers.
 func (s slug) line() []string {
 	was, is := s.Was.Slug, s.Now.Slug
 	if s.Kind == "named" {

@@ -15,7 +15,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/refresh"
 )
 
-// number is what a record says of a metric; empty if it has none.
+// number returns a record's number of a metric, or "" if it has none.
 func number(e ledger.Record, metric string) string {
 	if n := refresh.Numbers(e)[metric]; n != nil {
 		return refresh.Decimal(n)
@@ -23,7 +23,7 @@ func number(e ledger.Record, metric string) string {
 	return ""
 }
 
-// state says how final the numbers of a record are, or why there are none.
+// state returns how final the numbers of a record are, or why there are none.
 func state(e ledger.Record) string {
 	if e.State != ledger.Written {
 		return string(e.State)
@@ -31,10 +31,10 @@ func state(e ledger.Record) string {
 	return e.Finality
 }
 
-// minute is a time as the tables show it.
+// minute returns a time as the tables show it.
 func minute(at time.Time) string { return at.UTC().Format("2006-01-02 15:04") }
 
-// delta is by how much a record changed a metric; empty: it didn't.
+// delta returns by how much a record changed a metric, or "" if it didn't.
 func (t tableHistory) delta(e ledger.Record, metric string) string {
 	for _, c := range t.changes[id{e.Partition, e.Seq}] {
 		if c.Metric == metric {
@@ -92,7 +92,7 @@ func (t tableHistory) writeTable(w io.Writer) error {
 	return nil
 }
 
-// moved names the metrics that a record changed.
+// moved returns the names of the metrics that a record changed.
 func (t tableHistory) moved(e ledger.Record) (names []string) {
 	for _, c := range t.changes[id{e.Partition, e.Seq}] {
 		switch {
@@ -105,13 +105,13 @@ func (t tableHistory) moved(e ledger.Record) (names []string) {
 	return names
 }
 
-// A content is what a partition has had, as JSON.
+// A content is one of the contents that a partition has had, as JSON shows it.
 type content struct {
 	Job   string `json:"job"`
 	Table string `json:"table"`
 	ledger.Record
 	Changes []refresh.Change `json:"changes"`          // from the content before
-	Events  []ledger.Event   `json:"events,omitempty"` // while it was there
+	Events  []ledger.Event   `json:"events,omitempty"` // while the partition had this content
 }
 
 // writeJSON writes an object for each content, as the ledger has it.
@@ -133,8 +133,7 @@ func (t tableHistory) writeJSON(w io.Writer) error {
 	return human.JSONLines(w, list)
 }
 
-// writeCSV writes a line for each number, and for what happened besides unless some numbers are
-// asked for.
+// writeCSV writes a line for each number and, unless --metric names some numbers, for each event.
 func (t tableHistory) writeCSV(w io.Writer) error {
 	lines := [][]string{{"job", "partition", "seq", "fetched", "last_fetched", "run", "reason", "state", "finality",
 		"metric", "value", "delta"}}

@@ -7,12 +7,12 @@ import (
 	"github.com/reportferry/reportferry/sinks"
 )
 
-// harmless are parameters of sinks' URLs that say where and how, and are never a secret.
+// harmless are the parameters of sinks' URLs that are never a secret.
 var harmless = []string{"key", "location", "staging", "region", "endpoint", "domain", "protocol", "prefix"}
 
-// safe is a text without what may be a secret in it, which only a URL has: user name, password,
-// fragment, and every parameter that isn't known to be harmless. A text that has nothing of that
-// stays as it is.
+// safe returns a text without what may be a secret in it. Only URLs have such parts: user name,
+// password, fragment, and every parameter that isn't known to be harmless. A text without such a
+// part stays as it is.
 func safe(text string) string {
 	path, query, asked := strings.Cut(text, "?")
 	redacted := sinks.Redact(text)

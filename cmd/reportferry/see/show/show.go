@@ -27,6 +27,7 @@ func New(p *wire.Program) *cobra.Command {
 	return cmd
 }
 
+// newShow makes the command config show.
 func newShow(p *wire.Program) *cobra.Command {
 	var form *wire.Output
 	cmd := &cobra.Command{
@@ -67,7 +68,7 @@ ledger, no sink.`,
 	return cmd
 }
 
-// keys are what package draft writes.
+// keys converts the keys of a config to those that package draft writes.
 func keys(shown []strict.Shown) []draft.Key {
 	all := make([]draft.Key, len(shown))
 	for i, s := range shown {
@@ -104,7 +105,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 			}
 			value = entries
 		case strict.Spelled:
-			if json.Valid([]byte(v)) { // 0042 isn't
+			if json.Valid([]byte(v)) { // 0042 isn't a number in JSON
 				value = json.RawMessage(v)
 			}
 		}

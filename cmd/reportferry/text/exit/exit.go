@@ -1,5 +1,5 @@
-// Package exit says how the program ends: the exit code of an error, and the word that alerts know
-// a failure by. Without it, a scheduler couldn't tell a wrong config from a refused token or an
+// Package exit maps errors to the program's exit code, and to the word by which alerts recognize a
+// kind of failure. Without it, a scheduler couldn't tell a wrong config from a refused token or an
 // outage, and alerts would match the wording of messages.
 //
 //	error ── Coded ── *Error ── exit code of the process        (wording.Codes lists them)
@@ -18,8 +18,7 @@ import (
 	"github.com/reportferry/reportferry/jobs/ledger"
 )
 
-// An Error ends the process with a code. Err is nil when all that there is to say has been written
-// already.
+// An Error ends the process with a code. Err is nil when the message was printed already.
 type Error struct {
 	Code int
 	Err  error
@@ -27,14 +26,15 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprint(e.Err) }
 
-// Unwrap gives Err.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Usage marks err as one of the command line or the config: nothing was asked of the service, and
-// nothing written.
+// Usage marks err as a fault of the command line or the config: nothing was asked of the service,
+// and nothing was written.
 func Usage(err error) error { return &Error{jobs.ExitUsage, err} }
 
-// Silent ends the process with a code, for commands that have printed why.
+// Silent returns an error that ends the process with a code and prints nothing, for commands that
+// have printed the reason.
 func Silent(code int) error { return &Error{Code: code} }
 
 // Coded gives err the exit code that its cause asks for, unless it has one already.
@@ -51,7 +51,7 @@ func Coded(err error) error {
 	return &Error{jobs.ExitFailed, err}
 }
 
-// CodeOf is the exit code of an error, ExitDone when there is none.
+// CodeOf returns the exit code of an error, ExitDone for nil.
 func CodeOf(err error) int {
 	var coded *Error
 	if errors.As(Coded(err), &coded) {
@@ -60,7 +60,7 @@ func CodeOf(err error) int {
 	return jobs.ExitDone
 }
 
-// Refused marks an error of opening something as one of the config, unless a permission was
+// Refused marks an error from opening something as a fault of the config, unless a permission was
 // refused.
 func Refused(err error) error {
 	if jobs.Denied(err) {

@@ -13,8 +13,8 @@ import (
 	"github.com/reportferry/reportferry/jobs/raw"
 )
 
-// Reasons are the stable words for what kind of failure an error is, the more specific ones first.
-// Alerts are made of these words, so none of them changes.
+// Reasons lists the stable words for kinds of failures, the more specific ones first. Alerts match
+// these words, so none of them may change.
 var Reasons = []struct {
 	Word    string
 	Meaning string
@@ -48,8 +48,8 @@ var Reasons = []struct {
 	{"other", "none of these", func(error) bool { return true }},
 }
 
-// Reason is the word for what kind of failure err is. Of joined errors the first row of Reasons
-// that fits any of them counts.
+// Reason returns the word for the kind of failure that err is. For joined errors, the first row of
+// Reasons that fits any of them counts.
 func Reason(err error) string {
 	for _, r := range Reasons {
 		if r.fits(err) {
@@ -59,13 +59,13 @@ func Reason(err error) string {
 	return ""
 }
 
-// refused fits errors of the command line and the config, whoever found them.
+// refused matches faults of the command line and the config, wherever they were found.
 func refused(err error) bool {
 	var coded *Error
 	return errors.Is(err, ledger.ErrRefused) || errors.As(err, &coded) && coded.Code == jobs.ExitUsage
 }
 
-// is fits errors that wrap any of these.
+// is returns a function that matches errors which wrap any of these.
 func is(any ...error) func(error) bool {
 	return func(err error) bool {
 		for _, one := range any {
@@ -77,7 +77,7 @@ func is(any ...error) func(error) bool {
 	}
 }
 
-// as fits errors that wrap one of type E.
+// as matches errors that wrap one of type E.
 func as[E error](err error) bool {
 	var one E
 	return errors.As(err, &one)

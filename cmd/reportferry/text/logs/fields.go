@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// A Field is what lines may have under one name.
+// A Field is a field that lines of the log may have.
 type Field struct {
 	Name, Type, Means string
 }
@@ -23,8 +23,8 @@ const (
 // always are the fields of every line.
 var always = []string{"time", "severity", "message", "run", "job"}
 
-// Fields are all that lines have. A new one is added here first: a test reads the lines of every
-// command.
+// Fields are all fields that lines may have. A new one is added here first: a test reads the lines
+// of every command.
 var Fields = []Field{
 	{"time", text, "when, by RFC 3339"},
 	{"severity", text, "DEBUG, INFO, WARNING or ERROR"},
@@ -117,7 +117,7 @@ var Fields = []Field{
 	{"logging.googleapis.com/spanId", text, "the span of the run"},
 }
 
-// Schema is the JSON Schema of a line.
+// Schema returns the JSON Schema of a line.
 func Schema() ([]byte, error) {
 	properties := map[string]any{}
 	for _, f := range Fields {

@@ -19,17 +19,17 @@ func New(w io.Writer, level slog.Level) slog.Handler {
 	return handler{json: slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: cloudNames})}
 }
 
-// A handler brings records into the form of the schema. What loggers are made with is kept until a
-// record comes, because of two values under one name the later one holds.
+// A handler brings records into the form of the schema. It keeps the attributes of a logger until a
+// record comes, because the later of two values under one name replaces the earlier one.
 type handler struct {
 	json  slog.Handler
 	attrs []slog.Attr
 }
 
-// Enabled is that of the handler below.
+// Enabled tells whether the JSON handler writes lines of a level.
 func (h handler) Enabled(ctx context.Context, l slog.Level) bool { return h.json.Enabled(ctx, l) }
 
-// WithGroup is left out: the fields of the schema are flat.
+// WithGroup ignores the group, because the fields of the schema are flat.
 func (h handler) WithGroup(string) slog.Handler { return h }
 
 // WithAttrs keeps the attributes for each record.
@@ -38,8 +38,8 @@ func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return h
 }
 
-// Handle writes a record. Whose it is stands in every line, empty where it is nobody's; the context
-// knows what the logger doesn't.
+// Handle writes a record. Every line has the run and the job, empty where there is none: they come
+// from the logger or the record, otherwise from the context.
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	run, job := step.Of(ctx)
 	attrs := []slog.Attr{slog.String("run", run), slog.String("job", job)}
@@ -69,7 +69,7 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	return h.json.Handle(ctx, line)
 }
 
-// plain gives a duration in seconds, and an error as its text.
+// plain converts a duration to seconds, and an error or a time to text.
 func plain(v slog.Value) slog.Value {
 	v = v.Resolve()
 	if v.Kind() == slog.KindDuration {

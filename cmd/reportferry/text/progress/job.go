@@ -11,23 +11,23 @@ import (
 	"github.com/reportferry/reportferry/cmd/reportferry/text/human"
 )
 
-// enough is how many units have to be over before their rate says anything of the others.
+// enough is how many units must be done before their rate is used to estimate the rest.
 const enough = 3
 
 // A job is what one bar shows.
 type job struct {
 	unit  string
-	waits Waits // nil: nothing is known of it
+	waits Waits // nil: what requests wait for is unknown
 	began time.Time
 	bar   *mpb.Bar
 
-	mu          sync.Mutex // never held while bar is asked, whose goroutine takes it to draw
+	mu          sync.Mutex // never held during a call of bar, because its goroutine locks mu to draw
 	done, total int
 	rows        int64
-	over        time.Time // zero: it goes on
+	over        time.Time // when the last unit was done; zero: the job goes on
 }
 
-// step notes what is over and how much there is by now.
+// step adds the units and rows of a step to the job, and moves its bar.
 func (j *job) step(s Step) {
 	j.mu.Lock()
 	j.total = max(j.total, s.Units)
@@ -51,7 +51,8 @@ func (j *job) end() {
 	}
 }
 
-// text is what stands right of the bar. It is 51 columns wide, so that all fits into 80.
+// text returns what is shown right of the bar. It is 51 columns wide, so that the line fits into
+// 80.
 func (j *job) text(now time.Time) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -73,8 +74,7 @@ func (j *job) text(now time.Time) string {
 		runewidth.Truncate(last, 24, "…"))
 }
 
-// left is how long the rest takes at the rate of what is done, and no less than a wait that is
-// known.
+// left returns how long the rest takes at the rate so far, and at least the known wait.
 func (j *job) left(now time.Time, wait time.Duration) string {
 	if j.done < enough {
 		return "–"
@@ -83,7 +83,8 @@ func (j *job) left(now time.Time, wait time.Duration) string {
 	return length(max(rest, wait))
 }
 
-// length is a time in at most six columns, rounded up.
+// length returns a duration in at most six columns. It is rounded up to a second; of a longer one,
+// the smaller units are cut off.
 func length(d time.Duration) string {
 	switch s := int64((d + time.Second - 1) / time.Second); {
 	case s < 60:
@@ -97,5 +98,5 @@ func length(d time.Duration) string {
 	}
 }
 
-// seconds is a wait in whole seconds; a fraction counts as one.
+// seconds returns a wait in whole seconds, rounded up.
 func seconds(d time.Duration) string { return fmt.Sprintf("%d s", (d+time.Second-1)/time.Second) }

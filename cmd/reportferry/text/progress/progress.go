@@ -1,9 +1,11 @@
-// Package progress draws a bar for each job of a run on a terminal. Without it, whoever waits would
-// see that something is done, and neither how long the rest takes nor what the run is waiting for.
+// Package progress draws a bar for each job of a run on a terminal. Without it, somebody who waits
+// would see that something is done, but neither how long the rest takes nor what the run is waiting
+// for.
 //
 //	campaigns_daily [==>---] 12/40 windows   ETA 1m30s  back-off 12 s: 429
 //
-// The last column is what the job waits for, and else how many rows it has got.
+// The last column shows what the job waits for or, when it waits for nothing, how many rows it has
+// fetched.
 package progress
 
 import (
@@ -17,7 +19,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Waits tells what requests wait for at the moment: the longest wait for the limiter, and the
+// Waits reports what requests wait for at the moment: the longest wait for the limiter, and the
 // longest back-off with its reason.
 type Waits interface {
 	Now() (limiter, backoff time.Duration, why string)
@@ -27,11 +29,11 @@ type Waits interface {
 type Bars struct {
 	all *mpb.Progress
 
-	mu   sync.Mutex // drawing never takes it
+	mu   sync.Mutex // guards jobs; drawing never locks it
 	jobs map[string]*job
 }
 
-// New draws bars on a terminal; more are options for tests.
+// New returns bars that are drawn on a terminal; more are options for tests.
 func New(w io.Writer, more ...mpb.ContainerOption) *Bars {
 	return &Bars{all: mpb.New(append([]mpb.ContainerOption{mpb.WithOutput(w), mpb.WithWidth(32)}, more...)...),
 		jobs: map[string]*job{}}
@@ -40,23 +42,23 @@ func New(w io.Writer, more ...mpb.ContainerOption) *Bars {
 // Write writes lines above the bars.
 func (b *Bars) Write(p []byte) (int, error) { return b.all.Write(p) }
 
-// A Step is where a job stands: Done more units are over, of all that there are by now, and Rows
-// came with them.
+// A Step is progress of a job: Done further units are over, of the Units that are known by now, and
+// they brought Rows rows.
 type Step struct {
-	Job, Unit   string // Unit is what to call one
+	Job, Unit   string // Unit is the word for one unit, such as window
 	Done, Units int
 	Rows        int64
-	Waits       Waits // nil: nothing is known of it
+	Waits       Waits // nil: what requests wait for is unknown
 }
 
-// Show moves the bar of a job, and adds it when the job has units.
+// Show moves the bar of a job. It adds the bar at the first step that has units.
 func (b *Bars) Show(s Step) {
 	b.mu.Lock()
 	j := b.jobs[s.Job]
 	if j == nil && s.Units > 0 {
 		j = &job{unit: s.Unit, waits: s.Waits, began: time.Now()}
-		// Of a bar that is given a total here, mpb would see the end before further units come to
-		// light.
+		// The total is 0 here, because mpb would take a bar with a total for complete before
+		// further units become known.
 		j.bar = b.all.AddBar(0,
 			mpb.PrependDecorators(decor.Name(runewidth.Truncate(s.Job, 18, "…"), decor.WCSyncSpaceR)),
 			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return j.text(time.Now()) })))
@@ -68,7 +70,7 @@ func (b *Bars) Show(s Step) {
 	}
 }
 
-// Close leaves the bars as they are.
+// Close stops the bars and leaves them on the terminal as they are.
 func (b *Bars) Close() {
 	b.mu.Lock()
 	for _, j := range b.jobs {
@@ -79,7 +81,7 @@ func (b *Bars) Close() {
 	b.all.Wait()
 }
 
-// waiting says what is waited for, of waits that are worth a word.
+// waiting returns the longest wait, and words for it if it is at least half a second.
 func waiting(w Waits) (text string, longest time.Duration) {
 	if w == nil {
 		return "", 0

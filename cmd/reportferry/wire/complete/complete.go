@@ -30,7 +30,7 @@ func Flags(p *wire.Program, root *cobra.Command) {
 	}
 	for name, complete := range byName {
 		if root.PersistentFlags().Lookup(name) != nil {
-			_ = root.RegisterFlagCompletionFunc(name, complete) // it fails for a flag that isn't there, or has one
+			_ = root.RegisterFlagCompletionFunc(name, complete) // fails if the flag has a completion already
 		}
 	}
 	for _, cmd := range root.Commands() {
@@ -47,14 +47,14 @@ func Flags(p *wire.Program, root *cobra.Command) {
 	}
 }
 
-// Fields are the dimensions and metrics that begin with a word.
+// Fields returns the dimensions and metrics that begin with word.
 func Fields(word string) []string { return append(dimensions(word), metrics(word)...) }
 
 func dimensions(word string) []string { return catalog.Starting(word, false) }
 
 func metrics(word string) []string { return catalog.Starting(word, true) }
 
-// presets are the names of init's presets that begin with a word.
+// presets returns the names of init's presets that begin with word.
 func presets(word string) (names []string) {
 	for _, p := range preset.All() {
 		if strings.HasPrefix(p.Name, word) {
@@ -64,7 +64,8 @@ func presets(word string) (names []string) {
 	return names
 }
 
-// sorted are dimensions and metrics, with or without the minus of a descending order.
+// sorted returns the dimensions and metrics that begin with word, which may start with the minus of
+// a descending order.
 func sorted(word string) []string {
 	name, descending := strings.CutPrefix(word, "-")
 	names := Fields(name)
@@ -76,14 +77,15 @@ func sorted(word string) []string {
 	return names
 }
 
+// words returns a completion that always offers the same words.
 func words(list ...string) completion {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return list, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// list completes the last item of a list with commas, by names that aren't in it yet. No space
-// follows, because a comma may.
+// list returns a completion for the last item of a comma-separated list, with names that aren't in
+// it yet. No space is added, because a comma may follow.
 func list(names func(string) []string) completion {
 	return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		at := strings.LastIndex(word, ",") + 1
@@ -98,7 +100,7 @@ func list(names func(string) []string) completion {
 	}
 }
 
-// filter completes a field, and then its operator.
+// filter completes a field's name, and then its operator.
 func filter(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	name, operator, found := strings.Cut(word, "__")
@@ -120,5 +122,5 @@ func filter(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCom
 	return out, directive
 }
 
-// compared are the operators of metrics; the others are those of dimensions.
+// compared holds the operators of metrics; the other operators are those of dimensions.
 var compared = []string{"lt", "lte", "gt", "gte", "eq", "ne"}
